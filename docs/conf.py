@@ -1,0 +1,52 @@
+"""Sphinx configuration: Markdown pages, the API from the docstrings, nothing fetched from the network."""
+
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from cladist import __version__
+
+project = "cladist"
+author = "The cladist developers"
+copyright = "2026, The cladist developers"
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+# In docstrings, `name` is code, and a link where the name is one of ours.
+default_role = "py:obj"
+autosummary_generate = True
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the class template lists them
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"cladist {release}"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+
+
+def leave_out_foreign(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what a class inherits from other libraries: their manuals describe it, and link within."""
+    function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+    # Methods written in C say which class they belong to instead of their module.
+    module = getattr(function, "__module__", None) or getattr(
+        getattr(function, "__objclass__", None), "__module__", None
+    )
+    foreign = what == "class" and isinstance(module, str) and not module.startswith("cladist")
+    return True if foreign else None
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("autodoc-skip-member", leave_out_foreign)

@@ -1,0 +1,214 @@
+"""`Dataset`: what every reader, loader and generator returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cladist.errors import DatasetError
+from cladist.taxonomy import Taxonomy
+
+Rows = slice | npt.NDArray[np.intp]
+
+
+class NotSplitError(DatasetError, AttributeError):
+    """A Dataset without a test part was asked for one; as an AttributeError, ``hasattr`` understands it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Rows, their labels and the taxonomy the labels come from.
+
+    `X` and `y` always hold all rows in their original order. A split Dataset also knows which rows are for
+    training and which for testing; `X_train`, `y_train`, `X_test`, `y_test` (and `texts_train`, `texts_test`)
+    are those rows, taken when first asked for.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or array of texts
+        One row an example.
+    y : array of labels, or list of lists of labels
+        One entry a row.
+    taxonomy : Taxonomy, optional
+        None where the source has none.
+    feature_names : sequence of str, optional
+        The columns of `X`.
+    source : str
+        Where the rows come from, for people.
+    texts : array of str, optional
+        The raw texts behind the rows of a vectorised `X`.
+    descriptions : mapping, optional
+        Node name → text that explains the node.
+    train_rows, test_rows : slice or array of int, optional
+        Which rows are the two parts; both or neither.
+
+    Examples
+    --------
+    >>> data = Dataset(np.eye(4), np.array(["a", "b", "a", "b"]), source="by hand")
+    >>> data
+    Dataset(4 rows, 4 features, by hand)
+    >>> data.is_split
+    False
+    >>> data.split(0.25, random_state=0)
+    Dataset(3 + 1 rows, 4 features, by hand)
+    """
+
+    X: Any
+    y: Any
+    taxonomy: Taxonomy | None = None
+    feature_names: Sequence[str] | npt.NDArray[Any] | None = None
+    source: str = ""
+    texts: npt.NDArray[Any] | None = None
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    train_rows: Rows | None = None
+    test_rows: Rows | None = None
+
+    def __post_init__(self) -> None:
+        n_rows = _length(self.X)
+        for name, column in (("y", self.y), ("texts", self.texts)):
+            if column is not None and _length(column) != n_rows:
+                raise DatasetError(f"Dataset: X has {n_rows} rows but {name} has {_length(column)}.")
+        if (self.train_rows is None) != (self.test_rows is None):
+            raise DatasetError("Dataset: train_rows and test_rows belong together; one of them is missing.")
+
+    @classmethod
+    def from_parts(cls, X_train: Any, y_train: Any, X_test: Any, y_test: Any, **fields: Any) -> Dataset:
+        """Join a training and a test part; `X` and `y` are the first stacked on the second.
+
+        Examples
+        --------
+        >>> data = Dataset.from_parts(np.eye(3), ["a", "b", "c"], np.ones((1, 3)), ["a"])
+        >>> data.X.shape, data.y, data.y_test
+        ((4, 3), ['a', 'b', 'c', 'a'], ['a'])
+        """
+        n_train, n_rows = _length(X_train), _length(X_train) + _length(X_test)
+        return cls(
+            _stacked(X_train, X_test),
+            _stacked(y_train, y_test),
+            train_rows=slice(0, n_train),
+            test_rows=slice(n_train, n_rows),
+            **fields,
+        )
+
+    @property
+    def is_split(self) -> bool:
+        """Whether there is a test part."""
+        return self.train_rows is not None
+
+    @cached_property
+    def X_train(self) -> Any:  # noqa: N802
+        """The rows of `X` to train on."""
+        return _taken(self.X, self._part("train"))
+
+    @cached_property
+    def y_train(self) -> Any:
+        """The labels of `X_train`."""
+        return _taken(self.y, self._part("train"))
+
+    @cached_property
+    def X_test(self) -> Any:  # noqa: N802
+        """The rows of `X` to test on."""
+        return _taken(self.X, self._part("test"))
+
+    @cached_property
+    def y_test(self) -> Any:
+        """The labels of `X_test`."""
+        return _taken(self.y, self._part("test"))
+
+    @cached_property
+    def texts_train(self) -> npt.NDArray[Any] | None:
+        """The raw texts of `X_train`, where there are any."""
+        return None if self.texts is None else _taken(self.texts, self._part("train"))
+
+    @cached_property
+    def texts_test(self) -> npt.NDArray[Any] | None:
+        """The raw texts of `X_test`, where there are any."""
+        return None if self.texts is None else _taken(self.texts, self._part("test"))
+
+    def _part(self, which: str) -> Rows:
+        rows: Rows | None = getattr(self, f"{which}_rows")
+        if rows is None:
+            raise NotSplitError("This Dataset has no train and test part; make them with split(test_size=0.25).")
+        return rows
+
+    def _count(self, which: str) -> int:
+        rows = self._part(which)
+        return len(range(*rows.indices(_length(self.X)))) if isinstance(rows, slice) else len(rows)
+
+    def split(
+        self,
+        test_size: float | int = 0.25,
+        random_state: int | np.random.RandomState | None = None,
+        groups: Sequence[Any] | npt.NDArray[Any] | None = None,
+    ) -> Dataset:
+        """Return the same rows with a random part of them set aside for testing.
+
+        Parameters
+        ----------
+        test_size : float or int
+            A share of the rows (with `groups`: of the groups) or a number of them.
+        random_state : int, RandomState or None
+            As in scikit-learn.
+        groups : sequence, optional
+            One entry a row; rows of one group stay on one side.
+
+        Returns
+        -------
+        Dataset
+            A split one, each part in the original order. An earlier split is forgotten.
+        """
+        from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
+
+        if groups is not None and len(groups) != _length(self.X):
+            raise DatasetError(f"split: groups has {len(groups)} entries for {_length(self.X)} rows.")
+        chooser = ShuffleSplit if groups is None else GroupShuffleSplit
+        try:
+            splitter = chooser(n_splits=1, test_size=test_size, random_state=random_state)
+            train, test = next(splitter.split(np.empty(_length(self.X)), groups=groups))
+        except ValueError as error:
+            raise DatasetError(f"split: {error}") from error
+        return replace(self, train_rows=np.sort(train), test_rows=np.sort(test))
+
+    def __repr__(self) -> str:
+        n_rows = f"{_length(self.X)}"
+        if self.is_split:
+            n_rows = f"{self._count('train')} + {self._count('test')}"
+        shape: tuple[int, ...] = getattr(self.X, "shape", ())
+        parts = [f"{n_rows} rows", f"{shape[1]} features" if len(shape) == 2 else "texts"]
+        if self.taxonomy is not None:
+            parts.append(f"{self.taxonomy.n_nodes} nodes")
+        if self.source:
+            parts.append(self.source)
+        return f"Dataset({', '.join(parts)})"
+
+
+def _length(rows: Any) -> int:
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def _taken(rows: Any, chosen: Rows) -> Any:
+    """Return the chosen rows; a run of CSR rows shares memory with the whole."""
+    if isinstance(rows, list):
+        return rows[chosen] if isinstance(chosen, slice) else [rows[i] for i in chosen]
+    if isinstance(chosen, slice) and sparse.issparse(rows) and rows.format == "csr":
+        first, last, _ = chosen.indices(rows.shape[0])
+        start, end = rows.indptr[first], rows.indptr[last]
+        arrays = rows.data[start:end], rows.indices[start:end], rows.indptr[first : last + 1] - start
+        part = type(rows)(arrays, shape=(last - first, rows.shape[1]))
+        part.has_sorted_indices = rows.has_sorted_indices
+        return part
+    return rows[chosen]
+
+
+def _stacked(first: Any, second: Any) -> Any:
+    if sparse.issparse(first):
+        return sparse.vstack([first, second], format="csr")
+    if isinstance(first, list):
+        return [*first, *second]
+    return np.concatenate([first, second])

@@ -1,0 +1,118 @@
+"""CSV, TSV and JSON-lines files as a stream of records: (physical line, {column: value})."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import IO, Any
+
+from cladist.datasets.files import Source, data_suffix, opened, refuse, shown_name
+from cladist.errors import DatasetError, one_of
+
+FORMATS = ("csv", "tsv", "jsonl")
+_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+Record = tuple[int, dict[str, Any]]
+
+
+def records(source: Source, *, format: str | None = None) -> Iterator[Record]:  # noqa: A002
+    """Yield each record of a table with the line it starts on; blank lines are passed over.
+
+    The format is taken from the file's ending, then from its first line. In TSV, as in CSV, a field that
+    starts with a double quote is a quoted one and may span lines.
+    """
+    one_of("read_table", "format", format, (None, *FORMATS))
+    with opened(source) as stream:
+        lines = _decoded(source, stream)
+        first = next((line for line in lines if line[1].strip()), None)
+        if first is None:
+            raise DatasetError(f"{shown_name(source)}: the file is empty; a table has at least one row.")
+        kind = format or _SUFFIXES.get(data_suffix(source)) or _guessed(source, first[1])
+        numbered = chain([first], lines)
+        if kind == "jsonl":
+            yield from _json_records(source, numbered)
+        else:
+            delimiter = "\t" if kind == "tsv" else ","
+            yield from _csv_records(source, (line for _, line in numbered), delimiter, first[0] - 1)
+
+
+def _decoded(source: Source, stream: IO[bytes]) -> Iterator[tuple[int, str]]:
+    """Yield (line number, text); decoding line by line lets an encoding error name its line."""
+    for number, raw in enumerate(stream, start=1):
+        try:
+            yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            refuse(
+                source,
+                number,
+                error.start + 1,
+                f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8.",
+            )
+
+
+def _guessed(source: Source, first_line: str) -> str:
+    if first_line.lstrip().startswith("{"):
+        return "jsonl"
+    if first_line.lstrip().startswith("["):
+        raise DatasetError(f"{shown_name(source)}: a JSON array; write one JSON object a line instead (JSONL).")
+    return "tsv" if first_line.count("\t") > first_line.count(",") else "csv"
+
+
+def _json_records(source: Source, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            refuse(source, number, error.colno, f"not valid JSON ({error.msg}).")
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits; brackets without end
+            refuse(source, number, 1, f"not a row of a table ({error}).")
+        if not isinstance(record, dict):
+            refuse(source, number, 1, f"wanted a JSON object, got {type(record).__name__}.")
+        yield number, record
+
+
+def _csv_records(source: Source, lines: Iterable[str], delimiter: str, skipped: int) -> Iterator[Record]:
+    """Yield the rows below the header; `skipped` lines of the file came before `lines`."""
+    header: list[str] | None = None
+    for start, fields in _csv_rows(source, lines, delimiter, skipped):
+        if header is None:
+            header = [name.strip() for name in fields]
+            _check_header(source, start, header)
+        elif len(fields) != len(header):
+            column = min(len(fields), len(header)) + 1
+            refuse(source, start, column, f"the row has {len(fields)} fields, the header {len(header)}.")
+        else:
+            yield start, dict(zip(header, fields, strict=True))
+
+
+def _csv_rows(source: Source, lines: Iterable[str], delimiter: str, skipped: int) -> Iterator[tuple[int, list[str]]]:
+    # strict: an unclosed quote would otherwise swallow the rest of the file without a word
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        start = skipped + reader.line_num + 1
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            refuse(source, start, 1, f"not a valid row ({error}): {_hint(str(error))}.")
+        if fields is None:
+            return
+        if fields:
+            yield start, fields
+
+
+def _hint(error: str) -> str:
+    if "field limit" in error:
+        return "a quote may never be closed; if a text really is that long, raise csv.field_size_limit"
+    if "new-line" in error:
+        return "end lines with a line feed, not with a carriage return alone"
+    return "a quote may be opened and not closed, or stand inside a quoted field without being doubled"
+
+
+def _check_header(source: Source, line: int, header: list[str]) -> None:
+    for position, name in enumerate(header):
+        if name and name in header[:position]:
+            refuse(source, line, position + 1, f"the header names {name!r} twice.")

@@ -1,0 +1,198 @@
+"""Zipf-like documents over a tree whose siblings share words, at any scale.
+
+A document of length m about leaf ℓ draws each of its words
+
+* with probability `noise` from the background, where the word of rank r has weight 1 / (r + 10)**zipf,
+* otherwise from the own words of one node of the path to ℓ, each node of the path equally likely.
+
+Every node has its own words, drawn at random with a preference for frequent ones. So siblings share the words
+of all their ancestors, and a leaf is told from its siblings by its own alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cladist.datasets.dataset import Dataset
+from cladist.errors import ParameterError
+from cladist.taxonomy import Taxonomy
+
+WORDS_PER_NODE = 50
+OWN_WORD_EXPONENT = 0.7  # how unevenly a node uses its own words
+PREFERENCE = 2.5  # own words have rank n_features · u**PREFERENCE, u uniform: mid-frequency words, rarely stop words
+ZIPF_OFFSET = 10.0  # flattens the head: without it one word would be a tenth of every text
+CLASS_SIZE_EXPONENT = 0.8  # the k-th largest class has a share ∝ k**−0.8
+LENGTH_SPREAD = 0.45  # log-normal; documents of a collection differ by a factor of about two
+LONGEST = 4  # times doc_length
+ROWS_AT_ONCE = 8192
+
+Ids = npt.NDArray[np.int64]
+
+
+def make_topics(
+    *,
+    n_samples: int = 2000,
+    n_features: int = 5000,
+    branching: Sequence[int] = (10, 10, 10),
+    taxonomy: Taxonomy | None = None,
+    doc_length: float = 80,
+    informative: float = 1.0,
+    zipf: float = 1.0,
+    noise: float = 0.6,
+    n_test: int = 0,
+    random_state: int | np.random.Generator | None = None,
+) -> Dataset:
+    """Make sparse documents about the leaves of a tree.
+
+    Parameters
+    ----------
+    n_samples, n_test : int
+        Documents to train on and to test on. If `n_samples` is not below the number of leaves, each has one.
+    n_features : int
+        Words there are; feature 0 is the most frequent.
+    branching : sequence of int
+        The number of roots, of children of each root, and so on down; not used where `taxonomy` is given.
+    taxonomy : Taxonomy, optional
+        Documents are about its leaves.
+    doc_length : float
+        Words in a typical document.
+    informative : float in [0, 1]
+        The share of leaves whose words come from their own place in the tree; the others have traded places
+        among each other. With 0 the classes are as easy to tell apart as ever, but the tree says nothing.
+    zipf : float
+        The exponent of the background's word frequencies.
+    noise : float in [0, 1]
+        The share of words that come from the background.
+    random_state : int, Generator or None
+        The same seed makes the same set.
+
+    Returns
+    -------
+    Dataset
+        `X` in CSR, float32: 1 + log(count), rows of unit length. `y` names of leaves; a few leaves are
+        frequent and many rare. Split if `n_test` is not 0.
+
+    Examples
+    --------
+    >>> make_topics(n_samples=100, n_features=500, branching=(2, 3), n_test=20, random_state=0)
+    Dataset(100 + 20 rows, 500 features, 8 nodes, topics)
+    """
+    _between("n_samples", n_samples, 1)
+    _between("n_test", n_test, 0)
+    _between("n_features", n_features, 1, 2**31 - 1)
+    _between("doc_length", doc_length, 1)
+    _between("informative", informative, 0, 1)
+    _between("zipf", zipf, 0)
+    _between("noise", noise, 0, 1)
+    rng = np.random.default_rng(random_state)
+    tree = taxonomy if taxonomy is not None else _regular_tree(branching)
+    leaf = _leaf_of_each_row(rng, len(tree.leaves), n_samples, n_test)
+    place = _places(rng, len(tree.leaves), informative)
+    words = _own_words(rng, tree.n_nodes, n_features)
+    paths, lengths = _paths(tree)
+    blocks = []
+    for start in range(0, len(leaf), ROWS_AT_ONCE):
+        at = place[leaf[start : start + ROWS_AT_ONCE]]
+        row = _row_of_each_word(rng, doc_length, len(at))
+        step = (rng.random(len(row)) * lengths[at[row]]).astype(np.int64)
+        which = _power_law(rng, len(row), WORDS_PER_NODE, OWN_WORD_EXPONENT, 0.0)
+        word = words[paths[at[row], step], which]
+        is_noise = rng.random(len(row)) < noise
+        word[is_noise] = _power_law(rng, int(is_noise.sum()), n_features, zipf, ZIPF_OFFSET)
+        blocks.append(_weighted(row, word, len(at), n_features))
+    X = sparse.vstack(blocks, format="csr")
+    X.has_sorted_indices = True
+    y = np.array([tree.names[v] for v in tree.leaves])[leaf]
+    parts = (slice(0, n_samples), slice(n_samples, n_samples + n_test)) if n_test else (None, None)
+    return Dataset(X, y, tree, source="topics", train_rows=parts[0], test_rows=parts[1])
+
+
+def _between(name: str, value: float, lowest: float, highest: float = np.inf) -> None:
+    if not lowest <= value <= highest:
+        rule = f"at least {lowest}" if highest == np.inf else f"in {lowest} … {highest}"
+        raise ParameterError(f"make_topics: {name} must be {rule}; got {value!r}.")
+
+
+def _regular_tree(branching: Sequence[int]) -> Taxonomy:
+    """Return the forest with branching[0] roots; a node's name lists the turns taken to it: "3.0.7"."""
+    if not branching or min(branching) < 1:
+        raise ParameterError(f"make_topics: branching wants numbers of at least 1; got {branching!r}.")
+    turns = [[str(i) for i in range(n)] for n in branching]
+    parents: dict[str, str | None] = {}
+    for depth in range(1, len(turns) + 1):
+        for steps in product(*turns[:depth]):
+            parents[".".join(steps)] = ".".join(steps[:-1]) or None
+    return Taxonomy.from_parents(parents)
+
+
+def _leaf_of_each_row(rng: np.random.Generator, n_leaves: int, n_samples: int, n_test: int) -> Ids:
+    """Draw classes from a power law; training rows cover every leaf where there are enough of them."""
+    share = np.cumsum((1.0 + np.arange(n_leaves)) ** -CLASS_SIZE_EXPONENT)
+    by_size = rng.permutation(n_leaves)
+    drawn = by_size[np.searchsorted(share, rng.random(n_samples + n_test) * share[-1], side="right")]
+    if n_samples >= n_leaves:
+        drawn[:n_leaves] = np.arange(n_leaves)
+        rng.shuffle(drawn[:n_samples])
+    return drawn
+
+
+def _places(rng: np.random.Generator, n_leaves: int, informative: float) -> Ids:
+    """Return the leaf whose words each leaf uses: itself, or another of those that have traded places."""
+    place = np.arange(n_leaves)
+    moved = np.flatnonzero(rng.random(n_leaves) >= informative)
+    place[moved] = rng.permutation(moved)
+    return place
+
+
+def _own_words(rng: np.random.Generator, n_nodes: int, n_features: int) -> npt.NDArray[np.int32]:
+    rank = rng.random((n_nodes, WORDS_PER_NODE), dtype=np.float32)
+    np.power(rank, PREFERENCE, out=rank)
+    rank *= n_features
+    return np.minimum(rank.astype(np.int32), n_features - 1)
+
+
+def _paths(tree: Taxonomy) -> tuple[npt.NDArray[np.int32], Ids]:
+    """Return for each leaf the nodes of its path, from the leaf up, and how many they are."""
+    lengths = tree.depth[tree.leaves].astype(np.int64) + 1
+    paths = np.zeros((len(lengths), int(lengths.max())), np.int32)
+    above = tree.leaves
+    for step in range(paths.shape[1]):
+        paths[:, step] = above
+        above = np.where(above >= 0, tree.parent[above], -1)
+    return paths, lengths
+
+
+def _row_of_each_word(rng: np.random.Generator, doc_length: float, n_rows: int) -> Ids:
+    """Draw the documents' lengths; return for each word the document it is in."""
+    spread = np.exp(LENGTH_SPREAD * rng.standard_normal(n_rows))
+    lengths = np.clip(np.rint(doc_length * spread), 1, LONGEST * doc_length).astype(np.int64)
+    return np.repeat(np.arange(n_rows), lengths)
+
+
+def _power_law(rng: np.random.Generator, size: int, n: int, exponent: float, offset: float) -> Ids:
+    """Draw ranks below n with density ∝ (rank + offset)**−exponent, by inverting the continuous law."""
+    u = rng.random(size)
+    if exponent == 1:
+        rank = offset * ((n + offset) / offset) ** u - offset
+    else:
+        rest = 1 - exponent
+        low, high = offset**rest if offset else 0.0, (n + offset) ** rest
+        rank = (low + u * (high - low)) ** (1 / rest) - offset
+    return np.clip(rank.astype(np.int64), 0, n - 1)
+
+
+def _weighted(row: Ids, word: npt.NDArray[np.integer], n_rows: int, n_features: int) -> sparse.csr_matrix:
+    """Return 1 + log(count) of each word of each row, rows scaled to unit length."""
+    key = np.sort(row * n_features + word)
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    row, word = np.divmod(key[first], n_features)
+    weight = 1 + np.log(np.diff(first, append=len(key)))
+    indptr = np.searchsorted(row, np.arange(n_rows + 1))
+    norm = np.sqrt(np.add.reduceat(weight**2, indptr[:-1]))  # every row has a word, so no run is empty
+    arrays = (weight / norm[row]).astype(np.float32), word.astype(np.int32), indptr.astype(np.int32)
+    return sparse.csr_matrix(arrays, shape=(n_rows, n_features))

@@ -1,0 +1,75 @@
+"""One root-to-node path from node scores: the best prototype, or the greedy walk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.decoders.labelling import checked_scores
+from cladist.errors import LabelError
+from cladist.kernels import tree
+from cladist.taxonomy import Taxonomy
+
+
+def path_scores(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
+    """Return S_v = Σ_{u ∈ path(v)} s_u for every example and node; cost O(examples · nodes).
+
+    Examples
+    --------
+    >>> path_scores([[1.0, 2.0, 3.0]], Taxonomy.from_paths(["a/b/c"]))
+    array([[1., 3., 6.]])
+    """
+    summed = np.array(checked_scores(scores, taxonomy), order="C")
+    tree.add_along_paths(summed, taxonomy.parent)
+    return summed
+
+
+def prototype_argmax(
+    scores: npt.ArrayLike, taxonomy: Taxonomy, *, allowed: npt.ArrayLike | None = None
+) -> npt.NDArray[np.int64]:
+    """Return the node with the highest path score of every example; ties go to the lowest id.
+
+    Parameters
+    ----------
+    scores : array (examples × nodes)
+        Node scores s_v, columns in taxonomy order.
+    allowed : bool array of one value a node, optional
+        The nodes that may be predicted: all of them, the leaves, the labels seen.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> scores = [[2.0, 1.0, -1.0, -3.0]]
+    >>> prototype_argmax(scores, taxonomy).tolist()
+    [0]
+    >>> prototype_argmax(scores, taxonomy, allowed=taxonomy.is_leaf).tolist()
+    [1]
+    """
+    summed = path_scores(scores, taxonomy)
+    if allowed is not None:
+        mask = np.asarray(allowed, dtype=bool)
+        if mask.shape != (taxonomy.n_nodes,) or not mask.any():
+            raise LabelError(f"allowed has one truth value a node, at least one true; got shape {mask.shape}.")
+        summed[:, ~mask] = -np.inf
+    return summed.argmax(axis=1)
+
+
+def greedy_path(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[np.int64]:
+    """Walk down from the roots to the child with the highest score until a leaf; ties to the lowest id.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> greedy_path([[2.0, 1.0, -3.0, -1.0]], taxonomy).tolist()
+    [3]
+    """
+    values = checked_scores(scores, taxonomy)
+    here = values[:, taxonomy.roots].argmax(axis=1).astype(np.int64)
+    for level in taxonomy.levels[:-1]:
+        for v in level[~taxonomy.is_leaf[level]]:
+            rows = np.flatnonzero(here == v)
+            first, last = taxonomy.child_start[v], taxonomy.child_start[v + 1]
+            here[rows] = first + values[rows, first:last].argmax(axis=1)
+    return here

@@ -1,0 +1,48 @@
+"""Every error a user of cladist can cause, one class a room.
+
+All are `ValueError`s, as scikit-learn's callers expect of bad input. A message says what was wanted,
+what came, and what to do about it.
+"""
+
+
+class CladistError(ValueError):
+    """Base class of all errors that cladist raises on purpose."""
+
+
+class TaxonomyError(CladistError):
+    """A taxonomy that cannot be built, read or asked this."""
+
+
+class LabelError(CladistError):
+    """Labels that do not fit the taxonomy or the method."""
+
+
+class DatasetError(CladistError):
+    """A data file or table that cannot be read as asked."""
+
+
+class ModelFormatError(CladistError):
+    """A model folder that cannot be trusted, or a model that cannot be written as one."""
+
+
+class ParameterError(CladistError):
+    """A parameter outside what the method defines."""
+
+
+class TooLargeError(CladistError):
+    """An answer that would not fit into the memory limit; the message names what to call instead."""
+
+
+def one_of(who: str, parameter: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Raise a `ParameterError` unless `value` is one of `allowed`.
+
+    Examples
+    --------
+    >>> one_of("Hieron", "update", "max_loss", ("max_loss", "prediction"))
+    >>> one_of("Hieron", "update", "best", ("max_loss", "prediction"))
+    Traceback (most recent call last):
+    cladist.errors.ParameterError: Hieron: update must be one of 'max_loss', 'prediction'; got 'best'.
+    """
+    if not any(value is a or (type(value) is type(a) and value == a) for a in allowed):
+        choices = ", ".join(repr(a) for a in allowed)
+        raise ParameterError(f"{who}: {parameter} must be one of {choices}; got {value!r}.")

@@ -1,0 +1,91 @@
+"""Executors: hand them a function and a list of tasks, get the results in the tasks' order.
+
+The results never depend on the executor or the number of workers: what is computed from what is decided by
+whoever makes the tasks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from cladist.errors import ParameterError
+
+TaskT = TypeVar("TaskT")
+ResultT = TypeVar("ResultT")
+
+
+class Executor(Protocol):
+    """Runs independent tasks."""
+
+    def map(self, function: Callable[[TaskT], ResultT], tasks: Iterable[TaskT]) -> Iterator[ResultT]:
+        """Yield ``function(task)`` for each task, in the tasks' order."""
+
+
+@dataclass(frozen=True)
+class Serial:
+    """One task after the other, in the caller's thread."""
+
+    def map(self, function: Callable[[TaskT], ResultT], tasks: Iterable[TaskT]) -> Iterator[ResultT]:
+        """Yield ``function(task)`` for each task, in the tasks' order.
+
+        Examples
+        --------
+        >>> list(Serial().map(abs, [-1, 2]))
+        [1, 2]
+        """
+        return map(function, tasks)
+
+
+@dataclass(frozen=True)
+class Threads:
+    """`workers` threads, for work that releases the GIL: compiled kernels and most of scikit-learn's solvers."""
+
+    workers: int
+
+    def map(self, function: Callable[[TaskT], ResultT], tasks: Iterable[TaskT]) -> Iterator[ResultT]:
+        """Yield ``function(task)`` for each task, in the tasks' order.
+
+        Examples
+        --------
+        >>> list(Threads(2).map(abs, [-1, 2]))
+        [1, 2]
+        """
+        with ThreadPoolExecutor(self.workers) as pool:
+            # Each task sees the caller's context, and so reports progress to the same place.
+            futures = [pool.submit(copy_context().run, function, task) for task in tasks]
+            try:
+                for future in futures:
+                    yield future.result()
+            finally:
+                for future in futures:
+                    future.cancel()
+
+
+def executor_for(n_jobs: int | None, executor: Any = None) -> Executor:
+    """Return the executor a learner's `n_jobs` and `executor` ask for.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None or 1: serial. A negative number counts back from the number of cores, −1 being all of them.
+    executor : Executor or None
+        One of your own; it wins over `n_jobs`.
+
+    Examples
+    --------
+    >>> executor_for(None), executor_for(3)
+    (Serial(), Threads(workers=3))
+    """
+    if executor is not None:
+        if not hasattr(executor, "map"):
+            raise ParameterError(f"executor needs a method map(function, tasks); got {executor!r}.")
+        return executor
+    if n_jobs == 0:
+        raise ParameterError("n_jobs must not be 0; use 1 for one worker or -1 for all cores.")
+    workers = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return Serial() if workers == 1 else Threads(workers)

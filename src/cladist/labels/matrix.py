@@ -1,0 +1,162 @@
+"""`LabelMatrix`: who carries which nodes, closed under ancestors by construction."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cladist.errors import LabelError
+from cladist.kernels import tree
+from cladist.taxonomy import Taxonomy
+
+
+class LabelMatrix:
+    """A 0/1 matrix (rows × nodes) in which a node never stands without its ancestors.
+
+    Held as CSR index arrays, rows sorted: memory is one int32 a positive entry. Build one with `from_nodes`,
+    `from_sets`, `from_indicator`, or through `cladist.labels.encode`.
+
+    Examples
+    --------
+    >>> from cladist import Taxonomy
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> labels = LabelMatrix.from_sets([["chess"], ["art", "tennis"], []], taxonomy)
+    >>> labels
+    LabelMatrix(3 rows, 4 nodes, 5 entries)
+    >>> labels.to_indicator().toarray()
+    array([[1, 0, 0, 1],
+           [1, 1, 1, 0],
+           [0, 0, 0, 0]], dtype=int8)
+    >>> labels.frontier_names()
+    [['chess'], ['art', 'tennis'], []]
+    """
+
+    def __init__(self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], taxonomy: Taxonomy) -> None:
+        """Wrap index arrays that are closed, sorted and in range already."""
+        self.indptr = indptr
+        self.indices = indices
+        self.taxonomy = taxonomy
+
+    @classmethod
+    def closing(cls, indptr: npt.NDArray[Any], indices: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:
+        """Build from a CSR list of node ids a row, in any order; ancestors are added."""
+        above = taxonomy.parents
+        rows = indptr.astype(np.int64, copy=False), indices.astype(np.int32, copy=False)
+        closed_indptr, closed_indices = tree.close_rows(*rows, above.indptr, above.indices)
+        return cls(closed_indptr, closed_indices, taxonomy)
+
+    @classmethod
+    def from_nodes(cls, nodes: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:
+        """Build from one node id a row."""
+        return cls.closing(np.arange(len(nodes) + 1), nodes, taxonomy)
+
+    @classmethod
+    def from_sets(cls, sets: Any, taxonomy: Taxonomy) -> LabelMatrix:
+        """Build from a sequence of collections of node names."""
+        from cladist.labels.encoding import encode
+
+        return encode(list(sets), taxonomy).labels
+
+    @classmethod
+    def from_indicator(cls, matrix: Any, taxonomy: Taxonomy) -> LabelMatrix:
+        """Build from a 0/1 matrix with one column a node; a node without its parent is a `LabelError`."""
+        indicator = as_indicator(matrix, taxonomy)
+        above = taxonomy.parents
+        indptr, indices = indicator.indptr.astype(np.int64), indicator.indices.astype(np.int32)
+        row, node, parent = tree.first_orphan(indptr, indices, above.indptr, above.indices)
+        if row >= 0:
+            names = taxonomy.names
+            raise LabelError(
+                f"Row {row} has {names[node]!r} but not its parent {names[parent]!r}; an indicator matrix holds "
+                "all ancestors. Give sets of names instead, where ancestors are implied."
+            )
+        return cls(indptr, indices, taxonomy)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and nodes."""
+        return len(self.indptr) - 1, self.taxonomy.n_nodes
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, rows: Any) -> LabelMatrix:
+        if isinstance(rows, (int, np.integer)):
+            rows = [rows]
+        part = self.to_indicator()[rows]
+        return LabelMatrix(part.indptr.astype(np.int64), part.indices, self.taxonomy)
+
+    def to_indicator(self) -> sparse.csr_array:
+        """Return the matrix as a scipy CSR array of int8; it shares the index arrays."""
+        return sparse.csr_array((np.ones(len(self.indices), np.int8), self.indices, self.indptr), shape=self.shape)
+
+    @cached_property
+    def frontier(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """The deepest nodes of each row, those with no child in it, as CSR (indptr, indices)."""
+        above = self.taxonomy.parents
+        return tree.frontier_rows(self.indptr, self.indices, above.indptr, above.indices)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether every row is one path from a root."""
+        return bool(np.all(np.diff(self.frontier[0]) == 1))
+
+    def nodes(self, who: str) -> npt.NDArray[np.int64]:
+        """Return the one node of every row; a row with none or several is a `LabelError` that names `who`."""
+        indptr, indices = self.frontier
+        counts = np.diff(indptr)
+        wrong = np.flatnonzero(counts != 1)
+        if len(wrong):
+            row = int(wrong[0])
+            found = [self.taxonomy.names[v] for v in indices[indptr[row] : indptr[row + 1]]]
+            what = "no label" if not found else f"{len(found)} labels: {', '.join(map(repr, found[:5]))}"
+            raise LabelError(f"{who} needs exactly one label a row; row {row} has {what}.")
+        return indices.astype(np.int64)
+
+    def frontier_names(self) -> list[list[str]]:
+        """Return the names of each row's deepest nodes."""
+        indptr, indices = self.frontier
+        names = self.taxonomy.names
+        return [[names[v] for v in indices[a:b]] for a, b in pairwise(indptr)]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LabelMatrix):
+            return NotImplemented
+        return (
+            np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+            and self.taxonomy == other.taxonomy
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"LabelMatrix({len(self)} rows, {self.taxonomy.n_nodes} nodes, {len(self.indices)} entries)"
+
+
+def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
+    """Check a 0/1 matrix, dense or sparse, and return it as sorted CSR without stored zeros.
+
+    It need not be closed under ancestors: losses are defined for any vectors.
+    """
+    if isinstance(matrix, LabelMatrix):
+        return matrix.to_indicator()
+    values = matrix.data if sparse.issparse(matrix) else np.asarray(matrix)
+    if values.dtype.kind not in "biuf":
+        raise LabelError(f"An indicator matrix holds numbers 0 and 1; this one holds {values.dtype}.")
+    shape = matrix.shape if sparse.issparse(matrix) else values.shape
+    if len(shape) != 2 or shape[1] != taxonomy.n_nodes:
+        raise LabelError(
+            f"An indicator matrix has one column a node, here {taxonomy.n_nodes}; this one has shape {shape}."
+        )
+    indicator = sparse.csr_array(matrix if sparse.issparse(matrix) else values, copy=sparse.issparse(matrix))
+    indicator.sum_duplicates()
+    indicator.eliminate_zeros()
+    if not np.all(indicator.data == 1):
+        raise LabelError("An indicator matrix holds only 0 and 1; other values were found.")
+    return indicator

@@ -1,0 +1,1 @@
+"""The learners: scikit-learn estimators, one file an algorithm, one folder a family."""

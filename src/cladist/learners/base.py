@@ -1,0 +1,198 @@
+"""What every learner shares: the door in (X, y, taxonomy) and the doors out (labels, paths, scores).
+
+A learner validates once, in `_enter` and `_checked_rows`; what lies behind sees clean arrays. It provides
+`_node_scores`-like internals through two hooks: `_predict_nodes(X)`, one node id a row, and
+`_path_scores(X)`, the score of every class a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from cladist.errors import LabelError, ParameterError, TooLargeError
+from cladist.labels import LabelForm, LabelMatrix, encode
+from cladist.metrics import zero_one_loss
+from cladist.taxonomy import Taxonomy, as_taxonomy
+
+MOST_SCORE_BYTES = 4 * 2**30  # beyond this a dense array of scores is a mistake more often than a wish
+CHUNK_BYTES = 64 * 2**20  # rows are scored in pieces of about this size, so that memory stays bounded
+
+
+class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all learners; see the module for what a subclass provides."""
+
+    taxonomy: Any
+    taxonomy_: Taxonomy
+    label_form_: LabelForm
+    class_nodes_: npt.NDArray[np.int64]
+    classes_: npt.NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ---------------------------------------------------------------- the door in
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        """Return X as float32 or float64, dense or CSR, or raise what scikit-learn would."""
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            accept_large_sparse=True,
+        )
+
+    def _enter(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
+        """Validate what `fit` was given and remember the taxonomy and the form of y."""
+        if y is None:
+            raise LabelError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = self._checked_rows(X, reset=True)
+        given = None if self.taxonomy is None else as_taxonomy(self.taxonomy)
+        encoded = encode(y, given)
+        check_consistent_length(X, encoded.labels)
+        self.taxonomy_ = encoded.taxonomy
+        self.label_form_ = encoded.form
+        return X, encoded.labels
+
+    def _set_classes(self, nodes: npt.NDArray[np.int64]) -> None:
+        """Remember which nodes can be predicted, as ids and as the caller writes them."""
+        self.class_nodes_ = nodes
+        self.classes_ = self.label_form_.values(self.taxonomy_, nodes)
+
+    # ---------------------------------------------------------------- hooks
+
+    def _predict_nodes(self, X: Any) -> npt.NDArray[np.int64]:
+        """Return the predicted node id of every (validated) row."""
+        raise TypeError(f"{type(self).__name__} does not say how it predicts.")
+
+    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
+        """Return the path score of every class for every (validated) row."""
+        raise TypeError(f"{type(self).__name__} does not say how it scores.")
+
+    # ---------------------------------------------------------------- the doors out
+
+    def _fitted_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._checked_rows(X, reset=False)
+
+    def predict(self, X: Any) -> Any:
+        """Return a label for every row, in the form y had in `fit`.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+
+        Returns
+        -------
+        labels
+            As `fit` was given them: names, sets, path columns, an indicator or a `LabelMatrix`.
+        """
+        nodes = self._predict_nodes(self._fitted_rows(X))
+        return self.label_form_.render_nodes(nodes, self.taxonomy_, index=_row_index(X))
+
+    def predict_paths(self, X: Any) -> list[Any]:
+        """Return the names from the root to the predicted node of every row.
+
+        Where `fit` was given sets, each row is a list of such paths.
+        """
+        nodes = self._predict_nodes(self._fitted_rows(X))
+        path_of = {v: self.taxonomy_.path(self.taxonomy_.names[v]) for v in np.unique(nodes).tolist()}
+        paths = [list(path_of[v]) for v in nodes.tolist()]
+        return [[path] for path in paths] if self.label_form_.is_multi else paths
+
+    def decision_function(self, X: Any, nodes: Any = None) -> npt.NDArray[Any]:
+        """Return the path score of every class; `argmax` over the columns agrees with `predict`.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        nodes : sequence of labels, optional
+            The classes wanted; all of `classes_` by default.
+
+        Returns
+        -------
+        array (rows × classes)
+            Columns follow `classes_`, or `nodes`. For two classes and no `nodes`: (rows,), positive for the
+            second class.
+        """
+        X = self._fitted_rows(X)
+        columns = np.arange(len(self.classes_)) if nodes is None else self._columns_of(nodes)
+        needed = X.shape[0] * len(columns) * 8
+        if needed > MOST_SCORE_BYTES:
+            raise TooLargeError(
+                f"{X.shape[0]} rows × {len(columns)} classes are {needed / 2**30:.1f} GiB of scores, over the limit of "
+                f"{MOST_SCORE_BYTES / 2**30:.0f} GiB; use predict_top_k(X, k), name fewer `nodes`, or give fewer rows."
+            )
+        parts = [self._class_scores(chunk)[:, columns] for chunk in self._chunks(X)]
+        scores = np.concatenate(parts)
+        if nodes is None and scores.shape[1] == 2:
+            return scores[:, 1] - scores[:, 0]
+        return scores
+
+    def predict_top_k(self, X: Any, k: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the k best labels of every row and their scores, best first, as two (rows × k) arrays.
+
+        Memory is bounded: rows are scored in pieces.
+        """
+        X = self._fitted_rows(X)
+        if not isinstance(k, (int, np.integer)) or not 1 <= k <= len(self.classes_):
+            raise ParameterError(
+                f"predict_top_k: k must be between 1 and the number of classes, {len(self.classes_)}; got {k!r}."
+            )
+        best, scores = [], []
+        for chunk in self._chunks(X):
+            found = self._class_scores(chunk)
+            order = _top_k(found, int(k))
+            best.append(order)
+            scores.append(np.take_along_axis(found, order, axis=1))
+        return self.classes_[np.concatenate(best)], np.concatenate(scores)
+
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the accuracy; for sets of labels, the share of rows that match exactly."""
+        nodes = self._predict_nodes(self._fitted_rows(X))
+        predicted = LabelMatrix.from_nodes(nodes, self.taxonomy_)
+        return 1.0 - float(zero_one_loss(y, predicted, self.taxonomy_, sample_weight=sample_weight))
+
+    def save(self, folder: Any) -> None:
+        """Write the model to a folder that `cladist.load` reads; see `cladist.save`."""
+        from cladist.learners.persistence import save
+
+        save(self, folder)
+
+    # ---------------------------------------------------------------- helpers
+
+    def _columns_of(self, nodes: Any) -> npt.NDArray[np.int64]:
+        position = {int(v): k for k, v in enumerate(self.class_nodes_)}
+        wanted = [self.taxonomy_.index(name) for name in ([nodes] if isinstance(nodes, str) else nodes)]
+        for v in wanted:
+            if v not in position:
+                raise LabelError(f"{self.taxonomy_.names[v]!r} is not among classes_, so it has no score of its own.")
+        return np.array([position[v] for v in wanted], dtype=np.int64)
+
+    def _chunks(self, X: Any) -> Iterator[Any]:
+        rows = max(1, CHUNK_BYTES // (8 * self.taxonomy_.n_nodes))
+        for start in range(0, X.shape[0], rows):
+            yield X[start : start + rows]
+
+
+def _top_k(scores: npt.NDArray[Any], k: int) -> npt.NDArray[np.int64]:
+    """Return the columns of the k highest scores of each row, best first, ties to the first column."""
+    if k < scores.shape[1]:
+        threshold = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
+        # Everything below the k-th value is out; a stable sort then settles ties by column.
+        scores = np.where(scores >= threshold, scores, -np.inf)
+    return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+
+def _row_index(X: Any) -> Any:
+    """Return a data frame's row index, or None."""
+    return X.index if hasattr(X, "columns") and hasattr(X, "index") else None

@@ -1,0 +1,124 @@
+"""Kernel functions K(x, z) as learners use them: matrices of values between rows, and K(x, x)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from cladist.errors import ParameterError, one_of
+
+Matrix = npt.NDArray[np.float64]
+NAMES = ("linear", "poly", "rbf", "precomputed")
+
+
+class KernelFunction(Protocol):
+    """What a kernel learner needs."""
+
+    def between(self, A: Any, B: Any) -> Matrix:
+        """Return K(a, b) for every row a of A and b of B."""
+
+    def diagonal(self, A: Any) -> Matrix:
+        """Return K(a, a) for every row a of A."""
+
+
+@dataclass(frozen=True)
+class NamedKernel:
+    """scikit-learn's "linear", "poly" and "rbf"."""
+
+    name: str
+    gamma: float
+    degree: int
+    coef0: float
+
+    def between(self, A: Any, B: Any) -> Matrix:
+        """Return K(a, b) for every row a of A and b of B."""
+        # pairwise_kernels drops the parameters its kernel does not have.
+        values = pairwise_kernels(
+            A, B, metric=self.name, filter_params=True, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+        )
+        return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+
+    def diagonal(self, A: Any) -> Matrix:
+        """Return K(a, a) for every row a of A."""
+        if self.name == "rbf":
+            return np.ones(A.shape[0])
+        squares = A.multiply(A).sum(axis=1) if sparse.issparse(A) else np.einsum("ij,ij->i", A, A)
+        norms = np.asarray(squares, dtype=np.float64).ravel()
+        return norms if self.name == "linear" else (self.gamma * norms + self.coef0) ** self.degree
+
+
+@dataclass(frozen=True)
+class CallableKernel:
+    """A user's function of two matrices of rows."""
+
+    function: Callable[[Any, Any], Any]
+
+    def between(self, A: Any, B: Any) -> Matrix:
+        """Return K(a, b) for every row a of A and b of B."""
+        values = self.function(A, B)
+        values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+        if values.shape != (A.shape[0], B.shape[0]):
+            raise ParameterError(
+                f"The kernel was given {A.shape[0]} and {B.shape[0]} rows and must return that shape; "
+                f"got {values.shape}."
+            )
+        return values
+
+    def diagonal(self, A: Any) -> Matrix:
+        """Return K(a, a) for every row a of A."""
+        return np.array([self.between(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(A.shape[0])])
+
+
+@dataclass(frozen=True)
+class TrainingGram:
+    """A precomputed kernel while learning: a row is a 1 × 1 matrix that holds its number."""
+
+    gram: Matrix
+
+    def between(self, A: Any, B: Any) -> Matrix:
+        """Return K(a, b) for every row number in A and B."""
+        return self.gram[np.ix_(A[:, 0], B[:, 0])]
+
+    def diagonal(self, A: Any) -> Matrix:
+        """Return K(a, a) for every row number in A."""
+        return self.gram[A[:, 0], A[:, 0]]
+
+
+@dataclass(frozen=True)
+class GivenGram:
+    """A precomputed kernel while predicting: rows come as their kernel values against all training rows."""
+
+    def between(self, A: Any, B: Any) -> Matrix:
+        """Return K(a, b) for training row numbers in A and rows of kernel values in B."""
+        return np.asarray(B[:, A[:, 0]].T, dtype=np.float64)
+
+    def diagonal(self, A: Any) -> Matrix:
+        """Refuse: K(x, x) is not among kernel values against training rows."""
+        raise ParameterError("A precomputed kernel has no K(x, x) for new rows.")
+
+
+def check_kernel(who: str, kernel: Any, gamma: Any) -> None:
+    """Raise unless the kernel and its gamma are ones we know."""
+    if not callable(kernel):
+        one_of(who, "kernel", kernel, NAMES)
+    words = isinstance(gamma, str) and gamma in ("scale", "auto")
+    if not words and (isinstance(gamma, str) or not gamma > 0):
+        raise ParameterError(f"{who}: gamma must be 'scale', 'auto' or a positive number; got {gamma!r}.")
+
+
+def gamma_for(gamma: Any, X: Any) -> float:
+    """Return gamma as a number, "scale" and "auto" as scikit-learn's SVC defines them."""
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    if gamma == "scale":
+        mean = X.mean()
+        square = X.multiply(X).mean() if sparse.issparse(X) else np.square(X).mean()
+        variance = float(square - mean * mean)
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return float(gamma)

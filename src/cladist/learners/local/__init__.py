@@ -1,0 +1,1 @@
+"""Local learners: a classifier at every inner node."""

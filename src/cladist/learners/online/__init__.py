@@ -1,0 +1,1 @@
+"""Online learners: they see a row, answer, and learn from the label."""

@@ -1,0 +1,386 @@
+"""Hieron: large-margin hierarchical classification, online, in batch and with kernels.
+
+Dekel, Keshet & Singer, "Large Margin Hierarchical Classification", ICML 2004. Equation numbers are theirs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from cladist.decoders import path_scores, prototype_argmax
+from cladist.errors import LabelError, ParameterError, one_of
+from cladist.kernels import hieron as rounds
+from cladist.labels import encode
+from cladist.learners import kernel_functions as kernels
+from cladist.learners.base import HierarchicalClassifier
+from cladist.learners.explaining import Explanation, explain_rows
+from cladist.learners.online.prototypes import KernelPrototypes, Rule, WeightPrototypes
+from cladist.learners.packing import Arrays
+from cladist.taxonomy import as_taxonomy
+
+MARGINS: dict[str, Callable[[Any], Any]] = {"sqrt_distance": np.sqrt, "distance": np.asarray, "one": np.sign}
+
+Ids = npt.NDArray[np.int64]
+
+
+class Hieron(HierarchicalClassifier):
+    r"""Prototypes along the taxonomy's paths, learnt by passive-aggressive rounds.
+
+    Every node v has a vector w_v; its prototype is W^v = Σ_{u ∈ path(v)} w_u, and the prediction is the label
+    with the highest W^v·x (eq. 3). A round with label y and competitor r makes the least change to w after
+    which y beats r by the margin √γ(y, r), γ the tree distance (eqs. 5–8)::
+
+        ℓ = [W^r·x − W^y·x + √γ(y, r)]₊,    α = ℓ / (γ(y, r) ‖x‖²)
+        w_v += α x  for v ∈ path(y) \ path(r),    w_v −= α x  for v ∈ path(r) \ path(y)
+
+    Online (`partial_fit`, or ``update="prediction"``), r is the prediction. In batch (`fit`), r is the label that
+    violates its margin most, and the model is the average of all states.
+
+    Every label, inner nodes and a tree's root included, can be a label and a prediction. The root's vector stays 0:
+    it wins when every other prototype scores below 0. A forest's virtual root is never predicted.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The labels' tree or forest. None: a star of the classes seen, or the paths in y where y has path columns.
+    update : {"max_loss", "prediction"}
+        How `fit` picks the competitor r. `partial_fit` always uses the prediction.
+    average : bool
+        Whether `fit` ends with the average of all states (the paper's "Batch") or the last one.
+    margin : {"sqrt_distance", "distance", "one"}
+        The margin by tree distance γ: √γ (which alone has the paper's loss bound), γ, or 1.
+    C : float or None
+        Cap on α, as in PA-I; None as in the paper. Useful for noisy labels.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable
+        A callable takes (X, Z) and returns the matrix of kernel values, as in scikit-learn's SVC.
+    degree, coef0 : int, float
+        Of the polynomial kernel (gamma ⟨x, z⟩ + coef0)^degree.
+    gamma : {"scale", "auto"} or float
+        Of "poly" and of "rbf", exp(−gamma ‖x − z‖²); the words mean what they do in scikit-learn's SVC.
+    max_iter : int
+        Passes over the data; the paper makes one.
+    shuffle : bool
+        Whether `fit` visits the rows in random order. Sorted data would be disastrous for one pass.
+    allowed_labels : {"all", "leaves", "seen"} or sequence of names
+        The labels that can be predicted.
+    random_state : int, RandomState or None
+        For the order of the rows.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels that can be predicted, in taxonomy order.
+    taxonomy_ : Taxonomy
+    n_iter_ : int
+        Passes made.
+    converged_ : bool
+        Whether the last pass changed nothing.
+    history_ : list of dict
+        One entry a pass (or a call of `partial_fit`): `objective`, the mean loss ℓ over its rounds;
+        `tree_induced_error` and `multiclass_error` of the predictions made before each update; `squared_loss`, Σℓ²;
+        `updates`; `rounds`; `seconds`.
+    support_, dual_coef_ : arrays
+        With a kernel: the rows with α > 0, and α_i^v as CSR (nodes × supports).
+
+    Notes
+    -----
+    A round costs O((N + γ) · nnz(x)) for N nodes. Memory: N · d numbers of X's type, twice that while averaging.
+    There is no bias term; append a constant feature if one is wanted.
+
+    Examples
+    --------
+    >>> from cladist import Hieron
+    >>> from cladist.datasets import make_hieron_synthetic
+    >>> data = make_hieron_synthetic(noise_variance=0.04, random_state=0)
+    >>> model = Hieron(data.taxonomy, random_state=0).fit(data.X_train, data.y_train)
+    >>> bool(model.score(data.X_test, data.y_test) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        update: str = "max_loss",
+        average: bool = True,
+        margin: str = "sqrt_distance",
+        C: float | None = None,
+        kernel: Any = "linear",
+        degree: int = 3,
+        coef0: float = 1.0,
+        gamma: Any = "scale",
+        max_iter: int = 1,
+        shuffle: bool = True,
+        allowed_labels: Any = "all",
+        random_state: Any = None,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.update = update
+        self.average = average
+        self.margin = margin
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.allowed_labels = allowed_labels
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # ---------------------------------------------------------------- learning
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from all rows, starting anew.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features); with ``kernel="precomputed"``, rows × rows
+        y : labels in any form, one a row
+
+        Returns
+        -------
+        Hieron
+            The model itself.
+        """
+        self._check_parameters()
+        X, labels = self._enter(X, y)
+        nodes = labels.nodes("Hieron")
+        self._allow(nodes)
+        X = self._start(X)
+        random = check_random_state(self.random_state)
+        rule = self._rule(by_margin=self.update == "max_loss")
+        if self.average:
+            self.prototypes_.start_averaging()
+        for _ in range(self.max_iter):
+            n = X.shape[0]
+            self._run(X, nodes, random.permutation(n) if self.shuffle else np.arange(n), rule)
+        if self.average:
+            self.prototypes_.finish_averaging()
+        if self.kernel == "precomputed":
+            self.prototypes_.kernel = kernels.GivenGram()
+        self.n_iter_ = self.max_iter
+        self.rows_seen_ = X.shape[0]
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from some rows, in their order, going on from where the model is; the competitor is the prediction.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+        classes : sequence of labels, optional
+            All labels there will be; needed in the first call where there is no taxonomy.
+        """
+        self._check_parameters()
+        if self.kernel == "precomputed":
+            raise ParameterError("Hieron: partial_fit cannot grow a precomputed kernel; name the kernel instead.")
+        first = not hasattr(self, "prototypes_")
+        X = self._checked_rows(X, reset=first)
+        nodes = self._nodes_of_batch(X, y, classes, first=first)
+        self._allow(nodes, grow=not first)
+        if first:
+            self._start(X)
+            self.n_iter_, self.rows_seen_ = 1, 0
+        elif isinstance(self.prototypes_, KernelPrototypes):
+            self.prototypes_.first_row = self.rows_seen_
+        self._run(X, nodes, np.arange(X.shape[0]), self._rule(by_margin=False))
+        self.rows_seen_ += X.shape[0]
+        return self
+
+    def _nodes_of_batch(self, X: Any, y: Any, classes: Any, *, first: bool) -> Ids:
+        """Return the node of every row; the first batch settles the taxonomy and the form of y."""
+        if first and self.taxonomy is None and classes is None:
+            raise LabelError("Hieron: the first partial_fit needs a taxonomy, or all labels in `classes`.")
+        if first:
+            known = encode(classes, None).taxonomy if self.taxonomy is None else as_taxonomy(self.taxonomy)
+        else:
+            known = self.taxonomy_
+        encoded = encode(y, known)
+        if len(encoded.labels) != X.shape[0]:
+            raise LabelError(f"X has {X.shape[0]} rows and y has {len(encoded.labels)}; one label a row is needed.")
+        if first:
+            self.taxonomy_, self.label_form_ = known, encoded.form
+        return encoded.labels.nodes("Hieron")
+
+    def _check_parameters(self) -> None:
+        one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
+        one_of("Hieron", "margin", self.margin, tuple(MARGINS))
+        kernels.check_kernel("Hieron", self.kernel, self.gamma)
+        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
+            raise ParameterError(f"Hieron: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
+        if self.C is not None and not self.C > 0:
+            raise ParameterError(f"Hieron: C must be positive or None; got {self.C!r}.")
+
+    def _rule(self, *, by_margin: bool) -> Rule:
+        farthest = 2 * (int(self.taxonomy_.depth.max()) + 1)
+        margin = MARGINS[self.margin](np.arange(farthest + 1, dtype=np.float64))
+        return Rule(margin, by_margin, self._allowed, np.inf if self.C is None else float(self.C))
+
+    def _allow(self, nodes: Ids, *, grow: bool = False) -> None:
+        """Set which labels can be predicted; a training label outside them is an error."""
+        wanted, taxonomy = self.allowed_labels, self.taxonomy_
+        allowed = self._allowed if grow else np.zeros(taxonomy.n_nodes, bool)
+        if isinstance(wanted, str):
+            one_of("Hieron", "allowed_labels", wanted, ("all", "leaves", "seen"))
+            allowed[{"all": np.arange(taxonomy.n_nodes), "leaves": taxonomy.leaves, "seen": nodes}[wanted]] = True
+        else:
+            allowed[[taxonomy.index(name) for name in wanted]] = True
+        outside = np.flatnonzero(~allowed[nodes])
+        if len(outside):
+            name = taxonomy.names[nodes[outside[0]]]
+            raise LabelError(f"Hieron: row {outside[0]} has the label {name!r}, which allowed_labels does not allow.")
+        self._set_classes(np.flatnonzero(allowed))
+
+    @property
+    def _allowed(self) -> npt.NDArray[np.bool_]:
+        mask = np.zeros(self.taxonomy_.n_nodes, bool)
+        mask[self.class_nodes_] = True
+        return mask
+
+    def _start(self, X: Any) -> Any:
+        """Begin with all prototypes 0; returns the rows as the prototypes take them."""
+        self.history_: list[dict[str, float]] = []
+        self.prototypes_: Any
+        if isinstance(self.kernel, str) and self.kernel == "linear":
+            self.prototypes_ = WeightPrototypes.zero(self.taxonomy_, X.shape[1], X.dtype)
+            return X
+        self.gamma_ = kernels.gamma_for(self.gamma, X)
+        self.prototypes_ = KernelPrototypes(self.taxonomy_, self._kernel_function(X))
+        return np.arange(X.shape[0])[:, None] if self.kernel == "precomputed" else X
+
+    def _kernel_function(self, X: Any) -> kernels.KernelFunction:
+        if callable(self.kernel):
+            return kernels.CallableKernel(self.kernel)
+        if self.kernel == "precomputed":
+            return kernels.TrainingGram(np.asarray(X, dtype=np.float64))
+        return kernels.NamedKernel(self.kernel, self.gamma_, self.degree, self.coef0)
+
+    def _run(self, X: Any, nodes: Ids, order: Ids, rule: Rule) -> None:
+        """Make a pass and note what it saw."""
+        started = time.perf_counter()
+        tally = np.zeros(rounds.TALLY)
+        self.prototypes_.run(X, nodes, order, rule, tally)
+        n = max(1.0, tally[rounds.ROUNDS])
+        self.history_.append(
+            {
+                "objective": float(tally[rounds.LOSS] / n),
+                "tree_induced_error": float(tally[rounds.DISTANCE] / n),
+                "multiclass_error": float(tally[rounds.ERRORS] / n),
+                "squared_loss": float(tally[rounds.SQUARED_LOSS]),
+                "updates": int(tally[rounds.UPDATES]),
+                "rounds": int(tally[rounds.ROUNDS]),
+                "seconds": time.perf_counter() - started,
+            }
+        )
+        self.converged_ = bool(tally[rounds.UPDATES] == 0)
+
+    # ---------------------------------------------------------------- answering
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        X = super()._checked_rows(X, reset=reset)
+        if reset and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ParameterError(f"Hieron: a precomputed kernel is a square matrix in fit; got shape {X.shape}.")
+        return X
+
+    def _predict_nodes(self, X: Any) -> Ids:
+        if isinstance(self.prototypes_, WeightPrototypes):
+            return self.prototypes_.predict(X, self._allowed)
+        parts = [
+            prototype_argmax(self.prototypes_.scores(chunk), self.taxonomy_, allowed=self._allowed)
+            for chunk in self._chunks(X)
+        ]
+        return np.concatenate(parts)
+
+    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
+        return path_scores(self.prototypes_.scores(X), self.taxonomy_)[:, self.class_nodes_]
+
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return what every feature adds to a label's score along its path; the parts sum to the score.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        nodes : sequence of labels, optional
+            The label to explain of every row; the predicted one by default.
+        """
+        weights = self._weights("explain")
+        rows = self._fitted_rows(X)
+        ids = self._predict_nodes(rows) if nodes is None else encode(nodes, self.taxonomy_).labels.nodes("explain")
+        if len(ids) != rows.shape[0]:
+            raise LabelError(f"explain: {rows.shape[0]} rows need as many labels in `nodes`; got {len(ids)}.")
+        return explain_rows(rows, ids, weights, self.taxonomy_, getattr(self, "feature_names_in_", None))
+
+    def _weights(self, asked: str) -> npt.NDArray[Any]:
+        check_is_fitted(self)
+        if isinstance(self.prototypes_, WeightPrototypes):
+            return self.prototypes_.W
+        raise AttributeError(f"{asked} needs weights, which a Hieron with kernel={self.kernel!r} does not have.")
+
+    @property
+    def node_coef_(self) -> npt.NDArray[Any]:
+        """The vectors w_v, one row a node in `taxonomy_.names` order; a view, not a copy."""
+        return self._weights("node_coef_").T
+
+    @property
+    def coef_(self) -> npt.NDArray[Any]:
+        """The prototypes W^v, one row a class; made when asked for."""
+        return path_scores(self._weights("coef_"), self.taxonomy_)[:, self.class_nodes_].T
+
+    @property
+    def support_(self) -> Ids:
+        """The numbers of the rows whose α is positive."""
+        return self._supports("support_").support
+
+    @property
+    def dual_coef_(self) -> Any:
+        """α_i^v as CSR (nodes × supports)."""
+        return self._supports("dual_coef_").dual_coef
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The rows whose α is positive; for a precomputed kernel their numbers."""
+        return self._supports("support_vectors_").vectors
+
+    def _supports(self, asked: str) -> KernelPrototypes:
+        check_is_fitted(self)
+        if isinstance(self.prototypes_, KernelPrototypes):
+            return self.prototypes_
+        raise AttributeError(f"{asked} belongs to a Hieron with a kernel; this one has weights.")
+
+    # ---------------------------------------------------------------- being saved
+
+    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        state = {
+            "history": self.history_,
+            "n_iter": self.n_iter_,
+            "rows_seen": self.rows_seen_,
+            "converged": self.converged_,
+            "gamma": getattr(self, "gamma_", None),
+        }
+        return state, self.prototypes_.pack()
+
+    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self.history_, self.n_iter_ = state["history"], state["n_iter"]
+        self.rows_seen_, self.converged_ = state["rows_seen"], state["converged"]
+        if state["gamma"] is None:
+            self.prototypes_ = WeightPrototypes.unpack(self.taxonomy_, self.n_features_in_, arrays)
+            return
+        self.gamma_ = state["gamma"]
+        precomputed = self.kernel == "precomputed"
+        function = kernels.GivenGram() if precomputed else self._kernel_function(None)
+        n_columns = 1 if precomputed else self.n_features_in_
+        self.prototypes_ = KernelPrototypes.unpack(self.taxonomy_, function, n_columns, arrays)

@@ -1,0 +1,189 @@
+"""`save` and `load`: every learner, alone or behind a text pipeline, as a folder that holds no code.
+
+The manifest names the class, its parameters and plain fitted values; the arrays hold the rest. Loading looks
+class names up in a fixed table, calls the constructor with known parameters, and fills in checked arrays.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from cladist import registry
+from cladist.errors import CladistError, ModelFormatError
+from cladist.features.codecs import decode_transformer, encode_transformer
+from cladist.labels import LabelForm
+from cladist.learners.base import HierarchicalClassifier
+from cladist.learners.local.linear_node import LinearNode
+from cladist.learners.packing import Arrays, group, prefixed
+from cladist.storage import (
+    from_json_value,
+    pack_strings,
+    read_folder,
+    to_json_value,
+    unpack_strings,
+    write_folder,
+)
+from cladist.taxonomy import packing as taxonomies
+
+NOT_PART_OF_A_MODEL = ("taxonomy", "estimator", "executor")  # packed on their own, or about where it runs
+
+
+def save(model: Any, folder: Any) -> None:
+    """Write a fitted learner, or a Pipeline of text features and a learner, to a folder.
+
+    The folder appears whole or not at all; an older model in it is replaced. It holds ``manifest.json`` and arrays in
+    safetensors, no pickle.
+
+    Parameters
+    ----------
+    model : learner or scikit-learn Pipeline
+        A Pipeline's steps before the learner may be TF-IDF, counting, hashing, scaling, and unions of these.
+    folder : path
+
+    Examples
+    --------
+    >>> import tempfile, cladist
+    >>> model = cladist.Hieron().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    >>> folder = tempfile.mkdtemp()
+    >>> cladist.save(model, folder)
+    >>> cladist.load(folder).predict([[0.0, 2.0]]).tolist()
+    ['a']
+    """
+    features = None
+    arrays: Arrays = {}
+    learner = model
+    if type(model) is Pipeline:
+        learner = model[-1]
+        if len(model) > 1:
+            encoded, feature_arrays = encode_transformer(model[:-1])
+            features = encoded
+            arrays.update(prefixed("features", feature_arrays))
+    content, learner_arrays = pack_learner(learner)
+    arrays.update(prefixed("model", learner_arrays))
+    steps = [name for name, _ in model.steps] if type(model) is Pipeline else None
+    write_folder(folder, {"steps": steps, "features": features, "model": content}, arrays)
+
+
+def load(folder: Any) -> Any:
+    """Read a model that `save` wrote; nothing in the folder is executed.
+
+    Returns
+    -------
+    learner or Pipeline
+        What was saved; it predicts the same, and online learners go on learning.
+    """
+    content, arrays = read_folder(folder)
+    try:
+        learner = unpack_learner(content["model"], group("model", arrays))
+        if content["steps"] is None:
+            return learner
+        before = decode_transformer(content["features"], group("features", arrays)).steps if content["features"] else []
+        return Pipeline([*before, (content["steps"][-1], learner)])
+    except CladistError as problem:
+        raise ModelFormatError(f"{folder}: {problem}") from problem
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
+        raise ModelFormatError(f"{folder}: this model's content does not fit together ({problem!r}).") from problem
+
+
+# -------------------------------------------------------------------- learners
+
+
+def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
+    """Return what a manifest and an array file hold of a fitted learner."""
+    name = type(model).__name__
+    if _class_of(name) is not type(model):
+        raise ModelFormatError(
+            f"{_full_name(type(model))} cannot be saved as a cladist model; only cladist's own learners can, alone "
+            "or as the last step of a Pipeline."
+        )
+    check_is_fitted(model)
+    content: dict[str, Any] = {"class": name, **_pack_parameters(model)}
+    arrays: Arrays = {}
+    content["n_features"] = int(model.n_features_in_)
+    if hasattr(model, "feature_names_in_"):
+        arrays.update(prefixed("feature_names", pack_strings([str(n) for n in model.feature_names_in_])))
+    if isinstance(model, HierarchicalClassifier):
+        content["taxonomy"], taxonomy_arrays = taxonomies.pack(model.taxonomy_)
+        content["label_form"] = model.label_form_.to_dict()
+        arrays.update(prefixed("taxonomy", taxonomy_arrays))
+        arrays["class_nodes"] = model.class_nodes_
+    state, state_arrays = model._pack_state()
+    content["state"] = to_json_value(state, f"{name}'s state")
+    arrays.update(prefixed("state", state_arrays))
+    return content, arrays
+
+
+def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
+    """Restore what `pack_learner` gave."""
+    model = _unpack_parameters(content)
+    model.n_features_in_ = int(content["n_features"])
+    names = group("feature_names", arrays)
+    if names:
+        model.feature_names_in_ = np.array(unpack_strings(**names), dtype=object)
+    if isinstance(model, HierarchicalClassifier):
+        model.taxonomy_ = taxonomies.unpack(content["taxonomy"], group("taxonomy", arrays))
+        if content["has_taxonomy"]:
+            model.taxonomy = model.taxonomy_
+        model.label_form_ = LabelForm.from_dict(content["label_form"])
+        nodes = arrays["class_nodes"].astype(np.int64)
+        if np.any((nodes < 0) | (nodes >= model.taxonomy_.n_nodes)):
+            raise ModelFormatError("Its classes are not nodes of its taxonomy.")
+        model._set_classes(nodes)
+    model._unpack_state(from_json_value(content["state"]), group("state", arrays))
+    return model
+
+
+# -------------------------------------------------------------------- parameters
+
+
+def _class_of(name: str) -> Any:
+    """Look a class up in the fixed table of what a model folder may hold."""
+    if name == LinearNode.__name__:
+        return LinearNode
+    method = registry.find_class(name)
+    return None if method is None else method.load()
+
+
+def _full_name(cls: type) -> str:
+    return f"{cls.__module__.partition('.')[0]}'s {cls.__name__}"
+
+
+def _pack_parameters(model: Any) -> dict[str, Any]:
+    name = type(model).__name__
+    given = model.get_params(deep=False)
+    content = {
+        "parameters": {
+            key: to_json_value(value, f"{name}'s parameter {key}")
+            for key, value in given.items()
+            if key not in NOT_PART_OF_A_MODEL
+        },
+        "has_taxonomy": given.get("taxonomy") is not None,
+    }
+    if given.get("estimator") is not None:
+        inner = given["estimator"]
+        if _class_of(type(inner).__name__) is not type(inner):
+            raise ModelFormatError(
+                f"A {name} over {_full_name(type(inner))} cannot be saved this way: cladist writes no other library's "
+                "classifiers. Leave `estimator` out, or use one of cladist's own."
+            )
+        content["estimator"] = {"class": type(inner).__name__, **_pack_parameters(inner)}
+    return content
+
+
+def _unpack_parameters(content: dict[str, Any]) -> Any:
+    cls = _class_of(content["class"])
+    if cls is None:
+        raise ModelFormatError(f"It holds a {content['class']!r}, which this version of cladist does not know.")
+    known = inspect.signature(cls).parameters
+    parameters = {key: from_json_value(value) for key, value in content["parameters"].items()}
+    for key in parameters:
+        if key not in known or key in NOT_PART_OF_A_MODEL:
+            raise ModelFormatError(f"{content['class']} has no parameter {key!r} in this version of cladist.")
+    if "estimator" in content:
+        parameters["estimator"] = _unpack_parameters(content["estimator"])
+    return cls(**parameters)

@@ -1,0 +1,6 @@
+"""What predictions are judged by, one example at a time."""
+
+from cladist.losses.costs import node_costs
+from cladist.losses.losses import LOSSES, HLoss, Loss, SymmetricDifference, TreeDistance, ZeroOne
+
+__all__ = ["LOSSES", "HLoss", "Loss", "SymmetricDifference", "TreeDistance", "ZeroOne", "node_costs"]

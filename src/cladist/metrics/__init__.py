@@ -1,0 +1,50 @@
+"""Numbers from true and predicted labels, in any form; each metric is ``f(y_true, y_pred, taxonomy)``."""
+
+from cladist.metrics import scorers, significance
+from cladist.metrics.counts import Counts, LevelScore, PrecisionRecallF1
+from cladist.metrics.per_example import (
+    accuracy,
+    cumulative_error,
+    h_loss,
+    hamming_loss,
+    multiclass_error,
+    symmetric_difference_loss,
+    tree_induced_error,
+    zero_one_loss,
+)
+from cladist.metrics.reporting import NodeScore, Report, report
+from cladist.metrics.retrieval import (
+    count,
+    hierarchical_f1,
+    hierarchical_precision_recall_f1,
+    macro_f1,
+    micro_f1,
+    per_level_precision_recall,
+    precision_recall_f1,
+)
+
+__all__ = [
+    "Counts",
+    "LevelScore",
+    "NodeScore",
+    "PrecisionRecallF1",
+    "Report",
+    "accuracy",
+    "count",
+    "cumulative_error",
+    "h_loss",
+    "hamming_loss",
+    "hierarchical_f1",
+    "hierarchical_precision_recall_f1",
+    "macro_f1",
+    "micro_f1",
+    "multiclass_error",
+    "per_level_precision_recall",
+    "precision_recall_f1",
+    "report",
+    "scorers",
+    "significance",
+    "symmetric_difference_loss",
+    "tree_induced_error",
+    "zero_one_loss",
+]

@@ -1,0 +1,236 @@
+"""`Counts`: the sums that metrics are made of; counts of two parts add up to the counts of the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.errors import LabelError, ParameterError, one_of
+from cladist.kernels import comparing
+from cladist.labels import LabelMatrix
+from cladist.losses import node_costs
+from cladist.losses.costs import NAMED_WEIGHTS
+from cladist.losses.pairs import read_labels, row_weights
+from cladist.metrics.selection import Nodes, first_nonroot, select
+from cladist.taxonomy import Taxonomy
+
+Floats = npt.NDArray[np.float64]
+
+
+class PrecisionRecallF1(NamedTuple):
+    """Precision, recall, and F1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+class LevelScore(NamedTuple):
+    """Precision, recall and F1 over the nodes of one level, counted together; roots are level 0."""
+
+    level: int
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """What was counted over pairs of rows; everything is a sum, so ``a + b`` counts both.
+
+    Memory is three numbers a node, however many rows were counted.
+
+    Attributes
+    ----------
+    taxonomy : Taxonomy
+    n_rows, weight : number of rows and their summed weights
+    tp, fp, fn : arrays of shape (n_nodes,)
+        Weight of the rows that have each node in both, in the prediction only, in the truth only.
+    zero_one, symmetric_difference, h_uniform, h_sibling, h_subtree : float
+        Summed losses.
+    n_multi : int
+        Rows where the truth or the prediction is not exactly one path.
+    tree_distance : float
+        Summed over the other rows.
+    sample_precision, sample_recall : float
+        Sums over rows of |true ∩ predicted| / |predicted| and / |true|, a tree's root left out, 0/0 left out.
+    no_precision, no_recall : float
+        Weight of the rows where those were 0/0.
+
+    Examples
+    --------
+    >>> from cladist import LabelMatrix, Taxonomy
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> true = LabelMatrix.from_sets([["chess"], ["art"]], taxonomy)
+    >>> pred = LabelMatrix.from_sets([["tennis"], ["art"]], taxonomy)
+    >>> counts = Counts.from_labels(true, pred)
+    >>> counts
+    Counts(2 rows, 4 nodes)
+    >>> parts = Counts.from_labels(true[:1], pred[:1]) + Counts.from_labels(true[1:], pred[1:])
+    >>> parts.precision_recall_f1(nodes="all") == counts.precision_recall_f1(nodes="all")
+    True
+    """
+
+    taxonomy: Taxonomy
+    n_rows: int
+    weight: float
+    tp: Floats
+    fp: Floats
+    fn: Floats
+    zero_one: float
+    symmetric_difference: float
+    h_uniform: float
+    h_sibling: float
+    h_subtree: float
+    n_multi: int
+    tree_distance: float
+    sample_precision: float
+    no_precision: float
+    sample_recall: float
+    no_recall: float
+
+    @classmethod
+    def from_labels(cls, true: LabelMatrix, pred: LabelMatrix, *, sample_weight: Any = None) -> Counts:
+        """Count two label matrices of one taxonomy, in O(entries) time and O(rows + nodes) memory."""
+        taxonomy = true.taxonomy
+        true, pred = read_labels(true, pred, taxonomy)
+        weight = row_weights(sample_weight, len(true))
+        above = taxonomy.parents
+        costs = np.column_stack([node_costs(kind, taxonomy) for kind in NAMED_WEIGHTS])
+        tp, fp, fn, losses, samples = comparing.tally(
+            true.indptr, true.indices, pred.indptr, pred.indices,
+            above.indptr, above.indices, weight, costs, first_nonroot(taxonomy),
+        )  # fmt: skip
+        single, distance = _single_rows(true, pred)
+        return cls(
+            taxonomy=taxonomy, n_rows=len(true), weight=float(weight.sum()), tp=tp, fp=fp, fn=fn,
+            n_multi=len(true) - len(single), tree_distance=float((weight[single] * distance).sum()),
+            **dict(zip(_LOSS_SUMS, losses.tolist(), strict=True)),
+            **dict(zip(_SAMPLE_SUMS, samples.tolist(), strict=True)),
+        )  # fmt: skip
+
+    def __add__(self, other: Counts) -> Counts:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if self.taxonomy != other.taxonomy:
+            raise LabelError("Counts of two different taxonomies cannot be added.")
+        names = [field.name for field in fields(self) if field.name != "taxonomy"]
+        return Counts(self.taxonomy, *(getattr(self, name) + getattr(other, name) for name in names))
+
+    def __repr__(self) -> str:
+        return f"Counts({self.n_rows} rows, {self.taxonomy.n_nodes} nodes)"
+
+    @property
+    def is_single(self) -> bool:
+        """Whether every row, true and predicted, is exactly one path."""
+        return self.n_multi == 0
+
+    def mean(self, loss: str) -> float:
+        """Return the mean of one of the summed losses, by its attribute's name.
+
+        Examples
+        --------
+        >>> from cladist import LabelMatrix, Taxonomy
+        >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+        >>> true = LabelMatrix.from_sets([["chess"], ["art"]], taxonomy)
+        >>> pred = LabelMatrix.from_sets([["tennis"], ["art"]], taxonomy)
+        >>> Counts.from_labels(true, pred).mean("tree_distance")
+        1.0
+        """
+        one_of("Counts.mean", "loss", loss, (*_LOSS_SUMS, "tree_distance"))
+        if loss == "tree_distance" and not self.is_single:
+            raise LabelError(
+                "Tree distance needs exactly one label a row; "
+                f"{self.n_multi} of {self.n_rows} rows have none or several."
+            )
+        return float(getattr(self, loss) / self.weight)
+
+    # ---------------------------------------------------------------- precision, recall, F1
+
+    def node_scores(self, ids: Any = slice(None), *, zero_division: float = 0.0) -> tuple[Floats, Floats, Floats]:
+        """Return precision, recall and F1 of each node among `ids` (all by default)."""
+        tp, fp, fn = self.tp[ids], self.fp[ids], self.fn[ids]
+        return (
+            _ratio(tp, tp + fp, zero_division),
+            _ratio(tp, tp + fn, zero_division),
+            _ratio(2 * tp, 2 * tp + fp + fn, zero_division),
+        )
+
+    def precision_recall_f1(
+        self, *, average: str = "micro", nodes: Nodes = "leaves", zero_division: float = 0.0
+    ) -> PrecisionRecallF1:
+        """Return precision, recall and F1 of counts added up over nodes, or their means over nodes."""
+        one_of("precision_recall_f1", "average", average, ("micro", "macro"))
+        check_zero_division(zero_division)
+        ids = select(nodes, self.taxonomy)
+        if average == "micro":
+            return self._together(ids, zero_division)
+        scores = self.node_scores(ids, zero_division=zero_division)
+        return PrecisionRecallF1(*(_mean(values, zero_division) for values in scores))
+
+    def macro_f1(self, *, nodes: Nodes = "leaves", absent: str = "zero") -> float:
+        """Return the mean F1 of nodes; those without a true row count 0 ("zero") or are left out ("skip")."""
+        one_of("macro_f1", "absent", absent, ("zero", "skip"))
+        ids = select(nodes, self.taxonomy)
+        if absent == "skip":
+            ids = ids[self.tp[ids] + self.fn[ids] > 0]
+        return _mean(self.node_scores(ids)[2], 0.0)
+
+    def hierarchical_precision_recall_f1(
+        self, *, average: str = "micro", zero_division: float = 0.0
+    ) -> PrecisionRecallF1:
+        """Return hierarchical precision, recall and F1 of sums over rows, or of means over rows."""
+        one_of("hierarchical_precision_recall_f1", "average", average, ("micro", "samples"))
+        check_zero_division(zero_division)
+        if average == "micro":
+            return self._together(select("nonroot", self.taxonomy), zero_division)
+        precision = (self.sample_precision + zero_division * self.no_precision) / self.weight
+        recall = (self.sample_recall + zero_division * self.no_recall) / self.weight
+        both = precision + recall
+        return PrecisionRecallF1(precision, recall, 2 * precision * recall / both if both else 0.0)
+
+    def per_level_precision_recall(self, *, zero_division: float = 0.0) -> list[LevelScore]:
+        """Return precision, recall and F1 of each level's nodes, counted together."""
+        check_zero_division(zero_division)
+        levels = self.taxonomy.levels
+        return [LevelScore(k, *self._together(ids, zero_division)) for k, ids in enumerate(levels)]
+
+    def _together(self, ids: Any, zero_division: float) -> PrecisionRecallF1:
+        tp, fp, fn = self.tp[ids].sum(), self.fp[ids].sum(), self.fn[ids].sum()
+        return PrecisionRecallF1(
+            float(_ratio(tp, tp + fp, zero_division)),
+            float(_ratio(tp, tp + fn, zero_division)),
+            float(_ratio(2 * tp, 2 * tp + fp + fn, zero_division)),
+        )
+
+
+# In the kernel's order.
+_LOSS_SUMS = ("zero_one", "symmetric_difference", "h_uniform", "h_sibling", "h_subtree")
+_SAMPLE_SUMS = ("sample_precision", "no_precision", "sample_recall", "no_recall")
+
+
+def check_zero_division(value: Any) -> None:
+    """Raise a `ParameterError` unless `value` can stand for 0/0."""
+    if not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ParameterError(f"zero_division must be a number from 0 to 1; got {value!r}.")
+
+
+def _single_rows(true: LabelMatrix, pred: LabelMatrix) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return the rows that are one path on both sides, and the tree distance of each."""
+    (t_indptr, t_deepest), (p_indptr, p_deepest) = true.frontier, pred.frontier
+    single = np.flatnonzero((np.diff(t_indptr) == 1) & (np.diff(p_indptr) == 1))
+    u, v = t_deepest[t_indptr[single]], p_deepest[p_indptr[single]]
+    distance = true.taxonomy.distances(u.astype(np.int64), v.astype(np.int64))
+    return single, distance.astype(np.float64)
+
+
+def _ratio(part: Any, whole: Any, zero_division: float) -> Any:
+    out = np.full(np.shape(whole), zero_division, np.float64)
+    return np.divide(part, whole, out=out, where=np.asarray(whole) > 0)
+
+
+def _mean(values: Floats, of_none: float) -> float:
+    return float(values.mean()) if len(values) else float(of_none)

@@ -1,0 +1,92 @@
+"""Metrics as scorers, for ``GridSearchCV(scoring=...)`` and ``cross_val_score``.
+
+A scorer takes (estimator, X, y) and reads the taxonomy from the fitted estimator, from the last step of a
+pipeline, or from a search's best estimator. Larger is better, so losses and errors come negated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cladist.errors import ParameterError
+from cladist.metrics import per_example, retrieval
+from cladist.taxonomy import Taxonomy
+
+__all__ = [
+    "Scorer",
+    "accuracy",
+    "h_loss",
+    "hierarchical_f1",
+    "macro_f1",
+    "make_scorer",
+    "micro_f1",
+    "tree_induced_error",
+]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A metric that scores a fitted estimator; build one with `make_scorer`."""
+
+    metric: Callable[..., float]
+    greater_is_better: bool
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the metric of ``estimator.predict(X)`` against y, negated where less is better."""
+        taxonomy = _taxonomy_of(estimator)
+        value = self.metric(y, estimator.predict(X), taxonomy, sample_weight=sample_weight, **self.options)
+        return float(value if self.greater_is_better else -value)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"make_scorer({self.metric.__name__}, greater_is_better={self.greater_is_better}{options})"
+
+
+def make_scorer(metric: Callable[..., float], *, greater_is_better: bool, **options: Any) -> Scorer:
+    """Turn a metric that returns one number into a scorer.
+
+    Parameters
+    ----------
+    metric : callable
+        ``metric(y_true, y_pred, taxonomy, *, sample_weight=None, **options)``, such as those of
+        `cladist.metrics`; to be sent to other processes it has to be importable by name.
+    greater_is_better : bool
+        False negates it.
+    **options
+        Given to the metric at every call.
+
+    Examples
+    --------
+    >>> from cladist import metrics
+    >>> make_scorer(metrics.h_loss, greater_is_better=False, weights="sibling")
+    make_scorer(h_loss, greater_is_better=False, weights='sibling')
+    """
+    if not callable(metric):
+        raise ParameterError(f"make_scorer: metric must be a function of cladist.metrics; got {metric!r}.")
+    return Scorer(metric, greater_is_better, options)
+
+
+def _taxonomy_of(estimator: Any) -> Taxonomy:
+    inner = estimator
+    while not hasattr(inner, "taxonomy_"):
+        if hasattr(inner, "best_estimator_"):
+            inner = inner.best_estimator_
+        elif hasattr(inner, "steps"):
+            inner = inner.steps[-1][1]
+        else:
+            raise ParameterError(
+                f"Scorers read the taxonomy_ of a fitted estimator; {type(inner).__name__} has none. "
+                "Score a fitted learner of cladist, or a pipeline that ends in one."
+            )
+    return inner.taxonomy_
+
+
+accuracy = make_scorer(per_example.accuracy, greater_is_better=True)
+tree_induced_error = make_scorer(per_example.tree_induced_error, greater_is_better=False)
+h_loss = make_scorer(per_example.h_loss, greater_is_better=False)
+micro_f1 = make_scorer(retrieval.micro_f1, greater_is_better=True)
+macro_f1 = make_scorer(retrieval.macro_f1, greater_is_better=True)
+hierarchical_f1 = make_scorer(retrieval.hierarchical_f1, greater_is_better=True)

@@ -1,0 +1,72 @@
+"""How long work tells how far it is, without knowing who listens.
+
+Work opens a task and advances it; whoever wants to see it installs a reporter around the call.
+The command line installs one that draws rich bars; the default says nothing and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+
+class Task(Protocol):
+    """One piece of long work under way."""
+
+    def advance(self, steps: int = 1) -> None:
+        """Say that `steps` more of the total are done."""
+
+
+class Reporter(Protocol):
+    """Somebody who shows progress."""
+
+    def start(self, description: str, total: int | None) -> Task:
+        """Begin to show a piece of work of `total` steps (None: unknown)."""
+
+    def finish(self, task: Task) -> None:
+        """Stop showing it."""
+
+
+class _Silence:
+    def advance(self, steps: int = 1) -> None:
+        pass
+
+    def start(self, description: str, total: int | None) -> Task:
+        return self
+
+    def finish(self, task: Task) -> None:
+        pass
+
+
+_SILENCE = _Silence()
+_reporter: ContextVar[Reporter | None] = ContextVar("cladist_progress", default=None)
+
+
+@contextmanager
+def task(description: str, total: int | None = None) -> Iterator[Task]:
+    """Open a piece of long work.
+
+    Examples
+    --------
+    >>> with task("counting", total=3) as counting:
+    ...     for _ in range(3):
+    ...         counting.advance()
+    """
+    reporter = _reporter.get() or _SILENCE
+    running = reporter.start(description, total)
+    try:
+        yield running
+    finally:
+        reporter.finish(running)
+
+
+@contextmanager
+def report_to(reporter: Reporter) -> Iterator[None]:
+    """Show the progress of everything called inside this block to `reporter`."""
+    token = _reporter.set(reporter)
+    try:
+        yield
+    finally:
+        _reporter.reset(token)

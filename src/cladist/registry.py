@@ -1,0 +1,70 @@
+"""The methods there are: command-line name → class, as text, so that reading this imports nothing heavy.
+
+`cladist.load`, the command line, the laws in the tests and the documentation all read this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from cladist.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Method:
+    """One learner: where it lives and where it comes from."""
+
+    name: str
+    target: str
+    paper: str
+    summary: str
+
+    @property
+    def class_name(self) -> str:
+        """The class's public name, as in ``cladist.Hieron``."""
+        return self.target.partition(":")[2]
+
+    def load(self) -> Any:
+        """Import the class."""
+        module, _, attribute = self.target.partition(":")
+        return getattr(import_module(module), attribute)
+
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "hieron",
+        "cladist.learners.online.hieron:Hieron",
+        "Dekel, Keshet & Singer 2004",
+        "large-margin prototypes that share what their paths share; online, batch, kernel",
+    ),
+    Method(
+        "top-down",
+        "cladist.learners.local.top_down:TopDown",
+        "Dekel et al. 2004 (greedy); Gopal & Yang 2013 (TD)",
+        "a classifier at every inner node, followed from the root to a leaf",
+    ),
+)
+
+
+def find(name: str) -> Method:
+    """Return the method with this command-line name.
+
+    Examples
+    --------
+    >>> find("hieron").class_name
+    'Hieron'
+    >>> find("heron")
+    Traceback (most recent call last):
+    cladist.errors.ParameterError: There is no method 'heron'; the methods are hieron, top-down.
+    """
+    for method in METHODS:
+        if method.name == name:
+            return method
+    raise ParameterError(f"There is no method {name!r}; the methods are {', '.join(m.name for m in METHODS)}.")
+
+
+def find_class(class_name: str) -> Method | None:
+    """Return the method whose class has this name, or None."""
+    return next((m for m in METHODS if m.class_name == class_name), None)

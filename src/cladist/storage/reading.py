@@ -1,0 +1,78 @@
+"""A folder → (manifest, arrays), every byte verified before it is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from cladist.errors import ModelFormatError
+from cladist.storage.manifest import MAX_MANIFEST_BYTES, unseal
+from cladist.storage.tensors import read_tensors
+
+MANIFEST = "manifest.json"
+
+
+def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the manifest and the arrays of a folder, after verifying every byte of them.
+
+    Returns
+    -------
+    manifest : dict
+    arrays : dict of str to ndarray
+        In C order, writable.
+
+    Examples
+    --------
+    >>> read_folder("no-such-model")
+    Traceback (most recent call last):
+    cladist.errors.ModelFormatError: no-such-model is not a folder, so no model can be read from it.
+    """
+    source = Path(folder)
+    if not source.is_dir():
+        raise ModelFormatError(f"{source} is not a folder, so no model can be read from it.")
+    try:
+        content, files = unseal(read_manifest(source), source / MANIFEST)
+        arrays: dict[str, NDArray[Any]] = {}
+        for entry in files:
+            more = read_tensors(_verified(source / entry["file"], entry))
+            if twice := arrays.keys() & more.keys():
+                raise ModelFormatError(f"{source}: array {min(twice)!r} is stored twice.")
+            arrays |= more
+    except OSError as error:
+        raise ModelFormatError(f"{source} cannot be read: {error}.") from error
+    return content, arrays
+
+
+def read_manifest(folder: Path) -> bytes:
+    """Return the bytes of a folder's manifest, a plain file within the limit of size."""
+    path = folder / MANIFEST
+    size = _regular_size(path)
+    if size > MAX_MANIFEST_BYTES:
+        raise ModelFormatError(f"{path} has {size:,} bytes, more than the {MAX_MANIFEST_BYTES:,} allowed.")
+    return path.read_bytes()
+
+
+def _verified(path: Path, entry: dict[str, Any]) -> Path:
+    size = _regular_size(path)
+    if size != entry["size"]:
+        raise ModelFormatError(f"{path} has {size:,} bytes instead of {entry['size']:,}; it is cut or altered.")
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != entry["sha256"]:
+        raise ModelFormatError(f"{path} does not match its checksum; the file was altered or damaged.")
+    return path
+
+
+def _regular_size(path: Path) -> int:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        raise ModelFormatError(f"{path} is missing; the folder is no model, or only part of one.") from None
+    if not stat.S_ISREG(status.st_mode):  # a link could lead anywhere, a pipe could wait for ever
+        raise ModelFormatError(f"{path} is a link or a special file; a model is made of plain files.")
+    return status.st_size

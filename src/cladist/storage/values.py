@@ -1,0 +1,151 @@
+"""Parameters ↔ JSON values, without loss.
+
+What JSON has no word for becomes an object with one key that begins with ``$``: ``{"$tuple": [1, 2]}``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cladist.errors import ModelFormatError
+from cladist.storage.tensors import DTYPES
+
+MAX_DEPTH = 64  # deeper than any real parameter; far from Python's own limit on recursion
+
+_TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float}
+_TYPES |= {f"numpy.{name}": np.dtype(name).type for name in DTYPES}
+_TYPE_NAMES = {kind: name for name, kind in _TYPES.items()}
+
+Encode = Callable[[Any, str, int], dict[str, Any] | None]
+Decode = Callable[[str, Any, str, int], Any]
+
+
+def to_json_value(value: Any, where: str, *, extend: Encode | None = None, depth: int = 0) -> Any:
+    """Return `value` as strict JSON, from which `from_json_value` makes an equal value of the same type.
+
+    Parameters
+    ----------
+    value : object
+        None, a boolean, a number, a string, a numpy scalar, a numeric type or numpy dtype, or a list, tuple
+        or dict with string keys of these; anything else is refused.
+    where : str
+        What the value is, for the message; parts of it are named by a path below this.
+    extend : callable, optional
+        ``extend(value, where, depth)`` is asked first, for every part; it returns an object with one key of
+        its own that begins with ``$``, or None to leave the part to this function.
+    depth : int, optional
+        How deep `value` lies; for calls from inside `extend`.
+
+    Examples
+    --------
+    >>> to_json_value({"ngram_range": (1, 2), "tol": float("inf")}, "params")
+    {'ngram_range': {'$tuple': [1, 2]}, 'tol': {'$float': 'inf'}}
+    >>> to_json_value({"kernel": len}, "Hieron")
+    Traceback (most recent call last):
+    cladist.errors.ModelFormatError: Hieron/kernel: a value of type builtin_function_or_method cannot...
+    """
+    _check_depth(depth, where)
+    if extend is not None and (extended := extend(value, where, depth)) is not None:
+        return extended
+
+    def part(item: Any, name: object) -> Any:
+        return to_json_value(item, f"{where}/{name}", extend=extend, depth=depth + 1)
+
+    kind = type(value)
+    if kind in (list, tuple):
+        items = [part(item, i) for i, item in enumerate(value)]
+        return items if kind is list else {"$tuple": items}
+    if kind is dict and all(type(key) in (str, np.str_) for key in value):
+        members = {str(key): part(item, key) for key, item in value.items()}
+        return {"$dict": members} if _tagged(members) else members
+    return _scalar(value, where)
+
+
+def from_json_value(value: Any, where: str = "value", *, extend: Decode | None = None, depth: int = 0) -> Any:
+    """Return what `to_json_value` was given.
+
+    Parameters
+    ----------
+    value : JSON value
+    where : str, optional
+        What the value is, for the message.
+    extend : callable, optional
+        ``extend(tag, body, where, depth)`` is asked first, for every tagged object; it returns the value, or
+        None to leave it to this function.
+    depth : int, optional
+        How deep `value` lies; for calls from inside `extend`.
+
+    Examples
+    --------
+    >>> from_json_value({"ngram_range": {"$tuple": [1, 2]}, "tol": {"$float": "inf"}})
+    {'ngram_range': (1, 2), 'tol': inf}
+    """
+    _check_depth(depth, where)
+
+    def part(item: Any, name: object) -> Any:
+        return from_json_value(item, f"{where}/{name}", extend=extend, depth=depth + 1)
+
+    if isinstance(value, list):
+        return [part(item, i) for i, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    if not _tagged(value):
+        return {key: part(item, key) for key, item in value.items()}
+    tag, body = next(iter(value.items()))
+    if len(value) == 1:
+        if extend is not None and (restored := extend(tag, body, where, depth)) is not None:
+            return restored
+        if tag == "$tuple" and isinstance(body, list):
+            return tuple(part(item, i) for i, item in enumerate(body))
+        if tag == "$dict" and isinstance(body, dict):
+            return {key: part(item, key) for key, item in body.items()}
+    return _untag(tag, body, where)
+
+
+def _scalar(value: Any, where: str) -> Any:
+    kind = type(value)
+    if value is None or kind in (bool, int, str):
+        return value
+    if kind is np.str_:
+        return str(value)
+    if kind is float:
+        return value if math.isfinite(value) else {"$float": repr(value)}
+    if isinstance(value, np.generic) and value.dtype.name in DTYPES:
+        return {"$numpy": [value.dtype.name, _scalar(value.item(), where)]}
+    if isinstance(value, np.dtype) and value.name in DTYPES and value.isnative:
+        return {"$dtype": value.name}
+    if isinstance(value, type) and value in _TYPE_NAMES:
+        return {"$type": _TYPE_NAMES[value]}
+    raise ModelFormatError(
+        f"{where}: a value of type {kind.__name__} cannot be saved; None, booleans, numbers, strings, numeric"
+        " types and lists, tuples and dicts (with string keys) of them can."
+    )
+
+
+def _untag(tag: str, body: Any, where: str) -> Any:
+    if tag == "$float" and body in ("nan", "inf", "-inf"):
+        return float(body)
+    if tag == "$dtype" and isinstance(body, str) and body in DTYPES:
+        return np.dtype(body)
+    if tag == "$type" and isinstance(body, str) and body in _TYPES:
+        return _TYPES[body]
+    if tag == "$numpy" and isinstance(body, list) and len(body) == 2 and body[0] in list(DTYPES):
+        kind = _TYPES[f"numpy.{body[0]}"]
+        number = _untag("$float", body[1].get("$float"), where) if isinstance(body[1], dict) else body[1]
+        plain = {"b": bool, "f": float}.get(np.dtype(kind).kind, int)
+        if type(number) is plain and (plain is not int or np.iinfo(kind).min <= number <= np.iinfo(kind).max):
+            return kind(number)
+    raise ModelFormatError(f"{where}: {str(body)[:80]!r} cannot be read as {tag!r}; the file is damaged or too new.")
+
+
+def _tagged(members: dict[str, Any]) -> bool:
+    return any(key.startswith("$") for key in members)
+
+
+def _check_depth(depth: int, where: str) -> None:
+    if depth > MAX_DEPTH:
+        raise ModelFormatError(f"{where[:60]}…: values nested more than {MAX_DEPTH} deep cannot be saved or loaded.")

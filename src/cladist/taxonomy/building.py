@@ -1,0 +1,213 @@
+"""From what users have (parents, edges, paths) to names and parent ids, in any order.
+
+Each builder returns a `Draft`; `Taxonomy` arranges it topologically. All run in O(nodes + edges).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.errors import TaxonomyError
+from cladist.kernels import tree
+
+Where = Callable[[int], str]
+
+
+@dataclass
+class Draft:
+    """Nodes in order of first appearance: their names and the position of each one's parent (−1: a root).
+
+    Built from paths, a node also keeps the last part of its path, and what joins the parts.
+    """
+
+    names: list[str]
+    parent: npt.NDArray[np.int64]
+    parts: list[str] | None = None
+    sep: str | None = None
+    dropped_edges: list[tuple[str, str]] = field(default_factory=list)
+
+
+def item(position: int) -> str:
+    """Say where an entry of a Python sequence stands."""
+    return f"entry {position}"
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for "nothing here": None, NaN, pandas' NA or the empty string."""
+    if value is None or (isinstance(value, str) and value == ""):
+        return True
+    if isinstance(value, str):
+        return False
+    return (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+
+
+def as_name(value: Any, where: str) -> str:
+    """Return a node's name as text; numbers are written as Python writes them."""
+    if is_missing(value):
+        raise TaxonomyError(f"A node needs a name; {where} has an empty one.")
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
+        raise TaxonomyError(f"A node's name is a text or a number; {where} has {value!r}.")
+    return str(value)
+
+
+class Links:
+    """Collects child → parent links and refuses a second parent."""
+
+    def __init__(self) -> None:
+        self.id_of: dict[str, int] = {}
+        self.parent_of: dict[int, int] = {}
+        self.linked_at: dict[int, int] = {}
+
+    def node(self, name: str) -> int:
+        """Return the position of a node, making it if it is new."""
+        return self.id_of.setdefault(name, len(self.id_of))
+
+    def link(self, parent: str, child: str, position: int, where: Where) -> None:
+        """Hang a child below a parent; the same link twice is harmless."""
+        id_of = self.id_of
+        p = id_of.setdefault(parent, len(id_of))
+        c = id_of.setdefault(child, len(id_of))
+        known = self.parent_of.setdefault(c, p)
+        if known != p:
+            raise TaxonomyError(
+                f"A tree gives each node one parent, but {child!r} has two: {list(id_of)[known]!r} "
+                f"({where(self.linked_at[c])}) and {parent!r} ({where(position)}). Remove one of the edges."
+            )
+        self.linked_at.setdefault(c, position)
+
+
+def from_parents(parents: Mapping[Any, Any], *, where: Where = item) -> Draft:
+    """Draft a taxonomy from {child: parent or None}."""
+    if not isinstance(parents, Mapping):
+        raise TaxonomyError(f"from_parents wants a mapping of child to parent; got {type(parents).__name__}.")
+    links = Links()
+    for position, (child, parent) in enumerate(parents.items()):
+        name = as_name(child, where(position))
+        if is_missing(parent):
+            links.node(name)
+        else:
+            links.link(as_name(parent, where(position)), name, position, where)
+    return _without_cycles(links, "error", where)
+
+
+def from_edges(
+    edges: Iterable[Sequence[Any]],
+    *,
+    on_cycle: str = "error",
+    links: Links | None = None,
+    where: Where = item,
+) -> Draft:
+    """Draft a taxonomy from (parent, child) pairs, added to `links` that may hold nodes already."""
+    if on_cycle not in ("error", "drop"):
+        raise TaxonomyError(f"on_cycle must be 'error' or 'drop'; got {on_cycle!r}.")
+    links = links or Links()
+    for position, edge in enumerate(edges):
+        if isinstance(edge, str) or len(edge) != 2:
+            raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}.")
+        parent, child = edge
+        if not (type(parent) is type(child) is str and parent and child):  # the common case needs no more
+            parent, child = as_name(parent, where(position)), as_name(child, where(position))
+        links.link(parent, child, position, where)
+    return _without_cycles(links, on_cycle, where)
+
+
+def _without_cycles(links: Links, on_cycle: str, where: Where) -> Draft:
+    """Turn the links into a draft; a cycle is an error, or loses its last edge."""
+    names = list(links.id_of)
+    parent = np.full(len(names), -1, np.int64)
+    parent[list(links.parent_of)] = list(links.parent_of.values())
+    draft = Draft(names, parent)
+    if len(tree.breadth_first(parent)) == len(names):
+        return draft
+    for cycle in _cycles(parent.tolist()):
+        last = max(cycle, key=links.linked_at.__getitem__)
+        if on_cycle == "error":
+            shown = " → ".join(names[u] for u in [*cycle, cycle[0]])
+            closing = where(links.linked_at[last])
+            raise TaxonomyError(f"Taxonomy has a cycle: {shown} (closed by {closing}). Remove one of its edges.")
+        draft.dropped_edges.append((names[parent[last]], names[last]))
+        parent[last] = -1
+    return draft
+
+
+def _cycles(parent: list[int]) -> Iterator[list[int]]:
+    """Walk up from every node; a walk that meets itself has found a cycle."""
+    walk_of = [-1] * len(parent)  # the walk that visited a node first
+    for start in range(len(parent)):
+        v = start
+        while v >= 0 and walk_of[v] < 0:
+            walk_of[v] = start
+            v = parent[v]
+        if v >= 0 and walk_of[v] == start:
+            yield _cycle_through(v, parent)
+
+
+def _cycle_through(v: int, parent: list[int]) -> list[int]:
+    """Return the cycle that v lies on, each node before its child."""
+    cycle = [v]
+    u = parent[v]
+    while u != v:
+        cycle.append(u)
+        u = parent[u]
+    return cycle[::-1]
+
+
+def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = item) -> Draft:
+    """Draft a taxonomy from root-to-node paths; a node is its path."""
+    if not sep:
+        raise TaxonomyError("from_paths: sep must not be empty; to give paths as tuples, sep is not used.")
+    child_of: dict[tuple[int, str], int] = {}
+    parts: list[str] = []
+    parent: list[int] = []
+    for position, path in enumerate(paths):
+        v = -1
+        for part in split_path(path, sep, lambda position=position: where(position)):  # type: ignore[misc]
+            key = (v, part)
+            found = child_of.get(key)
+            if found is None:
+                found = child_of[key] = len(parts)
+                parts.append(part)
+                parent.append(v)
+            v = found
+    return Draft(_names_of_paths(parts, parent, sep), np.array(parent, np.int64), parts, sep)
+
+
+def split_path(path: Any, sep: str, where: Callable[[], str]) -> list[str]:
+    """Split one path into its parts; a sequence may be padded at its end with None, NaN or ""."""
+    parts = path.split(sep) if isinstance(path, str) else list(path)
+    if not isinstance(path, str):
+        while parts and is_missing(parts[-1]):
+            parts.pop()
+    if not parts or any(is_missing(part) for part in parts):
+        raise TaxonomyError(f"A path has no empty part; {where()} is {_shown(path)}.")
+    return [str(part) for part in parts]
+
+
+def _shown(path: Any) -> str:
+    return repr(path) if isinstance(path, str) else repr(list(path))
+
+
+def _names_of_paths(parts: list[str], parent: list[int], sep: str) -> list[str]:
+    """Name each node by its last part where that is unique, by its whole path otherwise."""
+    count = Counter(parts)
+    names = []
+    for v, part in enumerate(parts):
+        if count[part] == 1:
+            names.append(part)
+            continue
+        whole, u = [part], parent[v]
+        while u >= 0:
+            whole.append(parts[u])
+            u = parent[u]
+        names.append(sep.join(reversed(whole)))
+    if len(set(names)) < len(names):
+        twice = next(name for name, n in Counter(names).items() if n > 1)
+        raise TaxonomyError(f"Two different paths are both written {twice!r}; choose another sep than {sep!r}.")
+    return names

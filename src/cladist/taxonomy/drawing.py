@@ -1,0 +1,52 @@
+"""A taxonomy as text for people, cut where it is long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cladist.taxonomy.taxonomy import Taxonomy
+
+MOST_LINES = 60  # about a screen
+MOST_CHILDREN = 8
+
+
+def as_text(taxonomy: Taxonomy, *, most_lines: int = MOST_LINES, most_children: int = MOST_CHILDREN) -> str:
+    """Draw the tree with one node a line; long lists of children and long drawings are cut and say so."""
+    lines: list[str] = []
+    # A stack of (node id, or None for "… n more"; text of that line; indent; is last; is root).
+    stack = _entries(taxonomy, list(taxonomy.roots), "", most_children, top=True)[::-1]
+    while stack:
+        node, label, indent, branch, below = stack.pop()
+        if len(lines) == most_lines:
+            lines.append(f"… and more ({taxonomy.n_nodes} nodes in all)")
+            break
+        lines.append(f"{indent}{branch}{label}")
+        if node is not None:
+            children = list(range(taxonomy.child_start[node], taxonomy.child_start[node + 1]))
+            stack.extend(_entries(taxonomy, children, indent + below, most_children, top=False)[::-1])
+    return "\n".join(lines)
+
+
+_Entry = tuple[int | None, str, str, str, str]
+
+
+def _entries(taxonomy: Taxonomy, nodes: list[int], indent: str, most: int, *, top: bool) -> list[_Entry]:
+    """Return a line's ingredients for each of the nodes shown, and one for those left out."""
+    shown = nodes if len(nodes) <= most + 1 else nodes[:most]
+    labels: list[tuple[int | None, str]] = [(v, _label(taxonomy, v)) for v in shown]
+    if len(shown) < len(nodes):
+        labels.append((None, f"… {len(nodes) - len(shown)} more"))
+    if top:
+        return [(v, label, "", "", "") for v, label in labels]
+    last = len(labels) - 1
+    return [
+        (v, label, indent, "└── " if k == last else "├── ", "    " if k == last else "│   ")
+        for k, (v, label) in enumerate(labels)
+    ]
+
+
+def _label(taxonomy: Taxonomy, v: int) -> str:
+    name = taxonomy.names[v]
+    title = taxonomy.titles.get(name)
+    return f"{name}  {title}" if title else name

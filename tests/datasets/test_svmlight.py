@@ -1,0 +1,251 @@
+"""svmlight files: equal to scikit-learn's reader, exact to the last bit, and refused where they are wrong."""
+
+import gzip
+import io
+import math
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from cladist.datasets import Dataset, read_svmlight, svmlight_chunks
+from cladist.errors import DatasetError, ParameterError
+from cladist.taxonomy import Taxonomy
+
+
+def read(content: bytes, **options: object) -> Dataset:
+    return read_svmlight(io.BytesIO(content), **options)  # type: ignore[arg-type]
+
+
+def test_one_label_a_row() -> None:
+    data = read(b"# a comment\n12 1:0.5 3:-2e0#x\n\r\n 007\t2:1 # qid:1 4:4\r\nA-1\n")
+    assert data.y.tolist() == ["12", "007", "A-1"]
+    assert data.X.dtype == np.float32
+    assert data.X.toarray().tolist() == [[0.5, 0, -2], [0, 1, 0], [0, 0, 0]]
+    assert data.taxonomy is None
+
+
+def test_several_labels_a_row() -> None:
+    content = b"12,40 1:1\n 2:1\n7\n3:1\nlonger-than-8,longer-than-9,7 1:1\n"
+    labels = [["12", "40"], [], ["7"], [], ["longer-than-8", "longer-than-9", "7"]]
+    assert read(content).y == labels
+    assert read(content, multilabel=True).y == labels
+    assert read(b"12 1:1\n", multilabel=True).y == [["12"]]
+    assert read(b"12 1:1\n", multilabel=False).y.tolist() == ["12"]
+
+
+def test_the_first_index() -> None:
+    assert read(b"a 1:1 2:1\n").X.shape == (1, 2)
+    assert read(b"a 1:1 2:1\n", zero_based=True).X.shape == (1, 3)
+    assert read(b"a 1:1\nb 0:1 2:1\n").X.shape == (2, 3)
+    assert read(b"a 1:1 2:1\n", n_features=7).X.shape == (1, 7)
+    assert read(b"a\nb\n").X.shape == (2, 0)
+    assert read(b"a 2147483647:1\n").X.shape == (1, 2**31 - 1)
+
+
+def test_compressed_files_and_the_taxonomy(tmp_path: Path) -> None:
+    path = tmp_path / "train.svm.gz"
+    path.write_bytes(gzip.compress(b"11 1:1\n12 2:1"))
+    taxonomy = Taxonomy.from_edges([("1", "11"), ("1", "12")])
+    data = read_svmlight(path, taxonomy=taxonomy)
+    assert data.taxonomy is taxonomy
+    assert data.source == str(path)
+    assert data.y.tolist() == ["11", "12"]
+    taxonomy.write(tmp_path / "tree.txt")
+    assert read_svmlight(path, taxonomy=tmp_path / "tree.txt").taxonomy == taxonomy
+
+
+TREE = Taxonomy.from_paths(["r/1", "r/2", "r/longer-than-8"])
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (b"1 1:1\n2 3:x\n", {}, "line 2, column 5: wanted a finite number, got 'x'"),
+        (b"1 1:1\n2 3:\n", {}, "line 2, column 5: wanted a finite number, got ''"),
+        (b"1 1: 1\n", {}, "line 1, column 5: wanted a finite number"),
+        (b"1 1:nan\n", {}, "line 1, column 5: wanted a finite number, got 'nan'"),
+        (b"1 1:-inf\n", {}, "line 1, column 5: wanted a finite number, got '-inf'"),
+        (b"1 1:1e999\n", {}, "line 1, column 5: wanted a finite number, got '1e999'"),
+        (b"1 1:1e39\n", {}, "line 1, column 5: '1e39' does not fit into this dtype"),
+        (b"1 1:1" + b"0" * 60 + b"\n", {}, "line 1, column 5: '10+…' does not fit into this dtype"),
+        (b"1 1:1_0\n", {}, "line 1, column 5: wanted a finite number, got '1_0'"),
+        (b"1 1:1e\n", {}, "line 1, column 5: wanted a finite number"),
+        (b"1 1:.\n", {}, "line 1, column 5: wanted a finite number"),
+        (b"1 1:1:1\n", {}, "line 1, column 5: wanted a finite number, got '1:1'"),
+        (b"\n1  2:1 1:1\n", {}, "line 2, column 8: the index of '1:1' does not rise"),
+        (b"1 2:1 2:1\n", {}, "line 1, column 7: the index of '2:1' does not rise"),
+        (b"1 -3:1\n", {}, "line 1, column 3: '-3:1' has a negative index"),
+        (b"1 0:1\n", {"zero_based": False}, "line 1, column 3: the index of '0:1' is not in 1 … 2147483647"),
+        (b"1 5:1\n", {"n_features": 4}, "line 1, column 3: the index of '5:1' is not in 0 … 4"),
+        (b"1 4:1\n", {"n_features": 4, "zero_based": True}, "the index of '4:1' is not in 0 … 3"),
+        (
+            b"1 0:1 4:1\n",
+            {"n_features": 4},
+            "indices run from 0 to 4, which makes 5 columns; n_features is 4",
+        ),
+        (b"1 2147483648:1\n", {}, "line 1, column 3: the index of '2147483648:1' is not in"),
+        (b"1 99999999999999999999999:1\n", {}, "line 1, column 3: the index of '9+:1' is not in"),
+        (b"1 x\n", {}, "line 1, column 3: wanted index:value, got 'x'"),
+        (b"1 x:1\n", {}, "line 1, column 3: wanted index:value, got 'x:1'"),
+        (b"1 1\n", {}, "line 1, column 3: wanted index:value, got '1'"),
+        (b"1 \xff\n", {}, r"line 1, column 3: wanted index:value, got '\\\\xff'"),
+        (b"1 qid:4 1:1\n", {}, "line 1, column 3: 'qid:4' is a query id"),
+        (b"1 1:1\n#\n1:1\n2 1:1\n", {}, "line 3, column 1: the row has no label"),
+        (b"1 1:1\n 1:1\n", {"multilabel": False}, "line 2, column 2: the row has no label"),
+        (b"1 1:1\n1,2 1:1\n", {"multilabel": False}, "line 2, column 2: the row has several labels"),
+        (b"1,,2 1:1\n", {}, "line 1, column 3: a label is empty"),
+        (b"1, 1:1\n", {}, "line 1, column 3: a label is empty"),
+        (b"1\x002 1:1\n", {}, "line 1, column 2: a label is empty or has a control character"),
+        (b"1 1:1\n\xff 1:1\n", {}, r"line 2, column 1: the label b'\\xff' is not UTF-8"),
+        (b"1 1:1\n2,4 1:1\n", {"taxonomy": TREE}, "line 2, column 3: '4' is not in the taxonomy"),
+        (b"longer-than-9\n", {"taxonomy": TREE}, "line 1, column 1: 'longer-than-9' .* mean 'longer-than-8'"),
+        (b"", {}, "the file has no rows"),
+        (b"# nothing\n\n", {}, "the file has no rows"),
+    ],
+)
+@pytest.mark.parametrize("chunk_bytes", [1 << 23, 7])
+def test_a_malformed_row_is_refused_where_it_is_wrong(
+    content: bytes,
+    options: dict[str, object],
+    message: str,
+    chunk_bytes: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(svmlight_chunks, "CHUNK_BYTES", chunk_bytes)
+    with pytest.raises(DatasetError, match=message):
+        read(content, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_features": 0}, {"n_features": 2**31}, {"dtype": np.int32}, {"multilabel": "yes"}, {"zero_based": 2}],
+)
+def test_wrong_parameters(options: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(options))):
+        read(b"1 1:1\n", **options)
+
+
+rows = st.lists(
+    st.dictionaries(st.integers(0, 30), st.floats(-1e300, 1e300), max_size=6),
+    min_size=1,
+    max_size=8,
+)
+
+
+def matrix(rows: list[dict[int, float]]) -> sparse.csr_matrix:
+    """Build a CSR matrix that keeps stored zeros, as the file does."""
+    indices = [i for row in rows for i in sorted(row)]
+    values = [row[i] for row in rows for i in sorted(row)]
+    return sparse.csr_matrix((values, indices, np.cumsum([0, *map(len, rows)])), shape=(len(rows), 31))
+
+
+def same(ours: sparse.csr_matrix, theirs: sparse.csr_matrix) -> bool:
+    return all(
+        getattr(ours, part).tobytes() == getattr(theirs, part).astype(getattr(ours, part).dtype).tobytes()
+        for part in ("indptr", "indices", "data")
+    )
+
+
+@given(rows, st.booleans(), st.integers(0, 10**12), st.integers(5, 200))
+def test_scikit_learns_files_with_one_label(
+    rows: list[dict[int, float]], zero_based: bool, label: int, chunk_bytes: int
+) -> None:
+    file = io.BytesIO()
+    labels = label + np.arange(len(rows)) % 3
+    dump_svmlight_file(matrix(rows), labels, file, zero_based=zero_based, comment="from scikit-learn")
+    file.seek(0)
+    theirs, their_y = load_svmlight_file(file, n_features=31, zero_based=zero_based)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(svmlight_chunks, "CHUNK_BYTES", chunk_bytes)
+        ours = read(file.getvalue(), n_features=31, zero_based=zero_based, dtype=np.float64)
+    assert same(ours.X, theirs)
+    assert ours.X.has_canonical_format
+    assert [float(name) for name in ours.y] == their_y.tolist()
+
+
+@given(rows, st.data())
+def test_scikit_learns_files_with_several_labels(rows: list[dict[int, float]], data: st.DataObject) -> None:
+    sets = [sorted(data.draw(st.sets(st.integers(0, 9), max_size=3))) for _ in rows]
+    file = io.BytesIO()
+    Y = sparse.csr_matrix(np.array([[int(k in s) for k in range(10)] for s in sets]))
+    dump_svmlight_file(matrix(rows), Y, file, multilabel=True, zero_based=True)
+    content = b"".join(line for line in file.getvalue().splitlines(True) if line.strip())
+    if not content:
+        return
+    theirs, their_y = load_svmlight_file(io.BytesIO(content), n_features=31, zero_based=True, multilabel=True)
+    ours = read(content, n_features=31, zero_based=True, multilabel=True, dtype=np.float64)
+    assert same(ours.X, theirs)
+    assert [tuple(map(float, names)) for names in ours.y] == their_y
+
+
+digits = st.text("0123456789", max_size=25)
+decimals = st.tuples(
+    st.sampled_from(["", "+", "-"]),
+    digits,
+    st.sampled_from(["", "."]),
+    digits,
+    st.one_of(st.just(""), st.integers(-420, 290).map(lambda e: f"e{e}"), st.integers(0, 30).map(lambda e: f"E+{e}")),
+).map("".join)
+
+
+def bits(value: float) -> bytes:
+    return struct.pack("<d", value)
+
+
+@given(st.lists(st.one_of(decimals, st.floats(-1e300, 1e300).map(repr)), min_size=1, max_size=30))
+def test_numbers_are_pythons_floats_bit_for_bit(numbers: list[str]) -> None:
+    def finite(text: str) -> bool:
+        try:
+            return math.isfinite(float(text))
+        except ValueError:
+            return False
+
+    kept = [text for text in numbers if finite(text)]
+    content = "1 " + " ".join(f"{i}:{text}" for i, text in enumerate(kept)) + "\n"
+    data = read(content.encode(), dtype=np.float64, zero_based=True)
+    assert [bits(v) for v in data.X.data] == [bits(float(text)) for text in kept]
+    for text in set(numbers) - set(kept):
+        with pytest.raises(DatasetError, match="line 1, column 5: wanted a finite number"):
+            read(f"1 1:{text}\n".encode(), dtype=np.float64)
+
+
+# Halfway between two doubles, or a hair's breadth off; subnormal; the largest double.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9007199254740993",
+        "9007199254740993.0000000000000000000000001",
+        "9007199254740992.9999999999999999999999999",
+        "1.00000000000000011102230246251565404236316680908203125",
+        "1.00000000000000011102230246251565404236316680908203124",
+        "8.5e22",
+        "9e-265",
+        "123456789012345678e100",
+        "2.2250738585072011e-308",
+        "4.9e-324",
+        "1e-400",
+        "1.7976931348623157e308",
+        "0e99999999999999999999",
+        "-0.0",
+        "000000000000000000000000000000001.5",
+    ],
+)
+def test_hard_numbers(text: str) -> None:
+    data = read(f"1 1:{text}\n".encode(), dtype=np.float64)
+    assert bits(data.X.data[0]) == bits(float(text))
+
+
+@given(st.lists(st.sampled_from([b"1", b",", b":", b" ", b"\n", b"#", b".", b"e", b"-", b"\0", b"\xff", b"23"])))
+def test_any_bytes_are_read_or_refused(pieces: list[bytes]) -> None:
+    try:
+        data = read(b"".join(pieces))
+    except DatasetError:
+        return
+    data.X.check_format()
+    assert len(data.y) == data.X.shape[0] > 0
