@@ -42,14 +42,8 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return X as float32 or float64, dense or CSR, or raise what scikit-learn would."""
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            accept_large_sparse=True,
-        )
+        accepted = "csr" if self.__sklearn_tags__().input_tags.sparse else False
+        return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
 
     def _enter(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
         """Validate what `fit` was given and remember the taxonomy and the form of y."""

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.svm import LinearSVC
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from cladist.errors import ParameterError
 from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.solvers import one_vs_rest_svm
 
 
 class LinearNode(ClassifierMixin, BaseEstimator):
-    """One-vs-rest linear SVM, min_w ½‖w‖² + C Σ_i max(0, 1 − y_i (w·x_i + b))², solved by LIBLINEAR.
+    """One-vs-rest linear SVM with squared hinge loss, the problem of scikit-learn's LinearSVC.
 
-    Weights are kept sparse: at a node deep in a taxonomy most features never occur, and their weight is 0.
+    min_{w, b} ½(‖w‖² + b²) + C Σ_i s_i max(0, 1 − y_i (w·x_i + b))² for every class, solved to a relative duality
+    gap of `tol`. Weights are kept sparse: at a node deep in a taxonomy most features never occur. Unlike LIBLINEAR,
+    whose random numbers are shared by all threads, the result does not depend on what runs beside it.
 
     Parameters
     ----------
     C : float
         Weight of the losses.
+    tol : float
+        Relative duality gap.
+    max_iter : int
+        Passes over the rows at most; if they do not suffice, a ConvergenceWarning says so.
     random_state : int, RandomState or None
         For the order in which the solver visits rows.
 
@@ -32,8 +43,10 @@ class LinearNode(ClassifierMixin, BaseEstimator):
     ['yes']
     """
 
-    def __init__(self, *, C: float = 1.0, random_state: Any = 0) -> None:
+    def __init__(self, *, C: float = 1.0, tol: float = 1e-4, max_iter: int = 1000, random_state: Any = 0) -> None:
         self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -43,11 +56,30 @@ class LinearNode(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        svm = LinearSVC(C=self.C, random_state=self.random_state).fit(X, y, sample_weight=sample_weight)
-        self.classes_ = svm.classes_
-        self.coef_ = sparse.csr_array(svm.coef_)
-        self.intercept_ = svm.intercept_
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self.classes_, targets = np.unique(y, return_inverse=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            X, targets, sample_weight = (part[sample_weight > 0] for part in (X, targets, sample_weight))
+        if len(np.unique(targets)) < 2:
+            raise ParameterError("LinearNode needs two classes or more to choose between; it was given one class.")
+        solution = one_vs_rest_svm(
+            X,
+            targets,
+            len(self.classes_),
+            C=self.C,
+            sample_weight=sample_weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+        )
+        if not solution.converged:
+            gap = max(entry["gap"] for entry in solution.history)
+            message = f"LinearNode made max_iter={self.max_iter} passes and still has a gap of {gap:.1e}; raise it."
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        self.coef_, self.intercept_ = solution.weights, solution.intercepts
+        self.n_iter_ = max(int(entry["passes"]) for entry in solution.history)
         return self
 
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
@@ -70,8 +102,9 @@ class LinearNode(ClassifierMixin, BaseEstimator):
             "intercept": self.intercept_,
             **prefixed("coef", pack_matrix(self.coef_)),
         }
-        return {}, arrays
+        return {"n_iter": self.n_iter_}, arrays
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        self.n_iter_ = state["n_iter"]
         self.classes_, self.intercept_ = arrays["classes"], arrays["intercept"]
         self.coef_ = unpack_matrix(group("coef", arrays), self.n_features_in_)

@@ -53,7 +53,8 @@ class TopDown(HierarchicalClassifier):
         Whether inner nodes that carry labels themselves get a class "stop here". Without it the walk always
         goes on to a node below which no label was seen.
     n_jobs : int or None
-        Threads that fit nodes side by side; the model does not depend on it.
+        Threads that fit nodes side by side. The model does not depend on it, unless the classifiers do: those over
+        LIBLINEAR (LinearSVC) share its random numbers between threads and differ by their tolerance.
     executor : Executor, optional
         Runs the nodes instead, see `cladist.execution`.
 
@@ -111,8 +112,11 @@ class TopDown(HierarchicalClassifier):
             Passed on to the classifiers; an error if they take none.
         """
         X, labels = self._enter(X, y)
+        nodes = labels.nodes("TopDown")
         weights = self._checked_weights(sample_weight, X)
-        self.walked_, nodes = self._walked_taxonomy(labels.nodes("TopDown"))
+        if weights is not None:  # a row of weight 0 is as good as absent: it must not make its label a class
+            X, nodes, weights = X[weights != 0], nodes[weights != 0], weights[weights != 0]
+        self.walked_, nodes = self._walked_taxonomy(nodes)
         tasks = _tasks(self.walked_, nodes)
         fitted: dict[int, Decision] = {}
         several = [task for task in tasks if len(task[2]) > 1]
@@ -141,7 +145,10 @@ class TopDown(HierarchicalClassifier):
         if "sample_weight" not in inspect.signature(self._new_estimator().fit).parameters:
             name = type(self.estimator).__name__
             raise ParameterError(f"TopDown: {name} takes no sample_weight; leave it out or choose another classifier.")
-        return np.asarray(_check_sample_weight(sample_weight, X))
+        weights = np.asarray(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+        if not weights.any():
+            raise ParameterError("TopDown: all sample weights are 0, so there is nothing to learn from.")
+        return weights
 
     def _walked_taxonomy(self, nodes: Ids) -> tuple[Taxonomy, Ids]:
         """Return the taxonomy to walk and each row's node in it."""

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cladist.decoders import path_scores, prototype_argmax
@@ -28,6 +29,13 @@ from cladist.taxonomy import as_taxonomy
 MARGINS: dict[str, Callable[[Any], Any]] = {"sqrt_distance": np.sqrt, "distance": np.asarray, "one": np.sign}
 
 Ids = npt.NDArray[np.int64]
+
+
+def _can_grow(model: Any) -> bool:
+    """Say why a model cannot learn from more rows, where it cannot."""
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
+        raise AttributeError("partial_fit cannot grow a precomputed kernel; name the kernel instead.")
+    return True
 
 
 class Hieron(HierarchicalClassifier):
@@ -138,6 +146,7 @@ class Hieron(HierarchicalClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
 
     # ---------------------------------------------------------------- learning
@@ -175,6 +184,7 @@ class Hieron(HierarchicalClassifier):
         self.rows_seen_ = X.shape[0]
         return self
 
+    @available_if(_can_grow)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from some rows, in their order, going on from where the model is; the competitor is the prediction.
 
@@ -186,8 +196,6 @@ class Hieron(HierarchicalClassifier):
             All labels there will be; needed in the first call where there is no taxonomy.
         """
         self._check_parameters()
-        if self.kernel == "precomputed":
-            raise ParameterError("Hieron: partial_fit cannot grow a precomputed kernel; name the kernel instead.")
         first = not hasattr(self, "prototypes_")
         X = self._checked_rows(X, reset=first)
         nodes = self._nodes_of_batch(X, y, classes, first=first)
