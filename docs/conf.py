@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
 from cladist import __version__
@@ -15,7 +17,6 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
 ]
 exclude_patterns = ["_build"]
@@ -25,6 +26,7 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 autosummary_generate = True
 autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say what is wanted, in words
 numpydoc_show_class_members = False  # the class template lists them
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -34,7 +36,19 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"cladist {release}"
 html_show_sourcelink = False
 html_copy_source = False
-html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_static_path = ["_static"]
+html_sidebars = {page: [] for page in ("quickstart", "command-line", "mathematics")}  # they have no subpages
+html_css_files = ["cladist.css"]
+# Formulas are written into the pages as MathML, which browsers draw by themselves; MathJax would be fetched.
+html_math_renderer = "mathml"
 
 
 def leave_out_foreign(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
@@ -48,5 +62,17 @@ def leave_out_foreign(app: Sphinx, what: str, name: str, member: Any, skip: bool
     return True if foreign else None
 
 
+def write_inline_math(writer: Any, node: nodes.Element) -> None:
+    writer.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def write_block_math(writer: Any, node: nodes.Element) -> None:
+    formula = tex2mathml(node.astext(), as_block=True)
+    writer.body.append(f'<div class="formula">{formula}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-skip-member", leave_out_foreign)
+    app.add_html_math_renderer("mathml", (write_inline_math, None), (write_block_math, None))

@@ -10,7 +10,7 @@ from scipy import sparse
 from tests.learners.hieron_reference import Reference
 
 from cladist import Hieron, Taxonomy
-from cladist.datasets import make_hieron_synthetic
+from cladist.datasets import make_hieron_synthetic, make_topics
 from cladist.errors import LabelError, ParameterError
 from cladist.metrics import cumulative_error, multiclass_error, tree_induced_error
 
@@ -19,8 +19,11 @@ def complete_binary(depth):
     return Taxonomy.from_parents({str(v): str((v - 1) // 2) if v else None for v in range(2 ** (depth + 1) - 1)})
 
 
+EITHER = st.booleans()
+
+
 @st.composite
-def problems(draw, forest=st.booleans()):
+def problems(draw, forest=EITHER):
     """A random taxonomy with random rows and labels."""
     n_nodes = draw(st.integers(2, 9))
     as_forest = draw(forest)
@@ -361,3 +364,22 @@ def test_explanations_sum_to_the_score():
     assert asked.score == pytest.approx(model.decision_function(rows[:1], nodes=["120"])[0, 0])
     with pytest.raises(AttributeError, match="explain needs weights"):
         Hieron(kernel="rbf").fit([[0.0], [1.0]], ["a", "b"]).explain([[0.0]])
+
+
+@pytest.mark.parametrize(("online", "most"), [(False, 2.2), (True, 1.2)])
+def test_memory_beside_the_rows(online, most):
+    """Allocations while learning, in units of weights + data."""
+    import tracemalloc
+
+    data = make_topics(n_samples=2000, n_features=20_000, branching=(5, 5, 5), random_state=0)
+    model = Hieron(data.taxonomy, random_state=0)
+    learn = model.partial_fit if online else model.fit
+    learn(data.X[:2], data.y[:2])
+    model = Hieron(data.taxonomy, random_state=0)
+    learn = model.partial_fit if online else model.fit
+    tracemalloc.start()
+    learn(data.X, data.y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    rows = data.X.data.nbytes + data.X.indices.nbytes + data.X.indptr.nbytes
+    assert peak + rows < most * (model.node_coef_.nbytes + rows)

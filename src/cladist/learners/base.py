@@ -152,6 +152,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the accuracy; for sets of labels, the share of rows that match exactly."""
+        if self.taxonomy is None and self.label_form_.kind == "single":
+            # Without a taxonomy a label never seen in training is no error of the caller's, only wrong.
+            return float(super().score(X, y, sample_weight))
         nodes = self._predict_nodes(self._fitted_rows(X))
         predicted = LabelMatrix.from_nodes(nodes, self.taxonomy_)
         return 1.0 - float(zero_one_loss(y, predicted, self.taxonomy_, sample_weight=sample_weight))

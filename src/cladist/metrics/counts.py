@@ -56,7 +56,7 @@ class Counts:
     tree_distance : float
         Summed over the other rows.
     sample_precision, sample_recall : float
-        Sums over rows of |true ∩ predicted| / |predicted| and / |true|, a tree's root left out, 0/0 left out.
+        Sums over rows of ``|true ∩ predicted| / |predicted|`` and ``/ |true|``, a tree's root left out, 0/0 left out.
     no_precision, no_recall : float
         Weight of the rows where those were 0/0.
 

@@ -100,7 +100,7 @@ def mcnemar_test(correct_a: Any, correct_b: Any) -> PairedTest:
     -------
     PairedTest
         With fewer than 25 discordant examples p is exact (binomial) and the statistic is the smaller of the
-        two discordant counts, b and c; with more the statistic is (|b − c| − 1)² / (b + c), a χ² with one
+        two discordant counts, b and c; with more the statistic is ``(|b − c| − 1)² / (b + c)``, a χ² with one
         degree of freedom, corrected for continuity.
 
     Examples

@@ -116,7 +116,7 @@ class WeightPrototypes:
 class KernelPrototypes:
     """Prototypes as sums of kernel functions; every update is (support, α, y, r).
 
-    s_v(x) = Σ_updates α K(x_support, x) ([v ∈ path(y)] − [v ∈ path(r)]), eq. (11). Memory: the support rows and
+    s_v(x) = Σ_updates α K(x_support, x) ([v ∈ path(y)] − [v ∈ path(r)]), eq. (12). Memory: the support rows and
     four numbers an update; kernel values are computed for a block of rows at a time.
     """
 
