@@ -47,7 +47,8 @@ def hiclass_row(data: Dataset) -> dict[str, Any]:
     except ImportError:
         return {"method": "HiClass per parent node, LinearSVC", "fit seconds": "not installed"}
     paths = np.array([data.taxonomy.path(label) for label in data.y_train], dtype=object)
-    model, seconds = fitted(LocalClassifierPerParentNode(local_classifier=LinearSVC(random_state=0)), data.X_train, paths)
+    peer = LocalClassifierPerParentNode(local_classifier=LinearSVC(random_state=0))
+    model, seconds = fitted(peer, data.X_train, paths)
     return judged(
         "HiClass per parent node, LinearSVC", data, seconds, lambda rows: model.predict(rows)[:, -1].astype(str)
     )

@@ -6,6 +6,8 @@ The command line installs one that draws rich bars; the default says nothing and
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -60,6 +62,44 @@ def task(description: str, total: int | None = None) -> Iterator[Task]:
         yield running
     finally:
         reporter.finish(running)
+
+
+class _Line:
+    """A task shown as lines of text, one a tenth of the way."""
+
+    def __init__(self, description: str, total: int | None) -> None:
+        self.description, self.total = description, total
+        self.done, self.tenths = 0, 0
+        self.started = time.perf_counter()
+
+    def advance(self, steps: int = 1) -> None:
+        self.done += steps
+        tenths = 10 * self.done // self.total if self.total else 0
+        if tenths > self.tenths:
+            self.tenths = tenths
+            seconds = time.perf_counter() - self.started
+            print(f"{self.description}: {self.done} of {self.total}, {seconds:.1f} s", file=sys.stderr)
+
+
+class Lines:
+    """Shows progress as plain lines on standard error: what learners use for ``verbose=1``."""
+
+    def start(self, description: str, total: int | None) -> Task:
+        """Begin to show a piece of work."""
+        return _Line(description, total)
+
+    def finish(self, task: Task) -> None:
+        """Stop showing it."""
+
+
+@contextmanager
+def shown(verbose: bool | int) -> Iterator[None]:
+    """Show progress as lines inside this block if `verbose`, unless somebody is shown it already."""
+    if verbose and _reporter.get() is None:
+        with report_to(Lines()):
+            yield
+    else:
+        yield
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from cladist.learners.packing import Arrays, group, prefixed
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
+Task = tuple[int, Ids, Ids, Ids]  # a node, the rows below it, its children that have rows, each row's child
 VIRTUAL_ROOT = -1
 LEAST_REGRET = -np.finfo(np.float64).tiny  # so that an equal score still loses to the class predicted
 
@@ -58,6 +59,8 @@ class TopDown(HierarchicalClassifier):
         LIBLINEAR (LinearSVC) share its random numbers between threads and differ by their tolerance.
     executor : Executor, optional
         Runs the nodes instead, see `cladist.execution`.
+    verbose : bool or int
+        Whether to print how far a long run is.
 
     Attributes
     ----------
@@ -93,12 +96,14 @@ class TopDown(HierarchicalClassifier):
         stop: bool = False,
         n_jobs: int | None = None,
         executor: Any = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.taxonomy = taxonomy
         self.estimator = estimator
         self.stop = stop
         self.n_jobs = n_jobs
         self.executor = executor
+        self.verbose = verbose
 
     # ---------------------------------------------------------------- learning
 
@@ -119,25 +124,31 @@ class TopDown(HierarchicalClassifier):
             X, nodes, weights = X[weights != 0], nodes[weights != 0], weights[weights != 0]
         self.walked_, nodes = self._walked_taxonomy(nodes)
         tasks = _tasks(self.walked_, nodes)
-        fitted: dict[int, Decision] = {}
-        several = [task for task in tasks if len(task[2]) > 1]
+        fitted = self._fit_nodes(X, weights, [task for task in tasks if len(task[2]) > 1])
+        fitted.update((task[0], Decision(task[2])) for task in tasks if len(task[2]) == 1)
+        self.decisions_ = dict(sorted(fitted.items()))
+        self._set_classes(self._ends(nodes))
+        return self
+
+    def _fit_nodes(self, X: Any, weights: Any, tasks: list[Task]) -> dict[int, Decision]:
+        """Fit the classifiers of all nodes that have a choice."""
         # A node's vectors are short: threads inside BLAS would mostly wait for each other, on a busy machine 25 times
         # longer than the work takes. `n_jobs` is the way to use several cores.
-        with progress.task("TopDown", len(several)) as running, threadpool_limits(1, user_api="blas"):
+        with (
+            progress.shown(self.verbose),
+            progress.task("TopDown", len(tasks)) as running,
+            threadpool_limits(1, user_api="blas"),
+        ):
 
-            def fit_node(task: tuple[int, Ids, Ids, Ids]) -> Decision:
+            def fit_node(task: Task) -> Decision:
                 _, rows, children, targets = task
                 options = {} if weights is None else {"sample_weight": weights[rows]}
                 decision = Decision(children, self._new_estimator().fit(X[rows], targets, **options))
                 running.advance()
                 return decision
 
-            done = executor_for(self.n_jobs, self.executor).map(fit_node, several)
-            fitted = {task[0]: decision for task, decision in zip(several, done, strict=True)}
-        fitted.update((task[0], Decision(task[2])) for task in tasks if len(task[2]) == 1)
-        self.decisions_ = dict(sorted(fitted.items()))
-        self._set_classes(self._ends(nodes))
-        return self
+            done = executor_for(self.n_jobs, self.executor).map(fit_node, tasks)
+            return {task[0]: decision for task, decision in zip(tasks, done, strict=True)}
 
     def _new_estimator(self) -> Any:
         return LinearNode() if self.estimator is None else clone(self.estimator)
@@ -245,8 +256,8 @@ class TopDown(HierarchicalClassifier):
             self.decisions_[v] = Decision(arrays[f"{v}/children"], inner)
 
 
-def _tasks(taxonomy: Taxonomy, nodes: Ids) -> list[tuple[int, Ids, Ids, Ids]]:
-    """Return (node, rows below it, its children that have rows, each row's child) for every node with rows below.
+def _tasks(taxonomy: Taxonomy, nodes: Ids) -> list[Task]:
+    """Return the task of every node with rows below it.
 
     One sort of all (row, node on its path) pairs by parent; O(n · depth · log).
     """

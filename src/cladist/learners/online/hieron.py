@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from cladist import progress
 from cladist.decoders import path_scores, prototype_argmax
 from cladist.errors import LabelError, ParameterError, one_of
 from cladist.kernels import hieron as rounds
@@ -80,6 +81,8 @@ class Hieron(HierarchicalClassifier):
         The labels that can be predicted.
     random_state : int, RandomState or None
         For the order of the rows.
+    verbose : bool or int
+        Whether to print how far a long run is.
 
     Attributes
     ----------
@@ -128,6 +131,7 @@ class Hieron(HierarchicalClassifier):
         shuffle: bool = True,
         allowed_labels: Any = "all",
         random_state: Any = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.taxonomy = taxonomy
         self.update = update
@@ -142,6 +146,7 @@ class Hieron(HierarchicalClassifier):
         self.shuffle = shuffle
         self.allowed_labels = allowed_labels
         self.random_state = random_state
+        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -281,7 +286,8 @@ class Hieron(HierarchicalClassifier):
         """Make a pass and note what it saw."""
         started = time.perf_counter()
         tally = np.zeros(rounds.TALLY)
-        self.prototypes_.run(X, nodes, order, rule, tally)
+        with progress.shown(self.verbose):
+            self.prototypes_.run(X, nodes, order, rule, tally)
         n = max(1.0, tally[rounds.ROUNDS])
         self.history_.append(
             {
