@@ -22,14 +22,14 @@ def svmlight_rows(folder: Path) -> list[dict[str, object]]:
     data = make_topics(n_samples=20_000, n_features=50_000, random_state=0)
     codes = np.unique(data.y, return_inverse=True)[1]
     single, several = folder / "single.svm", folder / "several.svm"
-    dump_svmlight_file(data.X, codes, single)
+    dump_svmlight_file(data.X, codes, str(single))
     pairs = np.zeros((len(codes), codes.max() + 1))
     pairs[np.arange(len(codes)), codes] = pairs[np.arange(len(codes)), codes[::-1]] = 1
-    dump_svmlight_file(data.X, pairs, several, multilabel=True)
+    dump_svmlight_file(data.X, pairs, str(several), multilabel=True)
     rows = []
     for name, path, multilabel in (("single label", single, False), ("multi-label", several, True)):
         ours = best_of(3, lambda p=path: read_svmlight(p))
-        theirs = best_of(2, lambda p=path, m=multilabel: load_svmlight_file(p, multilabel=m))
+        theirs = best_of(2, lambda p=path, m=multilabel: load_svmlight_file(str(p), multilabel=m))
         rows.append({"what": f"svmlight, {name}, 20,000 rows", "seconds": ours, "peer": theirs, "ratio": theirs / ours})
     return rows
 

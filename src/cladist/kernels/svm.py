@@ -15,10 +15,11 @@ STRETCH = 8  # rows visited one after the other; they lie side by side in memory
 
 
 @kernel
-def margin_of_row(indices, data, w, bias):
-    """Return w·x + b, b being the last entry of w; `bias` is the value of its constant feature."""
+def margin_of_row(rows, i, w, bias):
+    """Return w·x_i + b, b being the last entry of w; `bias` is the value of its constant feature."""
+    indptr, indices, data = rows
     total = w[w.shape[0] - 1] * bias
-    for k in range(indices.shape[0]):
+    for k in range(indptr[i], indptr[i + 1]):
         total += data[k] * w[indices[k]]
     return total
 
@@ -26,14 +27,12 @@ def margin_of_row(indices, data, w, bias):
 @kernel
 def duality_gap(rows, signs, D, bias, w, alpha):
     """Return (primal, dual) of min_w ½‖w‖² + Σ_i max(0, 1 − y_i w·x_i)² / (2 D_i), D_i = 1 / (2 C_i)."""
-    indptr, indices, data = rows
     norm = 0.0
     for value in w:
         norm += value * value
     loss = gain = 0.0
     for i in range(signs.shape[0]):
-        x = slice(indptr[i], indptr[i + 1])
-        miss = 1 - signs[i] * margin_of_row(indices[x], data[x], w, bias)
+        miss = 1 - signs[i] * margin_of_row(rows, i, w, bias)
         if miss > 0:
             loss += miss * miss / (2 * D[i])
         gain += alpha[i] - D[i] * alpha[i] * alpha[i] / 2
@@ -60,9 +59,7 @@ def shuffled(count, generator):
 def visit_row(rows, i, signs, D, q, bias, negligible, highest_before, w, alpha):
     """Minimise the dual over α_i; returns its projected gradient, or NaN where it surely stays at 0 for now."""
     indptr, indices, data = rows
-    x_indices = indices[indptr[i] : indptr[i + 1]]
-    x = data[indptr[i] : indptr[i + 1]]
-    gradient = signs[i] * margin_of_row(x_indices, x, w, bias) - 1 + D[i] * alpha[i]
+    gradient = signs[i] * margin_of_row(rows, i, w, bias) - 1 + D[i] * alpha[i]
     if alpha[i] == 0:
         if gradient > highest_before:
             return np.nan
@@ -72,8 +69,8 @@ def visit_row(rows, i, signs, D, q, bias, negligible, highest_before, w, alpha):
         before = alpha[i]
         alpha[i] = max(before - gradient / q[i], 0.0)
         step = (alpha[i] - before) * signs[i]
-        for k in range(x.shape[0]):
-            w[x_indices[k]] += step * x[k]
+        for k in range(indptr[i], indptr[i + 1]):
+            w[indices[k]] += step * data[k]
         w[w.shape[0] - 1] += step * bias
     return gradient
 
@@ -88,7 +85,7 @@ def solve_squared_hinge(rows, signs, D, bias, tol, max_iter, seed, w, alpha):
     Rows should come in random order. Every pass visits stretches of them in a new random order: always the same
     order takes many times the passes, and a wholly new one a cache miss a row.
     """
-    indptr, indices, data = rows
+    indptr, _, data = rows
     n = signs.shape[0]
     q = np.empty(n)
     for i in range(n):

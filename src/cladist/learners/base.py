@@ -1,8 +1,8 @@
 """What every learner shares: the door in (X, y, taxonomy) and the doors out (labels, paths, scores).
 
-A learner validates once, in `_enter` and `_checked_rows`; what lies behind sees clean arrays. It provides
-`_node_scores`-like internals through two hooks: `_predict_nodes(X)`, one node id a row, and
-`_path_scores(X)`, the score of every class a row.
+A learner validates once, in `_enter` and `_checked_rows`; what lies behind sees clean arrays. It provides `fit`,
+two hooks, `_predict_nodes(X)` (one node id a row) and `_class_scores(X)` (the score of every class a row), and
+`_pack_state` and `_unpack_state` for its file.
 """
 
 from __future__ import annotations

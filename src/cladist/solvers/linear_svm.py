@@ -3,8 +3,9 @@
 Problem   min_{w, b} ½(‖w‖² + b²) + C Σ_i s_i max(0, 1 − y_i (w·x_i + b))², for every class, y_i = ±1
 Dual      max_α Σ α_i − ½‖Σ α_i y_i (x_i, 1)‖² − Σ α_i² / (4 C s_i), α ≥ 0
 Stops     when (primal − dual) / primal ≤ tol: the gap certifies it
-Found by  many features: dual coordinate descent (Hsieh et al. 2008), the kernel is `cladist.kernels.svm`;
-          few: Newton's method on the primal (Keerthi & DeCoste 2005), which does not mind their scale
+Found by  sparse rows: dual coordinate descent (Hsieh et al. 2008), the kernel is `cladist.kernels.svm`;
+          dense rows of few features: Newton's method on the primal (Keerthi & DeCoste 2005), which does not
+          mind their scale
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from cladist.solvers.solution import Solution
 
 FEW_FEATURES = 500  # up to here a d × d system costs less than the passes it saves
 DENSE_ENTRIES = 20_000_000  # 160 MB: beyond this, rows are not made dense
+DENSE_SHARE = 0.3
 SHORTEST_STEP = 1e-10
 
 
@@ -51,8 +53,7 @@ def one_vs_rest_svm(
     used, local = np.unique(rows.indices, return_inverse=True)
     compact = (rows.indptr, local.astype(np.int32), rows.data)
     D = 1 / (2 * C * (np.ones(rows.shape[0]) if sample_weight is None else sample_weight[order]))
-    few = len(used) < min(rows.shape[0], FEW_FEATURES) and rows.shape[0] * len(used) < DENSE_ENTRIES
-    dense = _with_constant(rows, used) if few else None
+    dense = _with_constant(rows, used) if _suits_newton(rows, len(used)) else None
     positives = [1] if n_classes == 2 else list(range(n_classes))
     W = np.zeros((len(positives), len(used) + 1))
     history, converged = [], True
@@ -67,6 +68,13 @@ def one_vs_rest_svm(
         history.append({"objective": primal, "gap": gap, "passes": passes})
         converged = converged and gap <= tol
     return Solution(_spread(W[:, :-1], used, rows.shape[1]), W[:, -1].copy(), history, converged)
+
+
+def _suits_newton(rows: Any, n_used: int) -> bool:
+    """Tell whether rows are dense in few features; sparse texts are coordinate descent's own ground."""
+    entries = rows.shape[0] * n_used
+    few = n_used < min(rows.shape[0], FEW_FEATURES) and entries < DENSE_ENTRIES
+    return few and rows.nnz >= DENSE_SHARE * entries
 
 
 def _with_constant(rows: Any, used: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -43,7 +43,7 @@ class LinearNode(ClassifierMixin, BaseEstimator):
     ['yes']
     """
 
-    def __init__(self, *, C: float = 1.0, tol: float = 1e-4, max_iter: int = 1000, random_state: Any = 0) -> None:
+    def __init__(self, *, C: float = 1.0, tol: float = 1e-3, max_iter: int = 1000, random_state: Any = 0) -> None:
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
