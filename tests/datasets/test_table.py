@@ -39,7 +39,7 @@ def read(content: str | bytes, **options: object) -> Dataset:
         ("t.tsv", CSV.replace(",", "\t").encode()),
         ("t.txt", CSV.replace(",", "\t").encode()),
         ("t.txt", CSV.encode()),
-        ("t.csv.gz", gzip.compress(CSV.encode())),
+        ("t.csv.gz", gzip.compress(CSV.encode(), mtime=0)),
         ("t.CSV.XZ", lzma.compress(CSV.encode())),
         ("t.tab.bz2", bz2.compress(CSV.replace(",", "\t").encode())),
         (
@@ -180,7 +180,7 @@ def test_a_malformed_table_is_refused_where_it_is_wrong(
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
-    half = gzip.compress(CSV.encode() * 100)[:60]
+    half = gzip.compress(CSV.encode() * 100, mtime=0)[:60]
     for path, message in [
         (tmp_path / "absent.csv", "there is no such file"),
         (tmp_path, "cannot be read"),

@@ -18,9 +18,13 @@ def test_words_and_word_pairs_by_default() -> None:
     assert X.dtype == np.float32
     assert "acute bronchitis" in vectoriser.vocabulary_
     np.testing.assert_allclose(X.multiply(X).sum(axis=1), 1, rtol=1e-6)
-    plain = text_features(sublinear_tf=False).fit_transform(TEXTS)
+    damped = text_features(sublinear_tf=True).fit_transform(TEXTS)
     column = vectoriser.vocabulary_["bronchitis"]
-    assert X[1, column] < plain[1, column]
+    assert damped[1, column] < X[1, column]
+
+
+def test_words_of_one_letter_count() -> None:
+    assert "vitamin d" in text_features().fit(["Vitamin D deficiency"]).vocabulary_
 
 
 def test_settings_are_passed_on() -> None:

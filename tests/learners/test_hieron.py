@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.learners.hieron_reference import Reference
 
 from cladist import Hieron, Taxonomy
 from cladist.datasets import make_hieron_synthetic, make_topics
 from cladist.errors import LabelError, ParameterError
 from cladist.metrics import cumulative_error, multiclass_error, tree_induced_error
+from tests.learners.hieron_reference import Reference
 
 
 def complete_binary(depth):

@@ -13,8 +13,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from cladist import Hieron, Taxonomy, TopDown
 from cladist.datasets import make_hieron_synthetic, make_topics
-from cladist.errors import LabelError
+from cladist.errors import LabelError, ParameterError
 from cladist.execution import Threads
+from cladist.learners.local.linear_node import LinearNode
 from cladist.metrics import multiclass_error
 
 
@@ -151,3 +152,8 @@ def test_sparse_and_dense_agree(topics):
 def test_several_labels_a_row_are_refused_by_row(topics):
     with pytest.raises(LabelError, match="TopDown needs exactly one label a row; row 0 has 2 labels"):
         TopDown(Taxonomy.from_paths(["a", "b"])).fit([[1.0]], [["a", "b"]])
+
+
+def test_a_node_refuses_a_weight_of_losses_that_is_not_positive():
+    with pytest.raises(ParameterError, match="C must be positive; got -1"):
+        TopDown(estimator=LinearNode(C=-1)).fit([[0.0], [1.0]], ["a", "b"])

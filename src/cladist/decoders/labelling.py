@@ -17,7 +17,7 @@ def best_labelling(scores: npt.ArrayLike, taxonomy: Taxonomy, *, node_major: boo
     """Return the consistent labelling z of highest Σ_v z_v a_v of every example.
 
     With signs y = 2z − 1 it also maximises Σ_v y_v a_v. A node whose inclusion gains nothing stays off, so the
-    empty labelling is possible. Cost O(examples · nodes).
+    empty labelling is possible. A score of −inf forbids a node; NaN is a `LabelError`. Cost O(examples · nodes).
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ def best_labelling(scores: npt.ArrayLike, taxonomy: Taxonomy, *, node_major: boo
     >>> best_labelling(scores, taxonomy).frontier_names()
     [['tennis'], ['art']]
     """
-    return _labelled(scores, taxonomy, node_major, np.zeros(0), best=True)
+    return _labelled(scores, taxonomy, node_major, 0.0, best=True)
 
 
 def top_down(
     scores: npt.ArrayLike, taxonomy: Taxonomy, *, threshold: Any = 0.0, node_major: bool = False
 ) -> LabelMatrix:
-    """Switch a node on where its score exceeds `threshold` and its parent is on.
+    """Switch a node on where its score exceeds `threshold` and its parent is on; NaN is a `LabelError`.
 
     Parameters
     ----------
@@ -52,27 +52,39 @@ def top_down(
     >>> top_down([[-1.0, 2.0, 3.0, -1.0], [1.0, -1.0, 0.5, 0.4]], taxonomy).frontier_names()
     [['art'], ['tennis', 'chess']]
     """
-    thresholds = np.broadcast_to(np.asarray(threshold, dtype=np.float64), (taxonomy.n_nodes,))
-    return _labelled(scores, taxonomy, node_major, np.ascontiguousarray(thresholds), best=False)
+    return _labelled(scores, taxonomy, node_major, threshold, best=False)
 
 
 def _labelled(
-    scores: npt.ArrayLike, taxonomy: Taxonomy, node_major: bool, thresholds: npt.NDArray[Any], *, best: bool
+    scores: npt.ArrayLike, taxonomy: Taxonomy, node_major: bool, threshold: Any, *, best: bool
 ) -> LabelMatrix:
-    values = checked_scores(np.asarray(scores).T if node_major else scores, taxonomy)
+    values = checked_scores(scores, taxonomy, node_major=node_major)
+    thresholds = _checked_thresholds(threshold, taxonomy, values.dtype if best else np.float64)
     if values.flags.f_contiguous and not values.flags.c_contiguous:
-        indptr, indices = labelling.label_rows(values.T, True, taxonomy.parent, thresholds, best)
+        found = labelling.label_rows(values.T, True, taxonomy.parent, thresholds, best)
     else:
-        values = np.ascontiguousarray(values)
-        indptr, indices = labelling.label_rows(values, False, taxonomy.parent, thresholds, best)
+        found = labelling.label_rows(np.ascontiguousarray(values), False, taxonomy.parent, thresholds, best)
+    indptr, indices, not_a_number = found
+    if not_a_number >= 0:
+        raise LabelError(f"Example {not_a_number} has a score that is not a number (NaN); scores must be numbers.")
     return LabelMatrix(indptr, indices, taxonomy)
 
 
-def checked_scores(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
-    """Return scores as a float array (examples × nodes), or say what is wrong with their shape."""
+def _checked_thresholds(threshold: Any, taxonomy: Taxonomy, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    values = np.asarray(threshold, dtype=dtype)
+    if values.shape not in ((), (taxonomy.n_nodes,)):
+        raise LabelError(f"threshold is one number, or one a node, here {taxonomy.n_nodes}; got shape {values.shape}.")
+    return np.ascontiguousarray(np.broadcast_to(values, (taxonomy.n_nodes,)))
+
+
+def checked_scores(scores: npt.ArrayLike, taxonomy: Taxonomy, *, node_major: bool = False) -> npt.NDArray[Any]:
+    """Return scores as a float array (examples × nodes), or say what is wrong with them."""
     values = np.asarray(scores)
     if values.dtype not in (np.float32, np.float64):
+        if values.dtype.kind not in "biuf":
+            raise LabelError(f"Scores are a dense array of numbers; got {type(scores).__name__} of {values.dtype}.")
         values = values.astype(np.float64)
-    if values.ndim != 2 or values.shape[1] != taxonomy.n_nodes:
-        raise LabelError(f"Scores have one column a node, here {taxonomy.n_nodes}; got shape {values.shape}.")
-    return values
+    if values.ndim != 2 or values.shape[0 if node_major else 1] != taxonomy.n_nodes:
+        side = "row" if node_major else "column"
+        raise LabelError(f"Scores have one {side} a node, here {taxonomy.n_nodes}; got shape {values.shape}.")
+    return values.T if node_major else values

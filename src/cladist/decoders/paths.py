@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cladist.decoders.labelling import checked_scores
 from cladist.errors import LabelError
-from cladist.kernels import tree
+from cladist.kernels import labelling, tree
 from cladist.taxonomy import Taxonomy
 
 
@@ -48,16 +48,24 @@ def prototype_argmax(
     [1]
     """
     summed = path_scores(scores, taxonomy)
+    mask = np.ones(taxonomy.n_nodes, bool)
     if allowed is not None:
-        mask = np.asarray(allowed, dtype=bool)
-        if mask.shape != (taxonomy.n_nodes,) or not mask.any():
-            raise LabelError(f"allowed has one truth value a node, at least one true; got shape {mask.shape}.")
+        mask = np.asarray(allowed)
+        if mask.dtype != bool or mask.shape != (taxonomy.n_nodes,) or not mask.any():
+            raise LabelError(
+                f"allowed has one truth value a node, here {taxonomy.n_nodes}, at least one true; got {mask.dtype} of "
+                f"shape {mask.shape} with {np.count_nonzero(mask)} true."
+            )
         summed[:, ~mask] = -np.inf
-    return summed.argmax(axis=1)
+    best = summed.argmax(axis=1)
+    _refuse_nan(np.isnan(summed[np.arange(len(best)), best]))  # NaN wins every argmax
+    return np.where(mask[best], best, mask.argmax())  # not allowed: all that are have −inf too
 
 
 def greedy_path(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[np.int64]:
     """Walk down from the roots to the child with the highest score until a leaf; ties to the lowest id.
+
+    Cost O(scores looked at). A NaN met on the way is a `LabelError`.
 
     Examples
     --------
@@ -65,11 +73,12 @@ def greedy_path(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[np.int
     >>> greedy_path([[2.0, 1.0, -3.0, -1.0]], taxonomy).tolist()
     [3]
     """
-    values = checked_scores(scores, taxonomy)
-    here = values[:, taxonomy.roots].argmax(axis=1).astype(np.int64)
-    for level in taxonomy.levels[:-1]:
-        for v in level[~taxonomy.is_leaf[level]]:
-            rows = np.flatnonzero(here == v)
-            first, last = taxonomy.child_start[v], taxonomy.child_start[v + 1]
-            here[rows] = first + values[rows, first:last].argmax(axis=1)
-    return here
+    values = np.ascontiguousarray(checked_scores(scores, taxonomy))
+    leaves = labelling.greedy_leaves(values, taxonomy.child_start, len(taxonomy.roots))
+    _refuse_nan(leaves < 0)
+    return leaves
+
+
+def _refuse_nan(found: npt.NDArray[np.bool_]) -> None:
+    if found.any():
+        raise LabelError(f"Example {found.argmax()} has a score that is not a number (NaN); scores must be numbers.")

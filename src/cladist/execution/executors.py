@@ -85,7 +85,10 @@ def executor_for(n_jobs: int | None, executor: Any = None) -> Executor:
         if not hasattr(executor, "map"):
             raise ParameterError(f"executor needs a method map(function, tasks); got {executor!r}.")
         return executor
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__")):
+        raise ParameterError(f"n_jobs must be an integer or None; got {n_jobs!r}.")
     if n_jobs == 0:
         raise ParameterError("n_jobs must not be 0; use 1 for one worker or -1 for all cores.")
-    workers = 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    wanted = 1 if n_jobs is None else int(n_jobs)
+    workers = wanted if wanted > 0 else max(1, (os.cpu_count() or 1) + 1 + wanted)
     return Serial() if workers == 1 else Threads(workers)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -43,7 +44,9 @@ def _open_cache() -> str | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
-        by_age = sorted((f for f in root.iterdir() if f.is_dir()), key=lambda f: f.stat().st_mtime)
+        # Only folders named like a hash are ours to drop: the root may hold other things.
+        caches = [f for f in root.iterdir() if re.fullmatch(r"[0-9a-f]{16}", f.name) and f.is_dir()]
+        by_age = sorted(caches, key=lambda f: f.stat().st_mtime)
     except OSError:
         return None
     for old in by_age[:-_KEPT_CACHES]:

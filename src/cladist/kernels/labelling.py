@@ -14,9 +14,7 @@ TILE = 256  # examples a tile: 200 nodes × 256 × 8 bytes stay in the L2 cache
 
 _IS_SET = np.arange(256)[:, None] >> np.arange(8) & 1
 SET_COUNT = _IS_SET.sum(axis=1)  # how many bits of a byte are set
-SET_BITS = np.argsort(1 - _IS_SET, axis=1, kind="stable").astype(
-    np.int32
-)  # which, ascending, before those that are not
+SET_BITS = np.argsort(1 - _IS_SET, axis=1, kind="stable").astype(np.int32)  # which: set ones first, ascending
 
 
 @kernel

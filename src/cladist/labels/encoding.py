@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,9 +22,10 @@ from sklearn.utils import column_or_1d
 
 from cladist.errors import LabelError
 from cladist.labels.form import LabelForm
+from cladist.labels.kinds import dtype_of, is_collection, is_frame, is_series, plain_key, scalar_of, sparse_kind
 from cladist.labels.matrix import LabelMatrix
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.building import is_missing
+from cladist.taxonomy.building import as_text, is_missing
 
 
 @dataclass(frozen=True)
@@ -53,14 +54,17 @@ def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
     """
     if isinstance(y, LabelMatrix):
         return _encode_matrix(y, taxonomy)
-    if y is None or isinstance(y, (str, bytes)) or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
+    unordered = isinstance(y, (str, bytes, set, frozenset, Mapping))
+    if y is None or unordered or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
         raise LabelError(f"Labels are a sequence, an array, a frame or a LabelMatrix; got {type(y).__name__}.")
     if sparse.issparse(y):
-        return _encode_indicator(y, taxonomy, LabelForm("indicator", "sparse", dtype=str(y.dtype)))
-    if _is_frame(y):
+        return _encode_indicator(y, taxonomy, LabelForm("indicator", sparse_kind(y), dtype=str(y.dtype)))
+    if is_frame(y):
         return _encode_frame(y, taxonomy)
-    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] != 1:
-        return _encode_2d(y, taxonomy)
+    if not isinstance(y, (list, tuple)) and not is_series(y):
+        y = np.asarray(y)
+        if y.ndim == 2 and y.shape[1] != 1:
+            return _encode_2d(y, taxonomy)
     return _encode_1d(y, taxonomy)
 
 
@@ -89,6 +93,8 @@ def _encode_matrix(y: LabelMatrix, taxonomy: Taxonomy | None) -> Encoded:
 def _encode_indicator(y: Any, taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
     if taxonomy is None:
         raise LabelError("A 0/1 matrix of labels needs a taxonomy to say what its columns are; none was given.")
+    if not y.shape[0]:
+        raise LabelError("There are no labels: y has 0 rows.")
     return Encoded(taxonomy, LabelMatrix.from_indicator(y, taxonomy), form)
 
 
@@ -100,16 +106,30 @@ def _encode_2d(y: npt.NDArray[Any], taxonomy: Taxonomy | None) -> Encoded:
 
 
 def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
-    values = y.to_numpy()
-    columns = tuple(map(str, y.columns))
-    if values.shape[1] == 1:
-        return _encode_1d(values, taxonomy)
-    numeric = values.dtype.kind in "biuf" and np.all((values == 0) | (values == 1))
-    if numeric and taxonomy is not None and values.shape[1] == taxonomy.n_nodes:
-        form = LabelForm("indicator", "frame", dtype=str(values.dtype), columns=columns)
-        return _encode_indicator(values, taxonomy, form)
-    form = LabelForm("paths", "frame", dtype="object", width=values.shape[1], columns=columns)
-    return _encode_paths(values.astype(object), taxonomy, form)
+    if y.shape[1] == 1:
+        return _encode_1d(y.to_numpy(), taxonomy)
+    dtypes = tuple(map(str, y.dtypes))
+    form = LabelForm(
+        container="frame",
+        columns=tuple(plain_key(column) for column in y.columns),
+        dtypes=dtypes[:1] if len(set(dtypes)) == 1 else dtypes,
+        width=y.shape[1],
+    )
+    values = y.astype(object).to_numpy()
+    if taxonomy is not None and _are_bits(y, values) and not _may_be_paths(y, taxonomy):
+        return _encode_indicator(values.astype(np.int8), taxonomy, replace(form, kind="indicator", dtype="int8"))
+    return _encode_paths(values, taxonomy, replace(form, kind="paths", dtype="object"))
+
+
+def _may_be_paths(bits: Any, taxonomy: Taxonomy) -> bool:
+    """Tell whether a frame of 0 and 1 that has not one column a node can hold paths: 0 or 1 are names."""
+    return bits.shape[1] != taxonomy.n_nodes and ("0" in taxonomy or "1" in taxonomy)
+
+
+def _are_bits(y: Any, values: npt.NDArray[Any]) -> bool:
+    if not all(dtype.kind in "biuf" for dtype in y.dtypes) or y.isna().to_numpy().any():
+        return False
+    return bool(np.all((values == 0) | (values == 1)))
 
 
 # -------------------------------------------------------------------- paths
@@ -119,42 +139,48 @@ def _encode_paths(y: npt.NDArray[Any], taxonomy: Taxonomy | None, form: LabelFor
     """Resolve each distinct path once; predictions and data repeat few paths many times."""
     if not len(y):
         raise LabelError("There are no labels: y has 0 rows.")
-    padding = _padding(y)
     rows = [tuple("" if is_missing(part) else part for part in row) for row in y.tolist()]
-    parts_of = {row: _path_parts(row, k) for k, row in _first_rows(rows).items()}
+    first_row = _first_rows(rows)
+    parts_of = {row: _path_parts(row, k) for row, k in first_row.items()}
     if taxonomy is None:
         taxonomy = Taxonomy.from_paths(parts_of.values())
     node_of: dict[tuple[Any, ...], int] = {}
-    below_root = False
-    for k, row in _first_rows(rows).items():
-        found = taxonomy.find_path(parts_of[row])
+    for row, parts in parts_of.items():
+        found = taxonomy.find_path(parts)
         if found is None:
-            raise LabelError(f"Row {k}: {' → '.join(parts_of[row])} is not a path of the taxonomy.")
-        below_root = below_root or len(parts_of[row]) <= taxonomy.depth[found]
+            raise LabelError(f"Row {first_row[row]}: {' → '.join(parts)} is not a path of the taxonomy.")
         node_of[row] = found
     nodes = np.fromiter((node_of[row] for row in rows), np.int64, len(rows))
-    form = replace(form, padding=padding, below_root=below_root, scalar=_scalar_of(rows[0][:1]))
+    form = replace(
+        form,
+        padding=_padding(y),
+        below_root=all(len(parts_of[row]) <= taxonomy.depth[v] for row, v in node_of.items()),
+        scalar=scalar_of(part for row in first_row for part in row if part != ""),
+    )
     return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), form)
 
 
-def _first_rows(rows: list[tuple[Any, ...]]) -> dict[int, tuple[Any, ...]]:
+def _first_rows(rows: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
     """Return where each distinct row stands first."""
     first: dict[tuple[Any, ...], int] = {}
     for k, row in enumerate(rows):
-        first.setdefault(row, k)
-    return {k: row for row, k in first.items()}
+        try:
+            first.setdefault(row, k)
+        except TypeError:
+            raise LabelError(f"Row {k}: a part of a path is a text or a number; got {list(row)}.") from None
+    return first
 
 
 def _path_parts(row: tuple[Any, ...], k: int) -> list[str]:
     end = len(row)
-    while end and is_missing(row[end - 1]):
+    while end and row[end - 1] == "":
         end -= 1
     if end == 0:
         raise LabelError(f"Row {k} has an empty path; every row needs at least one part.")
-    gap = next((c for c in range(end) if is_missing(row[c])), None)
+    gap = next((c for c in range(end) if row[c] == ""), None)
     if gap is not None:
         raise LabelError(f"Row {k} has a gap in its path at column {gap}: {list(row)}; pad at the end only.")
-    return [str(part) for part in row[:end]]
+    return [as_text(part) for part in row[:end]]
 
 
 def _padding(y: npt.NDArray[Any]) -> str | None:
@@ -167,76 +193,107 @@ def _padding(y: npt.NDArray[Any]) -> str | None:
 
 
 def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:
-    container = "series" if _is_series(y) else "list" if isinstance(y, (list, tuple)) else "array"
+    container = "series" if is_series(y) else "list" if isinstance(y, (list, tuple)) else "array"
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = column_or_1d(y, warn=True)
-    if not len(y):
-        raise LabelError("There are no labels: y has 0 rows.")
     values = list(y) if container == "list" else np.asarray(y)
-    name = str(y.name) if container == "series" and y.name is not None else None
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise LabelError(f"Labels have one or two dimensions; y has shape {values.shape}.")
+    if not len(values):
+        raise LabelError("There are no labels: y has 0 rows.")
+    form = _series_form(y) if container == "series" else LabelForm(container=container)
     listed = values if isinstance(values, list) else values.tolist()
-    if any(_is_collection(value) for value in listed):
-        element = next(type(v).__name__ for v in listed if _is_collection(v))
-        form = LabelForm("sets", container, dtype="object", element=element, name=name)
-        return _encode_sets(listed, taxonomy, form)
-    dtype = _dtype_name(np.asarray(values)) if not isinstance(values, list) else _dtype_of_list(listed)
-    form = LabelForm("single", container, dtype=dtype, scalar=_scalar_of(listed), name=name)
-    return _encode_single(listed, taxonomy, form)
+    element = next((type(row).__name__ for row in listed if is_collection(row)), None)
+    if element is not None:
+        element = "list" if element == "ndarray" else element
+        return _encode_sets(listed, taxonomy, replace(form, kind="sets", dtype="object", element=element))
+    return _encode_single(listed, taxonomy, replace(form, dtype=dtype_of(values), scalar=scalar_of(listed)))
+
+
+def _series_form(y: Any) -> LabelForm:
+    name = None if y.name is None else plain_key(y.name)
+    form = LabelForm(container="series", name=name, dtypes=(str(y.dtype),))
+    if form.dtypes != ("category",):
+        return form
+    return replace(form, categories=tuple(y.cat.categories.tolist()), ordered=bool(y.cat.ordered))
 
 
 def _encode_single(listed: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
     if taxonomy is None:
         taxonomy = _star(listed)
-    node_of = _resolve(dict.fromkeys(listed), listed, taxonomy)
+    node_of = _resolve(listed, taxonomy)
     nodes = np.fromiter((node_of[label] for label in listed), np.int64, len(listed))
-    spelling = _spelling(node_of, taxonomy)
-    return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), replace(form, spelling=spelling))
+    return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), _spelt(form, node_of, taxonomy))
 
 
 def _encode_sets(listed: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
     for k, row in enumerate(listed):
-        if not _is_collection(row):
-            raise LabelError(f"Row {k} is {row!r}, while other rows are collections of labels; write [{row!r}].")
+        if not is_collection(row):
+            instead = [] if is_missing(row) else [row]
+            raise LabelError(f"Row {k} is {row!r}, while other rows are collections of labels; write {instead!r}.")
     flat = [label for row in listed for label in row]
     row_of = np.repeat(np.arange(len(listed)), [len(row) for row in listed])
     if taxonomy is None:
         if not flat:
             raise LabelError("No row has a label, so there are no classes to learn; give a taxonomy.")
-        taxonomy = _star(flat)
-    node_of = _resolve(dict.fromkeys(flat), flat, taxonomy, row_of)
+        taxonomy = _star(flat, row_of)
+    node_of = _resolve(flat, taxonomy, row_of)
     indices = np.fromiter((node_of[label] for label in flat), np.int32, len(flat))
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in listed])])
-    form = replace(form, scalar=_scalar_of(flat), spelling=_spelling(node_of, taxonomy))
+    form = _spelt(replace(form, scalar=scalar_of(flat)), node_of, taxonomy)
     return Encoded(taxonomy, LabelMatrix.closing(indptr, indices, taxonomy), form)
 
 
-def _resolve(
-    labels: dict[Any, None], listed: list[Any], taxonomy: Taxonomy, row_of: npt.NDArray[Any] | None = None
-) -> dict[Any, int]:
+Rows = npt.NDArray[Any] | None
+
+
+def _row(labels: list[Any], label: Any, row_of: Rows) -> int:
+    """Return the row in which a label stands first."""
+    position = next(k for k, other in enumerate(labels) if other is label)
+    return position if row_of is None else int(row_of[position])
+
+
+def _distinct(labels: list[Any], row_of: Rows) -> list[Any]:
+    """Return each label once, in order of appearance."""
+    try:
+        distinct = list(dict.fromkeys(labels))
+    except TypeError:  # only one that holds others cannot be hashed
+        distinct = labels
+    for label in distinct:
+        if isinstance(label, Collection) and not isinstance(label, str):
+            raise LabelError(f"Row {_row(labels, label, row_of)}: a label is a text or a number; got {label!r}.")
+    return distinct
+
+
+def _resolve(labels: list[Any], taxonomy: Taxonomy, row_of: Rows = None) -> dict[Any, int]:
     """Look up each distinct label once; an unknown one is reported with the row it first stands in."""
     node_of: dict[Any, int] = {}
-    for label in labels:
-        found = None if is_missing(label) else taxonomy.find(label)
+    for label in _distinct(labels, row_of):
+        if is_missing(label):
+            raise LabelError(f"Row {_row(labels, label, row_of)} has no label ({label!r}); every label needs a name.")
+        found = taxonomy.find(label)
         if found is None:
-            position = next(k for k, other in enumerate(listed) if other is label or other == label)
-            row = position if row_of is None else int(row_of[position])
-            if is_missing(label):
-                raise LabelError(f"Row {row} has no label ({label!r}); every label needs a name.")
+            row = _row(labels, label, row_of)
             raise LabelError(f"Row {row}: the label {label!r} is not in the taxonomy{taxonomy.suggestion(label)}")
         node_of[label] = found
     return node_of
 
 
-def _star(labels: list[Any]) -> Taxonomy:
+def _star(labels: list[Any], row_of: Rows = None) -> Taxonomy:
     """Return the star of the classes seen, sorted as scikit-learn sorts them."""
-    for k, label in enumerate(labels):
+    distinct = _distinct(labels, row_of)
+    for label in distinct:
         if is_missing(label):
-            raise LabelError(f"Row {k} has no label ({label!r}); every label needs a name.")
-        if isinstance(label, float) and not label.is_integer():
-            raise LabelError(f"Unknown label type: continuous. Row {k} has {label!r}; labels are names or integers.")
-    distinct = list(dict.fromkeys(labels))
+            raise LabelError(f"Row {_row(labels, label, row_of)} has no label ({label!r}); every label needs a name.")
+        if isinstance(label, (float, np.floating)) and not float(label).is_integer():
+            row = _row(labels, label, row_of)
+            raise LabelError(f"Unknown label type: continuous. Row {row} has {label!r}; labels are names or integers.")
+    other = next((label for label in distinct if isinstance(label, str) != isinstance(distinct[0], str)), None)
+    if other is not None:
+        raise LabelError(
+            f"Without a taxonomy, labels must be of one type to be sorted; row {_row(labels, other, row_of)} has "
+            f"{other!r} beside {distinct[0]!r}."
+        )
     try:
         distinct.sort()
     except TypeError:
@@ -244,47 +301,12 @@ def _star(labels: list[Any]) -> Taxonomy:
     return Taxonomy.from_parents(dict.fromkeys(distinct))
 
 
-def _spelling(node_of: dict[Any, int], taxonomy: Taxonomy) -> str:
-    """Tell whether all labels were joined paths, and some had to be."""
+def _spelt(form: LabelForm, node_of: dict[Any, int], taxonomy: Taxonomy) -> LabelForm:
+    """Remember that all labels were joined paths, where some had to be."""
     if all(label == taxonomy.names[v] for label, v in node_of.items() if isinstance(label, str)):
-        return "name"
-    by_path = all(label == taxonomy.joined_path(v) for label, v in node_of.items())
-    return "path" if by_path else "name"
-
-
-# -------------------------------------------------------------------- what a value is
-
-
-def _is_collection(value: Any) -> bool:
-    return isinstance(value, (list, tuple, set, frozenset))
-
-
-def _is_frame(y: Any) -> bool:
-    return hasattr(y, "columns") and hasattr(y, "to_numpy")
-
-
-def _is_series(y: Any) -> bool:
-    return type(y).__name__ == "Series" and hasattr(y, "to_numpy")
-
-
-def _scalar_of(labels: Sequence[Any]) -> str:
-    """Tell what labels are in Python; one number among texts makes all texts that are numbers numbers."""
-    kinds = {type(label) for label in labels}
-    if any(issubclass(kind, (bool, np.bool_)) for kind in kinds):
-        return "bool"
-    if any(issubclass(kind, (float, np.floating)) for kind in kinds):
-        return "float"
-    return "int" if any(issubclass(kind, (int, np.integer)) for kind in kinds) else "str"
-
-
-def _dtype_name(values: npt.NDArray[Any]) -> str:
-    if values.dtype.kind in "UT":
-        return "str"
-    if values.dtype.kind not in "biufO":
-        raise LabelError(f"Labels are texts, integers or objects; y holds {values.dtype}.")
-    return str(values.dtype)
-
-
-def _dtype_of_list(listed: list[Any]) -> str:
-    kinds = {type(label) for label in listed}
-    return _dtype_name(np.asarray(listed)) if len(kinds) == 1 else "object"
+        return form
+    for below_root in (False, True):
+        path = replace(form, spelling="path", below_root=below_root)
+        if all(label == path.spell(v, taxonomy) for label, v in node_of.items()):
+            return path
+    return form

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -9,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cladist.labels.matrix import LabelMatrix
 from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.building import as_text
 
 _ELEMENTS: dict[str, Callable[[Any], Any]] = {
     "list": list,
@@ -29,7 +32,7 @@ class LabelForm:
     ----------
     kind : {"single", "sets", "paths", "indicator", "matrix"}
         Names; collections of names; rows of path parts; a 0/1 matrix; a `LabelMatrix`.
-    container : {"array", "list", "series", "frame", "sparse"}
+    container : {"array", "list", "series", "frame"} or the name of a scipy class
         What held them.
     dtype : str
         numpy's name of the type of the answer; strings are "str".
@@ -37,13 +40,18 @@ class LabelForm:
         What a label was in Python.
     spelling : {"name", "path"}
         Whether labels were joined paths, in a taxonomy built from paths.
+    below_root : bool
+        Whether paths leave out the taxonomy's only root.
     element : {"list", "tuple", "set", "frozenset"}
         What held the labels of one row.
-    columns, padding, below_root
-        A path frame's column names (or how many columns), what filled its short rows, whether its paths
-        leave out the taxonomy's only root.
-    name : str or None
-        The Series' name.
+    columns, width, padding
+        A frame's column names, how many columns there are, what filled short rows of paths.
+    name : str, int or None
+        A Series' name.
+    dtypes : tuple of str
+        pandas' name of the type of a Series, of each column of a frame, or of all of them.
+    categories, ordered
+        Of a categorical Series.
     """
 
     kind: str = "single"
@@ -52,11 +60,14 @@ class LabelForm:
     scalar: str = "str"
     spelling: str = "name"
     element: str = "set"
-    columns: tuple[str, ...] | None = None
+    below_root: bool = False
+    columns: tuple[str | int, ...] | None = None
     width: int = 0
     padding: str | None = ""
-    below_root: bool = False
-    name: str | None = None
+    name: str | int | None = None
+    dtypes: tuple[str, ...] = ()
+    categories: tuple[Any, ...] | None = None
+    ordered: bool = False
 
     @property
     def is_multi(self) -> bool:
@@ -65,21 +76,24 @@ class LabelForm:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a manifest."""
-        content = asdict(self)
-        content["columns"] = None if self.columns is None else list(self.columns)
-        return content
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> LabelForm:
         """Restore what `to_dict` gave."""
-        columns = content.get("columns")
-        return cls(**{**content, "columns": None if columns is None else tuple(columns)})
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+        return cls(**fields)
+
+    def spell(self, v: int, taxonomy: Taxonomy) -> str:
+        """Return the text of node v as the caller would write it."""
+        if self.spelling == "name":
+            return taxonomy.names[v]
+        return taxonomy.joined_path(v, below_root=self.below_root)
 
     def values(self, taxonomy: Taxonomy, nodes: npt.NDArray[np.int64] | None = None) -> npt.NDArray[Any]:
         """Return the label of each of `nodes` (None: of all) as the caller would write it."""
         ids = range(taxonomy.n_nodes) if nodes is None else nodes.tolist()
-        spell = taxonomy.joined_path if self.spelling == "path" else taxonomy.names.__getitem__
-        texts = [spell(v) for v in ids]
+        texts = [self.spell(v, taxonomy) for v in ids]
         if self.scalar == "str":
             return np.array(texts, dtype=object if self.dtype == "object" else np.str_)
         labels = [_as_scalar(text, self.scalar) for text in texts]
@@ -107,11 +121,31 @@ class LabelForm:
             return self._paths(nodes, taxonomy, index)
         used, inverse = np.unique(nodes, return_inverse=True)
         values = self.values(taxonomy, used)[inverse]
-        if self.container != "series":
-            return values
+        return self._series(values, index) if self.container == "series" else values
+
+    def _series(self, values: npt.NDArray[Any], index: Any) -> Any:
         import pandas
 
-        return pandas.Series(values, index=index, name=self.name)
+        series = pandas.Series(
+            values, index=index, name=self.name, dtype=values.dtype if values.dtype == object else None
+        )
+        if self.categories is None:
+            return _as_dtype(series, *self.dtypes)
+        # A label that the caller's categories lack is added to them: as a missing value it would be lost.
+        categories = dict.fromkeys([*self.categories, *values.tolist()])
+        return series.astype(pandas.CategoricalDtype(list(categories), ordered=self.ordered))
+
+    def _frame(self, values: npt.NDArray[Any], index: Any) -> Any:
+        import pandas
+
+        known = list(self.columns or ())
+        columns = known + [f"level_{k}" for k in range(len(known), values.shape[1])]
+        frame = pandas.DataFrame(values, index=index, columns=columns, dtype=values.dtype)
+        dtypes = self.dtypes * len(known) if len(self.dtypes) == 1 else self.dtypes
+        for k, dtype in enumerate(dtypes):
+            if str(frame.dtypes.iloc[k]) != dtype:
+                frame.isetitem(k, _as_dtype(frame.iloc[:, k], dtype))
+        return frame
 
     def _sets(self, labels: LabelMatrix, index: Any) -> Any:
         values = self.values(labels.taxonomy).tolist()
@@ -120,42 +154,41 @@ class LabelForm:
         rows = [element(values[v] for v in indices[a:b]) for a, b in pairwise(indptr)]
         if self.container == "list":
             return rows
-        if self.container == "array":
-            return _objects(rows)
-        import pandas
-
-        return pandas.Series(_objects(rows), index=index, name=self.name)
+        return self._series(_objects(rows), index) if self.container == "series" else _objects(rows)
 
     def _paths(self, nodes: npt.NDArray[np.int64], taxonomy: Taxonomy, index: Any) -> Any:
         skip = 1 if self.below_root else 0
-        width = max(self.width, int(taxonomy.depth.max()) + 1 - skip)
         padding = float("nan") if self.padding == "nan" else self.padding
         # One row a node, then a gather: predictions repeat few nodes many times.
         used, inverse = np.unique(nodes, return_inverse=True)
+        width = max(self.width, int(taxonomy.depth[used].max(initial=0)) + 1 - skip)
         table = np.full((len(used), width), padding, dtype=object)
         for k, v in enumerate(used):
             parts = taxonomy.path_parts(int(v))[skip:]
             table[k, : len(parts)] = [_as_scalar(part, self.scalar) for part in parts]
         rows = table[inverse]
         if self.container == "frame":
-            import pandas
-
-            known = list(self.columns or ())
-            columns = known + [f"level_{k}" for k in range(len(known), width)]
-            return pandas.DataFrame(rows, index=index, columns=columns)
+            return self._frame(rows, index)
         return rows.astype(np.str_) if self.dtype == "str" else rows
 
     def _indicator(self, labels: LabelMatrix, index: Any) -> Any:
         matrix = labels.to_indicator().astype(self.dtype)
-        if self.container == "sparse":
-            from scipy import sparse
-
-            return sparse.csr_matrix(matrix)
+        if self.container == "array":
+            return matrix.toarray()
         if self.container == "frame":
-            import pandas
+            return self._frame(matrix.toarray(), index)
+        layout, _, kind = self.container.partition("_")
+        return (matrix if kind == "array" else sparse.csr_matrix(matrix)).asformat(layout)
 
-            return pandas.DataFrame(matrix.toarray(), index=index, columns=list(self.columns or ()))
-        return matrix.toarray()
+
+def _as_dtype(series: Any, dtype: str) -> Any:
+    """Give a Series or column the type it had, unless it holds what that type cannot: text among numbers, holes."""
+    if dtype in ("bool", "boolean") and not series.isin([True, False]).all():
+        return series  # pandas would call every text true
+    try:
+        return series.astype(dtype)
+    except (TypeError, ValueError):
+        return series
 
 
 def _as_scalar(text: str, scalar: str) -> Any:
@@ -167,7 +200,8 @@ def _as_scalar(text: str, scalar: str) -> Any:
             number = float(text) if scalar == "float" else int(text)
         except ValueError:
             return text
-        return number if scalar == "float" or str(number) == text else text
+        # Text such as "007", "1_000" or "nan" is a name that happens to read as a number.
+        return number if math.isfinite(number) and text in (str(number), as_text(number)) else text
     return text
 
 

@@ -45,6 +45,12 @@ class LabelMatrix:
     @classmethod
     def closing(cls, indptr: npt.NDArray[Any], indices: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:
         """Build from a CSR list of node ids a row, in any order; ancestors are added."""
+        outside = np.flatnonzero((indices < 0) | (indices >= taxonomy.n_nodes))
+        if len(outside):
+            row = int(np.searchsorted(indptr, outside[0], side="right")) - 1
+            raise LabelError(
+                f"Row {row} has the node id {indices[outside[0]]}; ids run from 0 to {taxonomy.n_nodes - 1}."
+            )
         above = taxonomy.parents
         rows = indptr.astype(np.int64, copy=False), indices.astype(np.int32, copy=False)
         closed_indptr, closed_indices = tree.close_rows(*rows, above.indptr, above.indices)
@@ -86,10 +92,14 @@ class LabelMatrix:
         return len(self.indptr) - 1
 
     def __getitem__(self, rows: Any) -> LabelMatrix:
+        if isinstance(rows, tuple) and len(rows) == 2 and (rows[1] is Ellipsis or rows[1] == slice(None)):
+            rows = rows[0]  # scikit-learn cuts by labels[rows, ...]
+        if isinstance(rows, tuple):
+            raise LabelError("A LabelMatrix is cut by rows alone; to_indicator() gives a matrix to cut by columns.")
         if isinstance(rows, (int, np.integer)):
             rows = [rows]
         part = self.to_indicator()[rows]
-        return LabelMatrix(part.indptr.astype(np.int64), part.indices, self.taxonomy)
+        return LabelMatrix(part.indptr.astype(np.int64), part.indices.astype(np.int32, copy=False), self.taxonomy)
 
     def to_indicator(self) -> sparse.csr_array:
         """Return the matrix as a scipy CSR array of int8; it shares the index arrays."""
@@ -146,17 +156,19 @@ def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
     """
     if isinstance(matrix, LabelMatrix):
         return matrix.to_indicator()
-    values = matrix.data if sparse.issparse(matrix) else np.asarray(matrix)
-    if values.dtype.kind not in "biuf":
-        raise LabelError(f"An indicator matrix holds numbers 0 and 1; this one holds {values.dtype}.")
-    shape = matrix.shape if sparse.issparse(matrix) else values.shape
-    if len(shape) != 2 or shape[1] != taxonomy.n_nodes:
+    given = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+    if given.dtype.kind not in "biuf":
+        raise LabelError(f"An indicator matrix holds numbers 0 and 1; this one holds {given.dtype}.")
+    if given.ndim != 2 or given.shape[1] != taxonomy.n_nodes:
         raise LabelError(
-            f"An indicator matrix has one column a node, here {taxonomy.n_nodes}; this one has shape {shape}."
+            f"An indicator matrix has one column a node, here {taxonomy.n_nodes}; this one has shape {given.shape}."
         )
-    indicator = sparse.csr_array(matrix if sparse.issparse(matrix) else values, copy=sparse.issparse(matrix))
+    indicator = sparse.csr_array(given, copy=True)
     indicator.sum_duplicates()
     indicator.eliminate_zeros()
-    if not np.all(indicator.data == 1):
-        raise LabelError("An indicator matrix holds only 0 and 1; other values were found.")
+    wrong = np.flatnonzero(indicator.data != 1)
+    if len(wrong):
+        row = int(np.searchsorted(indicator.indptr, wrong[0], side="right")) - 1
+        value, name = indicator.data[wrong[0]], taxonomy.names[indicator.indices[wrong[0]]]
+        raise LabelError(f"An indicator matrix holds only 0 and 1; row {row} has {value} at {name!r}.")
     return indicator

@@ -45,16 +45,37 @@ def is_missing(value: Any) -> bool:
         return True
     if isinstance(value, str):
         return False
-    return (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+    number = isinstance(value, (float, np.floating))
+    return (number and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+
+
+def as_text(value: Any) -> str:
+    """Return a name as text. 11.0 is 11: a table with a hole in a column of integers turns them into floats.
+
+    Examples
+    --------
+    >>> as_text("a"), as_text(11), as_text(11.0), as_text(0.5)
+    ('a', '11', '11', '0.5')
+    """
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def as_name(value: Any, where: str) -> str:
-    """Return a node's name as text; numbers are written as Python writes them."""
+    """Return a node's name as text, or say where there is none."""
     if is_missing(value):
         raise TaxonomyError(f"A node needs a name; {where} has an empty one.")
-    if isinstance(value, (list, tuple, set, frozenset, dict)):
+    if isinstance(value, (bytes, list, tuple, set, frozenset, dict, np.ndarray)):
         raise TaxonomyError(f"A node's name is a text or a number; {where} has {value!r}.")
-    return str(value)
+    return as_text(value)
+
+
+def is_sequence(value: Any) -> bool:
+    """Tell whether a value has an order of its own; a set has none, and a text is one name."""
+    if type(value) in (tuple, list):  # nearly always, and faster to tell
+        return True
+    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
 
 
 class Links:
@@ -107,9 +128,11 @@ def from_edges(
     """Draft a taxonomy from (parent, child) pairs, added to `links` that may hold nodes already."""
     if on_cycle not in ("error", "drop"):
         raise TaxonomyError(f"on_cycle must be 'error' or 'drop'; got {on_cycle!r}.")
-    links = links or Links()
+    if isinstance(edges, (str, bytes)) or not isinstance(edges, Iterable):
+        raise TaxonomyError(f"from_edges wants pairs (parent, child); got {type(edges).__name__}.")
+    links = Links() if links is None else links
     for position, edge in enumerate(edges):
-        if isinstance(edge, str) or len(edge) != 2:
+        if not is_sequence(edge) or len(edge) != 2:
             raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}.")
         parent, child = edge
         if not (type(parent) is type(child) is str and parent and child):  # the common case needs no more
@@ -163,6 +186,8 @@ def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = item) -> 
     """Draft a taxonomy from root-to-node paths; a node is its path."""
     if not sep:
         raise TaxonomyError("from_paths: sep must not be empty; to give paths as tuples, sep is not used.")
+    if isinstance(paths, (str, bytes, Mapping)) or not isinstance(paths, Iterable):
+        raise TaxonomyError(f"from_paths wants several paths, texts or tuples; got {type(paths).__name__}.")
     child_of: dict[tuple[int, str], int] = {}
     parts: list[str] = []
     parent: list[int] = []
@@ -176,38 +201,58 @@ def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = item) -> 
                 parts.append(part)
                 parent.append(v)
             v = found
-    return Draft(_names_of_paths(parts, parent, sep), np.array(parent, np.int64), parts, sep)
+    return Draft(names_of_paths(parts, parent, sep), np.array(parent, np.int64), parts, sep)
 
 
 def split_path(path: Any, sep: str, where: Callable[[], str]) -> list[str]:
     """Split one path into its parts; a sequence may be padded at its end with None, NaN or ""."""
-    parts = path.split(sep) if isinstance(path, str) else list(path)
-    if not isinstance(path, str):
-        while parts and is_missing(parts[-1]):
-            parts.pop()
+    if isinstance(path, str):
+        texts = path.split(sep)
+        if not all(texts):
+            raise TaxonomyError(f"A path has no empty part; {where()} is {path!r}.")
+        return texts
+    if not is_sequence(path):
+        raise TaxonomyError(f"A path is a text or a sequence of its parts; {where()} is {path!r}.")
+    parts = list(path)
+    while parts and is_missing(parts[-1]):
+        parts.pop()
     if not parts or any(is_missing(part) for part in parts):
-        raise TaxonomyError(f"A path has no empty part; {where()} is {_shown(path)}.")
-    return [str(part) for part in parts]
+        raise TaxonomyError(f"A path has no empty part; {where()} is {list(path)!r}.")
+    return [part if type(part) is str else as_name(part, where()) for part in parts]
 
 
-def _shown(path: Any) -> str:
-    return repr(path) if isinstance(path, str) else repr(list(path))
+def names_of_paths(parts: Sequence[str], parent: Sequence[int], sep: str) -> list[str]:
+    """Name each node by its last part where that is unique, by its whole path otherwise.
 
-
-def _names_of_paths(parts: list[str], parent: list[int], sep: str) -> list[str]:
-    """Name each node by its last part where that is unique, by its whole path otherwise."""
+    Parts that contain `sep` may give two nodes one spelling, which is an error: a label would be ambiguous.
+    """
     count = Counter(parts)
-    names = []
-    for v, part in enumerate(parts):
-        if count[part] == 1:
-            names.append(part)
-            continue
-        whole, u = [part], parent[v]
-        while u >= 0:
-            whole.append(parts[u])
-            u = parent[u]
-        names.append(sep.join(reversed(whole)))
-    if len(set(names)) < len(names):
-        twice = next(name for name, n in Counter(names).items() if n > 1)
-        raise TaxonomyError(f"Two different paths are both written {twice!r}; choose another sep than {sep!r}.")
+    names = [part if count[part] == 1 else _joined(v, parts, parent, sep) for v, part in enumerate(parts)]
+    if not all(splits_back(part, sep) for part in count):
+        node_of: dict[str, int] = {}
+        for v, name in enumerate(names):
+            for spelling in (name, _joined(v, parts, parent, sep)):
+                if node_of.setdefault(spelling, v) != v:
+                    raise TaxonomyError(
+                        f"Two different paths are both written {spelling!r}; choose another sep than {sep!r}."
+                    )
     return names
+
+
+def splits_back(part: str, sep: str) -> bool:
+    """Tell whether splitting a joined path at `sep` would give this part back.
+
+    Examples
+    --------
+    >>> splits_back("a", "/"), splits_back("a/b", "/"), splits_back("a:", "::")
+    (True, False, False)
+    """
+    return (part + sep).find(sep) == len(part)
+
+
+def _joined(v: int, parts: Sequence[str], parent: Sequence[int], sep: str) -> str:
+    whole = []
+    while v >= 0:
+        whole.append(parts[v])
+        v = parent[v]
+    return sep.join(reversed(whole))

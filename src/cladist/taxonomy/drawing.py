@@ -48,5 +48,5 @@ def _entries(taxonomy: Taxonomy, nodes: list[int], indent: str, most: int, *, to
 
 def _label(taxonomy: Taxonomy, v: int) -> str:
     name = taxonomy.names[v]
-    title = taxonomy.titles.get(name)
+    title = taxonomy._titles.get(name)
     return f"{name}  {title}" if title else name

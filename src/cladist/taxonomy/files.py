@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,26 @@ def read_taxonomy(path: str | os.PathLike[str], *, format: str | None, sep: str)
     """Read a taxonomy from a file; `format` None recognises it by ending, then by content."""
     source = Path(path)
     _check_format(format)
-    try:
-        text = source.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise TaxonomyError(f"Cannot read the taxonomy file {source}: {problem}.") from problem
+    text = _read_text(source)
     try:
         return parse(text, format or recognise(text, source.suffix.lower(), sep), sep=sep)
     except TaxonomyError as problem:
         raise TaxonomyError(f"{source}: {problem}") from None
+
+
+def _read_text(source: Path) -> str:
+    """Return a file's text as it stands: a line break inside a quoted name is part of the name."""
+    try:
+        content = source.read_bytes()
+    except (OSError, ValueError) as problem:  # a ValueError is a path that no file can have
+        raise TaxonomyError(f"Cannot read the taxonomy file {source}: {problem}.") from problem
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise TaxonomyError(
+            f"{source}: line {line}: this is not UTF-8 (byte 0x{content[problem.start]:02x}); save the file as UTF-8."
+        ) from None
 
 
 def parse(text: str, format: str, *, sep: str = "/") -> Taxonomy:  # noqa: A002
@@ -71,9 +83,9 @@ def recognise(text: str, ending: str, sep: str) -> str:
         return _ENDINGS[ending]
     if text.lstrip()[:1] in ("{", "["):
         return "json"
-    head = text.partition("\n")[0].lower()
+    head = text.partition("\n")[0].partition("\r")[0].lower()
     for delimiter, name in ((",", "csv"), ("\t", "tsv")):
-        columns = {column.strip() for column in head.split(delimiter)}
+        columns = {column.strip(' "') for column in head.split(delimiter)}
         if "parent" in columns and columns.intersection(NODE_COLUMNS):
             return name
     lines = list(_lines(text))
@@ -91,15 +103,15 @@ def _check_format(format: str | None) -> None:  # noqa: A002
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that say something, with their numbers; '#' begins a comment line."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        content = line.rstrip("\r").strip(" ")
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):
+        content = line.strip(" ")
         if content.strip() and not content.startswith("#"):
             yield number, content
 
 
 def _parse_edges(text: str, sep: str) -> Draft:
     """Read ``parent child`` lines; a line with one name is a root of its own."""
-    tabbed = "\t" in text
+    tabbed = any("\t" in line for _, line in _lines(text))
     numbers: list[int] = []
 
     def edges() -> Iterator[list[str]]:
@@ -130,8 +142,9 @@ def _parse_paths(text: str, sep: str) -> Draft:
 
 def _parse_columns(text: str, delimiter: str) -> Taxonomy:
     """Read ``node,parent[,name]`` rows; `name` becomes the node's title."""
-    rows = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
-    header = [column.strip().lower() for column in next(rows, [])]
+    # Blanks after a delimiter are how people write tables by hand; quotes keep those that belong to a name.
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+    header = [column.strip().lower() for column in _next_row(rows) or []]
     node = next((header.index(c) for c in NODE_COLUMNS if c in header), None)
     if node is None or "parent" not in header:
         raise TaxonomyError(f"line 1: the columns 'node' and 'parent' are wanted; the header has {header}.")
@@ -151,17 +164,18 @@ def _parse_columns(text: str, delimiter: str) -> Taxonomy:
 
 
 def _checked_rows(rows: Any, width: int) -> Iterator[list[str]]:
-    while True:
-        try:
-            row = next(rows, None)
-        except csv.Error as problem:
-            raise TaxonomyError(f"line {rows.line_num}: {problem}.") from problem
-        if row is None:
-            return
+    while (row := _next_row(rows)) is not None:
         if row and len(row) != width:
             raise TaxonomyError(f"line {rows.line_num}: {width} columns are wanted; there are {len(row)}: {row}.")
         if row:
             yield row
+
+
+def _next_row(rows: Any) -> list[str] | None:
+    try:
+        return next(rows, None)
+    except csv.Error as problem:
+        raise TaxonomyError(f"line {rows.line_num}: {problem}.") from None
 
 
 def _parse_json(text: str, sep: str) -> Draft:
@@ -172,7 +186,11 @@ def _parse_json(text: str, sep: str) -> Draft:
         raise TaxonomyError(f"line {problem.lineno}, column {problem.colno}: not JSON: {problem.msg}.") from None
     except RecursionError:
         raise TaxonomyError("This JSON is nested too deeply; write it flat, as {child: parent}.") from None
-    if isinstance(content, dict) and all(isinstance(p, (str, int)) or p is None for p in content.values()):
+    except ValueError as problem:
+        if isinstance(problem, TaxonomyError):
+            raise
+        raise TaxonomyError(f"This JSON holds a number that is no name: {problem}.") from None
+    if isinstance(content, dict) and all(p is None or _is_json_name(p) for p in content.values()):
         return building.from_parents(content, where=lambda k: f"entry {k + 1}")
     return building.from_paths(_nested_paths(content), sep=sep, where=lambda k: f"entry {k + 1}")
 
@@ -186,20 +204,29 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _is_json_name(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
 def _nested_paths(content: Any) -> Iterator[tuple[Any, ...]]:
-    """Walk nested objects with a stack of iterators, parents before children."""
+    """Walk nested objects with a stack, parents before children."""
     stack: list[tuple[tuple[Any, ...], Any]] = [((), content)]
     while stack:
         path, below = stack.pop()
+        place = " → ".join(map(str, path)) or "the top"
         if path:
             yield path
         if isinstance(below, dict):
+            if "" in below:
+                raise TaxonomyError(f"A node needs a name; below {place}, a key is empty.")
             stack.extend(((*path, name), inner) for name, inner in reversed(below.items()))
         elif isinstance(below, list):
-            for entry in reversed(below):
-                stack.append((path, entry) if isinstance(entry, (dict, list)) else ((*path, entry), None))
+            for entry in below:
+                if not isinstance(entry, dict) and (entry == "" or not _is_json_name(entry)):
+                    raise TaxonomyError(f"Below {place}, a list holds names and objects; this one holds {entry!r}.")
+            nodes = ((path, entry) if isinstance(entry, dict) else ((*path, entry), None) for entry in reversed(below))
+            stack.extend(nodes)
         elif below is not None:
-            place = " → ".join(map(str, path)) or "the top"
             raise TaxonomyError(f"Below {place}, an object, a list or null is wanted; got {below!r}.")
 
 
@@ -213,14 +240,26 @@ def write_taxonomy(
     """Write a taxonomy; the file appears whole or not at all."""
     _check_format(format)
     target = Path(path)
-    text = as_format(taxonomy, format or _ENDINGS.get(target.suffix.lower(), "edges"), sep=sep)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    chosen = format or _ENDINGS.get(target.suffix.lower(), "edges")
+    text = as_format(taxonomy, chosen, sep=sep)
+    if format is None and recognise(text, target.suffix.lower(), sep) != chosen:
+        raise TaxonomyError(
+            f"{target}: with these names the file would not be recognised as edges; end its name in .edges, or "
+            "write .json or .csv."
+        )
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            out.write(text)
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as problem:
+        line = text[text.rfind("\n", 0, problem.start) + 1 :].partition("\n")[0]
+        raise TaxonomyError(f"{target}: {line!r} cannot be written as UTF-8: {problem.reason}.") from None
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        temporary.write_bytes(content)
         os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+    except BaseException as problem:
+        temporary.unlink(missing_ok=True)
+        if isinstance(problem, OSError):
+            raise TaxonomyError(f"Cannot write the taxonomy file {target}: {problem}.") from problem
         raise
 
 
@@ -249,7 +288,7 @@ def _refuse(name: str, format: str, why: str) -> None:  # noqa: A002
 
 
 def _plain(name: str, format: str) -> str:  # noqa: A002
-    if name != name.strip() or any(c in name for c in "\t\n\r") or name.startswith("#"):
+    if name != name.strip() or any(c in name for c in "\t\n\r") or name.startswith(("#", "\ufeff")):
         _refuse(name, format, "it has a tab, a line break, spaces at an end or begins with '#'")
     return name
 
@@ -270,6 +309,7 @@ def _edge_lines(taxonomy: Taxonomy) -> Iterator[str]:
 
 def _path_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
     """Yield the path of every leaf, depth first, so that reading meets siblings in their order."""
+    _check_path_names(taxonomy, sep)
     stack = [int(v) for v in reversed(taxonomy.roots)]
     while stack:
         v = stack.pop()
@@ -278,22 +318,34 @@ def _path_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
         if not children:
             parts = taxonomy.path_parts(v)
             for part in parts:
-                if sep in _plain(part, "paths"):
-                    _refuse(part, "paths", f"it contains {sep!r}")
-            if len(parts) == 1 and any(c.isspace() for c in parts[0]):
+                if not building.splits_back(_plain(part, "paths"), sep):
+                    _refuse(part, "paths", f"it contains {sep!r}, or ends as that begins")
+            if len(parts) == 1 == len(taxonomy.levels) and any(c.isspace() for c in parts[0]):
                 _refuse(parts[0], "paths", "a path of one part with spaces reads as several parts")
             yield sep.join(parts)
 
 
+def _check_path_names(taxonomy: Taxonomy, sep: str) -> None:
+    """Refuse names that a reader, which has only the paths, would not give the nodes again."""
+    parts = taxonomy._parts or taxonomy.names
+    read = building.names_of_paths(parts, taxonomy.parent.tolist(), sep)
+    for name, again in zip(taxonomy.names, read, strict=True):
+        if name != again:
+            _refuse(name, "paths", f"its path reads back as {again!r}")
+
+
 def _column_lines(taxonomy: Taxonomy, delimiter: str) -> Iterator[str]:
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-    titled = bool(taxonomy.titles)
-    writer.writerow(["node", "parent", "name"] if titled else ["node", "parent"])
+    titles = taxonomy.titles
+    # Blanks in front would be skipped, and older versions of csv leave a lone carriage return without quotes.
+    quoted = any(text.startswith(" ") or "\r" in text for text in (*taxonomy.names, *titles.values()))
+    style: dict[str, Any] = {"quoting": csv.QUOTE_ALL} if quoted else {}
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", **style)
+    writer.writerow(["node", "parent", "name"] if titles else ["node", "parent"])
     for v, name in enumerate(taxonomy.names):
         p = taxonomy.parent[v]
         row = [name, taxonomy.names[p] if p >= 0 else ""]
-        writer.writerow([*row, taxonomy.titles.get(name, "")] if titled else row)
+        writer.writerow([*row, titles.get(name, "")] if titles else row)
     yield out.getvalue().removesuffix("\n")
 
 

@@ -18,9 +18,10 @@ Arrays = dict[str, npt.NDArray[Any]]
 def pack(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
     """Return what a manifest and an array file hold of a taxonomy."""
     arrays: Arrays = {"parent": np.asarray(taxonomy.parent)}
+    titles = taxonomy.titles
     texts = {
         "names": list(taxonomy.names),
-        "titles": [taxonomy.titles.get(name, "") for name in taxonomy.names] if taxonomy.titles else [],
+        "titles": [titles.get(name, "") for name in taxonomy.names] if titles else [],
         "parts": list(taxonomy._parts or ()),
     }
     for key, strings in texts.items():

@@ -24,7 +24,7 @@ def as_taxonomy(value: Any) -> Taxonomy:
         return Taxonomy.from_parents(value)
     if isinstance(value, (str, os.PathLike)):
         return Taxonomy.read(value)
-    if hasattr(value, "in_degree"):
+    if hasattr(value, "is_directed"):
         return Taxonomy.from_networkx(value)
     if isinstance(value, Iterable):
         return Taxonomy.from_edges(value)

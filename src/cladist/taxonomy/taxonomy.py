@@ -33,8 +33,6 @@ class Taxonomy:
     ----------
     names : tuple of str
         The nodes' names in topological order.
-    titles : dict of str to str
-        What a node is called for people, where the source says so; not part of equality.
     dropped_edges : tuple of (str, str)
         Edges left out by ``from_edges(on_cycle="drop")``.
 
@@ -55,7 +53,7 @@ class Taxonomy:
     """
 
     names: tuple[str, ...]
-    titles: Mapping[str, str]
+    _titles: dict[str, str]
     dropped_edges: tuple[tuple[str, str], ...]
     _parts: tuple[str, ...] | None
     _sep: str | None
@@ -73,7 +71,8 @@ class Taxonomy:
         fields["_parts"] = tuple(draft.parts[v] for v in order) if draft.parts is not None else None
         fields["_sep"] = draft.sep
         fields["parent"] = _frozen(new_id[given[order]])
-        fields["titles"] = dict(titles or {})
+        by_name = {building.as_text(name): title for name, title in (titles or {}).items()}
+        fields["_titles"] = {name: by_name[name] for name in fields["names"] if name in by_name}
         fields["dropped_edges"] = tuple(draft.dropped_edges)
 
     # ---------------------------------------------------------------- builders
@@ -121,6 +120,8 @@ class Taxonomy:
     @classmethod
     def from_networkx(cls, graph: Any) -> Taxonomy:
         """Build from a networkx ``DiGraph`` whose edges point from parent to child."""
+        if not hasattr(graph, "is_directed"):
+            raise TaxonomyError(f"from_networkx wants a networkx DiGraph; got {type(graph).__name__}.")
         if not graph.is_directed():
             raise TaxonomyError(
                 "from_networkx wants a DiGraph with edges from parent to child; this one has no directions."
@@ -153,8 +154,10 @@ class Taxonomy:
         return graph
 
     def with_titles(self, titles: Mapping[str, str]) -> Taxonomy:
-        """Return the same taxonomy with these titles."""
-        return Taxonomy(self._draft(), titles=titles)
+        """Return the same taxonomy with these titles, by name."""
+        titled = Taxonomy(self._draft(), titles=titles)
+        titled.__dict__["_stop_leaves"] = self.stop_leaves
+        return titled
 
     # ---------------------------------------------------------------- arrays
 
@@ -165,6 +168,11 @@ class Taxonomy:
     def n_nodes(self) -> int:
         """The number of nodes, without any virtual root."""
         return len(self.names)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """What nodes are called for people, where the source says so; not part of equality."""
+        return dict(self._titles)
 
     @property
     def kind(self) -> Literal["tree", "forest", "dag"]:
@@ -231,6 +239,15 @@ class Taxonomy:
         parts = self._parts or self.names
         return {(int(p), part): v for v, (p, part) in enumerate(zip(self.parent, parts, strict=True))}
 
+    @cached_property
+    def _id_of_joined(self) -> dict[str, int]:
+        """Joined paths that splitting does not give back; empty but for parts that contain the separator."""
+        if self._parts is None or self._sep is None:
+            return {}
+        if all(building.splits_back(part, self._sep) for part in self._parts):
+            return {}
+        return {self.joined_path(v): v for v in range(self.n_nodes)}
+
     def __contains__(self, name: object) -> bool:
         return name in self._id_of
 
@@ -262,9 +279,11 @@ class Taxonomy:
         text = str(name)
         found = self._id_of.get(text)
         if found is None and self._sep is not None and self._sep in text:
-            found = self.find_path(text.split(self._sep))
-        if found is None and isinstance(name, (float, np.floating)) and float(name).is_integer():
-            found = self._id_of.get(str(int(name)))
+            found = self._id_of_joined.get(text)
+            if found is None:
+                found = self.find_path(text.split(self._sep))
+        if found is None and isinstance(name, (float, np.floating)):
+            found = self._id_of.get(building.as_text(name))
         return found
 
     def find_path(self, parts: Sequence[str]) -> int | None:
@@ -272,13 +291,16 @@ class Taxonomy:
 
         The path starts at a root, or, in a tree, at a child of its only root.
         """
-        v = self._child_of.get((-1, parts[0]))
-        if v is None and len(self.roots) == 1:
-            v = self._child_of.get((0, parts[0]))
-        for part in parts[1:]:
-            if v is None:
+        found = self._walk(-1, parts)
+        return self._walk(0, parts) if found is None and len(self.roots) == 1 else found
+
+    def _walk(self, v: int, parts: Sequence[str]) -> int | None:
+        """Follow a path down from v."""
+        for part in parts:
+            child = self._child_of.get((v, part))
+            if child is None:
                 return None
-            v = self._child_of.get((v, part))
+            v = child
         return v
 
     def suggestion(self, name: Any) -> str:
@@ -300,9 +322,13 @@ class Taxonomy:
         parts = self._parts or self.names
         return [parts[u] for u in self.path_ids(v)]
 
-    def joined_path(self, v: int) -> str:
-        """Return the path of v joined by the separator the taxonomy was built with ("/" if by none)."""
-        return (self._sep or "/").join(self.path_parts(v))
+    def joined_path(self, v: int, *, below_root: bool = False) -> str:
+        """Return the path of v joined by the separator the taxonomy was built with ("/" if by none).
+
+        `below_root` leaves out the root, except where the path is nothing else.
+        """
+        parts = self.path_parts(v)
+        return (self._sep or "/").join(parts[1:] if below_root and len(parts) > 1 else parts)
 
     def _named(self, ids: Iterable[int]) -> list[str]:
         return [self.names[v] for v in ids]
@@ -337,6 +363,9 @@ class Taxonomy:
 
     def distances(self, u: Ids, v: Ids) -> Ids:
         """Return the number of edges between each pair of ids."""
+        for ids in (u, v):
+            if len(ids) and (ids.min() < 0 or ids.max() >= self.n_nodes):
+                raise TaxonomyError(f"Node ids run from 0 to {self.n_nodes - 1}; got {ids.min()} … {ids.max()}.")
         return tree.distances(self.parent, self.depth, u, v)
 
     def common_ancestor(self, u: str, v: str) -> str | None:
@@ -417,7 +446,7 @@ class Taxonomy:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("names", "parent", "titles", "dropped_edges", "_parts", "_sep", "_stop_leaves")
+        kept = ("names", "parent", "dropped_edges", "_titles", "_parts", "_sep", "_stop_leaves")
         return {k: v for k, v in self.__dict__.items() if k in kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

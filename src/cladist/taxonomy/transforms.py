@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def kept(taxonomy: Taxonomy, ids: Ids, parent: Ids | None = None) -> Taxonomy:
-    """Keep the nodes `ids` (ascending); each hangs below its nearest kept ancestor, or below `parent`."""
+    """Keep the nodes `ids` (ascending), each below its parent or, where given, below `parent`; else it is a root."""
     position = np.full(taxonomy.n_nodes + 1, -1, np.int64)
     position[ids] = np.arange(len(ids))
-    above = taxonomy.parent if parent is None else parent
-    draft = Draft(
-        names=[taxonomy.names[v] for v in ids],
-        parent=position[above[ids]],
-        parts=[taxonomy._parts[v] for v in ids] if taxonomy._parts else None,
-        sep=taxonomy._sep,
-    )
-    return type(taxonomy)(draft, titles=taxonomy.titles)
+    above = position[(taxonomy.parent if parent is None else parent)[ids]]
+    draft = Draft([taxonomy.names[v] for v in ids], above)
+    if taxonomy._parts:
+        parts = [taxonomy._parts[v] for v in ids]
+        # Nodes that have become siblings may end in the same part; then only names tell them apart.
+        if len(set(zip(above.tolist(), parts, strict=True))) == len(parts):
+            draft.parts, draft.sep = parts, taxonomy._sep
+    return type(taxonomy)(draft, titles=taxonomy._titles)
 
 
 def contracted(taxonomy: Taxonomy) -> Taxonomy:
@@ -60,15 +60,15 @@ def with_stop_leaves(taxonomy: Taxonomy, nodes: Iterable[str] | None) -> Taxonom
     for v in ids:
         if taxonomy.is_leaf[v]:
             continue
-        stop = f"{taxonomy.names[v]}/*"
-        while stop in taxonomy:
-            stop += "*"
-        stops[stop] = taxonomy.names[v]
-        draft.names.append(stop)
+        part = "*"
+        while f"{taxonomy.names[v]}/{part}" in taxonomy or (v, part) in taxonomy._child_of:
+            part += "*"
+        stops[f"{taxonomy.names[v]}/{part}"] = taxonomy.names[v]
+        draft.names.append(f"{taxonomy.names[v]}/{part}")
         inner.append(v)
         if draft.parts is not None:
-            draft.parts.append("*")
+            draft.parts.append(part)
     draft.parent = np.concatenate([taxonomy.parent, np.array(inner, np.int64)])
-    grown = type(taxonomy)(draft, titles=taxonomy.titles)
-    grown.__dict__["_stop_leaves"] = stops
+    grown = type(taxonomy)(draft, titles=taxonomy._titles)
+    grown.__dict__["_stop_leaves"] = {**taxonomy.stop_leaves, **stops}
     return grown

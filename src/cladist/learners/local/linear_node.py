@@ -56,6 +56,8 @@ class LinearNode(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows."""
+        if not self.C > 0:
+            raise ParameterError(f"LinearNode: C must be positive; got {self.C!r}.")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, targets = np.unique(y, return_inverse=True)

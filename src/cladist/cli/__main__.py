@@ -1,0 +1,5 @@
+"""``python -m cladist.cli``."""
+
+from cladist.cli import main
+
+main()

@@ -1,0 +1,79 @@
+"""``cladist evaluate``: every metric of a model on labelled rows."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cladist.cli.options import Debug, Format, Json, Label, LabelSep, ModelArgument, PathSep, Quiet, Text, ZeroBased
+
+if TYPE_CHECKING:
+    from cladist.cli.reading import DataSource
+    from cladist.metrics import Report
+
+EXAMPLE = "Example: [bold]cladist evaluate model test.csv --text title --label category --html report.html[/bold]"
+
+
+def evaluate(model: Any, source: DataSource) -> Report:
+    """Predict for labelled rows and return the report; rows are predicted in pieces, counts added up."""
+    from cladist import progress
+    from cladist.cli.reading import features_of, learner_of, read_labelled, slices
+    from cladist.metrics import Report, count
+
+    taxonomy = learner_of(model).taxonomy_
+    with progress.task(f"Reading {Path(source.path).name}"):
+        data = read_labelled(source, taxonomy=taxonomy, n_features=features_of(model))
+    with progress.task("Predicting", len(data.y)) as running:
+        parts = []
+        for X, y in zip(slices(data.X), slices(data.y), strict=True):
+            parts.append(count(y, model.predict(X), taxonomy))
+            running.advance(len(y))
+    return Report(reduce(add, parts))
+
+
+def command(
+    model: ModelArgument,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A table (.csv, .tsv, .jsonl) or an svmlight file (.svm).")
+    ],
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as a web page.")
+    ] = None,
+    text: Text = None,
+    label: Label = None,
+    label_sep: LabelSep = None,
+    path_sep: PathSep = None,
+    format: Format = None,  # noqa: A002
+    zero_based: ZeroBased = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Judge a model on labelled rows, by every metric."""
+    from cladist.cli.reading import DataSource, check_fits
+    from cladist.cli.terminal import Terminal, table
+    from cladist.cli.writing import check_target, write_text
+    from cladist.learners.persistence import load
+    from cladist.plots import html_report, report_tables
+
+    source = DataSource(
+        str(data), format and format.value, tuple(text or ()), label, label_sep, path_sep, zero_based=bool(zero_based)
+    )
+    source.check_columns(labelled=True)
+    check_target(html)
+    fitted = load(model)
+    check_fits(fitted, source, model)
+    terminal = Terminal(json, quiet)
+    with terminal.bars():
+        report = evaluate(fitted, source)
+    if html is not None:
+        write_text(html, html_report(report, title=f"{model.resolve().name} on {data.name}"))
+        terminal.remark(f"The report is in {html}")
+    terminal.answer(report.to_dict())
+    taxonomy = report.counts.taxonomy
+    heading = f"{report.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
+    terminal.show(heading, *map(table, report_tables(report)))

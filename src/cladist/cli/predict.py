@@ -1,0 +1,121 @@
+"""``cladist predict``: labels, paths and scores for new rows, some thousands at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from cladist.cli.options import DATA, Debug, InputFormat, Json, ModelArgument, Quiet, Text, ZeroBased
+
+if TYPE_CHECKING:
+    from cladist.cli.reading import DataSource
+
+EXAMPLE = (
+    "Examples: [bold]cladist predict model new.csv --text title --out answers.csv[/bold]"
+    "\n\n[bold]echo 'acute bronchitis' | cladist predict model - --top-k 3[/bold]"
+)
+
+
+class Prediction(NamedTuple):
+    """One label for one row: what it is, the way to it from the root, and the model's score for it."""
+
+    label: Any
+    path: list[str]
+    score: float
+
+
+def predict(model: Any, batches: Iterable[Any], *, top_k: int = 1) -> Iterator[list[Prediction]]:
+    """Yield the `top_k` best predictions of every row, best first.
+
+    Parameters
+    ----------
+    model : learner or Pipeline
+        As `cladist.load` gives it.
+    batches : iterable of arrays
+        Rows in pieces; a piece's answers are given before the next is asked for.
+    """
+    from cladist.cli.reading import learner_of
+
+    learner = learner_of(model)
+    names, nodes = learner.taxonomy_.names, learner.class_nodes_.tolist()
+    labels = learner.classes_.tolist()
+    path_of = {label: learner.taxonomy_.path(names[v]) for label, v in zip(labels, nodes, strict=True)}
+    for batch in batches:
+        rows = model[:-1].transform(batch) if learner is not model else batch
+        best, scores = learner.predict_top_k(rows, top_k)
+        for found, values in zip(best.tolist(), scores.tolist(), strict=True):
+            yield [Prediction(x, path_of[x], score) for x, score in zip(found, values, strict=True)]
+
+
+def predict_to(
+    model: Any, source: DataSource, out: Path | None, *, top_k: int | None = None, as_json: bool = False
+) -> int:
+    """Write the predictions for all rows to a file, or to standard output, and return how many rows there were."""
+    import sys
+
+    from cladist import progress
+    from cladist.cli.prediction_files import FORMATS, format_of, write_rows
+    from cladist.cli.reading import features_of, read_batches
+    from cladist.cli.writing import check_target, replacing
+
+    kind = "json" if as_json and out is None else format_of(out)
+    check_target(out)
+    rows = predict(model, read_batches(source, n_features=features_of(model)), top_k=top_k or 1)
+    with progress.task("Predicting") as running, nullcontext(sys.stdout) if out is None else replacing(out) as file:
+        return write_rows(FORMATS[kind](file, top_k), rows, running)
+
+
+def command(
+    model: ModelArgument,
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA", help="A table, an svmlight file, or - for standard input with a text in every line."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Where to write: .csv, .tsv or .jsonl.", show_default="standard output"
+        ),
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", metavar="K", min=1, help="The K best labels of every row, best first.")
+    ] = None,
+    text: Text = None,
+    format: Annotated[  # noqa: A002
+        InputFormat | None,
+        typer.Option("--format", help="The data's format, if its ending does not tell.", rich_help_panel=DATA),
+    ] = None,
+    zero_based: ZeroBased = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Predict labels for new rows.
+
+    Every row of DATA gets its label, the path to it from the root, and the model's score, which compares labels
+    of one row and is no probability.
+    """
+    from cladist.cli.reading import DataSource, check_fits
+    from cladist.cli.terminal import Terminal
+    from cladist.learners.persistence import load
+
+    source = DataSource(data, format and format.value, tuple(text or ()), zero_based=bool(zero_based))
+    source.check_columns(labelled=False)
+    fitted = load(model)
+    check_fits(fitted, source, model)
+    terminal = Terminal(json, quiet)
+    started = time.perf_counter()
+    # On standard output the answers themselves show how far it is.
+    with terminal.bars() if out is not None else nullcontext():
+        n_rows = predict_to(fitted, source, out, top_k=top_k, as_json=json)
+    if out is not None:
+        seconds = time.perf_counter() - started
+        terminal.answer({"rows": n_rows, "seconds": seconds, "out": str(out)})
+        terminal.remark(f"Predicted {n_rows:,} rows in {seconds:.1f} s; they are in {out}")

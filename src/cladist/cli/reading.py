@@ -1,0 +1,144 @@
+"""The data a command is given, as rows a model takes: texts for a text pipeline, numbers for a bare learner."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.pipeline import Pipeline
+
+from cladist.datasets import Dataset, read_svmlight, read_table
+from cladist.datasets.files import Source, data_suffix, opened, refuse
+from cladist.datasets.records import records
+from cladist.datasets.table import _joined_text
+from cladist.errors import DatasetError, ParameterError
+from cladist.taxonomy import Taxonomy
+
+BATCH_ROWS = 4096  # rows held at once while predicting
+SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm")
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """Where rows come from and how they are read; "-" is standard input."""
+
+    path: str
+    format: str | None = None
+    text: tuple[str, ...] = ()
+    label: str | None = None
+    label_sep: str | None = None
+    path_sep: str | None = None
+    zero_based: bool = False
+
+    @property
+    def stream(self) -> Source:
+        """The path, or standard input as bytes."""
+        standard_input: IO[bytes] = sys.stdin.buffer
+        return standard_input if self.path == "-" else self.path
+
+    @property
+    def name(self) -> str:
+        """What messages call the data."""
+        return "standard input" if self.path == "-" else self.path
+
+    @property
+    def kind(self) -> str:
+        """What the data is: "svmlight", "lines" or "table"."""
+        if self.format in ("svmlight", "lines"):
+            return self.format
+        if self.path == "-" and self.format is None:
+            return "lines"
+        numbers = self.format is None and data_suffix(self.path) in SVMLIGHT_SUFFIXES
+        return "svmlight" if numbers else "table"
+
+    def check_columns(self, *, labelled: bool) -> None:
+        """Raise a `ParameterError` unless the columns that the kind of data has are named, and no others."""
+        columns = {"--text": self.text, "--label": self.label} if labelled else {"--text": self.text}
+        if self.kind == "table":
+            missing = [f"{option} COLUMN" for option, value in columns.items() if not value]
+            hint = "" if labelled else ", or --format lines if every line is a text"
+            if missing:
+                raise ParameterError(f"{self.name} is a table: name its columns with {' and '.join(missing)}{hint}.")
+            return
+        given = [option for option, value in columns.items() if value]
+        if given:
+            what = "an svmlight file" if self.kind == "svmlight" else "one text a line"
+            raise ParameterError(f"{self.name} is {what}, which has no columns; leave out {' and '.join(given)}.")
+
+
+def read_labelled(source: DataSource, *, taxonomy: Taxonomy | None, n_features: int | None = None) -> Dataset:
+    """Read rows with their labels, all of which must be in the taxonomy."""
+    if source.kind == "svmlight":
+        return read_svmlight(source.path, taxonomy=taxonomy, n_features=n_features, zero_based=source.zero_based)
+    return read_table(
+        source.path,
+        text=source.text,
+        label=source.label or "",
+        label_sep=source.label_sep,
+        path_sep=source.path_sep,
+        taxonomy=taxonomy,
+        format=source.format,
+    )
+
+
+def read_batches(source: DataSource, *, n_features: int | None) -> Iterator[Any]:
+    """Yield the rows to predict for, some thousands at a time; texts are never all in memory."""
+    if source.kind == "svmlight":
+        data = read_svmlight(source.stream, multilabel=True, n_features=n_features, zero_based=source.zero_based)
+        yield from slices(data.X)
+        return
+    texts = _lines(source.stream) if source.kind == "lines" else _table_texts(source)
+    while batch := list(islice(texts, BATCH_ROWS)):
+        yield _objects(batch)
+
+
+def slices(rows: Any) -> Iterator[Any]:
+    """Yield rows, or labels, some thousands at a time."""
+    n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    for start in range(0, n_rows, BATCH_ROWS):
+        yield rows[start : start + BATCH_ROWS]
+
+
+def learner_of(model: Any) -> Any:
+    """Return the learner of a model: its last step, if it is a Pipeline."""
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def features_of(model: Any) -> int | None:
+    """Return how many numbers a row has for a model that learnt from numbers; None for one that learnt from texts."""
+    return None if isinstance(model, Pipeline) else int(model.n_features_in_)
+
+
+def check_fits(model: Any, source: DataSource, folder: Any) -> None:
+    """Raise a `DatasetError` if the model learnt from texts and the data is numbers, or the other way round."""
+    learnt_from_texts = isinstance(model, Pipeline)
+    if learnt_from_texts == (source.kind != "svmlight"):
+        return
+    learnt, given = ("texts", "numbers (svmlight)") if learnt_from_texts else ("numbers (svmlight)", "texts")
+    raise DatasetError(f"{folder} was trained on {learnt}, and {source.name} holds {given}.")
+
+
+def _lines(stream: Source) -> Iterator[str]:
+    """Yield every line as it is, empty ones too, so that answers stand beside their questions."""
+    with opened(stream) as raw:
+        for number, line in enumerate(raw, start=1):
+            try:
+                yield line.decode("utf-8").rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                refuse(stream, number, error.start + 1, "the line is not UTF-8.")
+
+
+def _table_texts(source: DataSource) -> Iterator[str]:
+    stream = source.stream
+    return (_joined_text(stream, *record, source.text) for record in records(stream, format=source.format))
+
+
+def _objects(values: list[str]) -> npt.NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -1,0 +1,136 @@
+"""What a command prints, and where: results on standard output, progress and remarks on standard error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Task as RichTask
+from rich.table import Table as DrawnTable
+from rich.text import Text
+
+from cladist import progress
+
+if TYPE_CHECKING:
+    from cladist.plots import Table
+
+
+@dataclass
+class Terminal:
+    """The two streams of a command, under its options ``--json`` and ``--quiet``."""
+
+    json: bool = False
+    quiet: bool = False
+
+    def show(self, *renderables: Any) -> None:
+        """Print part of the result for people; with ``--json`` they get none."""
+        if not self.json:
+            _console().print(*renderables, sep="\n")
+
+    def plain(self, text: str) -> None:
+        """Print part of the result for people as it stands; lines are not broken, so they can be copied."""
+        if not self.json:
+            print(text)
+
+    def remark(self, *renderables: Any) -> None:
+        """Print something that is not the result but good to know, on standard error."""
+        if not (self.json or self.quiet):
+            _console(stderr=True).print(*renderables, sep="\n")
+
+    def answer(self, content: Any) -> None:
+        """Print the result for machines, if ``--json`` asks for it."""
+        if self.json:
+            print(json.dumps(content, indent=2, ensure_ascii=False))
+
+    @contextmanager
+    def bars(self) -> Iterator[None]:
+        """Draw the progress of everything called inside, on a terminal; a failure wipes the bars away."""
+        console = _console(stderr=True)
+        if self.json or self.quiet or not console.is_terminal:
+            yield
+            return
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), _Done(), TimeElapsedColumn())
+        with Progress(*columns, console=console) as drawn, progress.report_to(Bars(drawn)):
+            try:
+                yield
+            except BaseException:
+                for row in drawn.task_ids:
+                    drawn.remove_task(row)
+                raise
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """Return a console that prints texts as they are: brackets and colons in data are not markup."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+class _Done(ProgressColumn):
+    """How many steps are done, of how many where that is known."""
+
+    def render(self, task: RichTask) -> Text:
+        if task.total is None:
+            return Text(f"{task.completed:,.0f}" if task.completed else "")
+        return Text(f"{task.completed:,.0f} / {task.total:,.0f}" if task.total > 1 else "")
+
+
+@dataclass(eq=False)
+class _Bar:
+    """A piece of work that moves a row of the drawing, or, without one, is not shown."""
+
+    drawn: Progress | None = None
+    row: Any = None
+
+    def advance(self, steps: int = 1) -> None:
+        if self.drawn is not None:
+            self.drawn.advance(self.row, steps)
+
+
+class Bars:
+    """A `cladist.progress.Reporter` that draws one bar for each outermost piece of work.
+
+    Work of unknown length takes over the length of the work inside it, so that fitting under the name of a
+    method shows how far the learner is; whatever lies deeper is not shown.
+    """
+
+    def __init__(self, drawn: Progress) -> None:
+        self.drawn = drawn
+        self.outer: _Bar | None = None
+        self.mover: _Bar | None = None  # whose steps the bar shows
+
+    def start(self, description: str, total: int | None) -> _Bar:
+        """Begin to show a piece of work."""
+        if self.outer is None:
+            bar = self.outer = _Bar(self.drawn, self.drawn.add_task(description, total=total))
+            self.mover = bar if total is not None else None
+            return bar
+        if self.mover is None:
+            self.drawn.update(self.outer.row, total=total, completed=0)
+            self.mover = _Bar(self.drawn, self.outer.row)
+            return self.mover
+        return _Bar()
+
+    def finish(self, task: Any) -> None:
+        """Stop showing it; its bar stays, full."""
+        if task is self.outer and self.outer is not None:
+            row = self.drawn.tasks[self.drawn.task_ids.index(self.outer.row)]
+            done = row.total or row.completed or 1
+            self.drawn.update(self.outer.row, total=done, completed=done)
+            self.outer = None
+        if task is self.mover:
+            self.mover = None
+
+
+def table(found: Table) -> DrawnTable:
+    """Return a table whose first column is aligned left and whose others are numbers, aligned right."""
+    drawn = DrawnTable(box=SIMPLE_HEAD)
+    for k, name in enumerate(found.header):
+        drawn.add_column(name, justify="right" if k else "left", no_wrap=k == 0)
+    for k, row in enumerate(found.rows):
+        drawn.add_row(*(Text(cell, style="bold green" if (k, c) in found.best else "") for c, cell in enumerate(row)))
+    return drawn

@@ -1,0 +1,107 @@
+"""``cladist train``: from a table of texts, or numbers, to a model in a folder."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cladist.cli.options import DATA, Debug, Format, Json, Label, LabelSep, PathSep, Quiet, Text, ZeroBased
+from cladist.errors import ParameterError
+
+if TYPE_CHECKING:
+    from cladist.cli.training import Trained
+
+EXAMPLE = (
+    "Example: [bold]cladist train train.csv --taxonomy tree.csv --text title --label category --out model[/bold]"
+    "\n\nA config file holds the same names: [bold]method = 'hieron'[/bold], [bold]text = \\['title', 'body'][/bold], "
+    "and the parameters of the method under [bold]\\[param][/bold]; what the command line says wins."
+)
+
+
+def command(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A table (.csv, .tsv, .jsonl) or an svmlight file (.svm).")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="MODEL", help="The folder to write.")] = None,
+    taxonomy: Annotated[
+        Path | None,
+        typer.Option("--taxonomy", metavar="FILE", help="The tree of the labels; not needed if they are paths."),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="One of those that [bold]cladist methods[/bold] lists.",
+            show_default="top-down",
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="NAME=VALUE", help="A parameter of the method; may be given several times."),
+    ] = None,
+    hashing: Annotated[
+        bool | None,
+        typer.Option(
+            "--hashing/--no-hashing",
+            help="Hash words instead of keeping a vocabulary.",
+            rich_help_panel=DATA,
+            show_default=False,
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="A TOML file with these options.")
+    ] = None,
+    text: Text = None,
+    label: Label = None,
+    label_sep: LabelSep = None,
+    path_sep: PathSep = None,
+    format: Format = None,  # noqa: A002
+    zero_based: ZeroBased = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Train a model on a table of texts or on an svmlight file."""
+    from cladist.cli.parameters import parse_parameters
+    from cladist.cli.reading import DataSource
+    from cladist.cli.terminal import Terminal
+    from cladist.cli.train_config import merged
+    from cladist.cli.training import train
+
+    given = {
+        "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
+        "hashing": hashing, "text": text, "label": label, "label_sep": label_sep, "path_sep": path_sep,
+        "format": format and format.value, "zero_based": zero_based,
+    }  # fmt: skip
+    options = merged(given, config)
+    if options["out"] is None:
+        raise ParameterError("Name the folder to write the model to with --out MODEL.")
+    columns = ("format", "label", "label_sep", "path_sep")
+    source = DataSource(
+        str(data), text=tuple(options["text"] or ()), zero_based=bool(options["zero_based"]),
+        **{name: options[name] for name in columns},
+    )  # fmt: skip
+    terminal = Terminal(json, quiet)
+    with terminal.bars():
+        done = train(
+            source,
+            Path(options["out"]),
+            taxonomy=options["taxonomy"],
+            method=options["method"] or "top-down",
+            parameters=options["param"],
+            hashing=bool(options["hashing"]),
+        )
+    terminal.answer(asdict(done))
+    if not quiet:
+        terminal.plain(_summary(done))
+
+
+def _summary(done: Trained) -> str:
+    return (
+        f"Trained {done.method} on {done.rows:,} rows with {done.features:,} features in {done.seconds:.1f} s: "
+        f"{done.nodes:,} nodes, {done.classes:,} classes that can be predicted.\nThe model is in {done.model}"
+    )

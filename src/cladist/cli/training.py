@@ -1,0 +1,103 @@
+"""Training's work: everything checked first, then the rows read, the model fitted and saved."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from cladist import progress
+from cladist.cli.parameters import new_learner
+from cladist.cli.reading import DataSource, learner_of, read_labelled
+from cladist.errors import DatasetError, ModelFormatError, ParameterError
+from cladist.features import text_features
+from cladist.learners.persistence import save
+from cladist.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What was trained, for the summary."""
+
+    method: str
+    rows: int
+    features: int
+    nodes: int
+    classes: int
+    seconds: float
+    model: str
+
+
+def train(
+    source: DataSource,
+    out: Path,
+    *,
+    taxonomy: Path | None = None,
+    method: str = "top-down",
+    parameters: dict[str, Any] | None = None,
+    hashing: bool = False,
+) -> Trained:
+    """Train a model and write it to a folder; everything that can be checked first is."""
+    given = parameters or {}
+    _check_folder(out)
+    source.check_columns(labelled=True)
+    tree = None if taxonomy is None else _read_taxonomy(taxonomy, source.path_sep)
+    model = new_model(method, given, text=source.kind == "table", hashing=hashing)
+    with progress.task(f"Reading {Path(source.path).name}"):
+        data = read_labelled(source, taxonomy=tree)
+    learner = learner_of(model).set_params(taxonomy=data.taxonomy)
+    started = time.perf_counter()
+    with progress.task(f"Training {method}"):
+        _fit(model, data, given)
+    seconds = time.perf_counter() - started
+    with progress.task("Saving"):
+        save(model, out)
+    return Trained(
+        method, len(data.y), learner.n_features_in_, learner.taxonomy_.n_nodes, len(learner.classes_), seconds, str(out)
+    )
+
+
+def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: bool = False) -> Any:
+    """Return an unfitted learner, behind text features if it is to learn from texts.
+
+    Examples
+    --------
+    >>> new_model("hieron", {"max_iter": 3}, text=False)
+    Hieron(max_iter=3)
+    """
+    if hashing and not text:
+        raise DatasetError("--hashing is for texts, and this data is numbers (svmlight); leave it out.")
+    learner = new_learner(method, parameters)
+    return Pipeline([("features", text_features(hashing=hashing)), ("model", learner)]) if text else learner
+
+
+def _read_taxonomy(path: Path, path_sep: str | None) -> Taxonomy:
+    return Taxonomy.read(path) if path_sep is None else Taxonomy.read(path, sep=path_sep)
+
+
+def _fit(model: Any, data: Any, parameters: dict[str, Any]) -> None:
+    """Fit, and put into words what other libraries complain about when it is the data or a parameter."""
+    try:
+        model.fit(data.X, data.y)
+    except TypeError as problem:  # what scikit-learn raises for a bad parameter is one too
+        if not parameters:
+            raise
+        shown = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+        raise ParameterError(
+            f"The method cannot use the parameters given ({shown}): {str(problem).rstrip('.')}."
+        ) from problem
+    except ValueError as problem:
+        if "empty vocabulary" not in str(problem):
+            raise
+        raise DatasetError(f"{data.source}: none of the texts has a word in it.") from problem
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse before hours of training what saving would refuse after them."""
+    if out.exists() and not out.is_dir():
+        raise ModelFormatError(f"{out} is a file, and a model is a folder; choose another name with --out.")
+    if out.is_dir() and any(out.iterdir()) and not (out / "manifest.json").is_file():
+        raise ModelFormatError(f"{out} holds files but no cladist model; choose a new or empty folder with --out.")

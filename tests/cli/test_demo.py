@@ -1,0 +1,177 @@
+"""``cladist demo``, on a data set that takes no time."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cladist.cli import comparing, demo_showing
+from cladist.cli.comparing import DIAGNOSES, FLAT, TREE, Comparison, compare
+from cladist.cli.sample import sample_files
+from cladist.datasets import Dataset, read_table
+from cladist.datasets.icd10cm import _entries
+from cladist.errors import DatasetError
+from cladist.features import text_features
+from cladist.taxonomy import Taxonomy
+
+MARKED = "# Title\n\n<!-- demo:begin -->\nold\n<!-- demo:end -->\n\nafter\n"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """The shop's products, as the demo's own data is: vectorised, split, with titles."""
+    folder = tmp_path_factory.mktemp("shop")
+    for name, text in sample_files().items():
+        (folder / name).write_text(text)
+    tree = Taxonomy.read(folder / "taxonomy.csv")
+    tree = tree.with_titles({name: f"{name} (A00-B99)" for name in tree.names})
+    train, test = (
+        read_table(folder / name, text=["title", "description"], label="category", taxonomy=tree)
+        for name in ("train.csv", "test.csv")
+    )
+    vectoriser = text_features().fit(train.X)
+    return Dataset.from_parts(
+        vectoriser.transform(train.X),
+        train.y,
+        vectoriser.transform(test.X),
+        test.y,
+        taxonomy=tree,
+        source="the shop",
+        texts=np.concatenate([train.X, test.X]),
+        descriptions=tree.titles,
+    )
+
+
+@pytest.fixture(scope="module")
+def comparison(data: Dataset) -> Comparison:
+    return compare(data, texts=("a dome tent with pegs", "cast iron skillet for eggs"))
+
+
+def test_four_methods_are_judged_on_the_original_tree(comparison, data):
+    assert [outcome.name for outcome in comparison.outcomes] == [TREE, FLAT, "Hieron, greedy", "TopDown, LinearSVC"]
+    for outcome in comparison.outcomes:
+        assert outcome.report.counts.taxonomy == data.taxonomy
+        assert outcome.report.counts.n_rows == 108
+        assert outcome.measures["accuracy"] > 0.5
+        assert outcome.seconds > 0
+
+
+def test_the_methods_see_what_their_names_say(data):
+    models = comparing.methods(data.taxonomy)
+    assert models[TREE].taxonomy is data.taxonomy
+    assert models[FLAT].taxonomy.depth.max() == 0
+    assert models[FLAT].taxonomy.n_nodes == data.taxonomy.n_nodes
+
+
+def test_it_is_repeatable(comparison, data):
+    again = compare(data, texts=("a tent",))
+    for first, second in zip(comparison.outcomes, again.outcomes, strict=True):
+        assert first.report.metrics == second.report.metrics
+
+
+def test_samples_come_with_readable_paths(comparison):
+    assert [sample.titles for sample in comparison.samples] == [
+        ["Outdoors", "Camping", "Tents"],
+        ["Home", "Cookware", "Frying pans"],
+    ]
+
+
+def test_the_best_has_the_smallest_error(comparison):
+    errors = {o.name: o.measures["tree_induced_error"] for o in comparison.outcomes}
+    assert errors[comparison.best.name] == min(errors.values())
+    assert comparison.tree_beats_flat == (errors[TREE] < errors[FLAT])
+    assert ("does not help" in comparison.verdict) != comparison.tree_beats_flat
+
+
+def test_a_tree_that_does_not_help_is_said_not_to(comparison):
+    tree, flat, *others = comparison.outcomes
+    swapped = [
+        comparing.Outcome(TREE, 1.0, max(tree, flat, key=lambda o: o.measures["tree_induced_error"]).report),
+        comparing.Outcome(FLAT, 1.0, min(tree, flat, key=lambda o: o.measures["tree_induced_error"]).report),
+    ]
+    assert Comparison(comparison.data, [*swapped, *others], []).verdict.startswith("The tree does not help here")
+
+
+def test_the_best_numbers_are_marked(comparison):
+    table = demo_showing.comparison_table(comparison)
+    for column, better in ((1, max), (2, min), (3, max), (4, min)):
+        values = [float(row[column]) for row in table.rows]
+        marked = [values[k] for k in range(4) if (k, column) in table.best]
+        assert marked
+        assert set(marked) == {better(values)}
+
+
+def test_json_says_it_all(comparison):
+    found = json.loads(json.dumps(demo_showing.as_json(comparison)))
+    assert found["data"] == {"source": "the shop", "train_rows": 252, "test_rows": 108, "nodes": 30, "leaves": 18}
+    assert found["methods"][0].keys() == {"name", "accuracy", "tree_induced_error", "hierarchical_f1", "seconds"}
+    assert found["samples"][0]["label"] == "Tents"
+
+
+def test_the_page_has_everything(comparison):
+    page = demo_showing.page(comparison)
+    for wanted in ("Hieron, greedy", "Level by level", 'class="icicle"', "a dome tent with pegs", comparison.verdict):
+        assert wanted in page
+
+
+def test_the_picture_asks_no_host(comparison):
+    svg = demo_showing.picture(demo_showing.drawn(comparison), title="cladist demo")
+    assert svg.startswith("<svg")
+    assert re.findall(r"https?://[^\"' )]+", svg) == ["http://www.w3.org/2000/svg"]
+    assert "@font-face" not in svg
+    assert "TopDown" in svg
+
+
+def test_a_document_gets_the_table_between_its_markers(comparison):
+    text = demo_showing.with_comparison(MARKED, comparison, "cladist demo")
+    before, inside, after = re.split(r"<!-- demo:(?:begin|end) -->", text)
+    assert (before, after) == ("# Title\n\n", "\n\nafter\n")
+    assert "old" not in inside
+    assert "| Hieron, tree |" in inside
+    assert "`cladist demo` on a machine with" in inside
+    assert comparison.verdict in inside
+    again = demo_showing.with_comparison(text, comparison, "cladist demo")
+    assert again == text
+
+
+@pytest.mark.parametrize(
+    "text", ["none", "<!-- demo:begin -->", "<!-- demo:end --> <!-- demo:begin -->", MARKED + MARKED]
+)
+def test_a_document_without_markers_is_refused(tmp_path, text):
+    (tmp_path / "README.md").write_text(text)
+    with pytest.raises(DatasetError, match="demo:begin"):
+        demo_showing.check_markers(tmp_path / "README.md")
+
+
+def test_the_command(run, monkeypatch, tmp_path, data):
+    """The command on small data: every file is written, standard output holds JSON alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("cladist.datasets.load_icd10cm", lambda level: data)
+    Path("README.md").write_text(MARKED)
+    result = run("demo", "--markdown", "README.md", "--svg", "demo.svg", "--json")
+    assert json.loads(result.stdout)["html"] == str(Path("cladist-demo", "report.html"))
+    assert "| Hieron, tree |" in Path("README.md").read_text()
+    assert Path("cladist-demo", "report.html").read_text().startswith("<!doctype html>")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "cladist-demo", "demo.svg"]
+    shown = run("demo", "--html", "page.html", "--level", "block")
+    assert "severe asthma" in shown.stdout
+    assert "The report is in page.html" in shown.stderr
+    quiet = run("demo", "--quiet")
+    assert "severe asthma" not in quiet.stdout
+    assert "Hieron, tree" in quiet.stdout
+    assert quiet.stderr == ""
+
+
+@pytest.mark.parametrize("option", ["--html", "--svg", "--markdown"])
+def test_targets_are_checked_before_the_work(refused, monkeypatch, tmp_path, option):
+    monkeypatch.chdir(tmp_path)
+    assert "nowhere" in refused("demo", option, "nowhere/file")
+
+
+def test_the_samples_are_new():
+    texts = {text.lower() for entry in _entries() for text in (entry.description, *entry.inclusion_terms)}
+    assert "asthma" in texts
+    assert len(DIAGNOSES) == 10
+    assert not texts & {text.lower() for text in DIAGNOSES}

@@ -1,0 +1,74 @@
+"""What is drawn of nested work."""
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+from cladist import progress
+from cladist.cli.terminal import Bars, Terminal
+
+
+def drawing() -> Progress:
+    return Progress(console=Console(file=io.StringIO()))
+
+
+def test_work_inside_lends_its_length_and_deeper_work_is_not_shown():
+    drawn = drawing()
+    with progress.report_to(Bars(drawn)):
+        with progress.task("outer"):
+            with progress.task("inner", 4) as inner:
+                inner.advance(3)
+                with progress.task("deeper", 100) as deeper:
+                    deeper.advance(50)
+                (row,) = drawn.tasks
+                assert (row.description, row.completed, row.total) == ("outer", 3, 4)
+            with progress.task("second pass", 5) as inner:
+                inner.advance(1)
+                assert (drawn.tasks[0].completed, drawn.tasks[0].total) == (1, 5)
+        with progress.task("next", 2) as following:
+            following.advance()
+            with progress.task("inside", 7) as inside:
+                inside.advance(7)
+            assert drawn.tasks[1].completed == 1
+    assert [row.description for row in drawn.tasks] == ["outer", "next"]
+    assert all(row.finished for row in drawn.tasks)
+
+
+def test_bars_go_to_standard_error_unless_told_to_be_quiet(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # makes rich take the streams for a terminal
+    for terminal, shown in ((Terminal(), True), (Terminal(quiet=True), False), (Terminal(json=True), False)):
+        with terminal.bars(), progress.task("counting [1]", 2) as running:
+            running.advance(2)
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert ("counting [1]" in captured.err) is shown
+
+
+def test_without_a_terminal_there_are_no_bars(capsys):
+    with Terminal().bars(), progress.task("counting", 2):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_a_failure_wipes_the_bars_away(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")  # so that nothing is drawn before the end
+
+    def fail() -> None:
+        with Terminal().bars(), progress.task("counting"):
+            raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        fail()
+    assert "counting" not in capsys.readouterr().err
+
+
+def test_results_are_for_people_or_for_machines(capsys):
+    Terminal(json=True).show("for people")
+    Terminal(json=True).plain("for people")
+    Terminal().answer({"for": "machines"})
+    assert capsys.readouterr().out == ""
+    Terminal(json=True).answer({"für": "machines"})
+    assert capsys.readouterr().out == '{\n  "für": "machines"\n}\n'

@@ -1,0 +1,158 @@
+"""``cladist train``: what it makes, and what it refuses before it makes anything."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cladist
+from cladist.cli.training import new_model
+from cladist.errors import DatasetError
+
+TEXT = ("--text", "title", "--label", "category")
+TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm"}  # makes rich take the streams for a terminal
+TRAIN = ("train", "train.csv", "--taxonomy", "taxonomy.csv", *TEXT)
+
+
+@pytest.mark.parametrize(("method", "classes"), [("top-down", 18), ("hieron", 30)])
+def test_a_text_model(run, shop, method, classes):
+    result = run(*TRAIN, "--method", method, "--out", "new", "--json")
+    summary = json.loads(result.stdout)
+    model = cladist.load("new")
+    assert summary | {"seconds": 0} == {
+        "method": method,
+        "rows": 252,
+        "features": model[-1].n_features_in_,
+        "nodes": 30,
+        "classes": classes,
+        "seconds": 0,
+        "model": "new",
+    }
+    assert result.stderr == ""
+    assert model.predict(["a dome tent"]).tolist() == ["Tents"]
+
+
+def test_the_summary_for_people(run, shop):
+    result = run(*TRAIN, "--out", "new", env=TERMINAL)
+    assert "Trained top-down on 252 rows" in result.stdout
+    assert "Training top-down" in result.stderr
+    assert run(*TRAIN, "--out", "new").stderr == ""
+    assert run(*TRAIN, "--out", "new", "--quiet").output == ""
+
+
+def test_a_model_of_numbers(run, shop):
+    model = cladist.load("numbers")
+    assert model.taxonomy_.path("c") == ["y", "c"]
+    summary = json.loads(run("train", "numbers.svm", "--out", "star", "--json").stdout)
+    assert (summary["rows"], summary["features"], summary["nodes"]) == (6, 4, 3)
+
+
+def test_features_can_be_counted_from_zero(run, shop):
+    Path("zero.svm").write_text("a 0:1\nb 1:1\n")
+    run("train", "zero.svm", "--zero-based", "--out", "new")
+    assert cladist.load("new").n_features_in_ == 2
+
+
+def test_several_labels_are_refused_by_methods_that_take_one(refused, shop):
+    Path("many.csv").write_text("title,category\na tent,Tents;Duvets\n")
+    given = ("many.csv", "--taxonomy", "taxonomy.csv", *TEXT, "--label-sep", ";", "--out", "new")
+    assert "row 0 has 2 labels: 'Duvets', 'Tents'" in refused("train", *given, "--quiet")
+
+
+def test_labels_can_be_paths(run, shop):
+    Path("paths.jsonl").write_text('{"t": "rain coat", "c": "wear > coats"}\n{"t": "tea cup", "c": "home > cups"}\n')
+    run("train", "paths.jsonl", "--text", "t", "--label", "c", "--path-sep", ">", "--out", "new")
+    assert cladist.load("new")[-1].taxonomy_.path("cups") == ["home", "cups"]
+
+
+def test_hashing_keeps_no_vocabulary(run, shop):
+    run(*TRAIN, "--hashing", "--method", "hieron", "--out", "new")
+    assert cladist.load("new")[-1].n_features_in_ == 2**18
+
+
+def test_parameters_reach_the_method(run, shop):
+    given = ("--param", "max_iter=2", "--param", "update=prediction", "--param", "random_state=3")
+    run(*TRAIN, "--method", "hieron", *given, "--out", "new")
+    model = cladist.load("new")[-1]
+    assert (model.max_iter, model.update, model.random_state, len(model.history_)) == (2, "prediction", 3, 2)
+
+
+def test_parameters_reach_the_classifier_at_the_nodes(run, shop):
+    run(*TRAIN, "--param", "estimator__C=0.01", "--out", "new")
+    weak, strong = (cladist.load(name)[-1].decisions_[-1].estimator.coef_ for name in ("new", "model"))
+    assert np.abs(weak.data).max() < np.abs(strong.data).max()
+
+
+def test_a_config_file_stands_for_options_and_loses_against_them(run, shop):
+    Path("train.toml").write_text(
+        'method = "hieron"\nout = "new"\ntaxonomy = "taxonomy.csv"\ntext = "title"\nlabel = "category"\n'
+        "[param]\nmax_iter = 3\nrandom_state = 0\n"
+    )
+    run("train", "train.csv", "--config", "train.toml", "--param", "max_iter=2")
+    model = cladist.load("new")[-1]
+    assert (model.max_iter, model.random_state) == (2, 0)
+    Path("no-param.toml").write_text(Path("train.toml").read_text().partition("[param]")[0])
+    run("train", "train.csv", "--config", "no-param.toml", "--method", "top-down", "--out", "other")
+    assert type(cladist.load("other")[-1]) is cladist.TopDown
+
+
+def test_an_older_model_is_replaced(run, shop):
+    run(*TRAIN, "--method", "hieron", "--out", "model")
+    assert type(cladist.load("model")[-1]) is cladist.Hieron
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--method", "heron", "--out", "new"], "the methods are hieron, top-down"),
+        (["--method", "hieron", "--param", "c=1", "--out", "new"], "it has C, allowed_labels"),
+        (["--param", "taxonomy=x", "--out", "new"], "has no parameter 'taxonomy'"),
+        (["--param", "C", "--out", "new"], "wanted NAME=VALUE"),
+        (["--method", "hieron", "--param", "max_iter=0", "--out", "new"], "max_iter must be"),
+        (["--method", "hieron", "--param", "C=much", "--out", "new"], "C='much'"),
+        ([], "--out"),
+        (["--out", "train.csv"], "is a file"),
+        (["--out", "."], "holds files but no cladist model"),
+        (["--text", "titel", "--out", "new"], "there is no column 'titel'"),
+        (["--label", "kind", "--out", "new"], "there is no column 'kind'"),
+        (["--taxonomy", "nowhere.csv", "--out", "new"], "nowhere.csv"),
+        (["--taxonomy", "numbers.paths", "--out", "new"], "line 2, column 'category'"),
+        (["--config", "nowhere.toml", "--out", "new"], "nowhere.toml"),
+        (["--format", "svmlight", "--out", "new"], "has no columns"),
+    ],
+)
+def test_what_is_refused(refused, shop, arguments, said):
+    assert said in refused(*TRAIN, "--quiet", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("short.csv", "title,category\na tent,Tents\nonly one field\n", "line 3"),
+        ("odd.csv", 'title,category\n"a tent,Tents\n', "quote"),
+        ("empty.csv", "", "empty"),
+        ("header.csv", "title,category\n", "no rows"),
+        ("latin.csv", b"title,category\ncaf\xe9,Tents\n", "UTF-8"),
+        ("bad.jsonl", '{"title": "a", "category": "Tents"}\n{"title": \n', "line 2"),
+        ("unlabelled.csv", "title,category\na tent,\n", "line 2, column 'category'"),
+        ("wordless.csv", "title,category\n!!!,Tents\n...,Duvets\n", "none of the texts has a word"),
+    ],
+)
+def test_malformed_tables_are_refused(refused, shop, name, content, said):
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert said in refused("train", name, "--taxonomy", "taxonomy.csv", *TEXT, "--out", "new", "--quiet")
+
+
+def test_a_table_needs_its_columns_named(refused, shop):
+    assert "--text COLUMN and --label COLUMN" in refused("train", "train.csv", "--out", "new")
+
+
+def test_malformed_numbers_are_refused(refused, shop):
+    Path("bad.svm").write_text("a 1:1\nb 0:1\n")
+    assert "line 2" in refused("train", "bad.svm", "--out", "new", "--quiet")
+
+
+def test_numbers_are_not_hashed():
+    with pytest.raises(DatasetError, match="--hashing is for texts"):
+        new_model("hieron", {}, text=False, hashing=True)

@@ -1,0 +1,142 @@
+"""The cache of compiled kernels: reused by the next process, never stale, never in the way."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cladist.kernels import jit
+
+# Two kernels in two files, beside a copy of the package's own: numba itself looks only at the caller's file.
+CALLEE = """
+from cladist.kernels.jit import kernel
+
+@kernel
+def added(x):
+    return x + {amount}
+"""
+CALLER = """
+from cladist.kernels.callee import added
+from cladist.kernels.jit import kernel
+
+@kernel
+def total(x):
+    return 10 * added(x)
+"""
+PROGRAM = """
+import numba
+before = numba.config.CACHE_DIR
+from cladist.kernels import jit
+from cladist.kernels.caller import total
+print(total(1), jit.CACHE_FOLDER, sum(total.stats.cache_hits.values()), numba.config.CACHE_DIR == before)
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the kernels in a package of their own, with the two kernels of this test."""
+    folder = tmp_path / "source" / "cladist"
+    shutil.copytree(Path(jit.__file__).parent, folder / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "__init__.py").write_text("")
+    (folder / "kernels" / "callee.py").write_text(CALLEE.format(amount=1))
+    (folder / "kernels" / "caller.py").write_text(CALLER)
+    return folder
+
+
+def run(package, **environment):
+    """Run the program in a new process; returns its result, cache folder and number of cache hits."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLADIST", "NUMBA", "XDG"))}
+    environment = {**kept, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, check=True, capture_output=True, text=True, timeout=120
+    )
+    assert done.stderr == ""
+    result, folder, hits, restored = done.stdout.split()
+    assert restored == "True"
+    return int(result), None if folder == "None" else Path(folder), int(hits)
+
+
+def binaries(folder):
+    return sorted(path.relative_to(folder) for path in folder.rglob("*.nbc"))
+
+
+def test_a_second_process_reuses_the_cache_and_an_edit_is_never_missed(package, tmp_path):
+    cache = tmp_path / "cache"
+    result, folder, hits = run(package, CLADIST_CACHE_DIR=str(cache))
+    assert (result, hits) == (20, 0)
+    assert folder.parent == cache
+    compiled = binaries(cache)
+    assert len(compiled) >= 1
+    times = {path: (cache / path).stat().st_mtime_ns for path in compiled}
+
+    result, again, hits = run(package, CLADIST_CACHE_DIR=str(cache))
+    assert (result, again, hits) == (20, folder, 1)
+    assert {path: (cache / path).stat().st_mtime_ns for path in binaries(cache)} == times
+
+    # Only the callee changes; the caller, which holds its code inlined, does not.
+    (package / "kernels" / "callee.py").write_text(CALLEE.format(amount=4))
+    result, other, hits = run(package, CLADIST_CACHE_DIR=str(cache))
+    assert (result, hits) == (50, 0)
+    assert other != folder
+    assert other.parent == cache
+
+    # And back again: the old folder still fits.
+    (package / "kernels" / "callee.py").write_text(CALLEE.format(amount=1))
+    assert run(package, CLADIST_CACHE_DIR=str(cache)) == (20, folder, 1)
+
+
+def test_without_a_word_the_cache_is_the_users(package, tmp_path):
+    result, folder, _ = run(package, XDG_CACHE_HOME=str(tmp_path / "home"))
+    assert result == 20
+    assert folder.parent == tmp_path / "home" / "cladist" / "kernels"
+    assert binaries(folder)
+
+
+def test_where_nothing_can_be_written_kernels_work_without_a_cache(package, tmp_path):
+    (tmp_path / "file").write_text("a file, where a folder would have to be")
+    assert run(package, CLADIST_CACHE_DIR=str(tmp_path / "file")) == (20, None, 0)
+    assert (tmp_path / "file").read_text() == "a file, where a folder would have to be"
+    assert not list(package.rglob("*.nbc"))
+
+
+def test_the_oldest_caches_are_dropped(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLADIST_CACHE_DIR", str(tmp_path))
+    for age in range(1, 9):
+        folder = tmp_path / f"{age:016x}"
+        folder.mkdir()
+        (folder / "kernel.nbc").write_text("")
+        os.utime(folder, (1e9 - age, 1e9 - age))
+    current = Path(jit._open_cache())
+    assert current.parent == tmp_path
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept == {current.name, *(f"{age:016x}" for age in range(1, jit._KEPT_CACHES))}
+
+
+def test_folders_that_are_not_ours_stay(tmp_path, monkeypatch):
+    """The variable may name a folder that holds other things."""
+    monkeypatch.setenv("CLADIST_CACHE_DIR", str(tmp_path))
+    precious = [tmp_path / f"photos of {year}" for year in range(2000, 2010)]
+    for folder in precious:
+        folder.mkdir()
+        (folder / "one.jpg").write_text("")
+        os.utime(folder, (1e9, 1e9))
+    jit._open_cache()
+    assert all((folder / "one.jpg").exists() for folder in precious)
+
+
+def test_every_kernel_releases_the_gil_and_keeps_its_python_source():
+    @jit.kernel
+    def double(x):
+        return 2 * x
+
+    @jit.kernel(fastmath=True)
+    def triple(x):
+        return 3 * x
+
+    for compiled, factor in ((double, 2), (triple, 3)):
+        assert compiled(2.0) == compiled.py_func(2.0) == factor * 2
+        assert compiled.targetoptions["nogil"] is True
+    assert triple.targetoptions["fastmath"] is True

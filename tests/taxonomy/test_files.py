@@ -1,0 +1,202 @@
+"""What is written reads back equal, or is refused; what is read is recognised."""
+
+import os
+import stat
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cladist import Taxonomy
+from cladist.errors import TaxonomyError
+from cladist.taxonomy import files
+from tests.strategies import awkward_names, forests, path_lists, plain_names
+
+ENDINGS = (".edges", ".paths", ".csv", ".tsv", ".json", ".txt", "")
+in_a_folder = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def round_trip(taxonomy, path, **options):
+    """Write and read again; None if writing was refused, in which case nothing is left behind."""
+    path.unlink(missing_ok=True)
+    try:
+        taxonomy.write(path, **options)
+    except TaxonomyError:
+        assert os.listdir(path.parent) == []
+        return None
+    again = Taxonomy.read(path, **options)
+    path.unlink()
+    return again
+
+
+@given(forests())
+@in_a_folder
+def test_ordinary_names_survive_every_format(tmp_path, taxonomy):
+    for ending in ENDINGS:
+        assert round_trip(taxonomy, tmp_path / f"tree{ending}") == taxonomy
+    for format in files.FORMATS:  # noqa: A001
+        assert round_trip(taxonomy, tmp_path / "tree", format=format) == taxonomy
+
+
+@given(forests(names=st.one_of(plain_names, awkward_names), max_nodes=6), st.sampled_from(["/", ".", "::", " "]))
+@in_a_folder
+def test_awkward_names_survive_or_are_refused(tmp_path, taxonomy, sep):
+    for ending in ENDINGS:
+        again = round_trip(taxonomy, tmp_path / f"tree{ending}", sep=sep)
+        assert again is None or again == taxonomy
+        if ending in (".csv", ".json", ".tsv") and "\ud800" not in "".join(taxonomy.names):
+            assert again is not None
+    for format in files.FORMATS:  # noqa: A001
+        again = round_trip(taxonomy, tmp_path / "tree", format=format, sep=sep)
+        assert again is None or again == taxonomy
+
+
+@given(path_lists(parts=st.text("ab /#", min_size=1, max_size=2)), st.data())
+@in_a_folder
+def test_taxonomies_of_paths_and_shapes_of_them_survive_or_are_refused(tmp_path, paths, data):
+    try:
+        taxonomy = Taxonomy.from_paths(paths, sep=data.draw(st.sampled_from(["/", "|"])))
+    except TaxonomyError:
+        return
+    name = data.draw(st.sampled_from(taxonomy.names))
+    shapes = [
+        taxonomy,
+        taxonomy.subtree(name),
+        taxonomy.flattened(),
+        taxonomy.contracted(),
+        taxonomy.with_stop_leaves(),
+    ]
+    for shape in shapes:
+        for ending in ENDINGS:
+            again = round_trip(shape, tmp_path / f"tree{ending}")
+            assert again is None or again == shape
+
+
+@given(path_lists(parts=st.text("ab", min_size=1, max_size=2)))
+@in_a_folder
+def test_paths_keep_their_identity_in_a_paths_file(tmp_path, paths):
+    taxonomy = Taxonomy.from_paths(paths)
+    again = round_trip(taxonomy, tmp_path / "tree.paths")
+    assert again == taxonomy
+    assert [again.joined_path(v) for v in range(len(again))] == [taxonomy.joined_path(v) for v in range(len(again))]
+
+
+@given(forests(names=awkward_names.filter(lambda name: "\ud800" not in name), max_nodes=5), st.data())
+@in_a_folder
+def test_titles_survive_in_tables(tmp_path, taxonomy, data):
+    titles = data.draw(
+        st.dictionaries(st.sampled_from(taxonomy.names), plain_names | st.text(' \r\n",\ta', min_size=1))
+    )
+    titled = taxonomy.with_titles(titles)
+    for ending in (".csv", ".tsv"):
+        assert round_trip(titled, tmp_path / f"tree{ending}").titles == titles
+
+
+def test_writing_replaces_a_file_and_keeps_to_the_umask(tmp_path):
+    path = tmp_path / "tree.json"
+    path.write_text("old")
+    Taxonomy.from_paths(["a/b"]).write(path)
+    other = tmp_path / "plain"
+    other.write_text("")
+    assert Taxonomy.read(path).names == ("a", "b")
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
+    with pytest.raises(TaxonomyError, match="cannot hold the name"):
+        Taxonomy.from_parents({"a\tb": None}).write(path, format="edges")
+    assert Taxonomy.read(path).names == ("a", "b")
+
+
+def test_writing_where_nothing_can_be_written(tmp_path):
+    with pytest.raises(TaxonomyError, match="Cannot write the taxonomy file"):
+        Taxonomy.from_paths(["a/b"]).write(tmp_path / "no such folder" / "tree.json")
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read(tmp_path, content, name="tree.txt", **options):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return Taxonomy.read(path, **options)
+
+
+SAME = {
+    "edges": "sport tennis\nsport chess\nart film\n",
+    "edges with tabs": "sport\ttennis\nsport\tchess\nart\tfilm\n",
+    "paths": "sport/tennis\nsport/chess\nart/film\n",
+    "paths of more than two words": "sport tennis\nsport chess\nart film\nart film\n",
+    "csv": "node,parent\nsport,\ntennis,sport\nchess,sport\nart,\nfilm,art\n",
+    "csv in any order and case": "Parent,CHILD\nsport,tennis\nsport,chess\nart,film\n",
+    "csv by hand": "node, parent\nsport,\ntennis, sport\nchess, sport\nart,\nfilm, art\n",
+    "csv with quotes": '"id","parent"\n"sport",""\n"tennis","sport"\n"chess","sport"\n"film","art"\n',
+    "tsv": "code\tparent\tname\nsport\t\tS\ntennis\tsport\t\nchess\tsport\t\nfilm\tart\tF\n",
+    "json": '{"sport": null, "tennis": "sport", "chess": "sport", "film": "art"}',
+    "nested json": '{"sport": {"tennis": {}, "chess": null}, "art": {"film": []}}',
+    "nested json with lists": '{"sport": ["tennis", "chess"], "art": ["film"]}',
+    "json list": ' [{"sport": ["tennis", {"chess": {}}]}, {"art": {"film": null}}]',
+}
+
+
+@pytest.mark.parametrize("text", SAME.values(), ids=SAME)
+@pytest.mark.parametrize("dress", ["plain", "bom", "crlf", "cr", "bom and crlf", "no last line break", "blank lines"])
+def test_one_taxonomy_in_every_format_recognised_by_content(tmp_path, text, dress):
+    if "bom" in dress:
+        text = "\ufeff" + text
+    if "cr" in dress:
+        text = text.replace("\n", "\r\n" if "crlf" in dress else "\r")
+    if dress == "no last line break":
+        text = text.removesuffix("\n")
+    if dress == "blank lines":
+        text = text.replace("\n", "\n\n") + "\n"
+    expected = {"tennis": "sport", "chess": "sport", "film": "art"}
+    taxonomy = read(tmp_path, text)
+    assert {name: taxonomy.ancestors(name) for name in expected} == {n: [p] for n, p in expected.items()}
+    assert set(taxonomy.names) == {"sport", "art", *expected}
+
+
+def test_the_ending_decides_before_the_content(tmp_path):
+    assert read(tmp_path, "a/b c/d\n", "tree.edges").names == ("a/b", "c/d")
+    assert read(tmp_path, "a/b c/d\n", "tree.txt").names == ("a", "b c", "d")
+    assert read(tmp_path, "{a {b\n", "tree.edges").names == ("{a", "{b")
+    assert read(tmp_path, "a b\n", "tree.PATHS").names == ("a", "b")
+
+
+def test_the_format_decides_before_the_ending(tmp_path):
+    assert read(tmp_path, "a/b\n", "tree.json", format="paths").names == ("a", "b")
+    assert read(tmp_path, "node,parent\nb,a\n", "tree.txt", format="paths", sep=",").names == (
+        "node",
+        "b",
+        "parent",
+        "a",
+    )
+
+
+def test_comments_and_lone_roots(tmp_path):
+    text = "# parent\tchild, with a tab in the comment\nsport tennis\n\n   # more\nart\n  sport   chess  \n"
+    assert read(tmp_path, text).names == ("sport", "art", "tennis", "chess")
+    assert read(tmp_path, "table tennis\tball\nnew york\n").names == ("table tennis", "new york", "ball")
+    assert read(tmp_path, "#a/b\nsport/tennis\n").names == ("sport", "tennis")
+
+
+def test_paths_of_any_separator(tmp_path):
+    assert read(tmp_path, "a > b\na > c d\n", sep=" > ").names == ("a", "b", "c d")
+    assert read(tmp_path, "1 2 3\n1 4\n").names == ("1", "2", "4", "3")
+
+
+def test_line_breaks_inside_quoted_names_are_part_of_them(tmp_path):
+    taxonomy = read(tmp_path, b'node,parent\r\n"a\r\nb",\r\n"c\rd","a\r\nb"\r\n', "tree.csv")
+    assert taxonomy.names == ("a\r\nb", "c\rd")
+
+
+def test_names_in_tables_keep_blanks_in_quotes(tmp_path):
+    assert read(tmp_path, 'node,parent\n" a",\nb ," a"\n', "tree.csv").names == (" a", "b ")
+
+
+def test_numbers_in_json_are_names(tmp_path):
+    assert read(tmp_path, '{"11": null, "1101": 11}').names == ("11", "1101")
+    assert read(tmp_path, '{"11": [1101, 1102]}').names == ("11", "1101", "1102")
+
+
+def test_nested_json_follows_the_rules_of_paths(tmp_path):
+    text = '{"a": {"x": {}, "y": {}}, "b": {"x": {}}}'
+    assert read(tmp_path, text).names == ("a", "b", "a/x", "y", "b/x")
+    assert read(tmp_path, text, sep=">").names == ("a", "b", "a>x", "y", "b>x")
