@@ -10,15 +10,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cladist import Hieron, TopDown
 from cladist.errors import ParameterError
 from cladist.learners.local.linear_node import LinearNode
+from cladist.registry import METHODS
 
 LEARNERS = [
-    Hieron(random_state=0),
+    *(method.load()() for method in METHODS),
     Hieron(random_state=0, update="prediction"),
     Hieron(random_state=0, kernel="rbf"),
     Hieron(random_state=0, kernel="precomputed"),
     Hieron(random_state=0, allowed_labels="seen", C=0.5, average=False, max_iter=2),
     LinearNode(),
-    TopDown(),
     TopDown(stop=True, n_jobs=2),
     TopDown(estimator=LogisticRegression()),
 ]
