@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from cladist import Taxonomy
 from cladist.errors import TaxonomyError
 from cladist.taxonomy import files
+from cladist.taxonomy.reading import parse
 from tests.strategies import awkward_names, forests, path_lists, plain_names
 
-ENDINGS = (".edges", ".paths", ".csv", ".tsv", ".json", ".txt", "")
+ENDINGS = (".edges", ".paths", ".csv", ".tsv", ".json", ".indented", ".rcv1", ".txt", "")
 in_a_folder = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -171,7 +172,7 @@ def test_the_format_decides_before_the_ending(tmp_path):
 
 
 def test_comments_and_lone_roots(tmp_path):
-    text = "# parent\tchild, with a tab in the comment\nsport tennis\n\n   # more\nart\n  sport   chess  \n"
+    text = "# parent\tchild, with a tab in the comment\nsport tennis\n\n   # more\nart\nsport   chess  \n"
     assert read(tmp_path, text).names == ("sport", "art", "tennis", "chess")
     assert read(tmp_path, "table tennis\tball\nnew york\n").names == ("table tennis", "new york", "ball")
     assert read(tmp_path, "#a/b\nsport/tennis\n").names == ("sport", "tennis")
@@ -200,3 +201,34 @@ def test_nested_json_follows_the_rules_of_paths(tmp_path):
     text = '{"a": {"x": {}, "y": {}}, "b": {"x": {}}}'
     assert read(tmp_path, text).names == ("a", "b", "a/x", "y", "b/x")
     assert read(tmp_path, text, sep=">").names == ("a", "b", "a>x", "y", "b>x")
+
+
+INDENTED = "sport\n  tennis\n  # a remark\n  chess\n    blitz\nart\n"
+RCV1 = """parent: None         child: Root         child-description: Root
+parent: Root         child: CCAT         child-description: CORPORATE/INDUSTRIAL
+parent: CCAT         child: C15          child-description: PERFORMANCE
+"""
+
+
+@pytest.mark.parametrize("text", [INDENTED, INDENTED.replace("  ", "\t"), INDENTED.replace("\n", "\r\n")])
+def test_indented_text_is_recognised(tmp_path, text):
+    taxonomy = read(tmp_path, text, "tree.txt")
+    assert taxonomy == Taxonomy.from_paths(["sport/tennis", "sport/chess/blitz", "art"])
+
+
+def test_indentation_may_be_of_any_width_but_not_of_two():
+    taxonomy = parse("a\n   b\n     c\n   d\n", "indented")
+    assert taxonomy == Taxonomy.from_paths(["a/b/c", "a/d"])
+    for text, line in (("a\n   b\n  c\n", 3), ("a\n  b\n\tc\n", 3), (" a\nb\n", 1)):
+        with pytest.raises(TaxonomyError, match=f"line {line}: .* the same indentation"):
+            parse(text, "indented")
+
+
+def test_rcv1_topics_are_recognised(tmp_path):
+    taxonomy = read(tmp_path, RCV1, "rcv1.topics.hier.orig")
+    assert taxonomy.path("C15") == ["Root", "CCAT", "C15"]
+    assert taxonomy.titles["CCAT"] == "CORPORATE/INDUSTRIAL"
+    with pytest.raises(TaxonomyError, match="line 2: the node 'C15' has a line already"):
+        parse("parent: A child: C15\nparent: B child: C15", "rcv1")
+    with pytest.raises(TaxonomyError, match="line 1: 'parent: X child: Y' is wanted"):
+        parse("parent: A", "rcv1")

@@ -100,7 +100,9 @@ def test_unknown_formats(tmp_path):
         lambda: Taxonomy.read(tmp_path / "x", format="yaml"),
         lambda: taxonomy.write(tmp_path / "x", format="yaml"),
     ):
-        with pytest.raises(TaxonomyError, match="format must be one of edges, paths, csv, tsv, json; got 'yaml'"):
+        with pytest.raises(
+            TaxonomyError, match="format must be one of json, csv, tsv, paths, edges, indented, rcv1; got 'yaml'"
+        ):
             act()
 
 

@@ -22,6 +22,8 @@ class TaxonomyFormat(StrEnum):
     csv = "csv"
     tsv = "tsv"
     json = "json"
+    indented = "indented"
+    rcv1 = "rcv1"
 
 
 def shape(tree: Any) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def shape(tree: Any) -> dict[str, Any]:
 
 
 def convert(tree: Any, out: Path, *, sep: str = "/") -> None:
-    """Write a taxonomy in the format that the ending names: .edges, .paths, .csv, .tsv or .json."""
+    """Write a taxonomy in the format that the ending names."""
     from cladist.cli.writing import check_target
 
     ending = out.suffix.lower().removeprefix(".")
@@ -63,7 +65,9 @@ def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Edges, one path a line, CSV, TSV or JSON.")],
     convert_to: Annotated[
         Path | None,
-        typer.Option("--convert", metavar="OUT", help="Write it to this file: .edges, .paths, .csv, .tsv or .json."),
+        typer.Option(
+            "--convert", metavar="OUT", help="Write it to this file; its ending names the format, as in .csv."
+        ),
     ] = None,
     format: Annotated[  # noqa: A002
         TaxonomyFormat | None, typer.Option("--format", help="FILE's format, if it is not recognised.")

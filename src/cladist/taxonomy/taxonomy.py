@@ -133,13 +133,13 @@ class Taxonomy:
 
     @classmethod
     def read(cls, path: str | PathLike[str], *, format: str | None = None, sep: str = "/") -> Taxonomy:  # noqa: A002
-        """Read a file: edges, one path a line, CSV/TSV or JSON, recognised by content (see the guide)."""
+        """Read a file: edges, paths, CSV/TSV, JSON, indented text or RCV1's, recognised by content (see the guide)."""
         from cladist.taxonomy.files import read_taxonomy
 
         return read_taxonomy(path, format=format, sep=sep)
 
     def write(self, path: str | PathLike[str], *, format: str | None = None, sep: str = "/") -> None:  # noqa: A002
-        """Write a file; the format follows the ending (.json, .csv, .tsv, .paths; edges otherwise)."""
+        """Write a file; its ending names the format (.json, .csv, .tsv, .paths, .indented, .rcv1; edges otherwise)."""
         from cladist.taxonomy.files import write_taxonomy
 
         write_taxonomy(self, path, format=format, sep=sep)
