@@ -4,6 +4,11 @@ All are `ValueError`s, as scikit-learn's callers expect of bad input. A message 
 what came, and what to do about it.
 """
 
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
 
 class CladistError(ValueError):
     """Base class of all errors that cladist raises on purpose."""
@@ -46,3 +51,25 @@ def one_of(who: str, parameter: str, value: object, allowed: tuple[object, ...])
     if not any(value is a or (type(value) is type(a) and value == a) for a in allowed):
         choices = ", ".join(repr(a) for a in allowed)
         raise ParameterError(f"{who}: {parameter} must be one of {choices}; got {value!r}.")
+
+
+def is_positive(value: Any) -> bool:
+    """Tell whether a parameter is a number above 0; True and "1" are not.
+
+    Examples
+    --------
+    >>> is_positive(0.5), is_positive("1"), is_positive(True)
+    (True, False, False)
+    """
+    return type(value) is not bool and isinstance(value, Real) and float(value) > 0
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether a parameter is a whole number from 1 up.
+
+    Examples
+    --------
+    >>> is_count(3), is_count(0), is_count(2.5)
+    (True, False, False)
+    """
+    return type(value) is not bool and isinstance(value, Integral) and int(value) >= 1

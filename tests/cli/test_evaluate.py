@@ -28,6 +28,26 @@ def test_json_is_the_report(run, shop):
     assert result.stderr == ""
 
 
+def test_columns_and_separators_are_those_of_training(run, shop):
+    assert json.loads(run("evaluate", "model", "test.csv", "--json").stdout) == expected().to_dict()
+    piped = run("evaluate", "model", "-", "--json", input=Path("test.csv").read_text())
+    assert json.loads(piped.stdout) == expected().to_dict()
+    other = Path("test.csv").read_text().replace("category", "kind", 1)
+    Path("other.csv").write_text(other)
+    told = run("evaluate", "model", "other.csv", "--label", "kind", "--json")
+    assert json.loads(told.stdout) == expected().to_dict()
+
+
+def test_a_separator_of_training_can_be_left_out(run, refused, shop):
+    paths = "t,c\nrain coat,wear > coats\ntea cup,home > cups\n"
+    Path("paths.csv").write_text(paths)
+    Path("names.csv").write_text(paths.replace("wear > ", "").replace("home > ", ""))
+    run("train", "paths.csv", "--text", "t", "--label", "c", "--path-sep", ">", "--out", "new", "--quiet")
+    for given in (["paths.csv"], ["names.csv", "--path-sep", ""]):
+        assert json.loads(run("evaluate", "new", *given, "--json").stdout)["metrics"]["accuracy"] == 1.0
+    assert "'wear > coats' is not in" in refused("evaluate", "new", "paths.csv", "--path-sep", "", "--quiet")
+
+
 def test_pieces_add_up(shop, monkeypatch):
     monkeypatch.setattr(reading, "BATCH_ROWS", 25)
     assert evaluate(cladist.load("model"), SOURCE).metrics == pytest.approx(expected().metrics)
@@ -48,6 +68,19 @@ def test_the_page(run, shop):
     assert "Sleeping bags" in page
 
 
+def test_numbers_are_counted_as_in_training(run, refused, shop):
+    Path("zero.svm").write_text("a 0:1\nb 1:1\n")
+    run("train", "zero.svm", "--zero-based", "--out", "new")
+    assert json.loads(run("evaluate", "new", "zero.svm", "--json").stdout)["metrics"]["accuracy"] == 1.0
+    assert "add --zero-based" in refused("evaluate", "new", "zero.svm", "--one-based")
+
+
+def test_notes_of_another_kind_are_refused(refused, shop):
+    for notes, said in (({"text": "title"}, "a list"), ({"text": [1]}, "a list"), ({"label": 1}, "a text")):
+        cladist.save(cladist.load("model"), "odd", notes=notes)
+        assert f"must be {said}" in refused("evaluate", "odd", "test.csv")
+
+
 def test_numbers(run, shop):
     found = json.loads(run("evaluate", "numbers", "numbers.svm", "--json").stdout)
     assert found["metrics"]["accuracy"] == 1.0
@@ -57,7 +90,11 @@ def test_numbers(run, shop):
     ("arguments", "said"),
     [
         (["nowhere", "test.csv", *COLUMNS], "nowhere is not a folder"),
-        (["model", "test.csv", "--text", "title"], "--label COLUMN"),
+        (["nowhere", "test.csv"], "nowhere is not a folder"),
+        (["bare", "test.csv"], "name its columns with --text COLUMN and --label COLUMN."),
+        (["bare", "test.csv", "--text", "title"], "name its columns with --label COLUMN."),
+        (["model", "test.parquet"], ".parquet files are not read yet"),
+        (["model", "-"], "the file is empty"),
         (["model", "test.csv", "--text", "title", "--label", "kind"], "there is no column 'kind'"),
         (["model", "other.csv", "--text", "title", "--label", "category"], "line 2, column 'category': 'Boats'"),
         (["model", "test.csv", *COLUMNS, "--html", "model"], "this is a folder"),
@@ -68,4 +105,5 @@ def test_numbers(run, shop):
 )
 def test_what_is_refused(refused, shop, arguments, said):
     Path("other.csv").write_text("title,category\nsloop,Boats\n")
+    cladist.save(cladist.load("model"), "bare")
     assert said in refused("evaluate", *arguments, "--quiet")

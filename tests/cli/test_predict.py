@@ -30,6 +30,46 @@ def test_a_table_of_answers(run, shop):
     assert "Predicted 108 rows" in result.stderr
 
 
+def test_text_columns_are_those_of_training(run, shop):
+    told = run("predict", "model", "test.csv", *COLUMNS).stdout
+    assert run("predict", "model", "test.csv").stdout == told
+    assert run("predict", "model", "test.csv", "--text", "title").stdout != told
+    Path("test.txt").write_text(Path("test.csv").read_text())
+    assert run("predict", "model", "test.txt").stdout == told
+
+
+def test_tables_on_standard_input(run, shop):
+    told = run("predict", "model", "test.csv", *COLUMNS).stdout
+    table = Path("test.csv").read_text()
+    for given in (COLUMNS, ("--format", "csv"), ("--format", "csv", *COLUMNS)):
+        assert run("predict", "model", "-", *given, input=table).stdout == told
+
+
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [
+        ("title,description,category\na,b,c\n", "csv"),
+        ('\ufeffn,"description", title\r\n1,b,c\r\n', "csv"),
+        ("title\tdescription\na\tb\n", "tsv"),
+        ('{"title": "a", "description": "b"}\n', "jsonl"),
+    ],
+)
+def test_a_header_is_not_taken_for_a_text(run, refused, shop, table, kind):
+    given = ("predict", "model", "-", "--quiet")
+    assert f"'title', 'description' that the model was trained on; add --format {kind}" in refused(*given, input=table)
+    n_lines = table.count("\n")
+    assert len(rows_of(run(*given, "--format", "lines", input=table).stdout)) == n_lines
+    assert len(rows_of(run(*given, "--format", kind, input=table).stdout)) == (n_lines - 1 or 1)
+
+
+@pytest.mark.parametrize("line", ["title", "title description", "a title, a description", '{"title": 1}', '"', "{"])
+def test_a_text_is_not_taken_for_a_header(run, shop, line):
+    text = f"{line}\ntitle,description\n"
+    assert len(rows_of(run("predict", "model", "-", input=text).stdout)) == 2
+    cladist.save(cladist.load("model"), "bare")
+    assert len(rows_of(run("predict", "bare", "-", input="title,description\n" + text).stdout)) == 3
+
+
 def test_json_tells_where_the_answers_are(run, shop):
     result = run("predict", "model", "test.csv", *COLUMNS, "--out", "answers.csv", "--json")
     assert json.loads(result.stdout)["rows"] == 108
@@ -118,8 +158,11 @@ def test_scores_are_the_models(shop):
         ([".", "-"], "manifest.json is missing"),
         (["model", "nowhere.csv", "--text", "title"], "nowhere.csv: there is no such file"),
         (["model", "test.csv", "--text", "titel"], "there is no column 'titel'"),
-        (["model", "test.csv"], "--text COLUMN, or --format lines"),
-        (["model", "-", "--text", "title"], "has no columns"),
+        (["nowhere", "test.csv"], "nowhere is not a folder"),
+        (["bare", "test.csv"], "name its columns with --text COLUMN, or --format lines"),
+        (["model", "-", "--text", "title"], "line 1: there is no column 'title'; there are 'dome tent'"),
+        (["model", "new.arff"], ".arff files are not read yet"),
+        (["numbers", "zero.svm"], "add --zero-based"),
         (["model", "-", "--top-k", "99"], "between 1 and the number of classes, 18"),
         (["model", "-", "--out", "answers.xls"], ".csv, .tsv or .jsonl"),
         (["model", "-", "--out", "nowhere/answers.csv"], "nowhere: there is no such folder"),
@@ -130,6 +173,8 @@ def test_scores_are_the_models(shop):
 )
 def test_what_is_refused(refused, shop, arguments, said):
     Path("wide.svm").write_text("a 9:1\n")
+    Path("zero.svm").write_text("a 0:1\n")
+    cladist.save(cladist.load("model"), "bare")
     assert said in refused("predict", *arguments, "--quiet", input="dome tent")
 
 

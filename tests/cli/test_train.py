@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli.training import new_model
+from cladist.cli.training import look_like_paths, new_model
 from cladist.errors import DatasetError
 
 TEXT = ("--text", "title", "--label", "category")
@@ -110,7 +110,9 @@ def test_an_older_model_is_replaced(run, shop):
         (["--param", "taxonomy=x", "--out", "new"], "has no parameter 'taxonomy'"),
         (["--param", "C", "--out", "new"], "wanted NAME=VALUE"),
         (["--method", "hieron", "--param", "max_iter=0", "--out", "new"], "max_iter must be"),
-        (["--method", "hieron", "--param", "C=much", "--out", "new"], "C='much'"),
+        (["--method", "hieron", "--param", "C=much", "--out", "new"], "Hieron: C must be"),
+        (["--param", "estimator__C=much", "--out", "new"], "C must be"),
+        (["description", "--out", "new"], "repeat it for each: --text title --text description"),
         ([], "--out"),
         (["--out", "train.csv"], "is a file"),
         (["--out", "."], "holds files but no cladist model"),
@@ -150,7 +152,53 @@ def test_a_table_needs_its_columns_named(refused, shop):
 
 def test_malformed_numbers_are_refused(refused, shop):
     Path("bad.svm").write_text("a 1:1\nb 0:1\n")
-    assert "line 2" in refused("train", "bad.svm", "--out", "new", "--quiet")
+    said = refused("train", "bad.svm", "--out", "new", "--quiet")
+    assert "line 2" in said
+    assert said.endswith("if the file counts its features from 0, add --zero-based.")
+    Path("bad.svm").write_text("a 1:1\nb -1:1\n")
+    assert "--zero-based" not in refused("train", "bad.svm", "--out", "new", "--quiet")
+
+
+@pytest.mark.parametrize("name", ["shop.parquet", "shop.arff"])
+@pytest.mark.parametrize("columns", [(), TEXT])
+def test_formats_that_are_not_read(refused, shop, name, columns):
+    Path(name).write_bytes(b"PAR1")
+    assert f"{name}: .{name[5:]} files are not read yet; convert" in refused("train", name, *columns, "--out", "new")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options", "remarked"),
+    [
+        ("wear/coats", "home/cups", [], True),
+        ("wear/coats", "cups", [], False),
+        ("/coats", "cups/", [], False),
+        ("wear/coats", "home/cups", ["--path-sep", "/"], False),
+        ("wear/coats", "home/cups", ["--quiet"], False),
+    ],
+)
+def test_labels_that_look_like_paths_are_remarked_upon(run, shop, first, second, options, remarked):
+    Path("new.csv").write_text(f"t,c\nrain coat,{first}\ntea cup,{second}\n")
+    result = run("train", "new.csv", "--text", "t", "--label", "c", "--out", "new", *options)
+    remark = "Every label contains /; if labels are paths, --path-sep / makes a tree of them.\n"
+    assert result.stderr == (remark if remarked else "")
+
+
+def test_sets_of_labels_can_look_like_paths():
+    assert look_like_paths([["a/b", "c/d"], []])
+    assert not look_like_paths([["a/b", "c"], ["a/b"]])
+    assert not look_like_paths([[], []])
+
+
+def test_a_taxonomy_of_such_names_is_enough(run, shop):
+    Path("new.csv").write_text("t,c\nrain coat,a/b\ntea cup,c/d\n")
+    Path("tree.json").write_text('{"x": ["a/b", "c/d"]}')
+    given = ("--text", "t", "--label", "c", "--taxonomy", "tree.json", "--out", "new")
+    assert run("train", "new.csv", *given).stderr == ""
+
+
+def test_a_table_comes_on_standard_input_too(run, shop):
+    given = ("train", "-", "--taxonomy", "taxonomy.csv", *TEXT, "--out", "new", "--json")
+    assert json.loads(run(*given, input=Path("train.csv").read_text()).stdout)["rows"] == 252
 
 
 def test_numbers_are_not_hashed():

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table, read_texts
+from cladist.datasets.records import LONGEST_FIELD, _long_fields, records
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 
@@ -86,6 +88,7 @@ def test_numbers_become_texts() -> None:
 
 def test_several_labels() -> None:
     assert read("text,label\na,x; y\nb,z\n", label_sep=";").y == [["x", "y"], ["z"]]
+    assert read("text,label\na,x;y\nb,\nc, \n", label_sep=";").y == [["x", "y"], [], []]
     assert read('{"text": "a", "label": ["x", 7]}\n{"text": "b", "label": []}\n').y == [["x", "7"], []]
     assert read('{"text": "a", "label": ["x"]}\n{"text": "b", "label": "y;z"}\n', label_sep=";").y == [
         ["x"],
@@ -130,6 +133,7 @@ def test_labels_are_found_in_a_given_taxonomy(tmp_path: Path) -> None:
         ),
         ("text,label\na,x/\n", {"path_sep": "/"}, "line 2, column 'label': the path 'x/' has an empty part"),
         ("text,label\na,x;;y\n", {"label_sep": ";"}, "line 2, column 'label': the label is empty"),
+        ("text,label\na,x\nb,\n", {}, "line 3, column 'label': the label is empty"),
         ("text,label\na,x\nb,y,z\n", {}, "line 3, column 3: the row has 3 fields, the header 2"),
         ("text,label\na,x\n\nb\n", {}, "line 4, column 2: the row has 1 fields, the header 2"),
         ("text,text\na,x\n", {}, "line 1, column 2: the header names 'text' twice"),
@@ -146,7 +150,6 @@ def test_labels_are_found_in_a_given_taxonomy(tmp_path: Path) -> None:
         ('text,label\n"a"b,x\n', {}, r"line 2, column 1: not a valid row"),
         ('text,label\na,x\n"b,y\nc,z\n', {}, r"line 3, column 1: not a valid row.*quote"),
         ("text,label\ra,x\rb,y\r", {}, "line 1, column 1: .*carriage return"),
-        (f"text,label\na,x\n{'b' * 140_000},y\n", {}, "line 3, column 1: .*field_size_limit"),
         (b"text,label\na,x\nbl\xe4h,y\n", {}, "line 3, column 3: byte 0xe4 is not UTF-8"),
         ("", {}, "the file is empty"),
         (" \n\n", {}, "the file is empty"),
@@ -199,8 +202,53 @@ def test_wrong_parameters(option: dict[str, str]) -> None:
         read("text,label\na,x\n", **option)
 
 
-def test_texts_without_rows_are_none() -> None:
+LONG = f"text,label\na,x\n{'b' * 140_000},y\nc,z\n"  # longer than csv's own limit
+
+
+def test_long_texts_are_read_and_the_limit_of_others_stays() -> None:
+    limit = csv.field_size_limit()
+    rows = records(io.BytesIO(LONG.encode()))
+    for _, record in rows:
+        assert csv.field_size_limit() == limit
+        assert set(record) == {"text", "label"}
+    assert csv.field_size_limit() == limit
+    assert len(read(LONG).X[1]) == 140_000
+
+
+def test_of_readers_that_overlap_the_last_puts_the_limit_back() -> None:
+    limit = csv.field_size_limit()
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(_long_fields)
+        second.enter_context(_long_fields)
+        first.close()
+        assert csv.field_size_limit() == LONGEST_FIELD
+        second.close()
+        assert csv.field_size_limit() == limit
+
+
+def test_a_text_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cladist.datasets.records.LONGEST_FIELD", 1)
+    limit = csv.field_size_limit()
+    with pytest.raises(DatasetError, match=r"line 3, column 1: .*quote may never be closed; .* JSON lines"):
+        read(LONG)
+    assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.ARFF", "t.arff.gz", "t.xlsx"])
+def test_formats_that_are_not_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    with pytest.raises(DatasetError, match=r"files are not read yet; convert texts to CSV, TSV or JSON lines"):
+        read_table(path, text="title", label="class")
+    path.write_text(CSV)
+    if not name.endswith(".gz"):
+        assert read_table(path, text="title", label="class", format="csv").y.tolist() == ["wear", "home"]
+
+
+def test_texts_without_rows_are_none_if_the_header_fits() -> None:
     assert read_texts(io.BytesIO(b"text\n"), text="text").tolist() == []
+    for text in ("title", ["text", "title"]):
+        with pytest.raises(DatasetError, match="line 2: there is no column 'title'; there are 'text', 'label'"):
+            read_texts(io.BytesIO(b"\ntext,label\n"), text=text)
 
 
 fields = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=12)

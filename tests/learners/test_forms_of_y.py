@@ -180,6 +180,18 @@ def test_a_node_without_a_score_says_so():
         model.decision_function(X, nodes=["sport"])
 
 
+@pytest.mark.parametrize("form", ["array", "sets", "paths"])
+def test_without_a_taxonomy_an_unseen_label_is_only_wrong(form):
+    y = FORMS[form]
+    model = TopDown().fit(X, y)
+    before = model.score(X, y)
+    odd = {"array": "golf", "sets": {"golf"}, "paths": np.array(["sport", "go"])}[form]
+    other = np.array(y) if form != "sets" else list(y)
+    right = int(np.flatnonzero(model.fit(X, NAMES).predict(X) == NAMES)[0])
+    other[right] = odd
+    assert model.fit(X, y).score(X, other) == pytest.approx(before - 1 / 60)
+
+
 def test_labels_and_rows_must_be_as_many(model):
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, NAMES[:-1])

@@ -303,6 +303,26 @@ def test_a_forests_virtual_root_is_never_predicted():
     assert model.taxonomy_.distance("b", "c") == 3
 
 
+def test_repeated_entries_of_a_row_count_as_their_sum():
+    repeated = sparse.csr_matrix(([0.5, 0.5, 1.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    summed = sparse.csr_matrix(repeated.toarray())
+    options = {"shuffle": False, "average": False}
+    found, expected = (Hieron(**options).fit(X, ["a", "b"]) for X in (repeated, summed))
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    assert repeated.nnz == 3, "the caller's matrix stays as it is"
+    score = found.decision_function(repeated, nodes=["a"])[0, 0]
+    assert found.explain(repeated[:1], nodes=["a"])[0].score == pytest.approx(score)
+
+
+@pytest.mark.parametrize("scale", [1e-22, 1e20])
+def test_float32_rows_of_any_length_are_learnt(scale):
+    data = make_topics(n_samples=200, n_features=100, branching=(3, 3), random_state=0)
+    plain = Hieron(data.taxonomy, random_state=0).fit(data.X, data.y).predict(data.X)
+    scaled = data.X * np.float32(scale)
+    model = Hieron(data.taxonomy, random_state=0).fit(scaled, data.y)
+    assert np.mean(model.predict(scaled) == plain) > 0.98
+
+
 def test_float32_rows_give_float32_weights():
     X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
     model = Hieron().fit(X, np.arange(20) % 3)
@@ -316,6 +336,11 @@ def test_first_partial_fit_needs_to_know_the_labels():
     assert model.classes_.tolist() == ["a", "b"]
     with pytest.raises(LabelError, match="'c' is not in the taxonomy"):
         model.partial_fit([[1.0]], ["c"])
+    with pytest.raises(LabelError, match="'q' is not in the taxonomy"):
+        model.partial_fit([[1.0]], ["a"], classes=["q"])
+    with pytest.raises(LabelError, match="the same in every call"):
+        model.partial_fit([[1.0]], ["a"], classes=["a"])
+    assert model.partial_fit([[1.0]], ["a"], classes=["b", "a"]).n_iter_ == len(model.history_) == 2
 
 
 @pytest.mark.parametrize(
@@ -326,6 +351,12 @@ def test_first_partial_fit_needs_to_know_the_labels():
         ({"kernel": "cosine"}, "kernel must be one of"),
         ({"max_iter": 0}, "max_iter must be a whole number from 1 up; got 0"),
         ({"C": -1.0}, "C must be positive or None; got -1.0"),
+        ({"C": "a"}, "C must be positive or None; got 'a'"),
+        ({"gamma": None}, "gamma must be 'scale', 'auto' or a positive number"),
+        ({"degree": "x"}, "degree must be a number; got 'x'"),
+        ({"random_state": "abc"}, "random_state must be a whole number, a RandomState or None; got 'abc'"),
+        ({"decode": "multi"}, "Hieron predicts one path a row and has no decode='multi'"),
+        ({"decode": "best"}, "decode must be one of 'auto', 'single', 'multi'"),
         ({"gamma": "wide"}, "gamma must be 'scale', 'auto' or a positive number"),
         ({"allowed_labels": "some"}, "allowed_labels must be one of"),
     ],

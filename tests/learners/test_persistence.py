@@ -18,6 +18,7 @@ from sklearn.svm import LinearSVC
 import cladist
 from cladist import Hieron, Taxonomy, TopDown
 from cladist.errors import ModelFormatError
+from cladist.learners.persistence import load_notes
 from cladist.storage import read_folder, write_folder
 
 TAXONOMY = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art/music", "art/film"])
@@ -236,3 +237,13 @@ def test_weights_that_are_mostly_zero_take_little_room(tmp_path):
     size = next((tmp_path / "model").glob("*.safetensors")).stat().st_size
     assert size < model.node_coef_.nbytes / 3
     np.testing.assert_array_equal(cladist.load(tmp_path / "model").node_coef_, model.node_coef_)
+
+
+def test_notes_are_kept_beside_the_model(tmp_path):
+    model = Hieron(TAXONOMY).fit(X, NAMES)
+    cladist.save(model, tmp_path / "noted", notes={"text": ["title", "body"], "label": "class"})
+    assert load_notes(tmp_path / "noted") == {"text": ["title", "body"], "label": "class"}
+    model.save(tmp_path / "plain")
+    assert load_notes(tmp_path / "plain") == {}
+    with pytest.raises(ModelFormatError, match="notes/odd"):
+        cladist.save(model, tmp_path / "odd", notes={"odd": object()})

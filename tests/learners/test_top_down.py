@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
@@ -121,6 +121,24 @@ def test_a_label_with_nothing_below_it_ends_the_walk_there():
     model = TopDown(taxonomy).fit([[0.0], [1.0], [2.0]], ["a", "y", "z"])
     assert model.classes_.tolist() == ["a", "y", "z"]
     assert model.predict_paths([[-5.0]]) == [["a"]]
+
+
+def test_what_the_classifiers_tell_is_remembered(topics):
+    model = TopDown(topics.taxonomy).fit(topics.X_train, topics.y_train)
+    assert model.converged_
+    assert model.n_iter_ > 1
+    assert model.history_[-1]["objective"] > 0
+    assert model.history_[-1]["nodes"] == 13
+    rough = TopDown(estimator=LogisticRegression()).fit([[0.0], [1.0]], ["a", "b"])
+    assert "objective" not in rough.history_[-1]
+    assert rough.n_iter_ >= 1
+
+
+def test_a_regressor_is_refused():
+    with pytest.raises(ParameterError, match="estimator must be a classifier"):
+        TopDown(estimator=LinearRegression()).fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ParameterError, match="no decode='multi'"):
+        TopDown(decode="multi").fit([[0.0], [1.0]], ["a", "b"])
 
 
 def test_one_class_only():

@@ -2,6 +2,7 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
@@ -224,3 +225,13 @@ def test_the_order_of_unrelated_siblings_is_all_that_order_changes(taxonomy, dat
     assert set(shuffled.names) == set(taxonomy.names)
     for name in taxonomy:
         assert shuffled.path(name) == taxonomy.path(name)
+
+
+def test_data_frames_arrays_and_series_will_do():
+    edges = [(1, 2), (1, 3), (3, 4)]
+    expected = Taxonomy.from_edges([(str(p), str(c)) for p, c in edges])
+    assert Taxonomy.from_edges(np.array(edges)) == expected
+    assert Taxonomy.from_edges(pd.DataFrame(edges, columns=["parent", "child"])) == expected
+    assert Taxonomy.from_parents(pd.Series({1: None, 2: 1, 3: 1, 4: 3}, dtype=object)) == expected
+    with pytest.raises(TaxonomyError, match="has 2 more than once"):
+        Taxonomy.from_parents(pd.Series([1, 3], index=[2, 2]))

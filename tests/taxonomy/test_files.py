@@ -232,3 +232,21 @@ def test_rcv1_topics_are_recognised(tmp_path):
         parse("parent: A child: C15\nparent: B child: C15", "rcv1")
     with pytest.raises(TaxonomyError, match="line 1: 'parent: X child: Y' is wanted"):
         parse("parent: A", "rcv1")
+
+
+def test_an_edge_file_with_a_line_too_long_is_not_taken_for_paths(tmp_path):
+    with pytest.raises(TaxonomyError, match="line 3: an edge is 'parent child', but there are 3 fields"):
+        read(tmp_path, "1 2\n2 3\n2 3 4\n", "tree.txt")
+    assert read(tmp_path, "1 2\n1 3 4\n1 3 5\n", "tree.txt").path("5") == ["1", "3", "5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": "b",\n"b": "a"}', r"closed by line 2"),
+        ('{"a": null,\n"b": "a",\n"a": "b"}', "line 3: the key 'a' stands twice"),
+    ],
+)
+def test_json_errors_name_the_line(tmp_path, text, message):
+    with pytest.raises(TaxonomyError, match=message):
+        read(tmp_path, text, "tree.json")

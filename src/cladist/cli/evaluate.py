@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cladist.cli.reading import DataSource
     from cladist.metrics import Report
 
-EXAMPLE = "Example: [bold]cladist evaluate model test.csv --text title --label category --html report.html[/bold]"
+EXAMPLE = "Example: [bold]cladist evaluate model test.csv --html report.html[/bold]"
 
 
 def evaluate(model: Any, source: DataSource) -> Report:
@@ -25,7 +25,7 @@ def evaluate(model: Any, source: DataSource) -> Report:
     from cladist.metrics import Report, count
 
     taxonomy = learner_of(model).taxonomy_
-    with progress.task(f"Reading {Path(source.path).name}"):
+    with progress.task(f"Reading {Path(source.name).name}"):
         data = read_labelled(source, taxonomy=taxonomy, n_features=features_of(model))
     with progress.task("Predicting", len(data.y)) as running:
         parts = []
@@ -53,25 +53,29 @@ def command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Judge a model on labelled rows, by every metric."""
+    """Judge a model on labelled rows, by every metric.
+
+    Columns and separators are those of training unless options say otherwise.
+    """
+    from cladist.cli.noted import completed, open_model
     from cladist.cli.reading import DataSource, check_fits
     from cladist.cli.terminal import Terminal, table
     from cladist.cli.writing import check_target, write_text
-    from cladist.learners.persistence import load
     from cladist.plots import html_report, report_tables
 
-    source = DataSource(
-        str(data), format and format.value, tuple(text or ()), label, label_sep, path_sep, zero_based=bool(zero_based)
-    )
-    source.check_columns(labelled=True)
+    fitted, notes = open_model(model)
+    columns = (tuple(text or ()), label, label_sep, path_sep)
+    given = DataSource(str(data), format and format.value, *columns, zero_based=zero_based, labelled=True)
+    given.check_ending()
+    check_fits(fitted, given, model)
+    source = completed(given, notes)
+    source.check_columns()
     check_target(html)
-    fitted = load(model)
-    check_fits(fitted, source, model)
     terminal = Terminal(json, quiet)
     with terminal.bars():
         report = evaluate(fitted, source)
     if html is not None:
-        write_text(html, html_report(report, title=f"{model.resolve().name} on {data.name}"))
+        write_text(html, html_report(report, title=f"{model.resolve().name} on {Path(source.name).name}"))
         terminal.remark(f"The report is in {html}")
     terminal.answer(report.to_dict())
     taxonomy = report.counts.taxonomy

@@ -44,13 +44,21 @@ def exit_code(run: Callable[[], Any], *, debug: bool) -> int:
 def _judged(problem: Exception) -> tuple[int, str]:
     """Return the exit code and the sentence for what was raised."""
     if isinstance(problem, _USAGE_ERROR):
-        return BAD_INPUT, f"{problem.format_message().rstrip('.')}; --help shows how the command is used."
+        return BAD_INPUT, f"{problem.format_message().rstrip('.')}; {_usage_hint(problem)}."
     if isinstance(problem, CladistError):
         return BAD_INPUT, str(problem)
     if isinstance(problem, OSError):
         return BAD_INPUT, f"{problem.filename}: {problem.strerror}." if problem.filename else f"{problem}."
     hint = "this is a fault of cladist, not of yours; run it again with --debug to see where it happened."
     return FAULT, f"{type(problem).__name__}: {problem}; {hint}"
+
+
+def _usage_hint(problem: Any) -> str:
+    """Return what to do about bad usage; several columns after one ``--text`` are a likely slip."""
+    context = getattr(problem, "ctx", None)
+    if context is not None and context.params.get("text") and "unexpected extra argument" in problem.format_message():
+        return "--text takes one column, so repeat it for each: --text title --text description"
+    return "--help shows how the command is used"
 
 
 def _complain(kind: str, sentence: str) -> None:

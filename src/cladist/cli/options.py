@@ -42,7 +42,7 @@ Text = Annotated[
     typer.Option(
         "--text",
         metavar="COLUMN",
-        help="The column with the text; given several times, the texts are joined.",
+        help="The column with the text; repeat it for each column, and their texts are joined.",
         rich_help_panel=DATA,
     ),
 ]

@@ -60,7 +60,7 @@ def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     TopDown(estimator=LinearNode(C=0.1))
     >>> new_learner("top-down", {"c": 0.1})
     Traceback (most recent call last):
-    cladist.errors.ParameterError: top-down has no parameter 'c'; it has estimator__C, ...
+    cladist.errors.ParameterError: top-down has no parameter 'c'; it has decode, estimator__C, ...
     """
     from cladist.learners.local.linear_node import LinearNode
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cladist.cli.reading import DataSource
 
 EXAMPLE = (
-    "Examples: [bold]cladist predict model new.csv --text title --out answers.csv[/bold]"
+    "Examples: [bold]cladist predict model new.csv --out answers.csv[/bold]"
     "\n\n[bold]echo 'acute bronchitis' | cladist predict model - --top-k 3[/bold]"
 )
 
@@ -75,7 +75,9 @@ def command(
     data: Annotated[
         str,
         typer.Argument(
-            metavar="DATA", help="A table, an svmlight file, or - for standard input with a text in every line."
+            metavar="DATA",
+            help="A table, an svmlight file, or - for standard input: a text in every line, or, with --text or "
+            "--format, what they say.",
         ),
     ],
     out: Annotated[
@@ -99,17 +101,22 @@ def command(
 ) -> None:
     """Predict labels for new rows.
 
-    Every row of DATA gets its label, the path to it from the root, and the model's score, which compares labels
-    of one row and is no probability.
+    Every row of DATA gets its label, the path to it from the root, and the
+    model's score. Scores compare the labels of one row and are no
+    probabilities. Those of top-down say how far a label falls behind the one
+    predicted, which itself always has 0; --top-k 2 shows how near the second
+    came. Text columns are those of training unless --text says otherwise.
     """
+    from cladist.cli.noted import completed, open_model
     from cladist.cli.reading import DataSource, check_fits
     from cladist.cli.terminal import Terminal
-    from cladist.learners.persistence import load
 
-    source = DataSource(data, format and format.value, tuple(text or ()), zero_based=bool(zero_based))
-    source.check_columns(labelled=False)
-    fitted = load(model)
-    check_fits(fitted, source, model)
+    fitted, notes = open_model(model)
+    given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
+    given.check_ending()
+    check_fits(fitted, given, model)
+    source = completed(given, notes)
+    source.check_columns()
     terminal = Terminal(json, quiet)
     started = time.perf_counter()
     # On standard output the answers themselves show how far it is.

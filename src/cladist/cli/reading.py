@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,20 +13,26 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
+from cladist.cli.lines import lines
 from cladist.datasets import Dataset, read_svmlight, read_table
-from cladist.datasets.files import Source, data_suffix, opened, refuse
-from cladist.datasets.records import records
+from cladist.datasets.files import Source, data_suffix
+from cladist.datasets.records import check_ending, records
 from cladist.datasets.table import _joined_text
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 
 BATCH_ROWS = 4096  # rows held at once while predicting
 SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm")
+INDEX_ZERO = re.compile(r"the index of '0:[^']*' is not in 1 ")
 
 
 @dataclass(frozen=True)
 class DataSource:
-    """Where rows come from and how they are read; "-" is standard input."""
+    """Where rows come from and how they are read; "-" is standard input.
+
+    `labelled` says whether labels are wanted of it, and `columns_learnt` which columns a model learnt from that
+    is to be given every line of it.
+    """
 
     path: str
     format: str | None = None
@@ -33,7 +40,9 @@ class DataSource:
     label: str | None = None
     label_sep: str | None = None
     path_sep: str | None = None
-    zero_based: bool = False
+    zero_based: bool | None = None
+    labelled: bool = False
+    columns_learnt: tuple[str, ...] = ()
 
     @property
     def stream(self) -> Source:
@@ -52,16 +61,21 @@ class DataSource:
         if self.format in ("svmlight", "lines"):
             return self.format
         if self.path == "-" and self.format is None:
-            return "lines"
+            return "table" if self.text or self.labelled else "lines"
         numbers = self.format is None and data_suffix(self.path) in SVMLIGHT_SUFFIXES
         return "svmlight" if numbers else "table"
 
-    def check_columns(self, *, labelled: bool) -> None:
+    def check_ending(self) -> None:
+        """Raise a `DatasetError` if the ending tells of a format that is not read."""
+        if self.format is None and self.path != "-":
+            check_ending(self.path)
+
+    def check_columns(self) -> None:
         """Raise a `ParameterError` unless the columns that the kind of data has are named, and no others."""
-        columns = {"--text": self.text, "--label": self.label} if labelled else {"--text": self.text}
+        columns = {"--text": self.text, "--label": self.label} if self.labelled else {"--text": self.text}
         if self.kind == "table":
             missing = [f"{option} COLUMN" for option, value in columns.items() if not value]
-            hint = "" if labelled else ", or --format lines if every line is a text"
+            hint = "" if self.labelled else ", or --format lines if every line is a text"
             if missing:
                 raise ParameterError(f"{self.name} is a table: name its columns with {' and '.join(missing)}{hint}.")
             return
@@ -74,9 +88,9 @@ class DataSource:
 def read_labelled(source: DataSource, *, taxonomy: Taxonomy | None, n_features: int | None = None) -> Dataset:
     """Read rows with their labels, all of which must be in the taxonomy."""
     if source.kind == "svmlight":
-        return read_svmlight(source.path, taxonomy=taxonomy, n_features=n_features, zero_based=source.zero_based)
+        return _read_numbers(source, taxonomy=taxonomy, n_features=n_features)
     return read_table(
-        source.path,
+        source.stream,
         text=source.text,
         label=source.label or "",
         label_sep=source.label_sep,
@@ -89,10 +103,9 @@ def read_labelled(source: DataSource, *, taxonomy: Taxonomy | None, n_features: 
 def read_batches(source: DataSource, *, n_features: int | None) -> Iterator[Any]:
     """Yield the rows to predict for, some thousands at a time; texts are never all in memory."""
     if source.kind == "svmlight":
-        data = read_svmlight(source.stream, multilabel=True, n_features=n_features, zero_based=source.zero_based)
-        yield from slices(data.X)
+        yield from slices(_read_numbers(source, multilabel=True, n_features=n_features).X)
         return
-    texts = _lines(source.stream) if source.kind == "lines" else _table_texts(source)
+    texts = lines(source.stream, source.columns_learnt) if source.kind == "lines" else _table_texts(source)
     while batch := list(islice(texts, BATCH_ROWS)):
         yield _objects(batch)
 
@@ -123,19 +136,20 @@ def check_fits(model: Any, source: DataSource, folder: Any) -> None:
     raise DatasetError(f"{folder} was trained on {learnt}, and {source.name} holds {given}.")
 
 
-def _lines(stream: Source) -> Iterator[str]:
-    """Yield every line as it is, empty ones too, so that answers stand beside their questions."""
-    with opened(stream) as raw:
-        for number, line in enumerate(raw, start=1):
-            try:
-                yield line.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                refuse(stream, number, error.start + 1, "the line is not UTF-8.")
+def _read_numbers(source: DataSource, **options: Any) -> Dataset:
+    try:
+        return read_svmlight(source.stream, zero_based=bool(source.zero_based), **options)
+    except DatasetError as problem:
+        if not INDEX_ZERO.search(str(problem)):
+            raise
+        hint = "if the file counts its features from 0, add --zero-based"
+        raise DatasetError(f"{str(problem).removesuffix('.')}; {hint}.") from problem
 
 
 def _table_texts(source: DataSource) -> Iterator[str]:
     stream = source.stream
-    return (_joined_text(stream, *record, source.text) for record in records(stream, format=source.format))
+    found = records(stream, format=source.format, columns=source.text)
+    return (_joined_text(stream, *record, source.text) for record in found)
 
 
 def _objects(values: list[str]) -> npt.NDArray[Any]:

@@ -17,8 +17,8 @@ COLUMNS = "--text title --text description --label category"
 COMMANDS = (
     "cladist taxonomy taxonomy.csv",
     f"cladist train train.csv --taxonomy taxonomy.csv {COLUMNS} --out model",
-    f"cladist evaluate model test.csv {COLUMNS} --html report.html",
-    "cladist predict model test.csv --text title --text description --out answers.csv",
+    "cladist evaluate model test.csv --html report.html",
+    "cladist predict model test.csv --out answers.csv",
     "echo 'warm down sleeping bag for two' | cladist predict model - --top-k 3",
 )
 

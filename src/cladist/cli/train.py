@@ -82,7 +82,7 @@ def command(
         raise ParameterError("Name the folder to write the model to with --out MODEL.")
     columns = ("format", "label", "label_sep", "path_sep")
     source = DataSource(
-        str(data), text=tuple(options["text"] or ()), zero_based=bool(options["zero_based"]),
+        str(data), text=tuple(options["text"] or ()), zero_based=options["zero_based"], labelled=True,
         **{name: options[name] for name in columns},
     )  # fmt: skip
     terminal = Terminal(json, quiet)
@@ -94,6 +94,7 @@ def command(
             method=options["method"] or "top-down",
             parameters=options["param"],
             hashing=bool(options["hashing"]),
+            remark=terminal.remark,
         )
     terminal.answer(asdict(done))
     if not quiet:

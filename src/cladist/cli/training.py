@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from cladist import progress
+from cladist.cli.noted import notes_of
 from cladist.cli.parameters import new_learner
 from cladist.cli.reading import DataSource, learner_of, read_labelled
-from cladist.errors import DatasetError, ModelFormatError, ParameterError
+from cladist.errors import DatasetError, ModelFormatError
 from cladist.features import text_features
 from cladist.learners.persistence import save
 from cladist.taxonomy import Taxonomy
@@ -39,22 +41,28 @@ def train(
     method: str = "top-down",
     parameters: dict[str, Any] | None = None,
     hashing: bool = False,
+    remark: Callable[[str], None] = lambda _: None,
 ) -> Trained:
-    """Train a model and write it to a folder; everything that can be checked first is."""
-    given = parameters or {}
+    """Train a model and write it to a folder; everything that can be checked first is.
+
+    `remark` is told what may not be as meant, without being wrong.
+    """
     _check_folder(out)
-    source.check_columns(labelled=True)
+    source.check_ending()
+    source.check_columns()
     tree = None if taxonomy is None else _read_taxonomy(taxonomy, source.path_sep)
-    model = new_model(method, given, text=source.kind == "table", hashing=hashing)
-    with progress.task(f"Reading {Path(source.path).name}"):
+    model = new_model(method, parameters or {}, text=source.kind == "table", hashing=hashing)
+    with progress.task(f"Reading {Path(source.name).name}"):
         data = read_labelled(source, taxonomy=tree)
+    if data.taxonomy is None and source.kind == "table" and look_like_paths(data.y):
+        remark("Every label contains /; if labels are paths, --path-sep / makes a tree of them.")
     learner = learner_of(model).set_params(taxonomy=data.taxonomy)
     started = time.perf_counter()
     with progress.task(f"Training {method}"):
-        _fit(model, data, given)
+        _fit(model, data)
     seconds = time.perf_counter() - started
     with progress.task("Saving"):
-        save(model, out)
+        save(model, out, notes=notes_of(source))
     return Trained(
         method, len(data.y), learner.n_features_in_, learner.taxonomy_.n_nodes, len(learner.classes_), seconds, str(out)
     )
@@ -74,21 +82,26 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
     return Pipeline([("features", text_features(hashing=hashing)), ("model", learner)]) if text else learner
 
 
+def look_like_paths(labels: Any) -> bool:
+    """Return whether every label has a "/" between two of its letters.
+
+    Examples
+    --------
+    >>> look_like_paths(["home/cups", "wear/coats"]), look_like_paths(["home/cups", "coats"])
+    (True, False)
+    """
+    seen = {name for row in labels for name in ([row] if isinstance(row, str) else row)}
+    return bool(seen) and all("/" in name.strip("/") for name in seen)
+
+
 def _read_taxonomy(path: Path, path_sep: str | None) -> Taxonomy:
     return Taxonomy.read(path) if path_sep is None else Taxonomy.read(path, sep=path_sep)
 
 
-def _fit(model: Any, data: Any, parameters: dict[str, Any]) -> None:
-    """Fit, and put into words what other libraries complain about when it is the data or a parameter."""
+def _fit(model: Any, data: Any) -> None:
+    """Fit, and put into words what other libraries complain about when it is the data."""
     try:
         model.fit(data.X, data.y)
-    except TypeError as problem:  # what scikit-learn raises for a bad parameter is one too
-        if not parameters:
-            raise
-        shown = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
-        raise ParameterError(
-            f"The method cannot use the parameters given ({shown}): {str(problem).rstrip('.')}."
-        ) from problem
     except ValueError as problem:
         if "empty vocabulary" not in str(problem):
             raise

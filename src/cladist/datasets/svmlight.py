@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from cladist.datasets.files import Source, opened, shown_name
 from cladist.datasets.svmlight_chunks import Chunk, chunks
 from cladist.datasets.svmlight_labels import LabelNames
 from cladist.errors import DatasetError, ParameterError, one_of
-from cladist.taxonomy import Taxonomy
+from cladist.taxonomy import as_taxonomy
 
 MOST_FEATURES = 2**31 - 1  # indices are int32
 
@@ -22,7 +21,7 @@ MOST_FEATURES = 2**31 - 1  # indices are int32
 def read_svmlight(
     path: Source,
     *,
-    taxonomy: Taxonomy | str | PathLike[str] | None = None,
+    taxonomy: Any = None,
     multilabel: bool | Literal["auto"] = "auto",
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
@@ -34,7 +33,7 @@ def read_svmlight(
     ----------
     path : path or binary stream
         ``.gz``, ``.xz`` and ``.bz2`` are unpacked.
-    taxonomy : Taxonomy or path, optional
+    taxonomy : Taxonomy, or what one can be built from, optional
         Every label must be in it.
     multilabel : bool or "auto"
         "auto": several labels a row if any row has a comma. Then, and with True, a row may also have none.
@@ -70,7 +69,7 @@ def read_svmlight(
     kind = np.dtype(dtype)
     if kind not in (np.float32, np.float64):
         raise ParameterError(f"read_svmlight: dtype must be float32 or float64; got {kind}.")
-    tree = taxonomy if taxonomy is None or isinstance(taxonomy, Taxonomy) else Taxonomy.read(taxonomy)
+    tree = None if taxonomy is None else as_taxonomy(taxonomy)
     lowest, highest = _index_range(zero_based, n_features)
     labels, rows = LabelNames(tree), _Rows()
     with opened(path) as stream:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.files import Source, refuse, shown_name
-from cladist.datasets.records import records
+from cladist.datasets.records import check_column, records
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 
@@ -41,7 +41,7 @@ def read_table(
         The column with the label. In JSON lines it may be a list (an empty one: no label), which makes the
         table multi-label.
     label_sep : str, optional
-        What separates several labels in one field; makes the table multi-label.
+        What separates several labels in one field; makes the table multi-label. An empty field: no label.
     path_sep : str, optional
         Labels are paths from a root, whose parts this separates.
     taxonomy : Taxonomy or path, optional
@@ -96,7 +96,9 @@ def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt
     >>> read_texts(io.BytesIO(b"title\train\nhello\tno\n"), text=["title", "rain"])
     array(['hello no'], dtype=object)
     """
-    rows: Iterator[str] = (_joined_text(path, *row, text) for row in records(path, format=format))
+    columns = [text] if isinstance(text, str) else text
+    found = records(path, format=format, columns=columns)
+    rows: Iterator[str] = (_joined_text(path, *row, columns) for row in found)
     return _objects(list(rows))
 
 
@@ -108,9 +110,7 @@ def _objects(values: list[Any]) -> npt.NDArray[Any]:
 
 
 def _value(path: Source, line: int, record: dict[str, Any], column: str) -> Any:
-    if column not in record:
-        there = ", ".join(repr(name) for name in record)
-        raise DatasetError(f"{shown_name(path)}, line {line}: there is no column {column!r}; there are {there}.")
+    check_column(path, line, column, record)
     return record[column]
 
 
@@ -152,7 +152,7 @@ class _Labels:
         self.listed = listed
         parts = value if listed else [_as_text(self.path, line, self.column, value)]
         if self.sep is not None and not listed:
-            parts = parts[0].split(self.sep)
+            parts = parts[0].split(self.sep) if parts[0].strip() else []
         self.rows.append([self._id(line, part) for part in parts])
 
     def _id(self, line: int, part: Any) -> int:

@@ -121,7 +121,7 @@ def run_rounds(rows, labels, order, W, acc, tree, margin, by_margin, allowed, C,
         tally[DISTANCE] += to_best
         squared_norm = 0.0
         for value in x:
-            squared_norm += value * value
+            squared_norm += np.float64(value) * np.float64(value)  # a float32 square overflows at 1e19
         alpha = step_size(S, y, r, distance, margin, squared_norm, C, tally)
         if alpha > 0:
             now = first_round + k

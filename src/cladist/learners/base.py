@@ -8,14 +8,17 @@ two hooks, `_predict_nodes(X)` (one node id a row) and `_class_scores(X)` (the s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from cladist.errors import LabelError, ParameterError, TooLargeError
+from cladist.errors import LabelError, ParameterError, TooLargeError, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.metrics import zero_one_loss
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -43,7 +46,11 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return X as float32 or float64, dense or CSR, or raise what scikit-learn would."""
         accepted = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        return validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the caller's stays as it is
+            X.sum_duplicates()
+        return X
 
     def _enter(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
         """Validate what `fit` was given and remember the taxonomy and the form of y."""
@@ -56,6 +63,13 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
         return X, encoded.labels
+
+    def _check_decode(self, decode: str) -> None:
+        """Refuse what a learner of one path a row cannot decode."""
+        who = type(self).__name__
+        one_of(who, "decode", decode, ("auto", "single", "multi"))
+        if decode == "multi":
+            raise ParameterError(f"{who} predicts one path a row and has no decode='multi'; use 'auto' or 'single'.")
 
     def _set_classes(self, nodes: npt.NDArray[np.int64]) -> None:
         """Remember which nodes can be predicted, as ids and as the caller writes them."""
@@ -152,11 +166,14 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the accuracy; for sets of labels, the share of rows that match exactly."""
-        if self.taxonomy is None and self.label_form_.kind == "single":
-            # Without a taxonomy a label never seen in training is no error of the caller's, only wrong.
-            return float(super().score(X, y, sample_weight))
         nodes = self._predict_nodes(self._fitted_rows(X))
         predicted = LabelMatrix.from_nodes(nodes, self.taxonomy_)
+        if self.taxonomy is None and self.label_form_.kind in ("single", "sets", "paths"):
+            # Without a taxonomy a label never seen in training is no error of the caller's, only wrong.
+            true = encode(y, None).labels
+            check_consistent_length(X, true)
+            weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+            return float(np.average(_path_sets(true) == _path_sets(predicted), weights=weights))
         return 1.0 - float(zero_one_loss(y, predicted, self.taxonomy_, sample_weight=sample_weight))
 
     def save(self, folder: Any) -> None:
@@ -181,6 +198,16 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             yield X[start : start + rows]
 
 
+def random_generator(who: str, random_state: Any) -> np.random.RandomState:
+    """Return the generator a `random_state` asks for."""
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise ParameterError(
+            f"{who}: random_state must be a whole number, a RandomState or None; got {random_state!r}."
+        ) from None
+
+
 def _top_k(scores: npt.NDArray[Any], k: int) -> npt.NDArray[np.int64]:
     """Return the columns of the k highest scores of each row, best first, ties to the first column."""
     if k < scores.shape[1]:
@@ -188,6 +215,16 @@ def _top_k(scores: npt.NDArray[Any], k: int) -> npt.NDArray[np.int64]:
         # Everything below the k-th value is out; a stable sort then settles ties by column.
         scores = np.where(scores >= threshold, scores, -np.inf)
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+
+def _path_sets(labels: LabelMatrix) -> npt.NDArray[Any]:
+    """Return each row's labels as a set of paths, which compare across taxonomies."""
+    indptr, indices = labels.frontier
+    path_of = {v: tuple(labels.taxonomy.path_parts(v)) for v in np.unique(indices).tolist()}
+    sets = np.empty(len(labels), dtype=object)
+    for i, (first, last) in enumerate(pairwise(indptr)):
+        sets[i] = frozenset(path_of[v] for v in indices[first:last].tolist())
+    return sets
 
 
 def _row_index(X: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from cladist.errors import ParameterError, one_of
+from cladist.errors import ParameterError, is_positive, one_of
 
 Matrix = npt.NDArray[np.float64]
 NAMES = ("linear", "poly", "rbf", "precomputed")
@@ -103,12 +104,15 @@ class GivenGram:
         raise ParameterError("A precomputed kernel has no K(x, x) for new rows.")
 
 
-def check_kernel(who: str, kernel: Any, gamma: Any) -> None:
-    """Raise unless the kernel and its gamma are ones we know."""
+def check_kernel(who: str, kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
+    """Raise unless the kernel and its parameters are ones we know."""
     if not callable(kernel):
         one_of(who, "kernel", kernel, NAMES)
+    for name, value in (("degree", degree), ("coef0", coef0)):
+        if not isinstance(value, Real):
+            raise ParameterError(f"{who}: {name} must be a number; got {value!r}.")
     words = isinstance(gamma, str) and gamma in ("scale", "auto")
-    if not words and (isinstance(gamma, str) or not gamma > 0):
+    if not words and not is_positive(gamma):
         raise ParameterError(f"{who}: gamma must be 'scale', 'auto' or a positive number; got {gamma!r}.")
 
 

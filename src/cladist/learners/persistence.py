@@ -23,6 +23,7 @@ from cladist.learners.packing import Arrays, group, prefixed
 from cladist.storage import (
     from_json_value,
     pack_strings,
+    read_content,
     read_folder,
     to_json_value,
     unpack_strings,
@@ -33,7 +34,7 @@ from cladist.taxonomy import packing as taxonomies
 NOT_PART_OF_A_MODEL = ("taxonomy", "estimator", "executor")  # packed on their own, or about where it runs
 
 
-def save(model: Any, folder: Any) -> None:
+def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> None:
     """Write a fitted learner, or a Pipeline of text features and a learner, to a folder.
 
     The folder appears whole or not at all; an older model in it is replaced. It holds ``manifest.json`` and arrays in
@@ -44,6 +45,9 @@ def save(model: Any, folder: Any) -> None:
     model : learner or scikit-learn Pipeline
         A Pipeline's steps before the learner may be TF-IDF, counting, hashing, scaling, and unions of these.
     folder : path
+    notes : dict, optional
+        Plain values to keep beside the model, such as which columns of a table it was trained on;
+        `load_notes` reads them.
 
     Examples
     --------
@@ -66,7 +70,8 @@ def save(model: Any, folder: Any) -> None:
     content, learner_arrays = pack_learner(learner)
     arrays.update(prefixed("model", learner_arrays))
     steps = [name for name, _ in model.steps] if type(model) is Pipeline else None
-    write_folder(folder, {"steps": steps, "features": features, "model": content}, arrays)
+    kept = to_json_value(notes or {}, "notes")
+    write_folder(folder, {"steps": steps, "features": features, "model": content, "notes": kept}, arrays)
 
 
 def load(folder: Any) -> Any:
@@ -88,6 +93,24 @@ def load(folder: Any) -> Any:
         raise ModelFormatError(f"{folder}: {problem}") from problem
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
         raise ModelFormatError(f"{folder}: this model's content does not fit together ({problem!r}).") from problem
+
+
+def load_notes(folder: Any) -> dict[str, Any]:
+    """Read the notes that `save` was given; an older model has none.
+
+    Examples
+    --------
+    >>> import tempfile, cladist
+    >>> folder = tempfile.mkdtemp()
+    >>> model = cladist.Hieron().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+    >>> cladist.save(model, folder, notes={"text": ["title"]})
+    >>> load_notes(folder)
+    {'text': ['title']}
+    """
+    notes = from_json_value(read_content(folder).get("notes", {}), "notes")
+    if not isinstance(notes, dict):
+        raise ModelFormatError(f"{folder}: this model's notes are not a table of names and values.")
+    return notes
 
 
 # -------------------------------------------------------------------- learners

@@ -86,6 +86,9 @@ def _taxonomy_of(estimator: Any) -> Taxonomy:
 
 accuracy = make_scorer(per_example.accuracy, greater_is_better=True)
 tree_induced_error = make_scorer(per_example.tree_induced_error, greater_is_better=False)
+multiclass_error = make_scorer(per_example.multiclass_error, greater_is_better=False)
+zero_one_loss = make_scorer(per_example.zero_one_loss, greater_is_better=False)
+symmetric_difference_loss = make_scorer(per_example.symmetric_difference_loss, greater_is_better=False)
 h_loss = make_scorer(per_example.h_loss, greater_is_better=False)
 micro_f1 = make_scorer(retrieval.micro_f1, greater_is_better=True)
 macro_f1 = make_scorer(retrieval.macro_f1, greater_is_better=True)

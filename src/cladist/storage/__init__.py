@@ -1,6 +1,6 @@
 """A manifest and named arrays ↔ a folder: atomic, checksummed, without pickle. Knows no class of ours."""
 
-from cladist.storage.reading import read_folder
+from cladist.storage.reading import read_content, read_folder
 from cladist.storage.strings import pack_strings, unpack_strings
 from cladist.storage.values import from_json_value, to_json_value
 from cladist.storage.writing import write_folder
@@ -8,6 +8,7 @@ from cladist.storage.writing import write_folder
 __all__ = [
     "from_json_value",
     "pack_strings",
+    "read_content",
     "read_folder",
     "to_json_value",
     "unpack_strings",

@@ -33,10 +33,8 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[st
     cladist.errors.ModelFormatError: no-such-model is not a folder, so no model can be read from it.
     """
     source = Path(folder)
-    if not source.is_dir():
-        raise ModelFormatError(f"{source} is not a folder, so no model can be read from it.")
+    content, files = _unsealed(source)
     try:
-        content, files = unseal(read_manifest(source), source / MANIFEST)
         arrays: dict[str, NDArray[Any]] = {}
         for entry in files:
             more = read_tensors(_verified(source / entry["file"], entry))
@@ -46,6 +44,20 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[st
     except OSError as error:
         raise ModelFormatError(f"{source} cannot be read: {error}.") from error
     return content, arrays
+
+
+def read_content(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the manifest alone, verified by its own checksum; the arrays are not looked at."""
+    return _unsealed(Path(folder))[0]
+
+
+def _unsealed(source: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    if not source.is_dir():
+        raise ModelFormatError(f"{source} is not a folder, so no model can be read from it.")
+    try:
+        return unseal(read_manifest(source), source / MANIFEST)
+    except OSError as error:
+        raise ModelFormatError(f"{source} cannot be read: {error}.") from error
 
 
 def read_manifest(folder: Path) -> bytes:

@@ -104,17 +104,24 @@ class Links:
         self.linked_at.setdefault(c, position)
 
 
-def from_parents(parents: Mapping[Any, Any], *, where: Where = item) -> Draft:
+def from_parents(parents: Any, *, where: Where = item) -> Draft:
     """Draft a taxonomy from {child: parent or None}."""
+    if type(parents).__name__ == "Series":
+        if not parents.index.is_unique:
+            twice = parents.index[parents.index.duplicated()][0]
+            raise TaxonomyError(f"A tree gives each node one parent, but the Series has {twice} more than once.")
+        parents = parents.to_dict()
     if not isinstance(parents, Mapping):
         raise TaxonomyError(f"from_parents wants a mapping of child to parent; got {type(parents).__name__}.")
     links = Links()
     for position, (child, parent) in enumerate(parents.items()):
-        name = as_name(child, where(position))
+        # Saying where costs time, so it is only asked for what is not plainly a name.
+        name = child if type(child) is str and child else as_name(child, where(position))
         if is_missing(parent):
             links.node(name)
         else:
-            links.link(as_name(parent, where(position)), name, position, where)
+            above = parent if type(parent) is str else as_name(parent, where(position))
+            links.link(above, name, position, where)
     return _without_cycles(links, "error", where)
 
 
@@ -131,12 +138,18 @@ def from_edges(
     if isinstance(edges, (str, bytes)) or not isinstance(edges, Iterable):
         raise TaxonomyError(f"from_edges wants pairs (parent, child); got {type(edges).__name__}.")
     links = Links() if links is None else links
+    if hasattr(edges, "to_numpy"):  # a data frame of two columns
+        edges = edges.to_numpy()
+    if isinstance(edges, np.ndarray):
+        edges = edges.tolist()  # Python's own values are several times faster to go through
     for position, edge in enumerate(edges):
         if not is_sequence(edge) or len(edge) != 2:
             raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}.")
         parent, child = edge
         if not (type(parent) is type(child) is str and parent and child):  # the common case needs no more
-            parent, child = as_name(parent, where(position)), as_name(child, where(position))
+            if not type(parent) is type(child) is int:
+                parent, child = as_name(parent, where(position)), as_name(child, where(position))
+            parent, child = str(parent), str(child)
         links.link(parent, child, position, where)
     return _without_cycles(links, on_cycle, where)
 

@@ -36,6 +36,7 @@ ENDINGS = {
 }
 FORMATS = tuple(ENDINGS.values())
 NO_PARENT = "None"  # how RCV1 writes that a node is a root
+_JSON_KEY = re.compile(r'("(?:[^"\\]|\\.)*")\s*:')
 _RCV1_LINE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:\s*(.*?))?\s*")
 
 
@@ -86,9 +87,21 @@ def recognise(text: str, ending: str, sep: str) -> str:
         return "indented"
     if any("\t" in line for _, line in lines) and all(len(line.split("\t")) <= 2 for _, line in lines):
         return "edges"
-    if any(sep in line for _, line in lines) or any(len(line.split()) > 2 for _, line in lines):
+    if any(sep in line for _, line in lines) or _are_spaced_paths(lines):
         return "paths"
     return "edges"
+
+
+def _are_spaced_paths(lines: list[tuple[int, str]]) -> bool:
+    """Tell paths of words from edges with a line too long: on paths, a node always has the same place."""
+    place: dict[str, int] = {}
+    longest = 0
+    for _, line in lines:
+        words = line.split()
+        longest = max(longest, len(words))
+        if any(place.setdefault(word, k) != k for k, word in enumerate(words)):
+            return False
+    return longest > 2
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -171,7 +184,7 @@ def _next_row(rows: Any) -> list[str] | None:
 def _parse_json(text: str, sep: str) -> Draft:
     """Read {child: parent} or nested {name: {name: …}}; a list stands for leaves."""
     try:
-        content = json.loads(text, object_pairs_hook=_unique_keys)
+        content = json.loads(text, object_pairs_hook=lambda pairs: _unique_keys(pairs, text))
     except json.JSONDecodeError as problem:
         raise TaxonomyError(f"line {problem.lineno}, column {problem.colno}: not JSON: {problem.msg}.") from None
     except RecursionError:
@@ -181,16 +194,25 @@ def _parse_json(text: str, sep: str) -> Draft:
             raise
         raise TaxonomyError(f"This JSON holds a number that is no name: {problem}.") from None
     if isinstance(content, dict) and all(p is None or _is_json_name(p) for p in content.values()):
-        return building.from_parents(content, where=lambda k: f"entry {k + 1}")
+        return building.from_parents(content, where=lambda k: _place_of_key(text, list(content)[k]))
     return building.from_paths(_nested_paths(content), sep=sep, where=lambda k: f"entry {k + 1}")
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _place_of_key(text: str, key: str, *, again: bool = False) -> str:
+    """Say on which line of a JSON text a key stands first, or stands `again`."""
+    found = [match for match in _JSON_KEY.finditer(text) if json.loads(match.group(1)) == key]
+    match = found[1 if again and len(found) > 1 else 0]
+    line = text.count("\n", 0, match.start()) + 1
+    return f"line {line}"
+
+
+def _unique_keys(pairs: list[tuple[str, Any]], text: str) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
-        raise TaxonomyError(f"The key {twice!r} stands twice in one JSON object.")
+        place = _place_of_key(text, twice, again=True)
+        raise TaxonomyError(f"{place}: the key {twice!r} stands twice in one JSON object.")
     return found
 
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from cladist.errors import ParameterError
+from cladist.errors import ParameterError, is_count, is_positive
+from cladist.learners.base import random_generator
 from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
 from cladist.solvers import one_vs_rest_svm
 
@@ -43,7 +43,14 @@ class LinearNode(ClassifierMixin, BaseEstimator):
     ['yes']
     """
 
-    def __init__(self, *, C: float = 1.0, tol: float = 1e-3, max_iter: int = 1000, random_state: Any = 0) -> None:
+    classes_: npt.NDArray[Any]
+    coef_: Any
+    intercept_: npt.NDArray[Any]
+    n_iter_: int
+    converged_: bool
+    objective_: float
+
+    def __init__(self, *, C: Any = 1.0, tol: float = 1e-3, max_iter: int = 1000, random_state: Any = 0) -> None:
         self.C = C
         self.tol = tol
         self.max_iter = max_iter
@@ -56,8 +63,7 @@ class LinearNode(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows."""
-        if not self.C > 0:
-            raise ParameterError(f"LinearNode: C must be positive; got {self.C!r}.")
+        self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, targets = np.unique(y, return_inverse=True)
@@ -74,7 +80,7 @@ class LinearNode(ClassifierMixin, BaseEstimator):
             sample_weight=sample_weight,
             tol=self.tol,
             max_iter=self.max_iter,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=int(random_generator("LinearNode", self.random_state).randint(2**31 - 1)),
         )
         if not solution.converged:
             gap = max(entry["gap"] for entry in solution.history)
@@ -82,7 +88,16 @@ class LinearNode(ClassifierMixin, BaseEstimator):
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         self.coef_, self.intercept_ = solution.weights, solution.intercepts
         self.n_iter_ = max(int(entry["passes"]) for entry in solution.history)
+        self.converged_ = solution.converged
+        self.objective_ = float(sum(entry["objective"] for entry in solution.history))
         return self
+
+    def _check_parameters(self) -> None:
+        for name in ("C", "tol"):
+            if not is_positive(getattr(self, name)):
+                raise ParameterError(f"LinearNode: {name} must be positive; got {getattr(self, name)!r}.")
+        if not is_count(self.max_iter):
+            raise ParameterError(f"LinearNode: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
 
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
         """Return the distance from each class's hyperplane; (rows,) for two classes."""
@@ -104,9 +119,11 @@ class LinearNode(ClassifierMixin, BaseEstimator):
             "intercept": self.intercept_,
             **prefixed("coef", pack_matrix(self.coef_)),
         }
-        return {"n_iter": self.n_iter_}, arrays
+        state = {"n_iter": self.n_iter_, "converged": self.converged_, "objective": self.objective_}
+        return state, arrays
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.n_iter_ = state["n_iter"]
+        self.converged_, self.objective_ = state["converged"], state["objective"]
         self.classes_, self.intercept_ = arrays["classes"], arrays["intercept"]
         self.coef_ = unpack_matrix(group("coef", arrays), self.n_features_in_)

@@ -6,17 +6,18 @@ The greedy baseline of Dekel, Keshet & Singer 2004 (with ``estimator=Hieron()``)
 from __future__ import annotations
 
 import inspect
+import time
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import _check_sample_weight
 from threadpoolctl import threadpool_limits
 
 from cladist import progress
-from cladist.errors import ParameterError
+from cladist.errors import ParameterError, one_of
 from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
@@ -59,6 +60,8 @@ class TopDown(HierarchicalClassifier):
         LIBLINEAR (LinearSVC) share its random numbers between threads and differ by their tolerance.
     executor : Executor, optional
         Runs the nodes instead, see `cladist.execution`.
+    decode : {"auto", "single"}
+        TopDown predicts one path a row whatever the form of y, so that both mean the same.
     verbose : bool or int
         Whether to print how far a long run is.
 
@@ -68,6 +71,12 @@ class TopDown(HierarchicalClassifier):
         The labels at which a walk can end, in taxonomy order.
     decisions_ : dict of int to Decision
         The choice at each node id; −1 is the virtual root of a forest.
+    n_iter_ : int
+        The most passes any classifier made, as far as they tell.
+    converged_ : bool
+        False if a classifier says that it did not converge.
+    history_ : list of one dict
+        `objective`, the sum over all classifiers (for our own SVM), `nodes` with a classifier, `seconds`.
     walked_ : Taxonomy
         The taxonomy walked: `taxonomy_`, with stop leaves if `stop`.
 
@@ -96,6 +105,7 @@ class TopDown(HierarchicalClassifier):
         stop: bool = False,
         n_jobs: int | None = None,
         executor: Any = None,
+        decode: str = "auto",
         verbose: bool | int = 0,
     ) -> None:
         self.taxonomy = taxonomy
@@ -103,6 +113,7 @@ class TopDown(HierarchicalClassifier):
         self.stop = stop
         self.n_jobs = n_jobs
         self.executor = executor
+        self.decode = decode
         self.verbose = verbose
 
     # ---------------------------------------------------------------- learning
@@ -117,6 +128,11 @@ class TopDown(HierarchicalClassifier):
         sample_weight : array (rows,), optional
             Passed on to the classifiers; an error if they take none.
         """
+        started = time.perf_counter()
+        self._check_decode(self.decode)
+        one_of("TopDown", "stop", self.stop, (False, True))
+        if self.estimator is not None and (is_regressor(self.estimator) or not hasattr(self.estimator, "predict")):
+            raise ParameterError(f"TopDown: estimator must be a classifier; got {self.estimator!r}.")
         X, labels = self._enter(X, y)
         nodes = labels.nodes("TopDown")
         weights = self._checked_weights(sample_weight, X)
@@ -128,7 +144,19 @@ class TopDown(HierarchicalClassifier):
         fitted.update((task[0], Decision(task[2])) for task in tasks if len(task[2]) == 1)
         self.decisions_ = dict(sorted(fitted.items()))
         self._set_classes(self._ends(nodes))
+        self._remember_fit(time.perf_counter() - started)
         return self
+
+    def _remember_fit(self, seconds: float) -> None:
+        """Note what the classifiers tell of themselves: their passes, objectives and whether they converged."""
+        inner = [decision.estimator for decision in self.decisions_.values() if decision.estimator is not None]
+        passes = [int(np.max(e.n_iter_)) for e in inner if getattr(e, "n_iter_", None) is not None]
+        self.n_iter_ = max(passes, default=1)
+        self.converged_ = all(bool(getattr(e, "converged_", True)) for e in inner)
+        entry: dict[str, float] = {"seconds": seconds, "nodes": len(inner)}
+        if all(hasattr(e, "objective_") for e in inner):
+            entry = {"objective": float(sum(e.objective_ for e in inner)), **entry}
+        self.history_ = [entry]
 
     def _fit_nodes(self, X: Any, weights: Any, tasks: list[Task]) -> dict[int, Decision]:
         """Fit the classifiers of all nodes that have a choice."""
@@ -237,18 +265,22 @@ class TopDown(HierarchicalClassifier):
             if decision.estimator is not None:
                 estimators[str(v)], packed = pack_learner(decision.estimator)
                 arrays.update(prefixed(f"{v}/estimator", packed))
-        decisions = list(self.decisions_)
-        return {
+        state = {
             "stops": list(self.walked_.stop_leaves.values()),
-            "decisions": decisions,
+            "decisions": list(self.decisions_),
             "estimators": estimators,
-        }, arrays
+            "history": self.history_,
+            "n_iter": self.n_iter_,
+            "converged": self.converged_,
+        }
+        return state, arrays
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         from cladist.learners.persistence import unpack_learner
 
         self.walked_ = self.taxonomy_.with_stop_leaves(state["stops"]) if state["stops"] else self.taxonomy_
         self.end_nodes_ = arrays["end_nodes"]
+        self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self.decisions_ = {}
         for v in state["decisions"]:
             packed = state["estimators"].get(str(v))

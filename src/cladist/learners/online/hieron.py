@@ -11,21 +11,20 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
 from cladist.decoders import path_scores, prototype_argmax
-from cladist.errors import LabelError, ParameterError, one_of
+from cladist.errors import LabelError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import hieron as rounds
-from cladist.labels import encode
+from cladist.labels import Encoded, encode
 from cladist.learners import kernel_functions as kernels
-from cladist.learners.base import HierarchicalClassifier
+from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explaining import Explanation, explain_rows
 from cladist.learners.online.prototypes import KernelPrototypes, Rule, WeightPrototypes
 from cladist.learners.packing import Arrays
-from cladist.taxonomy import as_taxonomy
+from cladist.taxonomy import Taxonomy, as_taxonomy
 
 MARGINS: dict[str, Callable[[Any], Any]] = {"sqrt_distance": np.sqrt, "distance": np.asarray, "one": np.sign}
 
@@ -79,6 +78,8 @@ class Hieron(HierarchicalClassifier):
         Whether `fit` visits the rows in random order. Sorted data would be disastrous for one pass.
     allowed_labels : {"all", "leaves", "seen"} or sequence of names
         The labels that can be predicted.
+    decode : {"auto", "single"}
+        Hieron predicts one label a row whatever the form of y, so that both mean the same.
     random_state : int, RandomState or None
         For the order of the rows.
     verbose : bool or int
@@ -90,7 +91,7 @@ class Hieron(HierarchicalClassifier):
         The labels that can be predicted, in taxonomy order.
     taxonomy_ : Taxonomy
     n_iter_ : int
-        Passes made.
+        Passes, or calls of `partial_fit`, made.
     converged_ : bool
         Whether the last pass changed nothing.
     history_ : list of dict
@@ -122,7 +123,7 @@ class Hieron(HierarchicalClassifier):
         update: str = "max_loss",
         average: bool = True,
         margin: str = "sqrt_distance",
-        C: float | None = None,
+        C: Any = None,
         kernel: Any = "linear",
         degree: int = 3,
         coef0: float = 1.0,
@@ -130,6 +131,7 @@ class Hieron(HierarchicalClassifier):
         max_iter: int = 1,
         shuffle: bool = True,
         allowed_labels: Any = "all",
+        decode: str = "auto",
         random_state: Any = None,
         verbose: bool | int = 0,
     ) -> None:
@@ -145,6 +147,7 @@ class Hieron(HierarchicalClassifier):
         self.max_iter = max_iter
         self.shuffle = shuffle
         self.allowed_labels = allowed_labels
+        self.decode = decode
         self.random_state = random_state
         self.verbose = verbose
 
@@ -174,7 +177,7 @@ class Hieron(HierarchicalClassifier):
         nodes = labels.nodes("Hieron")
         self._allow(nodes)
         X = self._start(X)
-        random = check_random_state(self.random_state)
+        random = random_generator("Hieron", self.random_state)
         rule = self._rule(by_margin=self.update == "max_loss")
         if self.average:
             self.prototypes_.start_averaging()
@@ -185,7 +188,7 @@ class Hieron(HierarchicalClassifier):
             self.prototypes_.finish_averaging()
         if self.kernel == "precomputed":
             self.prototypes_.kernel = kernels.GivenGram()
-        self.n_iter_ = self.max_iter
+        self.n_iter_ = len(self.history_)
         self.rows_seen_ = X.shape[0]
         return self
 
@@ -207,10 +210,11 @@ class Hieron(HierarchicalClassifier):
         self._allow(nodes, grow=not first)
         if first:
             self._start(X)
-            self.n_iter_, self.rows_seen_ = 1, 0
+            self.rows_seen_ = 0
         elif isinstance(self.prototypes_, KernelPrototypes):
             self.prototypes_.first_row = self.rows_seen_
         self._run(X, nodes, np.arange(X.shape[0]), self._rule(by_margin=False))
+        self.n_iter_ = len(self.history_)
         self.rows_seen_ += X.shape[0]
         return self
 
@@ -222,6 +226,8 @@ class Hieron(HierarchicalClassifier):
             known = encode(classes, None).taxonomy if self.taxonomy is None else as_taxonomy(self.taxonomy)
         else:
             known = self.taxonomy_
+        if classes is not None:
+            self._check_classes(encode(classes, known), known)
         encoded = encode(y, known)
         if len(encoded.labels) != X.shape[0]:
             raise LabelError(f"X has {X.shape[0]} rows and y has {len(encoded.labels)}; one label a row is needed.")
@@ -229,13 +235,19 @@ class Hieron(HierarchicalClassifier):
             self.taxonomy_, self.label_form_ = known, encoded.form
         return encoded.labels.nodes("Hieron")
 
+    def _check_classes(self, announced: Encoded, known: Taxonomy) -> None:
+        """Refuse, where there is no taxonomy, other labels than those of the first call."""
+        if self.taxonomy is None and len(np.unique(announced.labels.indices)) < known.n_nodes:
+            raise LabelError("Hieron: `classes` must be the same in every call of partial_fit; some are missing now.")
+
     def _check_parameters(self) -> None:
         one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
         one_of("Hieron", "margin", self.margin, tuple(MARGINS))
-        kernels.check_kernel("Hieron", self.kernel, self.gamma)
-        if not isinstance(self.max_iter, (int, np.integer)) or self.max_iter < 1:
+        kernels.check_kernel("Hieron", self.kernel, self.gamma, self.degree, self.coef0)
+        if not is_count(self.max_iter):
             raise ParameterError(f"Hieron: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
-        if self.C is not None and not self.C > 0:
+        self._check_decode(self.decode)
+        if self.C is not None and not is_positive(self.C):
             raise ParameterError(f"Hieron: C must be positive or None; got {self.C!r}.")
 
     def _rule(self, *, by_margin: bool) -> Rule:
