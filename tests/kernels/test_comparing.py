@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy import sparse
 
 from cladist.kernels import comparing
+from tests.kernels.matrices import ancestors, csr
 
 
 @st.composite
@@ -20,20 +20,6 @@ def pairs(draw, *, closed=False):
     if closed:
         sides = [side | (side @ above) for side in sides]
     return sides[0], sides[1], parents
-
-
-def ancestors(parents):
-    """A[v, u] is True where u is a strict ancestor of v."""
-    above = parents.copy()
-    for v in range(len(parents)):
-        for p in np.flatnonzero(parents[v]):
-            above[v] |= above[p]
-    return above
-
-
-def csr(matrix):
-    rows = sparse.csr_array(matrix)
-    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
 
 
 def differing_without(different, above):

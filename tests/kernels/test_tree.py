@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy import sparse
 
 from cladist.kernels import tree
+from tests.kernels.matrices import ancestors, csr
 from tests.strategies import parent_arrays
 from tests.twins import kernels_not_named_in, same_as_python
 
@@ -20,20 +20,6 @@ def dags(draw, *, closed=False):
     if closed:
         rows = rows | (rows @ ancestors(parents))
     return parents, rows
-
-
-def ancestors(parents):
-    """A[v, u] is True where u is a strict ancestor of v."""
-    above = parents.copy()
-    for v in range(len(parents)):
-        for p in np.flatnonzero(parents[v]):
-            above[v] |= above[p]
-    return above
-
-
-def csr(matrix):
-    rows = sparse.csr_array(matrix)
-    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
 
 
 def dense(indptr, indices, n_nodes):
