@@ -20,6 +20,7 @@ ROWS = (
     ("labels",),
     ("taxonomy",),
     ("kernels", "execution", "storage"),
+    ("files",),  # above progress and errors, which it reports to
     ("registry", "progress"),
     ("errors",),  # below registry, which reports an unknown name with the library's own error
 )

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from cladist.datasets import Dataset, read_svmlight, svmlight_chunks
+from cladist import files
+from cladist.datasets import Dataset, read_svmlight
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 
@@ -117,7 +118,7 @@ def test_a_malformed_row_is_refused_where_it_is_wrong(
     chunk_bytes: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(svmlight_chunks, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk_bytes)
     with pytest.raises(DatasetError, match=message):
         read(content, **options)
 
@@ -162,7 +163,7 @@ def test_scikit_learns_files_with_one_label(
     file.seek(0)
     theirs, their_y = load_svmlight_file(file, n_features=31, zero_based=zero_based)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svmlight_chunks, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(files, "CHUNK_BYTES", chunk_bytes)
         ours = read(file.getvalue(), n_features=31, zero_based=zero_based, dtype=np.float64)
     assert same(ours.X, theirs)
     assert ours.X.has_canonical_format

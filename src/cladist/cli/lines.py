@@ -6,8 +6,8 @@ import csv
 import json
 from collections.abc import Collection, Iterator
 
-from cladist.datasets.files import Source, opened, refuse
 from cladist.errors import DatasetError
+from cladist.files import Source, opened, text_lines
 
 
 def lines(stream: Source, columns: Collection[str] = ()) -> Iterator[str]:
@@ -30,11 +30,8 @@ def lines(stream: Source, columns: Collection[str] = ()) -> Iterator[str]:
     cladist.errors.DatasetError: The input begins like a table with the column 'title' ...
     """
     with opened(stream) as raw:
-        for number, line in enumerate(raw, start=1):
-            try:
-                text = line.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                refuse(stream, number, error.start + 1, "the line is not UTF-8.")
+        for number, line in text_lines(stream, raw):
+            text = line.rstrip("\r\n")
             if number == 1 and columns:
                 _check_no_table(text, columns)
             yield text

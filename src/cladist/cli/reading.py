@@ -15,10 +15,10 @@ from sklearn.pipeline import Pipeline
 
 from cladist.cli.lines import lines
 from cladist.datasets import Dataset, read_svmlight, read_table
-from cladist.datasets.files import Source, data_suffix
 from cladist.datasets.records import check_ending, records
 from cladist.datasets.table import _joined_text
 from cladist.errors import DatasetError, ParameterError
+from cladist.files import Source, data_suffix
 from cladist.taxonomy import Taxonomy
 
 BATCH_ROWS = 4096  # rows held at once while predicting

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from threading import Lock
-from typing import IO, Any
+from typing import Any
 
-from cladist.datasets.files import Source, data_suffix, opened, refuse, shown_name
 from cladist.errors import DatasetError, one_of
+from cladist.files import Source, data_suffix, opened, refuse, shown_name, text_lines
 
 FORMATS = ("csv", "tsv", "jsonl")
 _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -39,7 +39,7 @@ def records(
     if format is None:
         check_ending(source)
     with opened(source) as stream:
-        lines = _decoded(source, stream)
+        lines = text_lines(source, stream)
         first = next((line for line in lines if line[1].strip()), None)
         if first is None:
             raise DatasetError(f"{shown_name(source)}: the file is empty; a table has at least one row.")
@@ -67,20 +67,6 @@ def check_ending(source: Source) -> None:
             f"{shown_name(source)}: {ending} files are not read yet; convert texts to CSV, TSV or JSON lines, numbers "
             "to svmlight."
         )
-
-
-def _decoded(source: Source, stream: IO[bytes]) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text); decoding line by line lets an encoding error name its line."""
-    for number, raw in enumerate(stream, start=1):
-        try:
-            yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            refuse(
-                source,
-                number,
-                error.start + 1,
-                f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8.",
-            )
 
 
 def _guessed(source: Source, first_line: str) -> str:

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.files import Source, opened, shown_name
 from cladist.datasets.svmlight_chunks import Chunk, chunks
 from cladist.datasets.svmlight_labels import LabelNames
 from cladist.errors import DatasetError, ParameterError, one_of
+from cladist.files import Source, opened, shown_name
 from cladist.taxonomy import as_taxonomy
 
 MOST_FEATURES = 2**31 - 1  # indices are int32
@@ -73,7 +73,7 @@ def read_svmlight(
     lowest, highest = _index_range(zero_based, n_features)
     labels, rows = LabelNames(tree), _Rows()
     with opened(path) as stream:
-        for chunk in chunks(path, stream.read, multilabel is not False, lowest, highest, kind):
+        for chunk in chunks(path, stream, multilabel is not False, lowest, highest, kind):
             labels.add(chunk)
             rows.add(chunk)
     if not rows.n_rows:

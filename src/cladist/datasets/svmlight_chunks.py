@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.files import Source, refuse
+from cladist.files import Source, refuse, whole_lines
 from cladist.kernels import svmlight as kernels
-
-CHUNK_BYTES = 1 << 23  # large enough to hide the calls, small enough to be soon forgotten
 
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
@@ -52,7 +50,7 @@ class Chunk:
 
 def chunks(
     source: Source,
-    read: Callable[[int], bytes],
+    stream: IO[bytes],
     several: bool,
     lowest: int,
     highest: int,
@@ -61,23 +59,11 @@ def chunks(
     """Yield the parsed chunks of a file; `several` allows any number of labels a row instead of one."""
     rules = (lowest, highest, float(np.finfo(dtype).max))
     lines_before = 0
-    for text in _whole_lines(read):
+    for block in whole_lines(source, stream):
+        text = np.frombuffer(block, np.uint8)
         n_lines = int(np.count_nonzero(text == kernels.LINE_FEED))
         yield _parsed(source, text, lines_before, n_lines, several, rules, dtype)
         lines_before += n_lines
-
-
-def _whole_lines(read: Callable[[int], bytes]) -> Iterator[Bytes]:
-    """Yield the file's bytes in chunks that each end with a line feed."""
-    rest: list[bytes] = []
-    while block := read(CHUNK_BYTES):
-        cut = block.rfind(b"\n") + 1
-        if cut:
-            yield np.frombuffer(b"".join([*rest, block[:cut]]), np.uint8)
-            rest = []
-        rest.append(block[cut:])
-    if any(rest):
-        yield np.frombuffer(b"".join([*rest, b"\n"]), np.uint8)
 
 
 def _parsed(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.files import Source, refuse
 from cladist.datasets.svmlight_chunks import Chunk
+from cladist.files import Source, refuse
 from cladist.taxonomy import Taxonomy
 
 KEY_BYTES = 8  # a label this short is its key; the others are told apart by their bytes

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.files import Source, refuse, shown_name
 from cladist.datasets.records import check_column, records
 from cladist.errors import DatasetError, ParameterError
+from cladist.files import Source, refuse, shown_name
 from cladist.taxonomy import Taxonomy
 
 Columns = str | Sequence[str]

@@ -1,0 +1,223 @@
+"""Files that strangers wrote: opened, unpacked, counted, and held to limits before they take memory.
+
+Every reader comes through here, so that byte order marks, compression, progress, over-long lines and wrong
+encodings are dealt with once. What is wrong becomes an error of the room that asked, in one sentence.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath, fstat
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+from cladist import progress
+from cladist.errors import CladistError, DatasetError
+
+Source = str | PathLike[str] | IO[bytes]
+ErrorClass = type[CladistError]
+
+# A line of text is one row or one document. The longest real ones are books of a few megabytes.
+LONGEST_LINE = 64 * 2**20
+# Files that are only understood whole, such as JSON or a taxonomy, unpacked.
+LARGEST_TEXT = 2**30
+CHUNK_BYTES = 1 << 23  # large enough to hide the calls, small enough to be soon forgotten
+
+_BLOCK = 1 << 18
+_OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
+    b"\x1f\x8b": lambda raw: gzip.GzipFile(fileobj=raw),
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+    b"BZh": bz2.BZ2File,
+}
+_PACKED_ENDINGS = (".gz", ".xz", ".bz2")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16 and UTF-32
+
+
+def shown_name(source: Source) -> str:
+    """Return the name by which messages call a path or stream."""
+    if isinstance(source, (str, PathLike)):
+        return fspath(source)
+    return str(getattr(source, "name", "the stream"))
+
+
+def data_suffix(source: Source) -> str:
+    """Return the ending that tells a file's format, below any ending of a compression.
+
+    Examples
+    --------
+    >>> data_suffix("train.CSV.gz")
+    '.csv'
+    """
+    path = Path(shown_name(source))
+    if path.suffix.lower() in _PACKED_ENDINGS:
+        path = path.with_suffix("")
+    return path.suffix.lower()
+
+
+def refuse(source: Source, line: int, column: int | str, problem: str) -> NoReturn:
+    """Raise a `DatasetError` that names file, line and column; a text column is named in quotes."""
+    place = repr(column) if isinstance(column, str) else str(column)
+    raise DatasetError(f"{shown_name(source)}, line {line}, column {place}: {problem}")
+
+
+@contextmanager
+def opened(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
+    """Open a path or binary stream for reading bytes; gzip, xz and bzip2 are known by their first bytes.
+
+    How much of a file has been read is reported as progress. Whatever the file system or the unpacking complains
+    about, inside the block too, becomes an `error`.
+    """
+    name = shown_name(source)
+    try:
+        if not isinstance(source, (str, PathLike)):
+            yield _unpacked(source if hasattr(source, "peek") else io.BufferedReader(_Stream(source)))
+            return
+        with open(name, "rb", buffering=0) as raw:
+            size = fstat(raw.fileno()).st_size
+            with progress.task(f"Reading {Path(name).name}", total=size or None) as task:
+                yield _unpacked(io.BufferedReader(_Counted(raw, task), _BLOCK))
+    except FileNotFoundError as problem:
+        raise error(f"{name}: there is no such file.") from problem
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as problem:
+        raise error(f"{name}: the compressed file is damaged or cut short ({problem}).") from problem
+    except OSError as problem:
+        raise error(f"{name}: cannot be read ({problem}).") from problem
+    except ValueError as problem:
+        if isinstance(problem, CladistError) or "null byte" not in str(problem):
+            raise
+        raise error(f"{name!r}: no file can have this name ({problem}).") from problem
+
+
+class _Stream(io.RawIOBase):
+    """A stream that can only be read from, with what a buffer asks of a raw file."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self.stream.read(len(buffer))
+        if not isinstance(block, bytes):
+            raise OSError("a stream of bytes is wanted, as open(…, 'rb') gives it")
+        buffer[: len(block)] = block
+        return len(block)
+
+
+class _Counted(io.RawIOBase):
+    """A raw file that tells a task how much of it was read."""
+
+    def __init__(self, raw: io.FileIO, task: progress.Task) -> None:
+        self.raw, self.task = raw, task
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n_bytes = self.raw.readinto(buffer) or 0
+        self.task.advance(n_bytes)
+        return n_bytes
+
+    def seekable(self) -> bool:
+        return self.raw.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self.raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self.raw.tell()
+
+
+def _unpacked(stream: Any) -> IO[bytes]:
+    head = stream.peek(8)
+    unpack = next((unpack for mark, unpack in _OPENERS.items() if head.startswith(mark)), None)
+    unpacked: IO[bytes] = unpack(stream) if unpack else stream
+    return unpacked
+
+
+def byte_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError) -> Iterator[tuple[int, bytes]]:
+    r"""Yield the lines of a stream with their numbers from 1, without a byte order mark.
+
+    Line ends stay. A line longer than `LONGEST_LINE` is refused when that much of it has been read.
+
+    Examples
+    --------
+    >>> list(byte_lines("a.txt", io.BytesIO(b"\xef\xbb\xbfa\r\nb")))
+    [(1, b'a\r\n'), (2, b'b')]
+    """
+    number = 0
+    while line := stream.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise error(_too_long(source, number))
+        yield number, (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)
+
+
+def text_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a UTF-8 stream with their numbers from 1; line ends stay."""
+    for number, raw in byte_lines(source, stream, error=error):
+        yield number, decoded(source, raw, number, error=error)
+
+
+def decoded(source: Source, raw: bytes, first_line: int = 1, *, error: ErrorClass = DatasetError) -> str:
+    """Return bytes as text, or say on which line they are not UTF-8; `first_line` is the number of their first."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        line = first_line + raw.count(b"\n", 0, problem.start)
+        column = problem.start - raw.rfind(b"\n", 0, problem.start)
+        wide = " (it looks like UTF-16)" if line == 1 and raw.startswith(_WIDE_MARKS) else ""
+        raise error(
+            f"{shown_name(source)}, line {line}, column {column}: byte 0x{raw[problem.start]:02x} is not UTF-8{wide}; "
+            "save the file as UTF-8."
+        ) from None
+
+
+def whole_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError) -> Iterator[bytes]:
+    r"""Yield a stream in chunks of some megabytes that each end with a line feed; for compiled parsers.
+
+    Examples
+    --------
+    >>> list(whole_lines("a.txt", io.BytesIO(b"a\nb")))
+    [b'a\n', b'b\n']
+    """
+    rest: list[bytes] = []
+    n_lines = 0
+    first = True
+    while block := stream.read(CHUNK_BYTES):
+        block, first = (block.removeprefix(_BYTE_ORDER_MARK) if first else block), False
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            chunk = b"".join([*rest, block[:cut]])
+            yield chunk
+            n_lines += chunk.count(b"\n")
+            rest = []
+        rest.append(block[cut:])
+        if sum(map(len, rest)) > LONGEST_LINE:
+            raise error(_too_long(source, n_lines + 1))
+    if any(rest):
+        yield b"".join([*rest, b"\n"])
+
+
+def read_text(source: Source, *, error: ErrorClass = DatasetError) -> str:
+    """Read a UTF-8 file whole, without its byte order mark; line ends stay as they are."""
+    with opened(source, error=error) as stream:
+        content = stream.read(LARGEST_TEXT + 1)
+    if len(content) > LARGEST_TEXT:
+        raise error(f"{shown_name(source)}: more than {LARGEST_TEXT:,} bytes, which is more than is read at once.")
+    return decoded(source, content.removeprefix(_BYTE_ORDER_MARK), error=error)
+
+
+def _too_long(source: Source, number: int) -> str:
+    return (
+        f"{shown_name(source)}, line {number}: the line is longer than {LONGEST_LINE:,} bytes; "
+        "if the file is text, check that its lines end with a line feed."
+    )
