@@ -1,7 +1,8 @@
 """Files that strangers wrote: opened, unpacked, counted, and held to limits before they take memory.
 
 Every reader comes through here, so that byte order marks, compression, progress, over-long lines and wrong
-encodings are dealt with once. What is wrong becomes an error of the room that asked, in one sentence.
+encodings are dealt with once; and every writer, so that a file appears whole or not at all. What is wrong becomes an
+error of the room that asked, in one sentence.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import bz2
 import gzip
 import io
 import lzma
+import secrets
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from os import PathLike, fspath, fstat
+from os import PathLike, fspath, fstat, replace
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -35,7 +37,11 @@ _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
     b"BZh": bz2.BZ2File,
 }
-_PACKED_ENDINGS = (".gz", ".xz", ".bz2")
+_PACKED_ENDINGS: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # no name and no time: equal content, equal file
+    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),
+    ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
+}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16 and UTF-32
 
@@ -214,6 +220,30 @@ def read_text(source: Source, *, error: ErrorClass = DatasetError) -> str:
     if len(content) > LARGEST_TEXT:
         raise error(f"{shown_name(source)}: more than {LARGEST_TEXT:,} bytes, which is more than is read at once.")
     return decoded(source, content.removeprefix(_BYTE_ORDER_MARK), error=error)
+
+
+@contextmanager
+def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
+    """Open a file for writing bytes that appears under its name only when the block ends well.
+
+    An ending .gz, .xz or .bz2 packs it.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as raw:
+            pack = _PACKED_ENDINGS.get(target.suffix.lower())
+            if pack is None:
+                yield raw
+            else:
+                with pack(raw) as packed:
+                    yield packed
+        replace(temporary, target)
+    except BaseException as problem:
+        temporary.unlink(missing_ok=True)
+        if isinstance(problem, OSError):
+            raise error(f"{target}: cannot be written ({problem}).") from problem
+        raise
 
 
 def _too_long(source: Source, number: int) -> str:
