@@ -39,7 +39,7 @@ _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
 }
 _PACKED_ENDINGS: dict[str, Callable[[IO[bytes]], Any]] = {
     ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # no name and no time: equal content, equal file
-    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),
+    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115 - the caller is the context manager
     ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
 }
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
