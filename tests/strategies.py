@@ -37,10 +37,38 @@ def forests(*, names=plain_names, max_nodes=12):
 
 
 @st.composite
+def edge_lists(draw, *, names=plain_names, max_nodes=9, acyclic=True):
+    """Nodes and (parent, child) edges in random order; of a DAG, unless cycles are asked for."""
+    order = draw(st.lists(names, min_size=1, max_size=max_nodes, unique=True))
+    last = len(order) - 1
+    pairs = draw(st.lists(st.tuples(st.integers(0, last), st.integers(0, last)), max_size=3 * len(order)))
+    if acyclic:
+        pairs = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
+    return draw(st.permutations(order)), [(order[p], order[c]) for p, c in pairs]
+
+
+@st.composite
+def dags(draw, *, names=plain_names, max_nodes=9):
+    """Taxonomies where nodes may have several parents; trees and forests are among them."""
+    nodes, edges = draw(edge_lists(names=names, max_nodes=max_nodes))
+    parents = {node: [p for p, c in edges if c == node] for node in nodes}
+    return Taxonomy.from_parents(parents)
+
+
+@st.composite
 def parent_arrays(draw, *, max_nodes=12):
     """Parent ids in topological order, −1 at roots; not breadth first."""
     n_nodes = draw(st.integers(1, max_nodes))
     return np.array([draw(st.integers(-1, v - 1)) for v in range(n_nodes)], dtype=np.int64)
+
+
+def breadth_first(parent: np.ndarray) -> np.ndarray:
+    """The same forest with its nodes numbered level by level, siblings side by side."""
+    order, level = [], np.flatnonzero(parent < 0).tolist()
+    while level:
+        order += level
+        level = [c for v in level for c in np.flatnonzero(parent == v).tolist()]
+    return np.append(np.argsort(order), -1)[parent[order]]
 
 
 def path_lists(*, parts=plain_names, max_paths=8):

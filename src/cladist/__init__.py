@@ -12,6 +12,7 @@ from cladist._version import __version__
 from cladist.registry import METHODS as _METHODS
 
 _LAZY = {
+    "RelationGraph": "cladist.taxonomy",
     "Taxonomy": "cladist.taxonomy",
     "LabelMatrix": "cladist.labels",
     "load": "cladist.learners.persistence",

@@ -20,6 +20,7 @@ class Method:
     target: str
     paper: str
     summary: str
+    takes_dags: bool = False
 
     @property
     def class_name(self) -> str:

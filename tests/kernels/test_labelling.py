@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cladist.kernels import labelling, tree
-from tests.strategies import parent_arrays
+from cladist.kernels import labelling
+from tests.strategies import breadth_first, parent_arrays
 from tests.twins import kernels_not_named_in, same_as_python
 
 halves = st.integers(-6, 6).map(lambda k: k / 2)
@@ -121,8 +121,7 @@ def test_label_rows_over_several_tiles(best, node_major):
 
 @given(parent_arrays(), dtypes, st.data())
 def test_greedy_leaves(parent, dtype, data):
-    order = tree.breadth_first(parent)
-    parent = np.append(np.argsort(order), -1)[parent[order]]  # siblings side by side
+    parent = breadth_first(parent)
     n_roots = int((parent < 0).sum())
     child_start = n_roots + np.concatenate([[0], np.cumsum(np.bincount(parent[n_roots:], minlength=len(parent)))])
     shape = (data.draw(st.integers(0, 5)), len(parent))

@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as hnp
 
 from cladist.kernels import tree
 from tests.kernels.matrices import ancestors, csr
-from tests.strategies import parent_arrays
+from tests.strategies import breadth_first, parent_arrays
 from tests.twins import kernels_not_named_in, same_as_python
 
 
@@ -39,41 +39,18 @@ def path(parent, v):
     return found[::-1]
 
 
-@given(st.lists(st.integers(-1, 7), min_size=1, max_size=8))
-def test_breadth_first(links):
-    """Any links, cycles too: the nodes that a root leads to, level by level, siblings in their order."""
-    parent = np.array([p if p < len(links) else -1 for p in links], dtype=np.int64)
-    order = same_as_python(tree.breadth_first, parent)
-    expected, level = [], [v for v, p in enumerate(parent) if p < 0]
-    while level:
-        expected += level
-        level = [c for v in level for c in np.flatnonzero(parent == v).tolist()]
-    assert order.tolist() == expected
-
-
 @given(parent_arrays())
-def test_depths_and_sizes(parent):
-    n_nodes = len(parent)
-    assert same_as_python(tree.depths, parent).tolist() == [len(path(parent, v)) - 1 for v in range(n_nodes)]
+def test_subtree_sizes(parent):
     sizes = same_as_python(tree.subtree_sizes, parent)
-    assert sizes.tolist() == [sum(v in path(parent, u) for u in range(n_nodes)) for v in range(n_nodes)]
+    assert sizes.tolist() == [sum(v in path(parent, u) for u in range(len(parent))) for v in range(len(parent))]
 
 
 @given(parent_arrays())
-def test_below(parent):
-    for v in range(len(parent)):
-        assert same_as_python(tree.below, parent, v).tolist() == [u for u in range(len(parent)) if v in path(parent, u)]
-
-
-@given(parent_arrays())
-def test_common_ancestors_and_distances(parent):
-    order = tree.breadth_first(parent)
-    new_id = np.append(np.argsort(order), -1)
-    parent = new_id[parent[order]]  # breadth first, which these two need
-    depth = tree.depths(parent)
+def test_meetings(parent):
+    parent = breadth_first(parent)
+    depth = np.array([len(path(parent, v)) - 1 for v in range(len(parent))], np.int32)
     u, v = (side.ravel() for side in np.indices((len(parent),) * 2))
-    meet = same_as_python(tree.common_ancestors, parent, depth, u, v)
-    hops = same_as_python(tree.distances, parent, depth, u, v)
+    meet, hops = same_as_python(tree.meetings, parent, depth, u, v)
     for a, b, top, d in zip(u.tolist(), v.tolist(), meet.tolist(), hops.tolist(), strict=True):
         shared = [x for x, y in zip(path(parent, a), path(parent, b), strict=False) if x == y]
         assert top == (shared[-1] if shared else -1)

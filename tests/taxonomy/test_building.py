@@ -209,13 +209,7 @@ def test_a_cycle_is_shown_with_the_edge_that_closes_it():
     edges = [("x", "sport"), ("sport", "tennis"), ("tennis", "racket"), ("y", "z"), ("racket", "sport")]
     with pytest.raises(TaxonomyError) as caught:
         Taxonomy.from_edges(edges)
-    assert "'sport' has two" in str(caught.value)
-    with pytest.raises(TaxonomyError) as caught:
-        Taxonomy.from_edges(edges[1:])
-    assert "sport → tennis → racket → sport" in str(caught.value) or "tennis → racket → sport → tennis" in str(
-        caught.value
-    )
-    assert "entry 3" in str(caught.value)
+    assert "racket → sport → tennis → racket (closed by entry 4)" in str(caught.value)
 
 
 @given(forests(), st.data())
@@ -233,5 +227,4 @@ def test_data_frames_arrays_and_series_will_do():
     assert Taxonomy.from_edges(np.array(edges)) == expected
     assert Taxonomy.from_edges(pd.DataFrame(edges, columns=["parent", "child"])) == expected
     assert Taxonomy.from_parents(pd.Series({1: None, 2: 1, 3: 1, 4: 3}, dtype=object)) == expected
-    with pytest.raises(TaxonomyError, match="has 2 more than once"):
-        Taxonomy.from_parents(pd.Series([1, 3], index=[2, 2]))
+    assert Taxonomy.from_parents(pd.Series([1, 3], index=[2, 2])).parents_of("2") == ["1", "3"]

@@ -10,10 +10,8 @@ from cladist.taxonomy import as_taxonomy
 
 FILES = {
     # name: (file name, content, everything the message must hold)
-    "two parents": ("t.txt", "a c\n# x\nb c\n", ["'c' has two", "'a' (line 1)", "'b' (line 3)"]),
-    "two parents, tabs": ("t.txt", "a\tc d\n\nb\tc d\n", ["'c d' has two", "line 1", "line 3"]),
     "cycle": ("t.txt", "a b\nb c\nc a\n", ["cycle", "a", "b", "c", "line 3"]),
-    "self loop": ("t.txt", "a b\nb b\n", ["'b' has two", "line 1", "line 2"]),
+    "self loop": ("t.txt", "a b\nb b\n", ["cycle", "b → b", "line 2"]),
     "self loop alone": ("t.txt", "x y\nb b\n", ["cycle", "b → b", "line 2"]),
     "three fields": ("t.edges", "a b\na b c\n", ["line 2", "3 fields", "'a b c'"]),
     "three tabbed fields": ("t.edges", "a\tb\nc\td\te\n", ["line 2", "3 fields"]),
@@ -30,7 +28,7 @@ FILES = {
     "csv without parent": ("t.csv", "node,above\na,\n", ["line 1", "'parent'"]),
     "csv too wide": ("t.csv", "node,parent\na,\nb,a,c\n", ["line 3", "2 columns", "there are 3", "'b'"]),
     "csv too narrow": ("t.csv", "node,parent\na,\nb\n", ["line 3", "2 columns", "there are 1"]),
-    "csv twice": ("t.csv", "node,parent\na,\nb,a\nb,\n", ["line 4", "'b'", "already"]),
+    "csv twice": ("t.csv", "node,parent\na,\nb,a\nb,\n", ["line 4", "'b'", "another row"]),
     "csv empty node": ("t.csv", "node,parent\na,\n,a\n", ["line 3", "empty"]),
     "csv cycle": ("t.csv", "node,parent\na,b\nb,a\n", ["cycle", "line"]),
     "csv self loop": ("t.csv", "node,parent\na,a\n", ["cycle", "a → a", "line 2"]),
@@ -49,7 +47,13 @@ FILES = {
     "json truth as a parent": ("t.json", '{"a": true}', ["a", "True"]),
     "json float as a parent": ("t.json", '{"a": 1.5}', ["a", "1.5"]),
     "json mixture": ("t.json", '{"a": {"b": "c"}}', ["a → b", "'c'"]),
-    "json list of edges": ("t.json", '[["a", "b"], ["a", "c"]]', ["the top", "['a', 'b']"]),
+    "json edge of three": ("t.json", '[["a", "b"], ["a", "c", "d"]]', ["Entry 2", "['a', 'c', 'd']"]),
+    "json edge to nothing": ("t.json", '[["a", "b"], ["a", null]]', ["Entry 2", "['a', None]"]),
+    "json edge to an empty name": ("t.json", '[["a", ""]]', ["Entry 1", "['a', '']"]),
+    "json edges and a name": ("t.json", '[["a", "b"], "c"]', ["Entry 2", "'c'"]),
+    "json edges with a cycle": ("t.json", '[["a", "b"], ["b", "a"]]', ["b → a → b", "entry 2"]),
+    "csv two roots": ("t.csv", "node,parent\na,\na,\n", ["line 3", "'a'", "already"]),
+    "csv two titles": ("t.csv", "node,parent,name\na,,A\nb,,B\nc,a,C\nc,b,D\n", ["line 5", "'D'", "'C' in line 4"]),
     "json null in a list": ("t.json", '{"a": ["b", null]}', ["Below a", "None"]),
     "json empty name": ("t.json", '{"a": {"": {}}}', ["below a", "empty"]),
     "json empty name in a list": ("t.json", '{"a": [""]}', ["Below a", "''"]),
@@ -79,18 +83,18 @@ def test_a_malformed_file_names_file_line_and_offender(tmp_path, name, content, 
 
 @pytest.mark.parametrize("crlf", [False, True])
 def test_line_numbers_count_every_line(tmp_path, crlf):
-    text = "# comment\n\na b\n\n  # x\nc b\n"
+    text = "# comment\n\na b\n\n  # x\nb a\n"
     (tmp_path / "t.txt").write_bytes(text.replace("\n", "\r\n" if crlf else "\n").encode())
-    with pytest.raises(TaxonomyError, match=r"'a' \(line 3\) and 'c' \(line 6\)"):
+    with pytest.raises(TaxonomyError, match=r"b → a → b \(closed by line 6\)"):
         Taxonomy.read(tmp_path / "t.txt")
 
 
 def test_files_that_are_not_there(tmp_path):
-    with pytest.raises(TaxonomyError, match=r"Cannot read the taxonomy file .*missing\.csv"):
+    with pytest.raises(TaxonomyError, match=r"missing\.csv: there is no such file"):
         Taxonomy.read(tmp_path / "missing.csv")
-    with pytest.raises(TaxonomyError, match="Cannot read the taxonomy file"):
+    with pytest.raises(TaxonomyError, match="cannot be read"):
         Taxonomy.read(tmp_path)
-    with pytest.raises(TaxonomyError, match="Cannot read the taxonomy file"):
+    with pytest.raises(TaxonomyError, match="no file can have this name"):
         Taxonomy.read("a\0b")
 
 
@@ -110,7 +114,6 @@ def test_unknown_formats(tmp_path):
 
 
 undirected = nx.Graph([("a", "b")])
-dag = nx.DiGraph([("a", "c"), ("b", "c")])
 loop = nx.DiGraph([("a", "b"), ("b", "a")])
 
 CALLS = {
@@ -131,11 +134,6 @@ CALLS = {
     "a name of bytes": (lambda: Taxonomy.from_parents({b"a": None}), ["entry 0", "b'a'"]),
     "an empty name": (lambda: Taxonomy.from_parents({"a": None, "": "a"}), ["entry 1", "empty"]),
     "a nested mapping": (lambda: Taxonomy.from_parents({"a": {"b": None}}), ["entry 0", "{'b': None}"]),
-    "two parents": (
-        lambda: Taxonomy.from_edges([("a", "c"), ("b", "c")]),
-        ["'c' has two", "'a' (entry 0)", "'b' (entry 1)", "Remove one"],
-    ),
-    "two parents by text": (lambda: Taxonomy.from_parents({1: "a", "1": "b"}), ["'1' has two", "entry 0", "entry 1"]),
     "a cycle": (lambda: Taxonomy.from_edges([("a", "b"), ("b", "a")]), ["cycle", "a", "b", "entry 1", "Remove one"]),
     "a self loop": (lambda: Taxonomy.from_parents({"a": "a"}), ["cycle", "a → a", "entry 0"]),
     "a self loop by text": (lambda: Taxonomy.from_parents({"1": 1}), ["cycle", "1 → 1"]),
@@ -156,7 +154,6 @@ CALLS = {
     "one spelling for two": (lambda: Taxonomy.from_paths([("a", "b"), ("a/b",)]), ["'a/b'", "sep"]),
     "an undirected graph": (lambda: Taxonomy.from_networkx(undirected), ["DiGraph"]),
     "an undirected graph, guessed": (lambda: as_taxonomy(undirected), ["DiGraph"]),
-    "a graph with two parents": (lambda: Taxonomy.from_networkx(dag), ["'c' has two", "edge 0", "edge 1"]),
     "a graph with a cycle": (lambda: Taxonomy.from_networkx(loop), ["cycle", "edge 1"]),
     "not a graph": (lambda: Taxonomy.from_networkx({"a": "b"}), ["DiGraph", "dict"]),
     "a graph without nodes": (lambda: Taxonomy.from_networkx(nx.DiGraph()), ["at least one node"]),

@@ -36,8 +36,6 @@ def shape(tree: Any) -> dict[str, Any]:
     >>> found["kind"], found["nodes_by_level"], found["single_child_nodes"]
     ('forest', [2, 1, 1], 2)
     """
-    import numpy as np
-
     return {
         "kind": tree.kind,
         "nodes": tree.n_nodes,
@@ -45,7 +43,7 @@ def shape(tree: Any) -> dict[str, Any]:
         "roots": len(tree.roots),
         "depth": int(tree.depth.max()),
         "nodes_by_level": [len(ids) for ids in tree.levels],
-        "single_child_nodes": int((np.diff(tree.child_start) == 1).sum()),
+        "single_child_nodes": int((tree.n_children == 1).sum()),
     }
 
 

@@ -31,13 +31,16 @@ def best_labelling(scores: npt.ArrayLike, taxonomy: Taxonomy, *, node_major: boo
     >>> best_labelling(scores, taxonomy).frontier_names()
     [['tennis'], ['art']]
     """
+    taxonomy.require_tree("best_labelling")
     return _labelled(scores, taxonomy, node_major, 0.0, best=True)
 
 
 def top_down(
     scores: npt.ArrayLike, taxonomy: Taxonomy, *, threshold: Any = 0.0, node_major: bool = False
 ) -> LabelMatrix:
-    """Switch a node on where its score exceeds `threshold` and its parent is on; NaN is a `LabelError`.
+    """Switch a node on where its score exceeds `threshold` and its parent is on, in a DAG all its parents.
+
+    NaN is a `LabelError`.
 
     Parameters
     ----------
@@ -60,7 +63,9 @@ def _labelled(
 ) -> LabelMatrix:
     values = checked_scores(scores, taxonomy, node_major=node_major)
     thresholds = _checked_thresholds(threshold, taxonomy, values.dtype if best else np.float64)
-    if values.flags.f_contiguous and not values.flags.c_contiguous:
+    if taxonomy.kind == "dag":
+        found = _below_all_parents(values, taxonomy, thresholds)
+    elif values.flags.f_contiguous and not values.flags.c_contiguous:
         found = labelling.label_rows(values.T, True, taxonomy.parent, thresholds, best)
     else:
         found = labelling.label_rows(np.ascontiguousarray(values), False, taxonomy.parent, thresholds, best)
@@ -68,6 +73,16 @@ def _labelled(
     if not_a_number >= 0:
         raise LabelError(f"Example {not_a_number} has a score that is not a number (NaN); scores must be numbers.")
     return LabelMatrix(indptr, indices, taxonomy)
+
+
+def _below_all_parents(values: npt.NDArray[Any], taxonomy: Taxonomy, thresholds: npt.NDArray[Any]) -> Any:
+    """Return the rows of top-down labels in a DAG, and the first row with NaN or −1; O(examples · edges)."""
+    on: npt.NDArray[Any] = values > thresholds
+    for v in np.flatnonzero(taxonomy.n_parents).tolist():  # parents come first, so what they are is final
+        on[:, v] &= on[:, taxonomy.parent_ids(v)].all(axis=1)
+    wrong = np.flatnonzero(np.isnan(values).any(axis=1))
+    indptr = np.concatenate([[0], np.cumsum(on.sum(axis=1))])
+    return indptr, np.nonzero(on)[1].astype(np.int32), int(wrong[0]) if len(wrong) else -1
 
 
 def _checked_thresholds(threshold: Any, taxonomy: Taxonomy, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -21,6 +21,7 @@ def path_scores(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
     >>> path_scores([[1.0, 2.0, 3.0]], Taxonomy.from_paths(["a/b/c"]))
     array([[1., 3., 6.]])
     """
+    taxonomy.require_tree("path_scores")
     summed = np.array(checked_scores(scores, taxonomy), order="C")
     tree.add_along_paths(summed, taxonomy.parent)
     return summed
@@ -73,6 +74,7 @@ def greedy_path(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[np.int
     >>> greedy_path([[2.0, 1.0, -3.0, -1.0]], taxonomy).tolist()
     [3]
     """
+    taxonomy.require_tree("greedy_path")
     values = np.ascontiguousarray(checked_scores(scores, taxonomy))
     leaves = labelling.greedy_leaves(values, taxonomy.child_start, len(taxonomy.roots))
     _refuse_nan(leaves < 0)

@@ -1,4 +1,4 @@
-"""Passes over a taxonomy: order, closure, distances, sums along paths.
+"""Passes over a taxonomy: closure of label sets, and, over trees and forests, distances and sums along paths.
 
 Nodes are topological (a parent's id is below its children's), so a pass down is one forward loop and a
 pass up one reverse loop. −1 stands for "no parent": the virtual root above a forest's roots.
@@ -12,47 +12,6 @@ from cladist.kernels.jit import kernel
 
 
 @kernel
-def breadth_first(parent):
-    """Order nodes breadth first, siblings side by side in their given order.
-
-    Returns the old ids in their new order; shorter than `parent` when a cycle keeps nodes from every root.
-    Cost O(nodes).
-    """
-    n = parent.shape[0]
-    start = np.zeros(n + 2, np.int64)  # children of v lie at start[v + 1] : start[v + 2]; roots at 0 : start[1]
-    for v in range(n):
-        start[parent[v] + 2] += 1
-    for v in range(n + 1):
-        start[v + 1] += start[v]
-    child = np.empty(n, np.int64)
-    fill = start[:-1].copy()
-    for v in range(n):
-        child[fill[parent[v] + 1]] = v
-        fill[parent[v] + 1] += 1
-    order = np.empty(n, np.int64)
-    found = start[1]
-    order[:found] = child[:found]
-    head = 0
-    while head < found:
-        v = order[head]
-        head += 1
-        for k in range(start[v + 1], start[v + 2]):
-            order[found] = child[k]
-            found += 1
-    return order[:found]
-
-
-@kernel
-def depths(parent):
-    """Return the number of edges from each node to its root; parents come before children."""
-    depth = np.zeros(parent.shape[0], np.int32)
-    for v in range(parent.shape[0]):
-        if parent[v] >= 0:
-            depth[v] = depth[parent[v]] + 1
-    return depth
-
-
-@kernel
 def subtree_sizes(parent):
     """Return the number of nodes at and below each node."""
     size = np.ones(parent.shape[0], np.int64)
@@ -63,20 +22,12 @@ def subtree_sizes(parent):
 
 
 @kernel
-def below(parent, node):
-    """Return the ids of `node` and all nodes below it, ascending."""
-    inside = np.zeros(parent.shape[0], np.bool_)
-    inside[node] = True
-    for v in range(node + 1, parent.shape[0]):
-        if parent[v] >= 0:
-            inside[v] = inside[parent[v]]
-    return np.flatnonzero(inside)
+def meetings(parent, depth, u, v):
+    """Return, for each pair, the deepest common ancestor (a node is its own) and the edges between the two.
 
-
-@kernel
-def common_ancestors(parent, depth, u, v):
-    """Return the deepest common ancestor of each pair (a node is its own); −1 is the virtual root."""
-    out = np.empty(u.shape[0], np.int64)
+    −1 is the virtual root. Cost O(depth) a pair.
+    """
+    meet, length = np.empty(u.shape[0], np.int64), np.empty(u.shape[0], np.int64)
     for i in range(u.shape[0]):
         a, b = u[i], v[i]
         while a != b:
@@ -85,19 +36,9 @@ def common_ancestors(parent, depth, u, v):
                 a = parent[a]
             else:
                 b = parent[b]
-        out[i] = a
-    return out
-
-
-@kernel
-def distances(parent, depth, u, v):
-    """Return the number of edges between each pair of nodes, through the virtual root if need be."""
-    meet = common_ancestors(parent, depth, u, v)
-    out = np.empty(u.shape[0], np.int64)
-    for i in range(u.shape[0]):
-        top = depth[meet[i]] if meet[i] >= 0 else -1
-        out[i] = depth[u[i]] + depth[v[i]] - 2 * top
-    return out
+        top = depth[a] if a >= 0 else -1
+        meet[i], length[i] = a, depth[u[i]] + depth[v[i]] - 2 * top
+    return meet, length
 
 
 @kernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ CHUNK_BYTES = 64 * 2**20  # rows are scored in pieces of about this size, so tha
 
 class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     """Base of all learners; see the module for what a subclass provides."""
+
+    _takes_dags: ClassVar[bool] = False  # as the registry says of the method
 
     taxonomy: Any
     taxonomy_: Taxonomy
@@ -57,12 +59,20 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise LabelError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._checked_rows(X, reset=True)
-        given = None if self.taxonomy is None else as_taxonomy(self.taxonomy)
-        encoded = encode(y, given)
+        encoded = encode(y, self._given_taxonomy())
         check_consistent_length(X, encoded.labels)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
         return X, encoded.labels
+
+    def _given_taxonomy(self) -> Taxonomy | None:
+        """Return the taxonomy that the parameter stands for, if this method can learn on it."""
+        if self.taxonomy is None:
+            return None
+        given = as_taxonomy(self.taxonomy)
+        if not self._takes_dags:
+            given.require_tree(type(self).__name__)
+        return given
 
     def _check_decode(self, decode: str) -> None:
         """Refuse what a learner of one path a row cannot decode."""

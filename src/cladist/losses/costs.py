@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import ParameterError, one_of
-from cladist.kernels import tree
 from cladist.taxonomy import Taxonomy
 
 Weights = str | Sequence[float] | npt.NDArray[Any]
@@ -22,8 +21,9 @@ def node_costs(weights: Weights, taxonomy: Taxonomy, *, virtual_root: bool = Fal
     Parameters
     ----------
     weights : {"uniform", "sibling", "subtree"} or array of shape (n_nodes,)
-        "uniform": c_j = 1. "sibling": c = 1 at roots, and a node's cost is shared equally among its children.
-        "subtree": c_j is the part of all nodes that lies at or below j. An array is taken as it is; its
+        "uniform": c_j = 1. "sibling": c = 1 at roots, and a node's cost is shared equally among its children;
+        with several parents, c_j is the mean of its shares. "subtree": c_j is the part of all nodes that lies at or
+        below j. An array is taken as it is; its
         entries are finite and not negative.
     taxonomy : Taxonomy
     virtual_root : bool
@@ -51,18 +51,19 @@ def node_costs(weights: Weights, taxonomy: Taxonomy, *, virtual_root: bool = Fal
     if weights == "uniform":
         return np.ones(taxonomy.n_nodes)
     if weights == "subtree":
-        return tree.subtree_sizes(taxonomy.parent) / taxonomy.n_nodes
+        return taxonomy.subtree_sizes / taxonomy.n_nodes
     return _sibling(taxonomy, virtual_root)
 
 
 def _sibling(taxonomy: Taxonomy, virtual_root: bool) -> npt.NDArray[np.float64]:
-    n_children = np.diff(taxonomy.child_start)
     cost = np.ones(taxonomy.n_nodes)
     if virtual_root:
         cost[taxonomy.roots] /= len(taxonomy.roots)
-    for level in taxonomy.levels[1:]:
-        above = taxonomy.parent[level]
-        cost[level] = cost[above] / n_children[above]
+    above = taxonomy.parents
+    for level in taxonomy.levels[1:]:  # whose parents' costs are known
+        rows = above[level]
+        share = cost / np.maximum(taxonomy.n_children, 1)
+        cost[level] = (rows @ share) / taxonomy.n_parents[level]
     return cost
 
 

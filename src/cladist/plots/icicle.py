@@ -51,9 +51,9 @@ def icicle(report: Report) -> str:
 def placed(taxonomy: Taxonomy, support: Floats) -> tuple[Floats, Floats]:
     """Return where each node's block begins and how high it is, as shares of the whole height.
 
-    A node has room for its rows and for all its children.
+    A node has room for its rows and for all its children; in a DAG it stands beside its deepest parent.
     """
-    parent, n_nodes = taxonomy.parent, taxonomy.n_nodes
+    parent, n_nodes = taxonomy.deepest_parent, taxonomy.n_nodes
     size = np.maximum(support, taxonomy.is_leaf.astype(np.float64))
     below = np.zeros(n_nodes)
     for v in range(n_nodes - 1, -1, -1):  # children before parents

@@ -1,6 +1,7 @@
 """The shape of the label space."""
 
+from cladist.taxonomy.relations import RelationGraph
 from cladist.taxonomy.resolving import as_taxonomy
 from cladist.taxonomy.taxonomy import Taxonomy
 
-__all__ = ["Taxonomy", "as_taxonomy"]
+__all__ = ["RelationGraph", "Taxonomy", "as_taxonomy"]

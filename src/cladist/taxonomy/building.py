@@ -6,6 +6,7 @@ Each builder returns a `Draft`; `Taxonomy` arranges it topologically. All run in
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,23 +16,38 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import TaxonomyError
-from cladist.kernels import tree
+from cladist.taxonomy import cycles
 
 Where = Callable[[int], str]
+Ids = npt.NDArray[np.int64]
 
 
 @dataclass
 class Draft:
-    """Nodes in order of first appearance: their names and the position of each one's parent (−1: a root).
+    """Nodes in order of first appearance: their names, and the parents of each as rows of a CSR matrix.
 
     Built from paths, a node also keeps the last part of its path, and what joins the parts.
     """
 
     names: list[str]
-    parent: npt.NDArray[np.int64]
+    indptr: Ids
+    parents: Ids
     parts: list[str] | None = None
     sep: str | None = None
     dropped_edges: list[tuple[str, str]] = field(default_factory=list)
+
+    @classmethod
+    def of_forest(cls, names: list[str], parent: Ids, parts: list[str] | None = None, sep: str | None = None) -> Draft:
+        """Draft a tree or forest from each node's parent, −1 at roots."""
+        has = parent >= 0
+        return cls(names, np.concatenate([[0], np.cumsum(has)]), parent[has], parts, sep)
+
+    @classmethod
+    def of_edges(cls, names: list[str], parent: Ids, child: Ids) -> Draft:
+        """Draft from edges, each of them once, in any order."""
+        by_child = np.argsort(child, kind="stable")
+        counts = np.bincount(child, minlength=len(names))
+        return cls(names, np.concatenate([[0], np.cumsum(counts)]), parent[by_child])
 
 
 def item(position: int) -> str:
@@ -79,50 +95,73 @@ def is_sequence(value: Any) -> bool:
 
 
 class Links:
-    """Collects child → parent links and refuses a second parent."""
+    """Collects parent → child links in the order they come; memory is three numbers a link and a name a node."""
 
     def __init__(self) -> None:
         self.id_of: dict[str, int] = {}
-        self.parent_of: dict[int, int] = {}
-        self.linked_at: dict[int, int] = {}
+        self.parents, self.children, self.positions = array("q"), array("q"), array("q")
 
     def node(self, name: str) -> int:
         """Return the position of a node, making it if it is new."""
         return self.id_of.setdefault(name, len(self.id_of))
 
-    def link(self, parent: str, child: str, position: int, where: Where) -> None:
+    def link(self, parent: str, child: str, position: int) -> None:
         """Hang a child below a parent; the same link twice is harmless."""
         id_of = self.id_of
-        p = id_of.setdefault(parent, len(id_of))
-        c = id_of.setdefault(child, len(id_of))
-        known = self.parent_of.setdefault(c, p)
-        if known != p:
+        self.parents.append(id_of.setdefault(parent, len(id_of)))
+        self.children.append(id_of.setdefault(child, len(id_of)))
+        self.positions.append(position)
+
+    def draft(self, on_cycle: str, where: Where) -> Draft:
+        """Return the nodes and links; a cycle is an error, or loses the edge that closes it."""
+        names = list(self.id_of)
+        parent, child, position = (np.array(a, np.int64) for a in (self.parents, self.children, self.positions))
+        first = _first_of_each(parent, child, len(names))
+        parent, child, position = parent[first], child[first], position[first]
+        closing = cycles.closing_edges(parent, child, len(names))
+        if len(closing) and on_cycle == "error":
+            shown = " → ".join(names[v] for v in cycles.cycle_closed_by(closing[0], parent, child, len(names)))
             raise TaxonomyError(
-                f"A tree gives each node one parent, but {child!r} has two: {list(id_of)[known]!r} "
-                f"({where(self.linked_at[c])}) and {parent!r} ({where(position)}). Remove one of the edges."
+                f"Taxonomy has a cycle: {shown} (closed by {where(int(position[closing[0]]))}). "
+                f"Remove one of its edges{_how_to_drop(len(closing))}."
             )
-        self.linked_at.setdefault(c, position)
+        kept = np.delete(np.arange(len(parent)), closing)
+        draft = Draft.of_edges(names, parent[kept], child[kept])
+        draft.dropped_edges = [(names[parent[k]], names[child[k]]) for k in closing]
+        return draft
 
 
-def from_parents(parents: Any, *, where: Where = item) -> Draft:
-    """Draft a taxonomy from {child: parent or None}."""
-    if type(parents).__name__ == "Series":
-        if not parents.index.is_unique:
-            twice = parents.index[parents.index.duplicated()][0]
-            raise TaxonomyError(f"A tree gives each node one parent, but the Series has {twice} more than once.")
-        parents = parents.to_dict()
-    if not isinstance(parents, Mapping):
+def _how_to_drop(n_closing: int) -> str:
+    others = f" ({n_closing} edges close cycles)" if n_closing > 1 else ""
+    return f"{others}, or leave out each edge that closes one with on_cycle='drop'"
+
+
+def _first_of_each(parent: Ids, child: Ids, n_nodes: int) -> Ids:
+    """Return where each different edge stands first, in their order."""
+    if len(child) == 0 or np.bincount(child).max() == 1:
+        return np.arange(len(child))
+    return np.sort(np.unique(child * n_nodes + parent, return_index=True)[1])
+
+
+def from_parents(parents: Any, *, on_cycle: str = "error", where: Where = item) -> Draft:
+    """Draft a taxonomy from {child: parent, or a list of parents, or None}."""
+    if type(parents).__name__ != "Series" and not isinstance(parents, Mapping):
         raise TaxonomyError(f"from_parents wants a mapping of child to parent; got {type(parents).__name__}.")
     links = Links()
     for position, (child, parent) in enumerate(parents.items()):
         # Saying where costs time, so it is only asked for what is not plainly a name.
         name = child if type(child) is str and child else as_name(child, where(position))
-        if is_missing(parent):
+        if type(parent) is str and parent:
+            links.link(parent, name, position)
+        elif isinstance(parent, (list, tuple, set, frozenset)):
+            links.node(name)
+            for one in sorted(parent, key=str) if isinstance(parent, (set, frozenset)) else parent:
+                links.link(as_name(one, where(position)), name, position)
+        elif is_missing(parent):
             links.node(name)
         else:
-            above = parent if type(parent) is str else as_name(parent, where(position))
-            links.link(above, name, position, where)
-    return _without_cycles(links, "error", where)
+            links.link(as_name(parent, where(position)), name, position)
+    return links.draft(on_cycle, where)
 
 
 def from_edges(
@@ -138,6 +177,13 @@ def from_edges(
     if isinstance(edges, (str, bytes)) or not isinstance(edges, Iterable):
         raise TaxonomyError(f"from_edges wants pairs (parent, child); got {type(edges).__name__}.")
     links = Links() if links is None else links
+    for position, (parent, child) in enumerate(pairs(edges, where)):
+        links.link(parent, child, position)
+    return links.draft(on_cycle, where)
+
+
+def pairs(edges: Any, where: Where = item) -> Iterator[tuple[str, str]]:
+    """Yield each edge as two names."""
     if hasattr(edges, "to_numpy"):  # a data frame of two columns
         edges = edges.to_numpy()
     if isinstance(edges, np.ndarray):
@@ -145,54 +191,13 @@ def from_edges(
     for position, edge in enumerate(edges):
         if not is_sequence(edge) or len(edge) != 2:
             raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}.")
-        parent, child = edge
-        if not (type(parent) is type(child) is str and parent and child):  # the common case needs no more
-            if not type(parent) is type(child) is int:
-                parent, child = as_name(parent, where(position)), as_name(child, where(position))
-            parent, child = str(parent), str(child)
-        links.link(parent, child, position, where)
-    return _without_cycles(links, on_cycle, where)
-
-
-def _without_cycles(links: Links, on_cycle: str, where: Where) -> Draft:
-    """Turn the links into a draft; a cycle is an error, or loses its last edge."""
-    names = list(links.id_of)
-    parent = np.full(len(names), -1, np.int64)
-    parent[list(links.parent_of)] = list(links.parent_of.values())
-    draft = Draft(names, parent)
-    if len(tree.breadth_first(parent)) == len(names):
-        return draft
-    for cycle in _cycles(parent.tolist()):
-        last = max(cycle, key=links.linked_at.__getitem__)
-        if on_cycle == "error":
-            shown = " → ".join(names[u] for u in [*cycle, cycle[0]])
-            closing = where(links.linked_at[last])
-            raise TaxonomyError(f"Taxonomy has a cycle: {shown} (closed by {closing}). Remove one of its edges.")
-        draft.dropped_edges.append((names[parent[last]], names[last]))
-        parent[last] = -1
-    return draft
-
-
-def _cycles(parent: list[int]) -> Iterator[list[int]]:
-    """Walk up from every node; a walk that meets itself has found a cycle."""
-    walk_of = [-1] * len(parent)  # the walk that visited a node first
-    for start in range(len(parent)):
-        v = start
-        while v >= 0 and walk_of[v] < 0:
-            walk_of[v] = start
-            v = parent[v]
-        if v >= 0 and walk_of[v] == start:
-            yield _cycle_through(v, parent)
-
-
-def _cycle_through(v: int, parent: list[int]) -> list[int]:
-    """Return the cycle that v lies on, each node before its child."""
-    cycle = [v]
-    u = parent[v]
-    while u != v:
-        cycle.append(u)
-        u = parent[u]
-    return cycle[::-1]
+        one, other = edge
+        if type(one) is type(other) is str and one and other:  # the common case needs no more
+            yield one, other
+        elif type(one) is type(other) is int:
+            yield str(one), str(other)
+        else:
+            yield as_name(one, where(position)), as_name(other, where(position))
 
 
 def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = item) -> Draft:
@@ -214,7 +219,7 @@ def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = item) -> 
                 parts.append(part)
                 parent.append(v)
             v = found
-    return Draft(names_of_paths(parts, parent, sep), np.array(parent, np.int64), parts, sep)
+    return Draft.of_forest(names_of_paths(parts, parent, sep), np.array(parent, np.int64), parts, sep)
 
 
 def split_path(path: Any, sep: str, where: Callable[[], str]) -> list[str]:

@@ -9,13 +9,14 @@ if TYPE_CHECKING:
 
 MOST_LINES = 60  # about a screen
 MOST_CHILDREN = 8
+ELSEWHERE = "↗"
 
 
 def as_text(taxonomy: Taxonomy, *, most_lines: int = MOST_LINES, most_children: int = MOST_CHILDREN) -> str:
     """Draw the tree with one node a line; long lists of children and long drawings are cut and say so."""
     lines: list[str] = []
-    # A stack of (node id, or None for "… n more"; text of that line; indent; is last; is root).
-    stack = _entries(taxonomy, list(taxonomy.roots), "", most_children, top=True)[::-1]
+    # A stack of (node id, or None where nothing is drawn below; text of that line; indent; branch; indent below).
+    stack = _entries(taxonomy, taxonomy.roots.tolist(), "", most_children, parent=-1)[::-1]
     while stack:
         node, label, indent, branch, below = stack.pop()
         if len(lines) == most_lines:
@@ -23,21 +24,26 @@ def as_text(taxonomy: Taxonomy, *, most_lines: int = MOST_LINES, most_children: 
             break
         lines.append(f"{indent}{branch}{label}")
         if node is not None:
-            children = list(range(taxonomy.child_start[node], taxonomy.child_start[node + 1]))
-            stack.extend(_entries(taxonomy, children, indent + below, most_children, top=False)[::-1])
+            children = taxonomy.child_ids(node).tolist()
+            stack.extend(_entries(taxonomy, children, indent + below, most_children, parent=node)[::-1])
+    if taxonomy.kind == "dag":
+        lines.append(f"{ELSEWHERE} has several parents; what is below it stands at the deepest")
     return "\n".join(lines)
 
 
 _Entry = tuple[int | None, str, str, str, str]
 
 
-def _entries(taxonomy: Taxonomy, nodes: list[int], indent: str, most: int, *, top: bool) -> list[_Entry]:
-    """Return a line's ingredients for each of the nodes shown, and one for those left out."""
+def _entries(taxonomy: Taxonomy, nodes: list[int], indent: str, most: int, *, parent: int) -> list[_Entry]:
+    """Return a line's ingredients for each of the nodes shown below a parent, and one for those left out."""
     shown = nodes if len(nodes) <= most + 1 else nodes[:most]
-    labels: list[tuple[int | None, str]] = [(v, _label(taxonomy, v)) for v in shown]
+    labels: list[tuple[int | None, str]] = []
+    for v in shown:
+        here = taxonomy.deepest_parent[v] == parent
+        labels.append((v, _label(taxonomy, v)) if here else (None, f"{_label(taxonomy, v)} {ELSEWHERE}"))
     if len(shown) < len(nodes):
         labels.append((None, f"… {len(nodes) - len(shown)} more"))
-    if top:
+    if parent < 0:
         return [(v, label, "", "", "") for v, label in labels]
     last = len(labels) - 1
     return [

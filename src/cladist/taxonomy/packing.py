@@ -17,7 +17,13 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 def pack(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
     """Return what a manifest and an array file hold of a taxonomy."""
-    arrays: Arrays = {"parent": np.asarray(taxonomy.parent)}
+    # A tree or forest is one number a node; a DAG wants the rows of the whole matrix.
+    above = taxonomy.parents
+    arrays: Arrays = (
+        {"parents/indptr": above.indptr.astype(np.int64), "parents/indices": above.indices.astype(np.int64)}
+        if taxonomy.kind == "dag"
+        else {"parent": np.asarray(taxonomy.parent)}
+    )
     titles = taxonomy.titles
     texts = {
         "names": list(taxonomy.names),
@@ -39,19 +45,34 @@ def unpack(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
         return unpack_strings(arrays[f"{key}/utf8"], arrays[f"{key}/offsets"])
 
     names, parts, titles = strings("names"), strings("parts"), strings("titles")
-    parent = np.array(arrays["parent"], dtype=np.int64)
-    ids = np.arange(len(parent))
-    if names is None or len(set(names)) != len(parent) or np.any((parent >= ids) | (parent < -1)):
-        raise ModelFormatError("The taxonomy in this model is damaged: names and parents do not fit together.")
     try:
+        draft = _draft(names or [], arrays)
+        draft.parts, draft.sep = parts, content.get("sep")
         taxonomy = Taxonomy(
-            Draft(names, parent, parts, content.get("sep")),
-            titles={n: t for n, t in zip(names, titles, strict=True) if t} if titles else None,
+            draft, titles={n: t for n, t in zip(draft.names, titles, strict=True) if t} if titles else None
         )
-    except (TaxonomyError, ValueError) as problem:
+    except (TaxonomyError, ValueError, IndexError) as problem:
         raise ModelFormatError(f"The taxonomy in this model is damaged: {problem}") from problem
-    if taxonomy.names != tuple(names):
+    if taxonomy.names != tuple(draft.names):
         raise ModelFormatError("The taxonomy in this model is damaged: its nodes are not in order.")
     if content.get("stop_leaves"):
         taxonomy.__dict__["_stop_leaves"] = dict(content["stop_leaves"])
     return taxonomy
+
+
+def _draft(names: list[str], arrays: Arrays) -> Draft:
+    """Return names and parents, checked so far that nothing reads beyond an array."""
+    ids = np.arange(len(names))
+    if "parent" in arrays:
+        parent = np.array(arrays["parent"], dtype=np.int64)
+        fits = len(parent) == len(names) and bool(np.all((parent < ids) & (parent >= -1)))
+        draft = Draft.of_forest(names, parent if fits else ids[:0])
+    else:
+        indptr, parents = (np.array(arrays[f"parents/{key}"], dtype=np.int64) for key in ("indptr", "indices"))
+        rows = len(indptr) == len(names) + 1 and indptr[0] == 0 and indptr[-1] == len(parents)
+        fits = rows and bool(np.all(np.diff(indptr) >= 0)) and bool(np.all(parents >= 0))
+        fits = fits and bool(np.all(parents < np.repeat(ids, np.diff(indptr))))
+        draft = Draft(names, indptr, parents)
+    if not fits or len(set(names)) != len(names):
+        raise TaxonomyError("names and parents do not fit together.")
+    return draft

@@ -4,8 +4,8 @@
 |---|---|
 | edges | ``parent child`` a line, or with a tab between them |
 | paths | ``sport/tennis`` a line, or ``1 2 20`` |
-| csv, tsv | columns ``node,parent[,name]`` |
-| json | ``{child: parent}``, or nested objects and lists |
+| csv, tsv | columns ``node,parent[,name]``; several rows give a node several parents |
+| json | ``{child: parent}``, nested objects and lists, or a list of ``[parent, child]`` |
 | indented | a child stands below its parent, further to the right |
 | rcv1 | ``parent: CCAT child: C15 child-description: PERFORMANCE`` a line |
 """
@@ -18,6 +18,8 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import numpy as np
 
 from cladist.errors import TaxonomyError
 from cladist.taxonomy import building
@@ -40,7 +42,7 @@ _JSON_KEY = re.compile(r'("(?:[^"\\]|\\.)*")\s*:')
 _RCV1_LINE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:\s*(.*?))?\s*")
 
 
-def parse(text: str, format: str, *, sep: str = "/") -> Taxonomy:  # noqa: A002
+def parse(text: str, format: str, *, sep: str = "/", on_cycle: str = "error") -> Taxonomy:  # noqa: A002
     r"""Build a taxonomy from a file's text.
 
     Examples
@@ -51,16 +53,16 @@ def parse(text: str, format: str, *, sep: str = "/") -> Taxonomy:  # noqa: A002
     ('sport', 'tennis', 'chess')
     """
     if format in ("csv", "tsv"):
-        return _parse_columns(text, "," if format == "csv" else "\t")
+        return _parse_columns(text, "," if format == "csv" else "\t", on_cycle)
     if format == "rcv1":
-        return _parse_rcv1(text)
-    readers: dict[str, Callable[[str, str], Draft]] = {
-        "edges": _parse_edges,
-        "paths": _parse_paths,
-        "json": _parse_json,
-        "indented": _parse_indented,
+        return _parse_rcv1(text, on_cycle)
+    readers: dict[str, Callable[[], Draft]] = {
+        "edges": lambda: _parse_edges(text, on_cycle),
+        "paths": lambda: _parse_paths(text, sep),
+        "json": lambda: _parse_json(text, sep, on_cycle),
+        "indented": lambda: _parse_indented(text, sep),
     }
-    return Taxonomy(readers[format](text, sep))
+    return Taxonomy(readers[format]())
 
 
 def recognise(text: str, ending: str, sep: str) -> str:
@@ -112,27 +114,28 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, content
 
 
-def _parse_edges(text: str, sep: str) -> Draft:
-    """Read ``parent child`` lines; a line with one name is a root of its own."""
-    tabbed = any("\t" in line for _, line in _lines(text))
-    numbers: list[int] = []
-
-    def edges() -> Iterator[list[str]]:
-        for number, line in _lines(text):
-            fields = [f.strip() for f in line.split("\t")] if tabbed else line.split()
-            if len(fields) == 1:
-                links.node(building.as_name(fields[0], f"line {number}"))
-                continue
-            if len(fields) != 2:
-                raise TaxonomyError(
-                    f"line {number}: an edge is 'parent child', but there are {len(fields)} fields: {line!r}. "
-                    "Names with spaces want a tab between parent and child."
-                )
-            numbers.append(number)
-            yield fields
-
+def _parse_edges(text: str, on_cycle: str) -> Draft:
+    """Read ``parent child`` lines; a line with one name is a node by itself."""
+    tabbed = "\t" in text and any("\t" in line for _, line in _lines(text))
     links = building.Links()
-    return building.from_edges(edges(), links=links, where=lambda k: f"line {numbers[k]}")
+    for number, line in _lines(text):
+        fields = [f.strip() for f in line.split("\t")] if tabbed else line.split()
+        if len(fields) > 2:
+            raise TaxonomyError(
+                f"line {number}: an edge is 'parent child', but there are {len(fields)} fields: {line!r}. "
+                "Names with spaces want a tab between parent and child."
+            )
+        if not all(fields):
+            raise TaxonomyError(f"A node needs a name; line {number} has an empty one.")
+        if len(fields) == 1:
+            links.node(fields[0])
+        else:
+            links.link(fields[0], fields[1], number)
+    return links.draft(on_cycle, _line)
+
+
+def _line(number: int) -> str:
+    return f"line {number}"
 
 
 def _parse_paths(text: str, sep: str) -> Draft:
@@ -143,7 +146,7 @@ def _parse_paths(text: str, sep: str) -> Draft:
     return building.from_paths(paths, sep=sep, where=lambda k: f"line {lines[k][0]}")
 
 
-def _parse_columns(text: str, delimiter: str) -> Taxonomy:
+def _parse_columns(text: str, delimiter: str, on_cycle: str) -> Taxonomy:
     """Read ``node,parent[,name]`` rows; `name` becomes the node's title."""
     # Blanks after a delimiter are how people write tables by hand; quotes keep those that belong to a name.
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
@@ -153,17 +156,40 @@ def _parse_columns(text: str, delimiter: str) -> Taxonomy:
         raise TaxonomyError(f"line 1: the columns 'node' and 'parent' are wanted; the header has {header}.")
     parent = header.index("parent")
     name = header.index("name") if "name" in header else None
-    parents: dict[str, str] = {}
-    titles: dict[str, str] = {}
-    numbers: list[int] = []
+    rooted = _Rows()
     for row in _checked_rows(rows, len(header)):
-        if row[node] in parents:
-            raise TaxonomyError(f"line {rows.line_num}: the node {row[node]!r} has a row already.")
-        parents[row[node]] = row[parent]
-        numbers.append(rows.line_num)
-        if name is not None and row[name]:
-            titles[row[node]] = row[name]
-    return Taxonomy(building.from_parents(parents, where=lambda k: f"line {numbers[k]}"), titles=titles)
+        rooted.add(row[node], row[parent], row[name] if name is not None else "", rows.line_num)
+    return rooted.taxonomy(on_cycle)
+
+
+class _Rows:
+    """Collects rows of (node, parent or "", title or ""); a node's rows agree on its title and on being a root."""
+
+    def __init__(self) -> None:
+        self.links = building.Links()
+        self.root_at: dict[str, int] = {}
+        self.title_at: dict[str, tuple[str, int]] = {}
+
+    def add(self, node: str, parent: str, title: str, line: int) -> None:
+        building.as_name(node, f"line {line}")
+        if parent:
+            self.links.link(parent, node, line)
+        else:
+            self.links.node(node)
+            if self.root_at.setdefault(node, line) != line:
+                raise TaxonomyError(f"line {line}: the node {node!r} has a row without a parent already.")
+        known, at = self.title_at.setdefault(node, (title, line))
+        if known != title:
+            raise TaxonomyError(f"line {line}: the node {node!r} is called {title!r} here and {known!r} in line {at}.")
+
+    def taxonomy(self, on_cycle: str) -> Taxonomy:
+        """Return what was collected."""
+        draft = self.links.draft(on_cycle, _line)
+        below = set(np.flatnonzero(np.diff(draft.indptr)).tolist())
+        for node, line in self.root_at.items():
+            if self.links.id_of[node] in below:
+                raise TaxonomyError(f"line {line}: the node {node!r} has no parent here, and one in another row.")
+        return Taxonomy(draft, titles={node: title for node, (title, _) in self.title_at.items() if title})
 
 
 def _checked_rows(rows: Any, width: int) -> Iterator[list[str]]:
@@ -181,8 +207,8 @@ def _next_row(rows: Any) -> list[str] | None:
         raise TaxonomyError(f"line {rows.line_num}: {problem}.") from None
 
 
-def _parse_json(text: str, sep: str) -> Draft:
-    """Read {child: parent} or nested {name: {name: …}}; a list stands for leaves."""
+def _parse_json(text: str, sep: str, on_cycle: str) -> Draft:
+    """Read {child: parent}, nested {name: {name: …}} where a list stands for leaves, or [[parent, child], …]."""
     try:
         content = json.loads(text, object_pairs_hook=lambda pairs: _unique_keys(pairs, text))
     except json.JSONDecodeError as problem:
@@ -194,8 +220,23 @@ def _parse_json(text: str, sep: str) -> Draft:
             raise
         raise TaxonomyError(f"This JSON holds a number that is no name: {problem}.") from None
     if isinstance(content, dict) and all(p is None or _is_json_name(p) for p in content.values()):
-        return building.from_parents(content, where=lambda k: _place_of_key(text, list(content)[k]))
+        return building.from_parents(content, on_cycle=on_cycle, where=lambda k: _place_of_key(text, list(content)[k]))
+    if isinstance(content, list) and content and isinstance(content[0], list):
+        return _json_edges(content, on_cycle)
     return building.from_paths(_nested_paths(content), sep=sep, where=lambda k: f"entry {k + 1}")
+
+
+def _json_edges(content: list[Any], on_cycle: str) -> Draft:
+    """Read [[parent, child], …]; [name] is a node by itself."""
+    links = building.Links()
+    for k, edge in enumerate(content):
+        if not isinstance(edge, list) or len(edge) not in (1, 2) or not all(map(_is_json_name, edge)) or "" in edge:
+            raise TaxonomyError(f"Entry {k + 1} of this list of edges must be [parent, child] or [node]; got {edge!r}.")
+        if len(edge) == 1:
+            links.node(str(edge[0]))
+        else:
+            links.link(str(edge[0]), str(edge[1]), k)
+    return links.draft(on_cycle, lambda k: f"entry {k + 1}")
 
 
 def _place_of_key(text: str, key: str, *, again: bool = False) -> str:
@@ -286,20 +327,13 @@ def _indented_paths(lines: list[tuple[int, str]]) -> Iterator[list[str]]:
         yield list(path)
 
 
-def _parse_rcv1(text: str) -> Taxonomy:
+def _parse_rcv1(text: str, on_cycle: str) -> Taxonomy:
     """Read the lines of RCV1's topic files; descriptions become titles."""
-    parents: dict[str, str | None] = {}
-    titles: dict[str, str] = {}
-    numbers: list[int] = []
+    rows = _Rows()
     for number, line in _lines(text):
         found = _RCV1_LINE.fullmatch(line)
         if found is None:
             raise TaxonomyError(f"line {number}: 'parent: X child: Y' is wanted; got {line!r}.")
         parent, child, title = found.groups()
-        if child in parents:
-            raise TaxonomyError(f"line {number}: the node {child!r} has a line already.")
-        parents[child] = None if parent == NO_PARENT else parent
-        numbers.append(number)
-        if title:
-            titles[child] = title
-    return Taxonomy(building.from_parents(parents, where=lambda k: f"line {numbers[k]}"), titles=titles)
+        rows.add(child, "" if parent == NO_PARENT else parent, title or "", number)
+    return rows.taxonomy(on_cycle)

@@ -11,44 +11,92 @@ from cladist.errors import TaxonomyError
 from cladist.taxonomy.building import Draft
 
 if TYPE_CHECKING:
-    from cladist.taxonomy.taxonomy import Ids, Taxonomy
+    from cladist.taxonomy.structure import Ids
+    from cladist.taxonomy.taxonomy import Taxonomy
 
 
-def kept(taxonomy: Taxonomy, ids: Ids, parent: Ids | None = None) -> Taxonomy:
-    """Keep the nodes `ids` (ascending), each below its parent or, where given, below `parent`; else it is a root."""
+def kept(taxonomy: Taxonomy, ids: Ids) -> Taxonomy:
+    """Keep the nodes `ids` (ascending) and the edges between them."""
+    position = _positions(taxonomy, ids)
+    child = np.repeat(np.arange(taxonomy.n_nodes), taxonomy.n_parents)
+    above, below = position[taxonomy.parents.indices], position[child]
+    both = (above >= 0) & (below >= 0)
+    return _built(taxonomy, ids, above[both], below[both])
+
+
+def with_parent(taxonomy: Taxonomy, ids: Ids, parent: Ids) -> Taxonomy:
+    """Keep the nodes `ids` (ascending), each below `parent` of it if that is kept; else it is a root."""
+    above = _positions(taxonomy, ids)[parent[ids]]
+    return _built(taxonomy, ids, above[above >= 0], np.flatnonzero(above >= 0))
+
+
+def _positions(taxonomy: Taxonomy, ids: Ids) -> Ids:
+    """Return the place of each node among `ids`, −1 for the others; one entry more, so that −1 stays −1."""
     position = np.full(taxonomy.n_nodes + 1, -1, np.int64)
     position[ids] = np.arange(len(ids))
-    above = position[(taxonomy.parent if parent is None else parent)[ids]]
-    draft = Draft([taxonomy.names[v] for v in ids], above)
+    return position
+
+
+def _built(taxonomy: Taxonomy, ids: Ids, above: Ids, below: Ids) -> Taxonomy:
+    draft = Draft.of_edges([taxonomy.names[v] for v in ids], above, below)
     if taxonomy._parts:
         parts = [taxonomy._parts[v] for v in ids]
+        parent = np.full(len(ids), -1, np.int64)
+        parent[below] = above
         # Nodes that have become siblings may end in the same part; then only names tell them apart.
-        if len(set(zip(above.tolist(), parts, strict=True))) == len(parts):
+        if len(set(zip(parent.tolist(), parts, strict=True))) == len(parts):
             draft.parts, draft.sep = parts, taxonomy._sep
     return type(taxonomy)(draft, titles=taxonomy._titles)
 
 
 def contracted(taxonomy: Taxonomy) -> Taxonomy:
     """Leave out inner nodes with a single child."""
-    removed = np.diff(taxonomy.child_start) == 1
+    if taxonomy.kind == "dag":
+        return _contracted_dag(taxonomy)
+    removed = taxonomy.n_children == 1
     above = taxonomy.parent.copy()
     for v in range(taxonomy.n_nodes):  # parents first, so a parent's own link is final
         p = above[v]
         if p >= 0 and removed[p]:
             above[v] = above[p]
-    return kept(taxonomy, np.flatnonzero(~removed), above)
+    return with_parent(taxonomy, np.flatnonzero(~removed), above)
+
+
+def _contracted_dag(taxonomy: Taxonomy) -> Taxonomy:
+    """Take single-child nodes out until none is left: two edges may become one, and leave another such node."""
+    above = [set(taxonomy.parent_ids(v).tolist()) for v in range(taxonomy.n_nodes)]
+    below = [set(taxonomy.child_ids(v).tolist()) for v in range(taxonomy.n_nodes)]
+    waiting = [v for v in range(taxonomy.n_nodes) if len(below[v]) == 1]
+    gone = set()
+    while waiting:
+        v = waiting.pop()
+        if v in gone or len(below[v]) != 1:
+            continue
+        gone.add(v)
+        (child,) = below[v]
+        above[child].remove(v)
+        for p in above[v]:
+            below[p].remove(v)
+            below[p].add(child)
+            above[child].add(p)
+            if len(below[p]) == 1:
+                waiting.append(p)
+    ids = np.array([v for v in range(taxonomy.n_nodes) if v not in gone])
+    edges = [(p, v) for v in ids.tolist() for p in sorted(above[v])]
+    ends = _positions(taxonomy, ids)[np.array(edges, np.int64).reshape(-1, 2)]
+    return _built(taxonomy, ids, ends[:, 0], ends[:, 1])
 
 
 def flattened(taxonomy: Taxonomy, keep: str) -> Taxonomy:
-    """Hang the kept nodes below the only root (keep="nodes" on a tree) or make them all roots."""
+    """Hang the kept nodes below the only root (keep="nodes", if there is one) or make them all roots."""
     if keep not in ("nodes", "leaves"):
         raise TaxonomyError(f"flattened: keep must be 'nodes' or 'leaves'; got {keep!r}.")
     above = np.full(taxonomy.n_nodes, -1, np.int64)
     if keep == "leaves":
-        return kept(taxonomy, taxonomy.leaves, above)
-    if taxonomy.kind == "tree":
+        return with_parent(taxonomy, taxonomy.leaves, above)
+    if len(taxonomy.roots) == 1:
         above[1:] = 0
-    return kept(taxonomy, np.arange(taxonomy.n_nodes), above)
+    return with_parent(taxonomy, np.arange(taxonomy.n_nodes), above)
 
 
 def with_stop_leaves(taxonomy: Taxonomy, nodes: Iterable[str] | None) -> Taxonomy:
@@ -68,7 +116,8 @@ def with_stop_leaves(taxonomy: Taxonomy, nodes: Iterable[str] | None) -> Taxonom
         inner.append(v)
         if draft.parts is not None:
             draft.parts.append(part)
-    draft.parent = np.concatenate([taxonomy.parent, np.array(inner, np.int64)])
+    draft.parents = np.concatenate([draft.parents, np.array(inner, np.int64)])
+    draft.indptr = np.concatenate([draft.indptr, draft.indptr[-1] + 1 + np.arange(len(inner))])
     grown = type(taxonomy)(draft, titles=taxonomy._titles)
     grown.__dict__["_stop_leaves"] = {**taxonomy.stop_leaves, **stops}
     return grown

@@ -51,11 +51,16 @@ def _plain(name: str, format: str) -> str:  # noqa: A002
 
 def _edge_lines(taxonomy: Taxonomy) -> Iterator[str]:
     names = [_plain(name, "edges") for name in taxonomy.names]
+    if taxonomy.kind == "dag":
+        # Roots first and edges by child: reading then meets the nodes in their order.
+        yield from (names[v] for v in taxonomy.roots)
+        yield from (f"{parent}\t{child}" for parent, child in taxonomy.edges())
+        return
     roots = len(taxonomy.roots)
     alone = len(taxonomy) == roots
     for v, name in enumerate(names):
-        children = range(taxonomy.child_start[v], taxonomy.child_start[v + 1])
-        if v < roots and not children:
+        children = taxonomy.child_ids(v)
+        if v < roots and not len(children):
             if alone and any(c.isspace() or c == "/" for c in name):
                 _refuse(name, "edges", "without a single edge, a name with spaces or '/' reads as a path")
             yield name
@@ -79,6 +84,8 @@ def _path_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
 
 def _check_path_names(taxonomy: Taxonomy, sep: str) -> None:
     """Refuse names that a reader, which has only the paths, would not give the nodes again."""
+    if taxonomy.kind == "dag":
+        raise TaxonomyError("Paths and indented text hold trees and forests only; write a DAG as edges, CSV or JSON.")
     parts = taxonomy._parts or taxonomy.names
     read = building.names_of_paths(parts, taxonomy.parent.tolist(), sep)
     for name, again in zip(taxonomy.names, read, strict=True):
@@ -94,17 +101,25 @@ def _column_lines(taxonomy: Taxonomy, delimiter: str) -> Iterator[str]:
     style: dict[str, Any] = {"quoting": csv.QUOTE_ALL} if quoted else {}
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", **style)
     writer.writerow(["node", "parent", "name"] if titles else ["node", "parent"])
-    for v, name in enumerate(taxonomy.names):
-        p = taxonomy.parent[v]
-        row = [name, taxonomy.names[p] if p >= 0 else ""]
+    for name, parent in _child_and_parent(taxonomy):
+        row = [name, parent or ""]
         writer.writerow([*row, titles.get(name, "")] if titles else row)
     yield out.getvalue().removesuffix("\n")
 
 
+def _child_and_parent(taxonomy: Taxonomy) -> Iterator[tuple[str, str | None]]:
+    """Yield (root, None) for every root, then (child, parent) for every edge, in the order of `names`."""
+    yield from ((taxonomy.names[v], None) for v in taxonomy.roots)
+    yield from ((child, parent) for parent, child in taxonomy.edges())
+
+
 def _json_lines(taxonomy: Taxonomy) -> Iterator[str]:
-    names = taxonomy.names
-    parents = {name: names[p] if p >= 0 else None for name, p in zip(names, taxonomy.parent, strict=True)}
-    yield json.dumps(parents, ensure_ascii=False, indent=0)
+    """Write {child: parent}, or for a DAG a list of [parent, child] and, for the roots, [root]."""
+    rows = _child_and_parent(taxonomy)
+    if taxonomy.kind == "dag":
+        yield json.dumps([[child] if parent is None else [parent, child] for child, parent in rows], ensure_ascii=False)
+    else:
+        yield json.dumps(dict(rows), ensure_ascii=False, indent=0)
 
 
 def _depth_first(taxonomy: Taxonomy) -> Iterator[int]:
@@ -112,7 +127,7 @@ def _depth_first(taxonomy: Taxonomy) -> Iterator[int]:
     stack = [int(v) for v in reversed(taxonomy.roots)]
     while stack:
         v = stack.pop()
-        stack.extend(reversed(range(taxonomy.child_start[v], taxonomy.child_start[v + 1])))
+        stack.extend(taxonomy.child_ids(v)[::-1].tolist())
         yield v
 
 
@@ -124,10 +139,11 @@ def _indented_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
 
 
 def _rcv1_lines(taxonomy: Taxonomy) -> Iterator[str]:
-    for v, name in enumerate(taxonomy.names):
+    titles = taxonomy.titles
+    for name in taxonomy.names:
         if name == NO_PARENT or any(c.isspace() for c in _plain(name, "rcv1")):
             _refuse(name, "rcv1", f"it has spaces, or means {NO_PARENT!r}")
-        p = taxonomy.parent[v]
-        title = " ".join(taxonomy.titles.get(name, "").split())
+    for name, parent in _child_and_parent(taxonomy):
+        title = " ".join(titles.get(name, "").split())
         described = f" child-description: {title}" if title else ""
-        yield f"parent: {taxonomy.names[p] if p >= 0 else NO_PARENT} child: {name}{described}"
+        yield f"parent: {parent or NO_PARENT} child: {name}{described}"

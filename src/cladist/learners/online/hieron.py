@@ -24,7 +24,7 @@ from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explaining import Explanation, explain_rows
 from cladist.learners.online.prototypes import KernelPrototypes, Rule, WeightPrototypes
 from cladist.learners.packing import Arrays
-from cladist.taxonomy import Taxonomy, as_taxonomy
+from cladist.taxonomy import Taxonomy
 
 MARGINS: dict[str, Callable[[Any], Any]] = {"sqrt_distance": np.sqrt, "distance": np.asarray, "one": np.sign}
 
@@ -222,10 +222,7 @@ class Hieron(HierarchicalClassifier):
         """Return the node of every row; the first batch settles the taxonomy and the form of y."""
         if first and self.taxonomy is None and classes is None:
             raise LabelError("Hieron: the first partial_fit needs a taxonomy, or all labels in `classes`.")
-        if first:
-            known = encode(classes, None).taxonomy if self.taxonomy is None else as_taxonomy(self.taxonomy)
-        else:
-            known = self.taxonomy_
+        known = (self._given_taxonomy() if first else self.taxonomy_) or encode(classes, None).taxonomy
         if classes is not None:
             self._check_classes(encode(classes, known), known)
         encoded = encode(y, known)

@@ -1,0 +1,323 @@
+"""Passes over a taxonomy whose nodes may have several parents, and over label graphs.
+
+The parents of node v are ``parents[indptr[v] : indptr[v + 1]]``. Except where said otherwise, nodes are topological: a
+parent's id is below its children's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cladist.kernels.jit import kernel
+
+
+@kernel
+def transposed(indptr, indices):
+    """Turn parents into children, or back: (indptr, indices), the entries of each node ascending.
+
+    Cost O(nodes + edges).
+    """
+    n = indptr.shape[0] - 1
+    start = np.zeros(n + 1, np.int64)
+    for k in range(indices.shape[0]):
+        start[indices[k] + 1] += 1
+    for v in range(n):
+        start[v + 1] += start[v]
+    fill = start[:-1].copy()
+    out = np.empty(indices.shape[0], np.int64)
+    for v in range(n):
+        for k in range(indptr[v], indptr[v + 1]):
+            out[fill[indices[k]]] = v
+            fill[indices[k]] += 1
+    return start, out
+
+
+@kernel
+def by_level(indptr, indices):
+    """Order nodes by the longest path from a root; ids need not be topological.
+
+    A node follows the last of its parents, so siblings of a tree stand side by side in their given order and the
+    order is breadth first. Ordering what is in order already changes nothing.
+
+    Returns
+    -------
+    order : the old ids in their new order; shorter than the nodes where a cycle keeps some from every root
+    depth : the level of each node of `order`
+    """
+    n = indptr.shape[0] - 1
+    start, child = transposed(indptr, indices)
+    waiting = np.empty(n, np.int64)
+    order = np.empty(n, np.int64)
+    depth = np.empty(n, np.int32)
+    found = 0
+    for v in range(n):
+        waiting[v] = indptr[v + 1] - indptr[v]
+        if waiting[v] == 0:
+            order[found] = v
+            depth[found] = 0
+            found += 1
+    head = 0
+    while head < found:
+        v = order[head]
+        for k in range(start[v], start[v + 1]):
+            c = child[k]
+            waiting[c] -= 1
+            if waiting[c] == 0:
+                order[found] = c
+                depth[found] = depth[head] + 1
+                found += 1
+        head += 1
+    return order[:found], depth[:found]
+
+
+@kernel
+def below(indptr, indices, node):
+    """Return the ids of `node` and all nodes below it, ascending."""
+    n = indptr.shape[0] - 1
+    inside = np.zeros(n, np.bool_)
+    inside[node] = True
+    for v in range(node + 1, n):
+        for k in range(indptr[v], indptr[v + 1]):
+            if inside[indices[k]]:
+                inside[v] = True
+                break
+    return np.flatnonzero(inside)
+
+
+@kernel
+def above(indptr, indices, node):
+    """Return the ids of `node` and all nodes above it, ascending."""
+    inside = np.zeros(node + 1, np.bool_)
+    inside[node] = True
+    for v in range(node, -1, -1):
+        if inside[v]:
+            for k in range(indptr[v], indptr[v + 1]):
+                inside[indices[k]] = True
+    return np.flatnonzero(inside)
+
+
+@kernel
+def subtree_sizes(indptr, indices):
+    """Return the number of different nodes at and below each node; cost O(pairs of node and ancestor)."""
+    n = indptr.shape[0] - 1
+    size = np.zeros(n, np.int64)
+    seen = np.full(n, -1, np.int64)
+    queue = np.empty(n, np.int64)
+    for v in range(n):
+        queue[0], count, head = v, 1, 0
+        seen[v] = v
+        while head < count:
+            u = queue[head]
+            head += 1
+            size[u] += 1
+            for k in range(indptr[u], indptr[u + 1]):
+                p = indices[k]
+                if seen[p] != v:
+                    seen[p] = v
+                    queue[count] = p
+                    count += 1
+    return size
+
+
+@kernel
+def _climb(indptr, indices, node, stamp, seen, steps, queue):
+    """Walk up breadth first: `queue` gets the nodes met, `steps` the edges to each, `seen` the stamp; say how many."""
+    queue[0], count, head = node, 1, 0
+    seen[node], steps[node] = stamp, 0
+    while head < count:
+        u = queue[head]
+        head += 1
+        for k in range(indptr[u], indptr[u + 1]):
+            p = indices[k]
+            if seen[p] != stamp:
+                seen[p], steps[p] = stamp, steps[u] + 1
+                queue[count] = p
+                count += 1
+    return count
+
+
+@kernel
+def _to_virtual_root(indptr, steps, queue, count):
+    """Return the edges from a node that has climbed to the virtual root above its nearest root."""
+    nearest = indptr.shape[0]
+    for k in range(count):
+        v = queue[k]
+        if indptr[v] == indptr[v + 1] and steps[v] < nearest:
+            nearest = steps[v]
+    return nearest + 1
+
+
+@kernel
+def meetings(indptr, indices, depth, u, v):
+    """Return, for each pair, the nearest common ancestor and the edges between the two through it.
+
+    Nearest has the fewest edges in all; of several the deepest, then the one with the lowest id. Without any, the
+    pair meets in the virtual root, −1. Cost O(edges above the pair).
+    """
+    n = indptr.shape[0] - 1
+    seen_u, seen_v = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
+    steps_u, steps_v = np.empty(n, np.int64), np.empty(n, np.int64)
+    queue_u, queue_v = np.empty(n, np.int64), np.empty(n, np.int64)
+    meet, length = np.empty(u.shape[0], np.int64), np.empty(u.shape[0], np.int64)
+    for i in range(u.shape[0]):
+        count_u = _climb(indptr, indices, u[i], i, seen_u, steps_u, queue_u)
+        count_v = _climb(indptr, indices, v[i], i, seen_v, steps_v, queue_v)
+        best, shortest = -1, np.int64(0)
+        for k in range(count_v):
+            a = queue_v[k]
+            if seen_u[a] != i:
+                continue
+            total = steps_u[a] + steps_v[a]
+            nearer = best < 0 or total < shortest
+            if not nearer and total == shortest:
+                nearer = depth[a] > depth[best] or (depth[a] == depth[best] and a < best)
+            if nearer:
+                best, shortest = a, total
+        if best < 0:
+            to_root_u = _to_virtual_root(indptr, steps_u, queue_u, count_u)
+            shortest = to_root_u + _to_virtual_root(indptr, steps_v, queue_v, count_v)
+        meet[i], length[i] = best, shortest
+    return meet, length
+
+
+@kernel
+def _reach(start, next_start, heads, following, ends, order, lowest, highest, mark, stamp, stack, found):
+    """Collect in `found` what can be reached from `start` within the order's slice; −1 if `next_start` can.
+
+    The edges of a node are a linked list: `heads` holds the first, `following` the next, `ends` where each leads.
+    """
+    stack[0], depth, count = start, 1, 0
+    mark[start] = stamp
+    while depth:
+        depth -= 1
+        x = stack[depth]
+        found[count] = x
+        count += 1
+        e = heads[x]
+        while e >= 0:
+            y = ends[e]
+            if y == next_start:
+                return -1
+            if mark[y] != stamp and lowest <= order[y] <= highest:
+                mark[y] = stamp
+                stack[depth] = y
+                depth += 1
+            e = following[e]
+    return count
+
+
+@kernel
+def closing_edges(parent, child, n_nodes):
+    """Tell for each edge, in turn, whether it closes a cycle with the edges kept before it; such edges are left out.
+
+    The order of Pearce & Kelly (2007) is kept up to date, so that an edge which agrees with it costs nothing, and
+    another only a search between its two ends.
+    """
+    n_edges = parent.shape[0]
+    order = np.arange(n_nodes)
+    first_child, next_child = np.full(n_nodes, -1, np.int64), np.empty(n_edges, np.int64)
+    first_parent, next_parent = np.full(n_nodes, -1, np.int64), np.empty(n_edges, np.int64)
+    mark, stamp = np.full(n_nodes, -1, np.int64), 0
+    stack = np.empty(n_nodes, np.int64)
+    down, up = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
+    closes = np.zeros(n_edges, np.bool_)
+    for e in range(n_edges):
+        x, y = parent[e], child[e]
+        if x == y:
+            closes[e] = True
+            continue
+        lowest, highest = order[y], order[x]
+        if lowest < highest:
+            n_down = _reach(y, x, first_child, next_child, child, order, lowest, highest, mark, stamp, stack, down)
+            stamp += 1
+            if n_down < 0:
+                closes[e] = True
+                continue
+            n_up = _reach(x, -1, first_parent, next_parent, parent, order, lowest, highest, mark, stamp, stack, up)
+            stamp += 1
+            _rearrange(order, up[:n_up], down[:n_down])
+        next_child[e], first_child[x] = first_child[x], e
+        next_parent[e], first_parent[y] = first_parent[y], e
+    return closes
+
+
+@kernel
+def _rearrange(order, before, after):
+    """Give the places that two sets of nodes hold to `before`, then to `after`, each in its present order."""
+    n_before, n = before.shape[0], before.shape[0] + after.shape[0]
+    nodes, places = np.empty(n, np.int64), np.empty(n, np.int64)
+    nodes[:n_before] = before[np.argsort(order[before])]
+    nodes[n_before:] = after[np.argsort(order[after])]
+    for k in range(n):
+        places[k] = order[nodes[k]]
+    places.sort()
+    for k in range(n):
+        order[nodes[k]] = places[k]
+
+
+@kernel
+def coloured(indptr, indices, order):
+    """Give each node, in this order, the lowest colour that none of its neighbours has; cost O(nodes + edges)."""
+    n = indptr.shape[0] - 1
+    colour = np.full(n, -1, np.int64)
+    taken = np.full(n + 1, -1, np.int64)
+    for i in range(n):
+        v = order[i]
+        for k in range(indptr[v], indptr[v + 1]):
+            c = colour[indices[k]]
+            if c >= 0:
+                taken[c] = i
+        c = 0
+        while taken[c] == i:
+            c += 1
+        colour[v] = c
+    return colour
+
+
+@kernel
+def smallest_last(indptr, indices):
+    """Order nodes so that greedy colouring needs few colours: the one with the fewest neighbours left goes last.
+
+    Matula & Beck 1983; at most one colour more than the graph's degeneracy, so two for a tree. Cost O(nodes + edges).
+    """
+    n = indptr.shape[0] - 1
+    degree = np.empty(n, np.int64)
+    most = 0
+    for v in range(n):
+        degree[v] = indptr[v + 1] - indptr[v]
+        most = max(most, degree[v])
+    first = np.full(most + 1, -1, np.int64)  # doubly linked lists, one a degree
+    after, before = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
+    for v in range(n - 1, -1, -1):
+        after[v] = first[degree[v]]
+        if after[v] >= 0:
+            before[after[v]] = v
+        first[degree[v]] = v
+    order = np.empty(n, np.int64)
+    gone = np.zeros(n, np.bool_)
+    least = 0
+    for place in range(n - 1, -1, -1):
+        least = max(0, least - 1)
+        while first[least] < 0:
+            least += 1
+        v = first[least]
+        first[least] = after[v]
+        if after[v] >= 0:
+            before[after[v]] = -1
+        order[place], gone[v] = v, True
+        for k in range(indptr[v], indptr[v + 1]):
+            u = indices[k]
+            if gone[u]:
+                continue
+            if before[u] >= 0:
+                after[before[u]] = after[u]
+            else:
+                first[degree[u]] = after[u]
+            if after[u] >= 0:
+                before[after[u]] = before[u]
+            degree[u] -= 1
+            before[u], after[u] = -1, first[degree[u]]
+            if after[u] >= 0:
+                before[after[u]] = u
+            first[degree[u]] = u
+    return order

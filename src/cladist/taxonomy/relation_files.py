@@ -1,0 +1,57 @@
+"""Label graphs on disk: ``u v [weight]`` lines."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+
+from cladist.errors import TaxonomyError
+from cladist.files import opened, text_lines, written
+from cladist.taxonomy.relations import RelationGraph
+
+
+def read_relations(path: str | PathLike[str]) -> RelationGraph:
+    """Read a label graph; fields are parted by tabs if any line has one, else by blanks, '#' begins a comment."""
+    lines: list[tuple[int, str]] = []
+    with opened(path, error=TaxonomyError) as stream:
+        for number, line in text_lines(path, stream, error=TaxonomyError):
+            content = line.strip(" \r\n")
+            if content.strip() and not content.startswith("#"):
+                lines.append((number, content))
+    tabbed = any("\t" in line for _, line in lines)
+    nodes, edges, numbers = [], [], []
+    for number, line in lines:
+        fields = [field.strip() for field in line.split("\t")] if tabbed else line.split()
+        if not 1 <= len(fields) <= 3:
+            raise TaxonomyError(
+                f"{os.fspath(path)}: line {number}: 'u v' or 'u v weight' is wanted, with tabs between them if names "
+                f"have spaces; there are {len(fields)} fields."
+            )
+        if len(fields) == 1:
+            nodes.append(fields[0])
+        else:
+            edges.append(fields)
+            numbers.append(number)
+    try:
+        return RelationGraph.from_edges(edges, nodes=nodes, where=lambda k: f"line {numbers[k]}")
+    except TaxonomyError as problem:
+        raise TaxonomyError(f"{os.fspath(path)}: {problem}") from None
+
+
+def write_relations(graph: RelationGraph, path: str | PathLike[str]) -> None:
+    """Write every node on a line of its own, so that their order comes back, then the edges."""
+    for name in graph.names:
+        if name != name.strip() or any(c in name for c in "\t\n\r") or name.startswith(("#", "\ufeff")):
+            raise TaxonomyError(
+                f"A file of relations cannot hold the name {name!r}: it has a tab, a line break, spaces at an end or "
+                "begins with '#'."
+            )
+    rows = [*graph.names, *(f"{u}\t{v}\t{weight!r}" for u, v, weight in graph.edges())]
+    if graph.n_edges == 0 and any(c.isspace() for name in graph.names for c in name):
+        raise TaxonomyError("A file of relations without an edge cannot hold names with spaces; there is no tab in it.")
+    try:
+        content = "".join(row + "\n" for row in rows).encode("utf-8")
+    except UnicodeEncodeError as problem:
+        raise TaxonomyError(f"{os.fspath(path)}: a name cannot be written as UTF-8: {problem.reason}.") from None
+    with written(path, error=TaxonomyError) as stream:
+        stream.write(content)
