@@ -173,7 +173,7 @@ def text_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = Dataset
         yield number, decoded(source, raw, number, error=error)
 
 
-def decoded(source: Source, raw: bytes, first_line: int = 1, *, error: ErrorClass = DatasetError) -> str:
+def decoded(source: Source, raw: bytes | bytearray, first_line: int = 1, *, error: ErrorClass = DatasetError) -> str:
     """Return bytes as text, or say on which line they are not UTF-8; `first_line` is the number of their first."""
     try:
         return raw.decode("utf-8")
@@ -215,10 +215,12 @@ def whole_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = Datase
 
 def read_text(source: Source, *, error: ErrorClass = DatasetError) -> str:
     """Read a UTF-8 file whole, without its byte order mark; line ends stay as they are."""
+    content = bytearray()
     with opened(source, error=error) as stream:
-        content = stream.read(LARGEST_TEXT + 1)
-    if len(content) > LARGEST_TEXT:
-        raise error(f"{shown_name(source)}: more than {LARGEST_TEXT:,} bytes, which is more than is read at once.")
+        while block := stream.read(_BLOCK):  # a large read would take its whole size, however small the file
+            content += block
+            if len(content) > LARGEST_TEXT:
+                raise error(f"{shown_name(source)}: longer than {LARGEST_TEXT:,} bytes, the most that is read at once.")
     return decoded(source, content.removeprefix(_BYTE_ORDER_MARK), error=error)
 
 

@@ -182,7 +182,7 @@ def test_every_kind_of_missing_parent_makes_a_root(missing):
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=8), st.randoms(use_true_random=False))
 @example([0], None)
 @example([1, 0, 3, 2], None)
-def test_dropped_edges_are_the_last_of_each_cycle(above, random):
+def test_each_cycle_loses_one_edge(above, random):
     """Each node has one link, so each component has one cycle; all of them lose one edge, whatever comes first."""
     above = [p % len(above) for p in above]
     edges = [(f"n{p}", f"n{c}") for c, p in enumerate(above)]
@@ -190,10 +190,10 @@ def test_dropped_edges_are_the_last_of_each_cycle(above, random):
         random.shuffle(edges)
     graph = nx.DiGraph(edges)
     cycles = [set(cycle) for cycle in nx.simple_cycles(graph)]
-    lost = {max((e for e in edges if set(e) <= cycle), key=edges.index) for cycle in cycles}
     taxonomy = Taxonomy.from_edges(edges, on_cycle="drop")
-    assert len(taxonomy.dropped_edges) == len(lost)
-    assert set(taxonomy.dropped_edges) == lost
+    lost = taxonomy.dropped_edges
+    assert len(lost) == len(cycles)
+    assert all(any(set(edge) <= cycle for edge in lost) for cycle in cycles)
     kept = [edge for edge in edges if edge not in lost]
     assert set(taxonomy.to_networkx().edges) == set(kept)
     assert set(taxonomy.names) == set(graph)

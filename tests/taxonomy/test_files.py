@@ -1,7 +1,12 @@
 """What is written reads back equal, or is refused; what is read is recognised."""
 
+import bz2
+import gc
+import gzip
+import lzma
 import os
 import stat
+import tracemalloc
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,8 +15,8 @@ from hypothesis import strategies as st
 from cladist import Taxonomy
 from cladist.errors import TaxonomyError
 from cladist.taxonomy import files
-from cladist.taxonomy.reading import parse
-from tests.strategies import awkward_names, forests, path_lists, plain_names
+from cladist.taxonomy.reading import FORMATS, parse
+from tests.strategies import AWKWARD, awkward_names, forests, path_lists, plain_names
 
 ENDINGS = (".edges", ".paths", ".csv", ".tsv", ".json", ".indented", ".rcv1", ".txt", "")
 in_a_folder = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -229,7 +234,7 @@ def test_rcv1_topics_are_recognised(tmp_path):
     assert taxonomy.path("C15") == ["Root", "CCAT", "C15"]
     assert taxonomy.titles["CCAT"] == "CORPORATE/INDUSTRIAL"
     assert parse("parent: A child: C15\nparent: B child: C15", "rcv1").parents_of("C15") == ["A", "B"]
-    with pytest.raises(TaxonomyError, match="line 2: the node 'C15' is called 'b' here and 'a' in line 1"):
+    with pytest.raises(TaxonomyError, match="line 2: the node 'C15' is called 'b' here, 'a' before"):
         parse("parent: A child: C15 child-description: a\nparent: B child: C15 child-description: b", "rcv1")
     with pytest.raises(TaxonomyError, match="line 1: 'parent: X child: Y' is wanted"):
         parse("parent: A", "rcv1")
@@ -244,10 +249,99 @@ def test_an_edge_file_with_a_line_too_long_is_not_taken_for_paths(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": "b",\n"b": "a"}', r"closed by line 2"),
+        ('{"a": "b",\n"b": "a"}', r"closed by line 1"),
         ('{"a": null,\n"b": "a",\n"a": "b"}', "line 3: the key 'a' stands twice"),
     ],
 )
 def test_json_errors_name_the_line(tmp_path, text, message):
     with pytest.raises(TaxonomyError, match=message):
         read(tmp_path, text, "tree.json")
+
+
+# ---------------------------------------------------------------- input that cannot break us
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_reading_takes_at_most_three_times_what_it_returns(tmp_path, ending):
+    """What a taxonomy holds is measured; the two megabytes are buffers, the same for any file."""
+    taxonomy = Taxonomy.from_paths([(f"area{k // 1000}", f"topic{k // 50}", f"class{k}") for k in range(40_000)])
+    path = tmp_path / f"tree{ending}"
+    taxonomy.write(path)
+    del taxonomy
+    gc.collect()
+    tracemalloc.start()
+    try:
+        taxonomy = Taxonomy.read(path)
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(taxonomy) > 40_000
+    assert peak <= 3 * held + 2 * 2**20
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+def test_packed_files_are_read_whatever_their_name(tmp_path, pack):
+    for name in ("tree.csv", "tree.csv.gz"):
+        (tmp_path / name).write_bytes(pack("\ufeffnode,parent\r\na,\r\nb,a\r\n".encode()))
+        assert Taxonomy.read(tmp_path / name).names == ("a", "b")
+
+
+@pytest.mark.parametrize("ending", ["gz", "xz", "bz2"])
+def test_files_are_packed_by_their_ending(tmp_path, ending):
+    taxonomy = Taxonomy.from_paths(["a/b", "a/c"])
+    taxonomy.write(tmp_path / f"tree.json.{ending}")
+    assert not (tmp_path / f"tree.json.{ending}").read_bytes().startswith(b"{")
+    assert Taxonomy.read(tmp_path / f"tree.json.{ending}") == taxonomy
+
+
+def test_paths_whose_names_would_fill_the_memory_are_refused(tmp_path):
+    for line in ("/".join("a" * 100_000), "a" + "/b" * 100_000):
+        with pytest.raises(TaxonomyError, match="over the limit of 268,435,456"):
+            read(tmp_path, line, "tree.paths")
+    with pytest.raises(TaxonomyError, match="over the limit"):
+        Taxonomy.from_paths([[*(f"n{k}" for k in range(60_000)), "x/y"]])
+
+
+TEXTS = [
+    "a b\na c\nb d\n",
+    "a\tb\na\tc d\n",
+    "a/b\na/c/d\n",
+    "1 2 20\n1 3 30\n",
+    "node,parent,name\na,,A\nb,a,B\nb,c,\nc,,\n",
+    "node\tparent\na\t\nb\ta\n",
+    '{"a": null, "b": "a"}',
+    '{"a": {"b": [1, "c"]}}',
+    '[["a", "b"], ["c"]]',
+    "a\n  b\n    c\n  d\n",
+    "parent: None child: A child-description: x y\nparent: A child: B\n",
+]
+
+
+@given(
+    st.sampled_from(TEXTS),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 3), st.sampled_from(AWKWARD + "ab1"), st.booleans())),
+    st.sampled_from([None, *FORMATS]),
+    st.sampled_from(["error", "drop"]),
+)
+def test_any_mutated_file_is_read_or_refused(tmp_path_factory, text, mutations, format, on_cycle):  # noqa: A002
+    for place, length, piece, double in mutations:
+        text = text[:place] + piece + text[place + length :] * (2 if double and len(text) < 500 else 1)
+    check_read_or_refused(tmp_path_factory, text.encode("utf-8", "surrogatepass"), format, on_cycle)
+
+
+@given(st.binary(max_size=100), st.sampled_from([None, *FORMATS]), st.sampled_from(["error", "drop"]))
+def test_any_bytes_are_read_or_refused(tmp_path_factory, content, format, on_cycle):  # noqa: A002
+    check_read_or_refused(tmp_path_factory, content, format, on_cycle)
+
+
+def check_read_or_refused(tmp_path_factory, content, format, on_cycle):  # noqa: A002
+    path = tmp_path_factory.mktemp("fuzz") / "tree"
+    path.write_bytes(content)
+    try:
+        taxonomy = Taxonomy.read(path, format=format, on_cycle=on_cycle)
+    except TaxonomyError as problem:
+        assert str(path) in str(problem)  # noqa: PT017 - no error at all is fine, too
+        return
+    assert len(set(taxonomy.names)) == len(taxonomy) >= 1
+    taxonomy.write(path, format="json")
+    assert Taxonomy.read(path, format="json") == taxonomy

@@ -181,78 +181,44 @@ def meetings(indptr, indices, depth, u, v):
 
 
 @kernel
-def _reach(start, next_start, heads, following, ends, order, lowest, highest, mark, stamp, stack, found):
-    """Collect in `found` what can be reached from `start` within the order's slice; −1 if `next_start` can.
+def back_edges(indptr, children):
+    """Tell for each edge whether it leads back, on a walk down from the roots, to a node it came through.
 
-    The edges of a node are a linked list: `heads` holds the first, `following` the next, `ends` where each leads.
+    Without those edges there is no cycle, and each of them closes one. The children of v, in the order in which they
+    are walked to, are ``children[indptr[v] : indptr[v + 1]]``; nodes that no root leads to are walked from in the order
+    of their ids. Cost O(nodes + edges).
     """
-    stack[0], depth, count = start, 1, 0
-    mark[start] = stamp
-    while depth:
-        depth -= 1
-        x = stack[depth]
-        found[count] = x
-        count += 1
-        e = heads[x]
-        while e >= 0:
-            y = ends[e]
-            if y == next_start:
-                return -1
-            if mark[y] != stamp and lowest <= order[y] <= highest:
-                mark[y] = stamp
-                stack[depth] = y
-                depth += 1
-            e = following[e]
-    return count
-
-
-@kernel
-def closing_edges(parent, child, n_nodes):
-    """Tell for each edge, in turn, whether it closes a cycle with the edges kept before it; such edges are left out.
-
-    The order of Pearce & Kelly (2007) is kept up to date, so that an edge which agrees with it costs nothing, and
-    another only a search between its two ends.
-    """
-    n_edges = parent.shape[0]
-    order = np.arange(n_nodes)
-    first_child, next_child = np.full(n_nodes, -1, np.int64), np.empty(n_edges, np.int64)
-    first_parent, next_parent = np.full(n_nodes, -1, np.int64), np.empty(n_edges, np.int64)
-    mark, stamp = np.full(n_nodes, -1, np.int64), 0
-    stack = np.empty(n_nodes, np.int64)
-    down, up = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
-    closes = np.zeros(n_edges, np.bool_)
-    for e in range(n_edges):
-        x, y = parent[e], child[e]
-        if x == y:
-            closes[e] = True
+    n = indptr.shape[0] - 1
+    leads_back = np.zeros(children.shape[0], np.bool_)
+    has_parent = np.zeros(n, np.bool_)
+    for k in range(children.shape[0]):
+        has_parent[children[k]] = True
+    stack = np.empty(n, np.int64)
+    following = indptr[:-1].copy()  # the edge to take next
+    on_the_way, done = 1, 2
+    state = np.zeros(n, np.int8)
+    for start in range(2 * n):
+        root = start % n
+        if state[root] != 0 or (start < n and has_parent[root]):
             continue
-        lowest, highest = order[y], order[x]
-        if lowest < highest:
-            n_down = _reach(y, x, first_child, next_child, child, order, lowest, highest, mark, stamp, stack, down)
-            stamp += 1
-            if n_down < 0:
-                closes[e] = True
+        stack[0], depth = root, 1
+        state[root] = on_the_way
+        while depth > 0:
+            v = stack[depth - 1]
+            if following[v] == indptr[v + 1]:
+                state[v] = done
+                depth -= 1
                 continue
-            n_up = _reach(x, -1, first_parent, next_parent, parent, order, lowest, highest, mark, stamp, stack, up)
-            stamp += 1
-            _rearrange(order, up[:n_up], down[:n_down])
-        next_child[e], first_child[x] = first_child[x], e
-        next_parent[e], first_parent[y] = first_parent[y], e
-    return closes
-
-
-@kernel
-def _rearrange(order, before, after):
-    """Give the places that two sets of nodes hold to `before`, then to `after`, each in its present order."""
-    n_before, n = before.shape[0], before.shape[0] + after.shape[0]
-    nodes, places = np.empty(n, np.int64), np.empty(n, np.int64)
-    nodes[:n_before] = before[np.argsort(order[before])]
-    nodes[n_before:] = after[np.argsort(order[after])]
-    for k in range(n):
-        places[k] = order[nodes[k]]
-    places.sort()
-    for k in range(n):
-        order[nodes[k]] = places[k]
+            k = following[v]
+            following[v] += 1
+            c = children[k]
+            if state[c] == on_the_way:
+                leads_back[k] = True
+            elif state[c] == 0:
+                state[c] = on_the_way
+                stack[depth] = c
+                depth += 1
+    return leads_back
 
 
 @kernel

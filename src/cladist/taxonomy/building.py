@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,8 @@ import numpy.typing as npt
 
 from cladist.errors import TaxonomyError
 from cladist.taxonomy import cycles
+
+LONGEST_NAMES = 2**28  # characters of the names that are whole paths, together
 
 Where = Callable[[int], str]
 Ids = npt.NDArray[np.int64]
@@ -115,25 +116,22 @@ class Links:
     def draft(self, on_cycle: str, where: Where) -> Draft:
         """Return the nodes and links; a cycle is an error, or loses the edge that closes it."""
         names = list(self.id_of)
-        parent, child, position = (np.array(a, np.int64) for a in (self.parents, self.children, self.positions))
+        self.id_of.clear()  # a table as large as all else
+        parent, child, position = (np.frombuffer(a, np.int64) for a in (self.parents, self.children, self.positions))
         first = _first_of_each(parent, child, len(names))
         parent, child, position = parent[first], child[first], position[first]
         closing = cycles.closing_edges(parent, child, len(names))
-        if len(closing) and on_cycle == "error":
-            shown = " → ".join(names[v] for v in cycles.cycle_closed_by(closing[0], parent, child, len(names)))
-            raise TaxonomyError(
-                f"Taxonomy has a cycle: {shown} (closed by {where(int(position[closing[0]]))}). "
-                f"Remove one of its edges{_how_to_drop(len(closing))}."
-            )
         kept = np.delete(np.arange(len(parent)), closing)
+        if len(closing) and on_cycle == "error":
+            shown = " → ".join(names[v] for v in cycles.cycle_closed_by(closing[0], parent, child, kept))
+            others = f" ({len(closing)} edges close cycles)" if len(closing) > 1 else ""
+            raise TaxonomyError(
+                f"Taxonomy has a cycle: {shown} (closed by {where(int(position[closing[0]]))}). Remove one of its edges"
+                f"{others}, or leave out each edge that closes one with on_cycle='drop'."
+            )
         draft = Draft.of_edges(names, parent[kept], child[kept])
         draft.dropped_edges = [(names[parent[k]], names[child[k]]) for k in closing]
         return draft
-
-
-def _how_to_drop(n_closing: int) -> str:
-    others = f" ({n_closing} edges close cycles)" if n_closing > 1 else ""
-    return f"{others}, or leave out each edge that closes one with on_cycle='drop'"
 
 
 def _first_of_each(parent: Ids, child: Ids, n_nodes: int) -> Ids:
@@ -206,20 +204,40 @@ def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = item) -> 
         raise TaxonomyError("from_paths: sep must not be empty; to give paths as tuples, sep is not used.")
     if isinstance(paths, (str, bytes, Mapping)) or not isinstance(paths, Iterable):
         raise TaxonomyError(f"from_paths wants several paths, texts or tuples; got {type(paths).__name__}.")
-    child_of: dict[tuple[int, str], int] = {}
-    parts: list[str] = []
-    parent: list[int] = []
+    nodes = _PathNodes()
     for position, path in enumerate(paths):
+        nodes.add(split_path(path, sep, lambda position=position: where(position)))  # type: ignore[misc]
+    parts, parent = nodes.parts(), np.frombuffer(nodes.parent, np.int64)
+    return Draft.of_forest(names_of_paths(parts, parent, sep), parent, parts, sep)
+
+
+class _PathNodes:
+    """The nodes of some paths; each is known by its parent and the id of its last part, packed into one number."""
+
+    def __init__(self) -> None:
+        self.id_of_part: dict[str, int] = {}
+        self.node_of: dict[int, int] = {}
+        self.part, self.parent = array("q"), array("q")
+
+    def add(self, path: list[str]) -> None:
+        """Make the nodes of a path that are new."""
         v = -1
-        for part in split_path(path, sep, lambda position=position: where(position)):  # type: ignore[misc]
-            key = (v, part)
-            found = child_of.get(key)
+        for text in path:
+            part = self.id_of_part.setdefault(text, len(self.id_of_part))
+            key = (v + 1 << 32) | part  # no list has 2**32 different texts
+            found = self.node_of.get(key)
             if found is None:
-                found = child_of[key] = len(parts)
-                parts.append(part)
-                parent.append(v)
+                found = self.node_of[key] = len(self.parent)
+                self.part.append(part)
+                self.parent.append(v)
             v = found
-    return Draft.of_forest(names_of_paths(parts, parent, sep), np.array(parent, np.int64), parts, sep)
+
+    def parts(self) -> list[str]:
+        """Return the last part of every node; the tables are gone then."""
+        texts = list(self.id_of_part)
+        self.id_of_part.clear()
+        self.node_of.clear()
+        return [texts[k] for k in self.part]
 
 
 def split_path(path: Any, sep: str, where: Callable[[], str]) -> list[str]:
@@ -239,14 +257,20 @@ def split_path(path: Any, sep: str, where: Callable[[], str]) -> list[str]:
     return [part if type(part) is str else as_name(part, where()) for part in parts]
 
 
-def names_of_paths(parts: Sequence[str], parent: Sequence[int], sep: str) -> list[str]:
+def names_of_paths(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) -> list[str]:
     """Name each node by its last part where that is unique, by its whole path otherwise.
 
     Parts that contain `sep` may give two nodes one spelling, which is an error: a label would be ambiguous.
     """
-    count = Counter(parts)
-    names = [part if count[part] == 1 else _joined(v, parts, parent, sep) for v, part in enumerate(parts)]
-    if not all(splits_back(part, sep) for part in count):
+    once: set[str] = set()
+    several: set[str] = set()
+    for part in parts:
+        (several if part in once else once).add(part)
+    ambiguous = not all(splits_back(part, sep) for part in once)
+    if several or ambiguous:
+        _check_length(parts, parent, sep, once if ambiguous else several)
+    names = [_joined(v, parts, parent, sep) if part in several else part for v, part in enumerate(parts)]
+    if ambiguous:
         node_of: dict[str, int] = {}
         for v, name in enumerate(names):
             for spelling in (name, _joined(v, parts, parent, sep)):
@@ -255,6 +279,19 @@ def names_of_paths(parts: Sequence[str], parent: Sequence[int], sep: str) -> lis
                         f"Two different paths are both written {spelling!r}; choose another sep than {sep!r}."
                     )
     return names
+
+
+def _check_length(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str, spelt: set[str]) -> None:
+    """Refuse paths whose names would take the square of their own length, as those of a/a/a/… do."""
+    length, total = array("q"), 0
+    for part, p in zip(parts, parent, strict=True):
+        length.append(len(part) + (length[p] + len(sep) if p >= 0 else 0))
+        total += length[-1] if part in spelt else 0
+    if total > LONGEST_NAMES:
+        raise TaxonomyError(
+            f"Nodes that share their last part are named by their paths, which here would be {total:,} characters, "
+            f"over the limit of {LONGEST_NAMES:,}; give nodes names of their own, or write edges."
+        )
 
 
 def splits_back(part: str, sep: str) -> bool:
@@ -268,9 +305,9 @@ def splits_back(part: str, sep: str) -> bool:
     return (part + sep).find(sep) == len(part)
 
 
-def _joined(v: int, parts: Sequence[str], parent: Sequence[int], sep: str) -> str:
+def _joined(v: int, parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) -> str:
     whole = []
     while v >= 0:
         whole.append(parts[v])
-        v = parent[v]
+        v = int(parent[v])
     return sep.join(reversed(whole))

@@ -76,7 +76,8 @@ class RelationGraph:
         for k, node in enumerate(nodes):
             links.node(as_name(node, f"node {k}"))
         weights = _collected(edges, links, where)
-        return cls(list(links.id_of), _symmetric(links, weights, where))
+        adjacency = _symmetric(links, weights, where)
+        return cls(list(links.id_of), adjacency)
 
     @classmethod
     def from_taxonomy(cls, taxonomy: Taxonomy) -> RelationGraph:

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from cladist.errors import TaxonomyError
 from cladist.taxonomy import building, drawing, transforms
@@ -55,10 +56,10 @@ class Taxonomy(Named):
     def __init__(self, draft: building.Draft, *, titles: Mapping[str, str] | None = None) -> None:
         if not draft.names:
             raise TaxonomyError("A taxonomy needs at least one node; none was given.")
-        order = self._arrange(draft.indptr, draft.parents).tolist()
+        order = self._arrange(draft.indptr, draft.parents)
         fields = self.__dict__
-        fields["names"] = tuple(draft.names[v] for v in order)
-        fields["_parts"] = tuple(draft.parts[v] for v in order) if draft.parts is not None else None
+        fields["names"] = _reordered(draft.names, order)
+        fields["_parts"] = None if draft.parts is None else _reordered(draft.parts, order)
         fields["_sep"] = draft.sep
         by_name = {building.as_text(name): title for name, title in (titles or {}).items()}
         fields["_titles"] = {name: by_name[name] for name in fields["names"] if name in by_name}
@@ -85,8 +86,8 @@ class Taxonomy(Named):
     def from_edges(cls, edges: Iterable[Sequence[Any]], *, on_cycle: Literal["error", "drop"] = "error") -> Taxonomy:
         """Build from (parent, child) pairs; a child with two parents makes a DAG.
 
-        With ``on_cycle="drop"`` every edge that closes a cycle with the edges before it is left out and listed in
-        `dropped_edges`.
+        With ``on_cycle="drop"`` edges are left out that lead back on a walk down from the roots, through the edges in
+        their order; they are listed in `dropped_edges`. Each of them closes a cycle with the edges that stay.
 
         Examples
         --------
@@ -289,3 +290,10 @@ class Taxonomy(Named):
 
     def __str__(self) -> str:
         return drawing.as_text(self)
+
+
+def _reordered(texts: list[str], order: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """Return texts in another order, by way of an array: a list of a million ids would take more than the names."""
+    array = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return tuple(array[order])

@@ -13,7 +13,7 @@ from typing import Any
 
 from cladist.errors import TaxonomyError
 from cladist.taxonomy import building
-from cladist.taxonomy.reading import NO_PARENT
+from cladist.taxonomy.column_formats import NO_PARENT
 from cladist.taxonomy.taxonomy import Taxonomy
 
 

@@ -1,0 +1,106 @@
+"""Taxonomies written a line at a time: edges, paths, indented text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cladist.errors import TaxonomyError
+from cladist.taxonomy import building
+from cladist.taxonomy.building import Draft
+from cladist.taxonomy.lines import lines, place_of, raw_lines
+
+
+def at_line(number: int) -> str:
+    """Say where a line stands."""
+    return f"line {number}"
+
+
+# ---------------------------------------------------------------- edges
+
+
+def parse_edges(text: str, on_cycle: str) -> Draft:
+    """Read ``parent child`` lines; a line with one name is a node by itself."""
+    tabbed = any("\t" in line for _, line in lines(text))
+    links = building.Links()
+    for number, line in lines(text):
+        fields = [field.strip() for field in line.split("\t")] if tabbed else line.split()
+        if len(fields) > 2:
+            raise TaxonomyError(
+                f"line {number}: an edge is 'parent child', but there are {len(fields)} fields: {shown(line)}. "
+                "Names with spaces want a tab between parent and child."
+            )
+        if not all(fields):
+            raise TaxonomyError(f"A node needs a name; line {number} has an empty one.")
+        if len(fields) == 1:
+            links.node(fields[0])
+        else:
+            links.link(fields[0], fields[1], number)
+    return links.draft(on_cycle, at_line)
+
+
+def shown(text: str) -> str:
+    """Return a text in quotes, cut where it is long."""
+    return repr(text if len(text) <= 100 else text[:100] + "…")
+
+
+# ---------------------------------------------------------------- paths
+
+
+def parse_paths(text: str, sep: str) -> Draft:
+    """Read one path a line: its parts are joined by `sep`, or by white space where no line has a `sep`."""
+    joined = any(sep in line for _, line in lines(text)) or all(len(line.split()) == 1 for _, line in lines(text))
+    paths = (line if joined else line.split() for _, line in lines(text))
+    return building.from_paths(paths, sep=sep, where=lambda k: place_of(k, lines(text)))
+
+
+def are_spaced_paths(text: str) -> bool:
+    """Tell paths of words from edges with a line too long: on paths, a node always has the same place."""
+    place: dict[str, int] = {}
+    longest = 0
+    for _, line in lines(text):
+        words = line.split()
+        longest = max(longest, len(words))
+        if any(place.setdefault(word, k) != k for k, word in enumerate(words)):
+            return False
+    return longest > 2
+
+
+# ---------------------------------------------------------------- indented text
+
+
+def is_indented(text: str) -> bool:
+    """Tell whether lines stand below others by indentation: the first does not, some other does, none has columns."""
+    starts_inside = [line[0].isspace() for _, line in raw_lines(text)]
+    if not starts_inside or starts_inside[0] or not any(starts_inside):
+        return False
+    return not any("\t" in line.lstrip() for _, line in raw_lines(text))
+
+
+def parse_indented(text: str, sep: str) -> Draft:
+    """Read one node a line; it hangs below the nearest line above it that stands further to the left."""
+    paths = _indented_paths(raw_lines(text))
+    return building.from_paths(paths, sep=sep, where=lambda k: place_of(k, raw_lines(text)))
+
+
+def _indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
+    path: list[str] = []
+    margins: list[str] = []  # of the nodes on the path
+    children_at: list[str] = [""]  # the margin that children of the node at each depth have
+    for number, line in numbered:
+        name = line.lstrip()
+        margin = line[: len(line) - len(name)]
+        while margins and not (margin != margins[-1] and margin.startswith(margins[-1])):
+            path.pop()
+            margins.pop()
+        depth = len(path)
+        del children_at[depth + 1 :]
+        if len(children_at) == depth:
+            children_at.append(margin)
+        if children_at[depth] != margin:
+            raise TaxonomyError(
+                f"line {number}: {shown(name)} does not stand below its siblings; give the children of one node the "
+                "same indentation, all in spaces or all in tabs."
+            )
+        path.append(name)
+        margins.append(margin)
+        yield list(path)
