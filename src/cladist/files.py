@@ -15,7 +15,7 @@ import secrets
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from os import PathLike, fspath, fstat, replace
+from os import PathLike, fsencode, fspath, fstat, replace
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -29,7 +29,7 @@ ErrorClass = type[CladistError]
 LONGEST_LINE = 64 * 2**20
 # Files that are only understood whole, such as JSON or a taxonomy, unpacked.
 LARGEST_TEXT = 2**30
-CHUNK_BYTES = 1 << 23  # large enough to hide the calls, small enough to be soon forgotten
+CHUNK_BYTES = 1 << 22  # large enough to hide the calls, small enough to be soon forgotten
 
 _BLOCK = 1 << 18
 _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
@@ -83,8 +83,10 @@ def opened(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[b
     name = shown_name(source)
     try:
         if not isinstance(source, (str, PathLike)):
+            _check_stream(source, error)
             yield _unpacked(source if hasattr(source, "peek") else io.BufferedReader(_Stream(source)))
             return
+        _check_name(name, error)
         with open(name, "rb", buffering=0) as raw:
             size = fstat(raw.fileno()).st_size
             with progress.task(f"Reading {Path(name).name}", total=size or None) as task:
@@ -95,10 +97,22 @@ def opened(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[b
         raise error(f"{name}: the compressed file is damaged or cut short ({problem}).") from problem
     except OSError as problem:
         raise error(f"{name}: cannot be read ({problem}).") from problem
-    except ValueError as problem:
-        if isinstance(problem, CladistError) or "null byte" not in str(problem):
-            raise
-        raise error(f"{name!r}: no file can have this name ({problem}).") from problem
+
+
+def _check_name(name: str, error: ErrorClass) -> None:
+    try:
+        encoded = fsencode(name)
+    except UnicodeEncodeError:
+        encoded = b"\0"
+    if b"\0" in encoded:
+        raise error(f"{name!r}: no file can have this name; it has a null byte or half a character in it.")
+
+
+def _check_stream(source: Any, error: ErrorClass) -> None:
+    if not hasattr(source, "read"):
+        raise error(f"Wanted a path or a stream of bytes to read from, got {type(source).__name__}.")
+    if getattr(source, "closed", False):
+        raise error(f"{shown_name(source)}: cannot be read (the stream is closed).")
 
 
 class _Stream(io.RawIOBase):
@@ -187,8 +201,12 @@ def decoded(source: Source, raw: bytes | bytearray, first_line: int = 1, *, erro
         ) from None
 
 
-def whole_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError) -> Iterator[bytes]:
+def whole_lines(
+    source: Source, stream: IO[bytes], *, first_line: int = 1, error: ErrorClass = DatasetError
+) -> Iterator[bytes]:
     r"""Yield a stream in chunks of some megabytes that each end with a line feed; for compiled parsers.
+
+    `first_line` is the number of the line that comes next, for messages; a byte order mark is only looked for at 1.
 
     Examples
     --------
@@ -196,19 +214,20 @@ def whole_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = Datase
     [b'a\n', b'b\n']
     """
     rest: list[bytes] = []
-    n_lines = 0
-    first = True
+    mark = _BYTE_ORDER_MARK if first_line == 1 else b""
     while block := stream.read(CHUNK_BYTES):
-        block, first = (block.removeprefix(_BYTE_ORDER_MARK) if first else block), False
+        block, mark = block.removeprefix(mark), b""
         cut = block.rfind(b"\n") + 1
         if cut:
-            chunk = b"".join([*rest, block[:cut]])
+            chunk = b"".join([*rest, memoryview(block)[:cut]])
+            rest = [block[cut:]]
+            del block  # while the caller works on the chunk
             yield chunk
-            n_lines += chunk.count(b"\n")
-            rest = []
-        rest.append(block[cut:])
+            first_line += chunk.count(b"\n")
+        else:
+            rest.append(block)
         if sum(map(len, rest)) > LONGEST_LINE:
-            raise error(_too_long(source, n_lines + 1))
+            raise error(_too_long(source, first_line))
     if any(rest):
         yield b"".join([*rest, b"\n"])
 
@@ -231,7 +250,8 @@ def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> I
     An ending .gz, .xz or .bz2 packs it.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    _check_name(str(target), error)
+    temporary = target.parent / f".{secrets.token_hex(8)}.tmp"  # without the target's name, which may be as long as any
     try:
         with open(temporary, "xb") as raw:
             pack = _PACKED_ENDINGS.get(target.suffix.lower())

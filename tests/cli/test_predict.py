@@ -131,7 +131,7 @@ def test_rows_come_in_batches_that_are_asked_for_one_by_one(shop):
     sizes = []
 
     def watched():
-        for batch in read_batches(DataSource("big.txt", "lines"), n_features=None):
+        for batch in read_batches(DataSource("big.txt", "lines")).rows:
             sizes.append(len(batch))
             yield batch
 
@@ -161,7 +161,7 @@ def test_scores_are_the_models(shop):
         (["nowhere", "test.csv"], "nowhere is not a folder"),
         (["bare", "test.csv"], "name its columns with --text COLUMN, or --format lines"),
         (["model", "-", "--text", "title"], "line 1: there is no column 'title'; there are 'dome tent'"),
-        (["model", "new.arff"], ".arff files are not read yet"),
+        (["model", "new.xls"], ".xls files are not read yet"),
         (["numbers", "zero.svm"], "add --zero-based"),
         (["model", "-", "--top-k", "99"], "between 1 and the number of classes, 18"),
         (["model", "-", "--out", "answers.xls"], ".csv, .tsv or .jsonl"),

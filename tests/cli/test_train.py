@@ -159,10 +159,10 @@ def test_malformed_numbers_are_refused(refused, shop):
     assert "--zero-based" not in refused("train", "bad.svm", "--out", "new", "--quiet")
 
 
-@pytest.mark.parametrize("name", ["shop.parquet", "shop.arff"])
+@pytest.mark.parametrize("name", ["shop.xlsx", "shop.ods"])
 @pytest.mark.parametrize("columns", [(), TEXT])
 def test_formats_that_are_not_read(refused, shop, name, columns):
-    Path(name).write_bytes(b"PAR1")
+    Path(name).write_bytes(b"PK")
     assert f"{name}: .{name[5:]} files are not read yet; convert" in refused("train", name, *columns, "--out", "new")
 
 
@@ -199,6 +199,18 @@ def test_a_taxonomy_of_such_names_is_enough(run, shop):
 def test_a_table_comes_on_standard_input_too(run, shop):
     given = ("train", "-", "--taxonomy", "taxonomy.csv", *TEXT, "--out", "new", "--json")
     assert json.loads(run(*given, input=Path("train.csv").read_text()).stdout)["rows"] == 252
+
+
+def test_cycles_in_the_taxonomy_are_named_with_a_way_out(refused, run, shop):
+    Path("tangle.edges").write_text("x\tTents\nTents\tDuvets\nDuvets\tx\n")
+    Path("two.csv").write_text("title,category\na tent,Tents\na duvet,Duvets\n")
+    said = refused("train", "two.csv", *TEXT, "--taxonomy", "tangle.edges", "--out", "new")
+    assert said == (
+        "tangle.edges: 1 edge closes a cycle (Duvets → x): x → Tents → Duvets → x; remove it, or write the file "
+        "without it by `cladist taxonomy FILE --drop-cycles --convert OUT`."
+    )
+    run("taxonomy", "tangle.edges", "--drop-cycles", "--convert", "tree.edges")
+    run("train", "two.csv", *TEXT, "--taxonomy", "tree.edges", "--out", "new")
 
 
 def test_numbers_are_not_hashed():

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from cladist.datasets import Dataset
 from cladist.errors import DatasetError
-from cladist.taxonomy import Taxonomy
+from cladist.taxonomy import RelationGraph, Taxonomy
 
 
 def numbered(n: int = 20) -> Dataset:
@@ -88,6 +88,55 @@ def test_from_parts_stacks_and_shares_memory() -> None:
     assert data.y_test.tolist() == list("bc")
 
 
+def in_three_parts() -> Dataset:
+    parts = sparse.csr_matrix(np.arange(6, dtype=np.float32)[:, None] + 1)
+    return Dataset.from_parts(
+        parts[:3],
+        ["a", "b", "c"],
+        parts[3:5],
+        ["d", "e"],
+        X_validation=parts[5:],
+        y_validation=["f"],
+        texts=np.array(list("tuvwxy"), dtype=object),
+        source="three files",
+    )
+
+
+def test_a_validation_part_is_stacked_last() -> None:
+    data = in_three_parts()
+    assert numbers(data.X) == [0, 1, 2, 3, 4, 5]
+    assert (numbers(data.X_train), numbers(data.X_test), numbers(data.X_validation)) == ([0, 1, 2], [3, 4], [5])
+    assert (data.y_test, data.y_validation) == (["d", "e"], ["f"])
+    assert (data.texts_test.tolist(), data.texts_validation.tolist()) == (["w", "x"], ["y"])
+    assert repr(data) == "Dataset(3 + 2 rows, 1 to validate, 1 features, three files)"
+
+
+def test_splitting_anew_forgets_the_validation_part() -> None:
+    data = in_three_parts().split(2, random_state=0)
+    assert sorted(numbers(data.X_train) + numbers(data.X_test)) == [0, 1, 2, 3, 4, 5]
+    assert not hasattr(data, "y_validation")
+
+
+def test_without_a_validation_part_it_says_so() -> None:
+    with pytest.raises(DatasetError, match=r"without a validation part; hold out"):
+        _ = numbered().split(0.5, random_state=0).X_validation
+    with pytest.raises(DatasetError, match=r"no train and test part"):
+        _ = numbered().X_validation
+
+
+def test_half_a_validation_part_is_refused() -> None:
+    with pytest.raises(DatasetError, match="X_validation and y_validation belong together"):
+        Dataset.from_parts(np.eye(2), ["a", "b"], np.eye(2), ["a", "b"], X_validation=np.eye(2))
+
+
+def test_relations_come_along() -> None:
+    graph = RelationGraph.from_edges([("b", "c")])
+    data = Dataset(np.eye(2), ["b", "c"], Taxonomy.from_paths(["a/b", "a/c"]), relations=graph)
+    assert data.relations is graph
+    assert data.split(1, random_state=0).relations is graph
+    assert numbered().relations is None
+
+
 def test_an_earlier_split_is_forgotten() -> None:
     data = Dataset.from_parts(np.zeros((3, 1)), ["a"] * 3, np.ones((1, 1)), ["b"])
     assert len(data.y_test) == 1
@@ -100,6 +149,7 @@ def test_an_earlier_split_is_forgotten() -> None:
         ({"y": ["a"]}, "X has 2 rows but y has 1"),
         ({"y": ["a", "b"], "texts": np.array(["t"])}, "X has 2 rows but texts has 1"),
         ({"y": ["a", "b"], "train_rows": slice(0, 1)}, "belong together"),
+        ({"y": ["a", "b"], "validation_rows": slice(0, 1)}, "validation_rows are a third part"),
     ],
 )
 def test_parts_that_do_not_fit(fields: dict, message: str) -> None:

@@ -8,11 +8,12 @@ import os
 import stat
 import tracemalloc
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cladist import Taxonomy
+from cladist import RelationGraph, Taxonomy
 from cladist.errors import TaxonomyError
 from cladist.taxonomy import files
 from cladist.taxonomy.reading import FORMATS, parse
@@ -279,6 +280,26 @@ def test_reading_takes_at_most_three_times_what_it_returns(tmp_path, ending):
     assert peak <= 3 * held + 2 * 2**20
 
 
+def test_reading_a_dag_or_a_label_graph_takes_at_most_three_times_what_it_returns(tmp_path):
+    edges = [(f"node{k // 3}", f"node{k + 1}") for k in range(40_000)] + [
+        ("node0", f"node{k}") for k in range(5, 20_000)
+    ]
+    taxonomy = Taxonomy.from_edges(edges)
+    taxonomy.write(tmp_path / "dag.json")
+    RelationGraph.from_taxonomy(taxonomy).write(tmp_path / "graph.tsv")
+    del taxonomy, edges
+    for read, name in ((Taxonomy.read, "dag.json"), (RelationGraph.read, "graph.tsv")):
+        gc.collect()
+        tracemalloc.start()
+        try:
+            found = read(tmp_path / name)
+            held, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert found.n_nodes == 40_001
+        assert peak <= 3 * held + 2 * 2**20
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
 def test_packed_files_are_read_whatever_their_name(tmp_path, pack):
     for name in ("tree.csv", "tree.csv.gz"):
@@ -292,6 +313,22 @@ def test_files_are_packed_by_their_ending(tmp_path, ending):
     taxonomy.write(tmp_path / f"tree.json.{ending}")
     assert not (tmp_path / f"tree.json.{ending}").read_bytes().startswith(b"{")
     assert Taxonomy.read(tmp_path / f"tree.json.{ending}") == taxonomy
+
+
+def test_what_people_write_is_read_as_they_mean_it(tmp_path):
+    expected = Taxonomy.from_paths(["Home & Garden/Hand tools/Forks", "Home & Garden/Seeds"])
+    for text in (
+        "Home & Garden\tHand tools\tForks\nHome & Garden\tSeeds\n",
+        "Home & Garden > Hand tools > Forks\nHome & Garden > Seeds",
+    ):
+        assert read(tmp_path, text, sep=">").names == expected.names
+    for text in ("node;parent\na;\nb;a\n", "parent|node\n|a\na|b\n"):
+        for name in ("tree.csv", "tree.txt"):
+            assert read(tmp_path, text, name) == Taxonomy.from_edges([("a", "b")])
+    frame = pd.DataFrame({"one": ["a", "a"], "two": ["b", None]})
+    assert Taxonomy.from_paths(frame) == Taxonomy.from_edges([("a", "b")])
+    with pytest.raises(TaxonomyError, match="on_cycle must be 'error' or 'drop'"):
+        read(tmp_path, "a b", on_cycle="ignore")
 
 
 def test_paths_whose_names_would_fill_the_memory_are_refused(tmp_path):

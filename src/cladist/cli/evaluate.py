@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -9,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cladist.cli.options import Debug, Format, Json, Label, LabelSep, ModelArgument, PathSep, Quiet, Text, ZeroBased
+from cladist.cli.options import (
+    DATA_HELP,
+    Debug,
+    Format,
+    Json,
+    Label,
+    LabelSep,
+    ModelArgument,
+    PathSep,
+    Quiet,
+    Text,
+    ZeroBased,
+)
 
 if TYPE_CHECKING:
     from cladist.cli.reading import DataSource
@@ -18,15 +31,17 @@ if TYPE_CHECKING:
 EXAMPLE = "Example: [bold]cladist evaluate model test.csv --html report.html[/bold]"
 
 
-def evaluate(model: Any, source: DataSource) -> Report:
-    """Predict for labelled rows and return the report; rows are predicted in pieces, counts added up."""
+def evaluate(model: Any, source: DataSource, *, remark: Callable[[str], None] = lambda _: None) -> Report:
+    """Predict for labelled rows and return the report; rows are predicted in pieces, counts added up.
+
+    `remark` is told what of the data the model does not know.
+    """
     from cladist import progress
-    from cladist.cli.reading import features_of, learner_of, read_labelled, slices
+    from cladist.cli.reading import learner_of, read_labelled, slices
     from cladist.metrics import Report, count
 
     taxonomy = learner_of(model).taxonomy_
-    with progress.task(f"Reading {Path(source.name).name}"):
-        data = read_labelled(source, taxonomy=taxonomy, n_features=features_of(model))
+    data = read_labelled(source, taxonomy=taxonomy, model=model, remark=remark)
     with progress.task("Predicting", len(data.y)) as running:
         parts = []
         for X, y in zip(slices(data.X), slices(data.y), strict=True):
@@ -37,9 +52,7 @@ def evaluate(model: Any, source: DataSource) -> Report:
 
 def command(
     model: ModelArgument,
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A table (.csv, .tsv, .jsonl) or an svmlight file (.svm).")
-    ],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=DATA_HELP)],
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Also write the report as a web page.")
     ] = None,
@@ -57,8 +70,8 @@ def command(
 
     Columns and separators are those of training unless options say otherwise.
     """
-    from cladist.cli.noted import completed, open_model
-    from cladist.cli.reading import DataSource, check_fits
+    from cladist.cli.noted import check_fits, completed, open_model
+    from cladist.cli.reading import DataSource
     from cladist.cli.terminal import Terminal, table
     from cladist.cli.writing import check_target, write_text
     from cladist.plots import html_report, report_tables
@@ -67,13 +80,13 @@ def command(
     columns = (tuple(text or ()), label, label_sep, path_sep)
     given = DataSource(str(data), format and format.value, *columns, zero_based=zero_based, labelled=True)
     given.check_ending()
-    check_fits(fitted, given, model)
     source = completed(given, notes)
+    check_fits(fitted, notes, source, model)
     source.check_columns()
     check_target(html)
     terminal = Terminal(json, quiet)
     with terminal.bars():
-        report = evaluate(fitted, source)
+        report = evaluate(fitted, source, remark=terminal.remark)
     if html is not None:
         write_text(html, html_report(report, title=f"{model.resolve().name} on {Path(source.name).name}"))
         terminal.remark(f"The report is in {html}")

@@ -24,7 +24,11 @@ class DataFormat(StrEnum):
     csv = "csv"
     tsv = "tsv"
     jsonl = "jsonl"
+    parquet = "parquet"
+    arrow = "arrow"
     svmlight = "svmlight"
+    arff = "arff"
+    lshtc = "lshtc"
 
 
 class InputFormat(StrEnum):
@@ -33,9 +37,15 @@ class InputFormat(StrEnum):
     csv = "csv"
     tsv = "tsv"
     jsonl = "jsonl"
+    parquet = "parquet"
+    arrow = "arrow"
     svmlight = "svmlight"
+    arff = "arff"
+    lshtc = "lshtc"
     lines = "lines"
 
+
+DATA_HELP = "A table (.csv, .tsv, .jsonl, .parquet, .arrow), or numbers in svmlight (.svm), ARFF (.arff) or LSHTC."
 
 Text = Annotated[
     list[str] | None,
@@ -70,7 +80,7 @@ ZeroBased = Annotated[
     bool | None,
     typer.Option(
         "--zero-based/--one-based",
-        help="Whether the features of an svmlight file are counted from 0 or from 1 (the default).",
+        help="Whether the features of an svmlight or ARFF file are counted from 0 or from 1.",
         rich_help_panel=DATA,
         show_default=False,
     ),

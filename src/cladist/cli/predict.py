@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from cladist.cli.options import DATA, Debug, InputFormat, Json, ModelArgument, Quiet, Text, ZeroBased
+from cladist.cli.options import DATA, DATA_HELP, Debug, InputFormat, Json, ModelArgument, Quiet, Text, ZeroBased
 
 if TYPE_CHECKING:
     from cladist.cli.reading import DataSource
@@ -52,22 +52,41 @@ def predict(model: Any, batches: Iterable[Any], *, top_k: int = 1) -> Iterator[l
             yield [Prediction(x, path_of[x], score) for x, score in zip(found, values, strict=True)]
 
 
+class _Unmoved:
+    """A task that shows nothing of its own, because the file that is read along the way shows how far it is."""
+
+    def advance(self, steps: int = 1) -> None:
+        pass
+
+
 def predict_to(
-    model: Any, source: DataSource, out: Path | None, *, top_k: int | None = None, as_json: bool = False
+    model: Any,
+    source: DataSource,
+    out: Path | None,
+    *,
+    top_k: int | None = None,
+    as_json: bool = False,
+    remark: Callable[[str], None] = lambda _: None,
 ) -> int:
-    """Write the predictions for all rows to a file, or to standard output, and return how many rows there were."""
+    """Write the predictions for all rows to a file, or to standard output, and return how many rows there were.
+
+    `remark` is told what of the data the model does not know.
+    """
     import sys
 
     from cladist import progress
     from cladist.cli.prediction_files import FORMATS, format_of, write_rows
-    from cladist.cli.reading import features_of, read_batches
+    from cladist.cli.reading import read_batches
     from cladist.cli.writing import check_target, replacing
 
     kind = "json" if as_json and out is None else format_of(out)
     check_target(out)
-    rows = predict(model, read_batches(source, n_features=features_of(model)), top_k=top_k or 1)
-    with progress.task("Predicting") as running, nullcontext(sys.stdout) if out is None else replacing(out) as file:
-        return write_rows(FORMATS[kind](file, top_k), rows, running)
+    batches = read_batches(source, model=model, remark=remark)
+    rows = predict(model, batches.rows, top_k=top_k or 1)
+    counted = batches.n_rows is not None or source.path == "-"
+    where = nullcontext(sys.stdout) if out is None else replacing(out)
+    with progress.task("Predicting", batches.n_rows) as running, where as file:
+        return write_rows(FORMATS[kind](file, top_k), rows, running if counted else _Unmoved())
 
 
 def command(
@@ -76,8 +95,8 @@ def command(
         str,
         typer.Argument(
             metavar="DATA",
-            help="A table, an svmlight file, or - for standard input: a text in every line, or, with --text or "
-            "--format, what they say.",
+            help=f"{DATA_HELP} Or - for standard input: a text in every line, or, with --text or --format, what "
+            "they say.",
         ),
     ],
     out: Annotated[
@@ -107,21 +126,21 @@ def command(
     predicted, which itself always has 0; --top-k 2 shows how near the second
     came. Text columns are those of training unless --text says otherwise.
     """
-    from cladist.cli.noted import completed, open_model
-    from cladist.cli.reading import DataSource, check_fits
+    from cladist.cli.noted import check_fits, completed, open_model
+    from cladist.cli.reading import DataSource
     from cladist.cli.terminal import Terminal
 
     fitted, notes = open_model(model)
     given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
     given.check_ending()
-    check_fits(fitted, given, model)
     source = completed(given, notes)
+    check_fits(fitted, notes, source, model)
     source.check_columns()
     terminal = Terminal(json, quiet)
     started = time.perf_counter()
     # On standard output the answers themselves show how far it is.
     with terminal.bars() if out is not None else nullcontext():
-        n_rows = predict_to(fitted, source, out, top_k=top_k, as_json=json)
+        n_rows = predict_to(fitted, source, out, top_k=top_k, as_json=json, remark=terminal.remark)
     if out is not None:
         seconds = time.perf_counter() - started
         terminal.answer({"rows": n_rows, "seconds": seconds, "out": str(out)})

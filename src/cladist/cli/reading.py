@@ -1,37 +1,50 @@
-"""The data a command is given, as rows a model takes: texts for a text pipeline, numbers for a bare learner."""
+"""The data a command is given, as rows a model takes: texts for a text pipeline, numbers for other models."""
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.pipeline import Pipeline
 
+from cladist import progress
 from cladist.cli.lines import lines
-from cladist.datasets import Dataset, read_svmlight, read_table
-from cladist.datasets.records import check_ending, records
-from cladist.datasets.table import _joined_text
-from cladist.errors import DatasetError, ParameterError
+from cladist.datasets import Dataset, read_table
+from cladist.datasets.records import check_ending, format_of_ending, records
+from cladist.datasets.table import joined_text
+from cladist.errors import ParameterError
 from cladist.files import Source, data_suffix
 from cladist.taxonomy import Taxonomy
 
 BATCH_ROWS = 4096  # rows held at once while predicting
-SVMLIGHT_SUFFIXES = (".svm", ".svmlight", ".libsvm")
-INDEX_ZERO = re.compile(r"the index of '0:[^']*' is not in 1 ")
+KIND_OF_ENDING = {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".arff": "arff"}
+# Kinds of data that have no columns for options to name, and what messages call them.
+WITHOUT_COLUMNS = {
+    "svmlight": "an svmlight file, which has no columns",
+    "lshtc": "an LSHTC file, which has no columns",
+    "arff": "an ARFF file, which says itself where its labels are",
+    "lines": "one text a line, which has no columns",
+}
+
+Remark = Callable[[str], None]
+
+
+def unheard(_: str) -> None:
+    """Take a remark that nobody listens to."""
 
 
 @dataclass(frozen=True)
 class DataSource:
     """Where rows come from and how they are read; "-" is standard input.
 
-    `labelled` says whether labels are wanted of it, and `columns_learnt` which columns a model learnt from that
-    is to be given every line of it.
+    `labelled` says whether labels are wanted of it, `columns_learnt` which columns a model learnt from that
+    is to be given every line of it, and `features` what the columns of numbers were called that a model learnt from.
     """
 
     path: str
@@ -43,6 +56,7 @@ class DataSource:
     zero_based: bool | None = None
     labelled: bool = False
     columns_learnt: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
 
     @property
     def stream(self) -> Source:
@@ -56,23 +70,39 @@ class DataSource:
         return "standard input" if self.path == "-" else self.path
 
     @property
+    def is_told(self) -> bool:
+        """Whether an option or the file's ending tells the format."""
+        if self.format is not None or self.path == "-":
+            return self.format is not None
+        return data_suffix(self.path) in KIND_OF_ENDING or format_of_ending(self.path) is not None
+
+    @property
     def kind(self) -> str:
-        """What the data is: "svmlight", "lines" or "table"."""
-        if self.format in ("svmlight", "lines"):
-            return self.format
-        if self.path == "-" and self.format is None:
+        """What the data is: "svmlight", "arff", "lshtc", "lines" or "table"."""
+        if self.format is not None:
+            return self.format if self.format in WITHOUT_COLUMNS else "table"
+        if self.path == "-":
             return "table" if self.text or self.labelled else "lines"
-        numbers = self.format is None and data_suffix(self.path) in SVMLIGHT_SUFFIXES
-        return "svmlight" if numbers else "table"
+        return KIND_OF_ENDING.get(data_suffix(self.path), "table")
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether the rows are numbers, not texts."""
+        return self.kind in ("svmlight", "arff", "lshtc")
 
     def check_ending(self) -> None:
         """Raise a `DatasetError` if the ending tells of a format that is not read."""
-        if self.format is None and self.path != "-":
+        if self.kind == "table" and self.format is None and self.path != "-":
             check_ending(self.path)
 
-    def check_columns(self) -> None:
-        """Raise a `ParameterError` unless the columns that the kind of data has are named, and no others."""
-        columns = {"--text": self.text, "--label": self.label} if self.labelled else {"--text": self.text}
+    def check_columns(self, *, text: bool = True) -> None:
+        """Raise a `ParameterError` unless the columns that the kind of data has are named, and no others.
+
+        `text` says whether texts are wanted of it.
+        """
+        columns: dict[str, Any] = {"--text": self.text} if text else {}
+        if self.labelled:
+            columns["--label"] = self.label
         if self.kind == "table":
             missing = [f"{option} COLUMN" for option, value in columns.items() if not value]
             hint = "" if self.labelled else ", or --format lines if every line is a text"
@@ -81,33 +111,60 @@ class DataSource:
             return
         given = [option for option, value in columns.items() if value]
         if given:
-            what = "an svmlight file" if self.kind == "svmlight" else "one text a line"
-            raise ParameterError(f"{self.name} is {what}, which has no columns; leave out {' and '.join(given)}.")
+            raise ParameterError(f"{self.name} is {WITHOUT_COLUMNS[self.kind]}; leave out {' and '.join(given)}.")
+
+    def read(self) -> AbstractContextManager[Any]:
+        """Return what shows that standard input is being read; files tell that themselves."""
+        return progress.task("Reading standard input") if self.path == "-" else nullcontext()
 
 
-def read_labelled(source: DataSource, *, taxonomy: Taxonomy | None, n_features: int | None = None) -> Dataset:
-    """Read rows with their labels, all of which must be in the taxonomy."""
-    if source.kind == "svmlight":
-        return _read_numbers(source, taxonomy=taxonomy, n_features=n_features)
-    return read_table(
-        source.stream,
-        text=source.text,
-        label=source.label or "",
-        label_sep=source.label_sep,
-        path_sep=source.path_sep,
-        taxonomy=taxonomy,
-        format=source.format,
-    )
+def read_labelled(
+    source: DataSource, *, taxonomy: Taxonomy | None, model: Any = None, remark: Remark = unheard
+) -> Dataset:
+    """Read rows with their labels, all of which must be in the taxonomy; numbers must suit the model, if it is fitted.
+
+    `remark` is told what is left out of the rows.
+    """
+    with source.read():
+        if source.is_numbers:
+            from cladist.cli.numbers import read_numbers
+
+            return read_numbers(source, taxonomy=taxonomy, model=model, remark=remark)
+        return read_table(
+            source.stream,
+            text=source.text,
+            label=source.label or "",
+            label_sep=source.label_sep,
+            path_sep=source.path_sep,
+            taxonomy=taxonomy,
+            format=source.format,
+        )
 
 
-def read_batches(source: DataSource, *, n_features: int | None) -> Iterator[Any]:
-    """Yield the rows to predict for, some thousands at a time; texts are never all in memory."""
-    if source.kind == "svmlight":
-        yield from slices(_read_numbers(source, multilabel=True, n_features=n_features).X)
-        return
+class Batches(NamedTuple):
+    """Rows some thousands at a time, and how many there are where that is known."""
+
+    n_rows: int | None
+    rows: Iterator[Any]
+
+
+def read_batches(source: DataSource, *, model: Any = None, remark: Remark = unheard) -> Batches:
+    """Return the rows to predict for; texts are never all in memory, and read only when asked for."""
+    if source.is_numbers:
+        from cladist.cli.numbers import read_rows
+
+        with source.read():
+            X = read_rows(source, model=model, remark=remark)
+        return Batches(X.shape[0], slices(X))
     texts = lines(source.stream, source.columns_learnt) if source.kind == "lines" else _table_texts(source)
+    return Batches(None, _batches(texts))
+
+
+def _batches(texts: Iterator[str]) -> Iterator[npt.NDArray[Any]]:
     while batch := list(islice(texts, BATCH_ROWS)):
-        yield _objects(batch)
+        array = np.empty(len(batch), dtype=object)
+        array[:] = batch
+        yield array
 
 
 def slices(rows: Any) -> Iterator[Any]:
@@ -124,35 +181,11 @@ def learner_of(model: Any) -> Any:
 
 def features_of(model: Any) -> int | None:
     """Return how many numbers a row has for a model that learnt from numbers; None for one that learnt from texts."""
-    return None if isinstance(model, Pipeline) else int(model.n_features_in_)
-
-
-def check_fits(model: Any, source: DataSource, folder: Any) -> None:
-    """Raise a `DatasetError` if the model learnt from texts and the data is numbers, or the other way round."""
-    learnt_from_texts = isinstance(model, Pipeline)
-    if learnt_from_texts == (source.kind != "svmlight"):
-        return
-    learnt, given = ("texts", "numbers (svmlight)") if learnt_from_texts else ("numbers (svmlight)", "texts")
-    raise DatasetError(f"{folder} was trained on {learnt}, and {source.name} holds {given}.")
-
-
-def _read_numbers(source: DataSource, **options: Any) -> Dataset:
-    try:
-        return read_svmlight(source.stream, zero_based=bool(source.zero_based), **options)
-    except DatasetError as problem:
-        if not INDEX_ZERO.search(str(problem)):
-            raise
-        hint = "if the file counts its features from 0, add --zero-based"
-        raise DatasetError(f"{str(problem).removesuffix('.')}; {hint}.") from problem
+    n_features = getattr(model, "n_features_in_", None)  # a Pipeline has that of its first step, a vectoriser none
+    return None if n_features is None else int(n_features)
 
 
 def _table_texts(source: DataSource) -> Iterator[str]:
     stream = source.stream
     found = records(stream, format=source.format, columns=source.text)
-    return (_joined_text(stream, *record, source.text) for record in found)
-
-
-def _objects(values: list[str]) -> npt.NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return (joined_text(stream, *record, source.text) for record in found)

@@ -1,17 +1,24 @@
-"""``cladist taxonomy``: the shape of a taxonomy file, a drawing of it, and its conversion to another format."""
+"""``cladist taxonomy``: the shape of a taxonomy, what in it looks odd, drawings of it, other formats."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cladist.cli.options import Debug, Json, Quiet
-from cladist.errors import TaxonomyError
+from cladist.cli.options import DATA, DATA_HELP, DataFormat, Debug, Json, Label, LabelSep, Quiet
+from cladist.errors import ParameterError, TaxonomyError
 
-EXAMPLE = "Example: [bold]cladist taxonomy tree.csv --convert tree.json[/bold]"
+if TYPE_CHECKING:
+    from cladist.cli.reading import DataSource
+
+EXAMPLE = (
+    "Examples: [bold]cladist taxonomy tree.csv --svg tree.svg[/bold]"
+    "\n\n[bold]cladist taxonomy tree.csv --data train.csv --label category[/bold]"
+    "\n\n[bold]cladist taxonomy tree.csv --convert tree.json.gz[/bold]"
+)
 
 
 class TaxonomyFormat(StrEnum):
@@ -26,81 +33,174 @@ class TaxonomyFormat(StrEnum):
     rcv1 = "rcv1"
 
 
-def shape(tree: Any) -> dict[str, Any]:
-    """Return what a taxonomy looks like, in numbers.
+class TaxonomyInput(StrEnum):
+    """The files a taxonomy can be in: those, the header of an ARFF file, and LSHTC's, where a node is its number."""
 
-    Examples
-    --------
-    >>> from cladist import Taxonomy
-    >>> found = shape(Taxonomy.from_paths(["sport/tennis/doubles", "art"]))
-    >>> found["kind"], found["nodes_by_level"], found["single_child_nodes"]
-    ('forest', [2, 1, 1], 2)
-    """
-    return {
-        "kind": tree.kind,
-        "nodes": tree.n_nodes,
-        "leaves": len(tree.leaves),
-        "roots": len(tree.roots),
-        "depth": int(tree.depth.max()),
-        "nodes_by_level": [len(ids) for ids in tree.levels],
-        "single_child_nodes": int((tree.n_children == 1).sum()),
-    }
+    edges = "edges"
+    paths = "paths"
+    csv = "csv"
+    tsv = "tsv"
+    json = "json"
+    indented = "indented"
+    rcv1 = "rcv1"
+    arff = "arff"
+    lshtc = "lshtc"
 
 
-def convert(tree: Any, out: Path, *, sep: str = "/") -> None:
-    """Write a taxonomy in the format that the ending names."""
+def check_convertible(out: Path | None) -> None:
+    """Raise unless a taxonomy can be written there, before work is done."""
     from cladist.cli.writing import check_target
+    from cladist.files import data_suffix
 
-    ending = out.suffix.lower().removeprefix(".")
-    if ending not in list(TaxonomyFormat):
+    if out is not None and data_suffix(out).removeprefix(".") not in list(TaxonomyFormat):
         endings = ", ".join(f".{kind}" for kind in TaxonomyFormat)
-        raise TaxonomyError(f"{out}: the ending says what to convert to, and must be one of {endings}.")
+        raise TaxonomyError(
+            f"{out}: the ending says what to convert to, and must be one of {endings}, with .gz, .xz or .bz2 behind it "
+            "to pack it."
+        )
     check_target(out)
-    tree.write(out, format=ending, sep=sep)
+
+
+def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> None:
+    """Write a taxonomy in the format that the ending names, packed if a second ending says so."""
+    from cladist.files import data_suffix
+
+    check_convertible(out)
+    try:
+        taxonomy.write(out, format=data_suffix(out).removeprefix("."), sep=sep)
+    except TaxonomyError as problem:
+        raise problem if str(problem).startswith(str(out)) else TaxonomyError(f"{out}: {problem}") from problem
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Edges, one path a line, CSV, TSV or JSON.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Edges, paths, CSV, TSV, JSON, indented text, RCV1's topics, or ARFF."),
+    ],
     convert_to: Annotated[
         Path | None,
         typer.Option(
-            "--convert", metavar="OUT", help="Write it to this file; its ending names the format, as in .csv."
+            "--convert",
+            metavar="OUT",
+            help="Write it to this file; its ending names the format, as in .csv or .csv.gz.",
         ),
     ] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Write a drawing of it to this file.")
+    ] = None,
+    drop_cycles: Annotated[
+        bool, typer.Option("--drop-cycles", help="Leave out edges that close cycles, and list them.")
+    ] = False,
     format: Annotated[  # noqa: A002
-        TaxonomyFormat | None, typer.Option("--format", help="FILE's format, if it is not recognised.")
+        TaxonomyInput | None, typer.Option("--format", help="FILE's format, if it is not recognised.")
     ] = None,
     path_sep: Annotated[
-        str, typer.Option("--path-sep", metavar="TEXT", help="What separates the parts of a path.")
-    ] = "/",
+        str | None,
+        typer.Option(
+            "--path-sep",
+            metavar="TEXT",
+            help="What separates the parts of a path, in FILE and in labels that are paths.",
+            show_default="/ in FILE",
+        ),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", metavar="FILE", help=f"Compare it with labelled data. {DATA_HELP}", rich_help_panel=DATA
+        ),
+    ] = None,
+    label: Label = None,
+    label_sep: LabelSep = None,
+    data_format: Annotated[
+        DataFormat | None,
+        typer.Option("--data-format", help="The data's format, if its ending does not tell.", rich_help_panel=DATA),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show the shape of a taxonomy, draw it, convert it."""
+    """Show the shape of a taxonomy and what in it looks odd, draw it, convert it."""
+    from cladist.cli import taxonomy_showing as showing
+    from cladist.cli.reading import DataSource
     from cladist.cli.terminal import Terminal
-    from cladist.taxonomy import Taxonomy
+    from cladist.cli.writing import check_target, write_text
 
+    if path_sep == "":
+        raise ParameterError("--path-sep must not be empty; leave it out if nothing is separated.")
+    columns = (label, label_sep, path_sep)
+    source = None if data is None else DataSource(data, data_format and data_format.value, (), *columns, labelled=True)
+    _check_data(source, {"--label": label, "--label-sep": label_sep, "--data-format": data_format})
+    check_convertible(convert_to)
+    check_target(svg)
     terminal = Terminal(json, quiet)
-    tree = Taxonomy.read(file, format=format and format.value, sep=path_sep)
+    with terminal.bars():
+        taxonomy, found, covered, unknown = _inspected(file, source, format and format.value, path_sep, drop_cycles)
+    drawing = _drawn(taxonomy, file, covered) if svg is not None else ""
+    values = showing.as_values(found)
+    if source is not None and covered is not None:
+        values["data"] = showing.data_values(covered, unknown)
     if convert_to is not None:
-        convert(tree, convert_to, sep=path_sep)
+        convert(taxonomy, convert_to, sep=path_sep or "/")
+        values["converted_to"] = str(convert_to)
         terminal.remark(f"Written to {convert_to}")
-    found = shape(tree)
-    terminal.answer(found | ({"converted_to": str(convert_to)} if convert_to else {}))
-    terminal.show(*_described(tree, found))
+    if svg is not None:
+        write_text(svg, drawing)
+        values["svg"] = str(svg)
+        terminal.remark(f"The drawing is in {svg}")
+    terminal.answer(values)
+    terminal.show(*_shown(taxonomy, found, covered, unknown, source))
 
 
-def _described(tree: Any, found: dict[str, Any]) -> list[Any]:
+def _check_data(source: DataSource | None, given: dict[str, Any]) -> None:
+    """Raise a `ParameterError` if options about data lack it, or do not suit it."""
+    if source is not None:
+        source.check_ending()
+        source.check_columns(text=False)
+        return
+    for option, value in given.items():
+        if value is not None:
+            raise ParameterError(f"{option} is about labelled data; name its file with --data FILE.")
+
+
+def _inspected(
+    file: Path,
+    source: DataSource | None,
+    kind: str | None,
+    path_sep: str | None,
+    drop_cycles: bool,
+) -> tuple[Any, Any, Any, Any]:
+    """Return the taxonomy, what is found in it, and what data make of it."""
+    from cladist import progress
+    from cladist.cli.taxonomy_reading import read_taxonomy
+    from cladist.taxonomy.inspecting import inspect
+
+    # Reading a file tells how far it is, and building the taxonomy goes on after its last byte.
+    with progress.task(f"Reading {file.name}"):
+        taxonomy = read_taxonomy(
+            file, format=kind, sep=path_sep or "/", drop_cycles=drop_cycles, advice="leave {} out with --drop-cycles"
+        )
+    if source is None:
+        return taxonomy, inspect(taxonomy), None, ()
+    from cladist.cli.taxonomy_data import compare
+
+    covered, unknown = compare(taxonomy, source)
+    return taxonomy, inspect(taxonomy), covered, unknown
+
+
+def _drawn(taxonomy: Any, file: Path, covered: Any) -> str:
+    from cladist.plots.taxonomy_drawing import taxonomy_drawing
+
+    return taxonomy_drawing(taxonomy, title=file.name, rows=None if covered is None else covered.rows_below)
+
+
+def _shown(taxonomy: Any, found: Any, covered: Any, unknown: Any, source: DataSource | None) -> list[Any]:
     from rich.text import Text
 
+    from cladist.cli import taxonomy_showing as showing
     from cladist.cli.terminal import table
-    from cladist.plots import Table
 
-    roots = f" with {found['roots']:,} roots" if found["kind"] == "forest" else ""
-    lines = [
-        f"A {found['kind']}{roots}: {found['nodes']:,} nodes, {found['leaves']:,} leaves, depth {found['depth']}.",
-        f"Inner nodes with a single child: {found['single_child_nodes']:,}.",
-    ]
-    levels = [[str(k), f"{n:,}"] for k, n in enumerate(found["nodes_by_level"])]
-    return ["\n".join(lines), table(Table(["level", "nodes"], levels)), Text(str(tree))]
+    odd = list(showing.remarks(found)) or ["Nothing in it looks odd."]
+    parts: list[Any] = [showing.summary(found), table(showing.level_table(found, covered)), *odd]
+    if source is not None and covered is not None:
+        parts += ["", *showing.data_remarks(covered, unknown, source.name)]
+    return [*parts, "", Text(str(taxonomy))]

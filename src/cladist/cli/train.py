@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cladist.cli.options import DATA, Debug, Format, Json, Label, LabelSep, PathSep, Quiet, Text, ZeroBased
+from cladist.cli.options import DATA, DATA_HELP, Debug, Format, Json, Label, LabelSep, PathSep, Quiet, Text, ZeroBased
 from cladist.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ EXAMPLE = (
 
 
 def command(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A table (.csv, .tsv, .jsonl) or an svmlight file (.svm).")
-    ],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=DATA_HELP)],
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="MODEL", help="The folder to write.")] = None,
     taxonomy: Annotated[
         Path | None,
-        typer.Option("--taxonomy", metavar="FILE", help="The tree of the labels; not needed if they are paths."),
+        typer.Option(
+            "--taxonomy", metavar="FILE", help="The tree of the labels; not needed if they are paths, or DATA is ARFF."
+        ),
     ] = None,
     method: Annotated[
         str | None,
@@ -65,7 +65,7 @@ def command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Train a model on a table of texts or on an svmlight file."""
+    """Train a model on a table of texts or on a file of numbers."""
     from cladist.cli.parameters import parse_parameters
     from cladist.cli.reading import DataSource
     from cladist.cli.terminal import Terminal

@@ -8,16 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
 from cladist import progress
 from cladist.cli.noted import notes_of
+from cladist.cli.numbers import missing, with_imputer
 from cladist.cli.parameters import new_learner
 from cladist.cli.reading import DataSource, learner_of, read_labelled
+from cladist.cli.taxonomy_reading import read_taxonomy
 from cladist.errors import DatasetError, ModelFormatError
 from cladist.features import text_features
 from cladist.learners.persistence import save
 from cladist.taxonomy import Taxonomy
+
+HOW_TO_DROP = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
 
 
 @dataclass(frozen=True)
@@ -50,10 +55,11 @@ def train(
     _check_folder(out)
     source.check_ending()
     source.check_columns()
-    tree = None if taxonomy is None else _read_taxonomy(taxonomy, source.path_sep)
-    model = new_model(method, parameters or {}, text=source.kind == "table", hashing=hashing)
-    with progress.task(f"Reading {Path(source.name).name}"):
-        data = read_labelled(source, taxonomy=tree)
+    tree = None if taxonomy is None else _read_taxonomy(taxonomy, source)
+    model = new_model(method, parameters or {}, text=not source.is_numbers, hashing=hashing)
+    data = read_labelled(source, taxonomy=tree)
+    if source.kind == "arff":
+        model = _filling(model, data.X, remark)
     if data.taxonomy is None and source.kind == "table" and look_like_paths(data.y):
         remark("Every label contains /; if labels are paths, --path-sep / makes a tree of them.")
     learner = learner_of(model).set_params(taxonomy=data.taxonomy)
@@ -62,7 +68,7 @@ def train(
         _fit(model, data)
     seconds = time.perf_counter() - started
     with progress.task("Saving"):
-        save(model, out, notes=notes_of(source))
+        save(model, out, notes=notes_of(source, data.feature_names))
     return Trained(
         method, len(data.y), learner.n_features_in_, learner.taxonomy_.n_nodes, len(learner.classes_), seconds, str(out)
     )
@@ -77,7 +83,7 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
     Hieron(max_iter=3)
     """
     if hashing and not text:
-        raise DatasetError("--hashing is for texts, and this data is numbers (svmlight); leave it out.")
+        raise DatasetError("--hashing is for texts, and this data is numbers; leave it out.")
     learner = new_learner(method, parameters)
     return Pipeline([("features", text_features(hashing=hashing)), ("model", learner)]) if text else learner
 
@@ -94,8 +100,20 @@ def look_like_paths(labels: Any) -> bool:
     return bool(seen) and all("/" in name.strip("/") for name in seen)
 
 
-def _read_taxonomy(path: Path, path_sep: str | None) -> Taxonomy:
-    return Taxonomy.read(path) if path_sep is None else Taxonomy.read(path, sep=path_sep)
+def _read_taxonomy(path: Path, source: DataSource) -> Taxonomy:
+    # The hierarchies of LSHTC have paths whose nodes are numbers: the same number is the same node.
+    kind = "lshtc" if source.kind == "lshtc" else None
+    return read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=HOW_TO_DROP)
+
+
+def _filling(learner: Any, X: Any, remark: Callable[[str], None]) -> Any:
+    """Return a learner that can learn from these rows though values may be missing in them."""
+    n_missing = int(np.count_nonzero(missing(X)))
+    if not n_missing:
+        return learner
+    are = "value is missing; it" if n_missing == 1 else "values are missing; each"
+    remark(f"{n_missing:,} {are} is replaced by the mean of its column, in training and later.")
+    return with_imputer(learner)
 
 
 def _fit(model: Any, data: Any) -> None:

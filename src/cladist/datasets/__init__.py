@@ -1,18 +1,77 @@
-"""Files, a package or a seed → `Dataset`."""
+"""Files, real data sets, a package or a seed → `Dataset`; and a `Dataset` → files."""
 
+from cladist.datasets.arff import read_arff_hmc
+from cladist.datasets.arff_writing import write_arff_hmc
+from cladist.datasets.clinc150 import load_clinc150
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.hieron_synthetic import make_hieron_synthetic
+from cladist.datasets.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
 from cladist.datasets.icd10cm import load_icd10cm
+from cladist.datasets.layout import available
+from cladist.datasets.lshtc import read_lshtc
+from cladist.datasets.lshtc_sets import load_dmoz, load_lshtc_small, load_lwiki, load_swiki2011
+from cladist.datasets.lshtc_writing import write_lshtc
+from cladist.datasets.naics import load_naics2017
+from cladist.datasets.news20 import load_news20
+from cladist.datasets.ohsumed import read_ohsumed
+from cladist.datasets.onet import load_onet_titles
+from cladist.datasets.paper_sets import (
+    load_dekel_dmoz,
+    load_ipc,
+    load_ohsumed,
+    load_phonemes,
+    load_rcv1,
+    load_wipo_alpha,
+)
+from cladist.datasets.phonemes import read_phonemes
+from cladist.datasets.phonetics import phoneme_folding, phonetic_tree
+from cladist.datasets.rcv1 import read_rcv1
+from cladist.datasets.rcv1_writing import write_rcv1
 from cladist.datasets.svmlight import read_svmlight
+from cladist.datasets.svmlight_writing import write_svmlight
 from cladist.datasets.table import read_table, read_texts
+from cladist.datasets.table_writing import write_table
 from cladist.datasets.topics import make_topics
+from cladist.datasets.wipo import read_wipo_alpha
 
 __all__ = [
     "Dataset",
+    "available",
+    "load_clinc150",
+    "load_dekel_dmoz",
+    "load_dmoz",
+    "load_enron",
+    "load_genes_fun",
+    "load_genes_go",
     "load_icd10cm",
+    "load_imclef07a",
+    "load_ipc",
+    "load_lshtc_small",
+    "load_lwiki",
+    "load_naics2017",
+    "load_news20",
+    "load_ohsumed",
+    "load_onet_titles",
+    "load_phonemes",
+    "load_rcv1",
+    "load_swiki2011",
+    "load_wipo_alpha",
     "make_hieron_synthetic",
     "make_topics",
+    "phoneme_folding",
+    "phonetic_tree",
+    "read_arff_hmc",
+    "read_lshtc",
+    "read_ohsumed",
+    "read_phonemes",
+    "read_rcv1",
     "read_svmlight",
     "read_table",
     "read_texts",
+    "read_wipo_alpha",
+    "write_arff_hmc",
+    "write_lshtc",
+    "write_rcv1",
+    "write_svmlight",
+    "write_table",
 ]

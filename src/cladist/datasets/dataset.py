@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
+from cladist.datasets.rows import Rows, length, stacked, taken
 from cladist.errors import DatasetError
-from cladist.taxonomy import Taxonomy
-
-Rows = slice | npt.NDArray[np.intp]
+from cladist.taxonomy import RelationGraph, Taxonomy
 
 
 class NotSplitError(DatasetError, AttributeError):
-    """A Dataset without a test part was asked for one; as an AttributeError, ``hasattr`` understands it."""
+    """A Dataset was asked for a part it does not have; as an AttributeError, ``hasattr`` understands it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,7 +26,8 @@ class Dataset:
 
     `X` and `y` always hold all rows in their original order. A split Dataset also knows which rows are for
     training and which for testing; `X_train`, `y_train`, `X_test`, `y_test` (and `texts_train`, `texts_test`)
-    are those rows, taken when first asked for.
+    are those rows, taken when first asked for. One that ships with a third part to choose parameters by has
+    `X_validation`, `y_validation` and `texts_validation` likewise.
 
     Parameters
     ----------
@@ -47,6 +47,10 @@ class Dataset:
         Node name → text that explains the node.
     train_rows, test_rows : slice or array of int, optional
         Which rows are the two parts; both or neither.
+    validation_rows : slice or array of int, optional
+        The rows of the third part, where the source ships one.
+    relations : RelationGraph, optional
+        Which nodes are related beside the taxonomy, where the source says so.
 
     Examples
     --------
@@ -68,18 +72,34 @@ class Dataset:
     descriptions: Mapping[str, str] = field(default_factory=dict)
     train_rows: Rows | None = None
     test_rows: Rows | None = None
+    validation_rows: Rows | None = None
+    relations: RelationGraph | None = None
 
     def __post_init__(self) -> None:
-        n_rows = _length(self.X)
+        n_rows = length(self.X)
         for name, column in (("y", self.y), ("texts", self.texts)):
-            if column is not None and _length(column) != n_rows:
-                raise DatasetError(f"Dataset: X has {n_rows} rows but {name} has {_length(column)}.")
+            if column is not None and length(column) != n_rows:
+                raise DatasetError(f"Dataset: X has {n_rows} rows but {name} has {length(column)}.")
         if (self.train_rows is None) != (self.test_rows is None):
             raise DatasetError("Dataset: train_rows and test_rows belong together; one of them is missing.")
+        if self.validation_rows is not None and self.train_rows is None:
+            raise DatasetError("Dataset: validation_rows are a third part; train_rows and test_rows are missing.")
 
     @classmethod
-    def from_parts(cls, X_train: Any, y_train: Any, X_test: Any, y_test: Any, **fields: Any) -> Dataset:
-        """Join a training and a test part; `X` and `y` are the first stacked on the second.
+    def from_parts(
+        cls,
+        X_train: Any,
+        y_train: Any,
+        X_test: Any,
+        y_test: Any,
+        *,
+        X_validation: Any = None,
+        y_validation: Any = None,
+        **fields: Any,
+    ) -> Dataset:
+        """Join a training and a test part, and a third to validate on if there is one.
+
+        `X` and `y` are the parts stacked in this order; `texts`, if given, is stacked already.
 
         Examples
         --------
@@ -87,14 +107,17 @@ class Dataset:
         >>> data.X.shape, data.y, data.y_test
         ((4, 3), ['a', 'b', 'c', 'a'], ['a'])
         """
-        n_train, n_rows = _length(X_train), _length(X_train) + _length(X_test)
-        return cls(
-            _stacked(X_train, X_test),
-            _stacked(y_train, y_test),
-            train_rows=slice(0, n_train),
-            test_rows=slice(n_train, n_rows),
-            **fields,
-        )
+        if (X_validation is None) != (y_validation is None):
+            raise DatasetError("Dataset: X_validation and y_validation belong together; one of them is missing.")
+        Xs, ys = [X_train, X_test], [y_train, y_test]
+        if X_validation is not None:
+            Xs.append(X_validation)
+            ys.append(y_validation)
+        ends = [0, *accumulate(map(length, Xs))]
+        rows = [slice(start, end) for start, end in pairwise(ends)]
+        names = ("train_rows", "test_rows", "validation_rows")
+        fields |= dict(zip(names, rows, strict=False))
+        return cls(stacked(Xs), stacked(ys), **fields)
 
     @property
     def is_split(self) -> bool:
@@ -104,42 +127,59 @@ class Dataset:
     @cached_property
     def X_train(self) -> Any:  # noqa: N802
         """The rows of `X` to train on."""
-        return _taken(self.X, self._part("train"))
+        return taken(self.X, self._part("train"))
 
     @cached_property
     def y_train(self) -> Any:
         """The labels of `X_train`."""
-        return _taken(self.y, self._part("train"))
+        return taken(self.y, self._part("train"))
 
     @cached_property
     def X_test(self) -> Any:  # noqa: N802
         """The rows of `X` to test on."""
-        return _taken(self.X, self._part("test"))
+        return taken(self.X, self._part("test"))
 
     @cached_property
     def y_test(self) -> Any:
         """The labels of `X_test`."""
-        return _taken(self.y, self._part("test"))
+        return taken(self.y, self._part("test"))
 
     @cached_property
     def texts_train(self) -> npt.NDArray[Any] | None:
         """The raw texts of `X_train`, where there are any."""
-        return None if self.texts is None else _taken(self.texts, self._part("train"))
+        return None if self.texts is None else taken(self.texts, self._part("train"))
 
     @cached_property
     def texts_test(self) -> npt.NDArray[Any] | None:
         """The raw texts of `X_test`, where there are any."""
-        return None if self.texts is None else _taken(self.texts, self._part("test"))
+        return None if self.texts is None else taken(self.texts, self._part("test"))
+
+    @cached_property
+    def X_validation(self) -> Any:  # noqa: N802
+        """The rows of `X` to choose parameters by, where the source ships such a part."""
+        return taken(self.X, self._part("validation"))
+
+    @cached_property
+    def y_validation(self) -> Any:
+        """The labels of `X_validation`."""
+        return taken(self.y, self._part("validation"))
+
+    @cached_property
+    def texts_validation(self) -> npt.NDArray[Any] | None:
+        """The raw texts of `X_validation`, where there are any."""
+        return None if self.texts is None else taken(self.texts, self._part("validation"))
 
     def _part(self, which: str) -> Rows:
         rows: Rows | None = getattr(self, f"{which}_rows")
+        if rows is None and which == "validation" and self.is_split:
+            raise NotSplitError("This Dataset comes without a validation part; hold out some of its training rows.")
         if rows is None:
             raise NotSplitError("This Dataset has no train and test part; make them with split(test_size=0.25).")
         return rows
 
     def _count(self, which: str) -> int:
         rows = self._part(which)
-        return len(range(*rows.indices(_length(self.X)))) if isinstance(rows, slice) else len(rows)
+        return len(range(*rows.indices(length(self.X)))) if isinstance(rows, slice) else len(rows)
 
     def split(
         self,
@@ -161,54 +201,31 @@ class Dataset:
         Returns
         -------
         Dataset
-            A split one, each part in the original order. An earlier split is forgotten.
+            A split one, each part in the original order. An earlier split, a validation part too, is forgotten.
         """
         from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 
-        if groups is not None and len(groups) != _length(self.X):
-            raise DatasetError(f"split: groups has {len(groups)} entries for {_length(self.X)} rows.")
+        if groups is not None and len(groups) != length(self.X):
+            raise DatasetError(f"split: groups has {len(groups)} entries for {length(self.X)} rows.")
         chooser = ShuffleSplit if groups is None else GroupShuffleSplit
         try:
             splitter = chooser(n_splits=1, test_size=test_size, random_state=random_state)
-            train, test = next(splitter.split(np.empty(_length(self.X)), groups=groups))
+            train, test = next(splitter.split(np.empty(length(self.X)), groups=groups))
         except ValueError as error:
             raise DatasetError(f"split: {error}") from error
-        return replace(self, train_rows=np.sort(train), test_rows=np.sort(test))
+        return replace(self, train_rows=np.sort(train), test_rows=np.sort(test), validation_rows=None)
 
     def __repr__(self) -> str:
-        n_rows = f"{_length(self.X)}"
+        n_rows = f"{length(self.X)}"
         if self.is_split:
             n_rows = f"{self._count('train')} + {self._count('test')}"
         shape: tuple[int, ...] = getattr(self.X, "shape", ())
-        parts = [f"{n_rows} rows", f"{shape[1]} features" if len(shape) == 2 else "texts"]
+        parts = [f"{n_rows} rows"]
+        if self.validation_rows is not None:
+            parts.append(f"{self._count('validation')} to validate")
+        parts.append(f"{shape[1]} features" if len(shape) == 2 else "texts")
         if self.taxonomy is not None:
             parts.append(f"{self.taxonomy.n_nodes} nodes")
         if self.source:
             parts.append(self.source)
         return f"Dataset({', '.join(parts)})"
-
-
-def _length(rows: Any) -> int:
-    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
-
-
-def _taken(rows: Any, chosen: Rows) -> Any:
-    """Return the chosen rows; a run of CSR rows shares memory with the whole."""
-    if isinstance(rows, list):
-        return rows[chosen] if isinstance(chosen, slice) else [rows[i] for i in chosen]
-    if isinstance(chosen, slice) and sparse.issparse(rows) and rows.format == "csr":
-        first, last, _ = chosen.indices(rows.shape[0])
-        start, end = rows.indptr[first], rows.indptr[last]
-        arrays = rows.data[start:end], rows.indices[start:end], rows.indptr[first : last + 1] - start
-        part = type(rows)(arrays, shape=(last - first, rows.shape[1]))
-        part.has_sorted_indices = rows.has_sorted_indices
-        return part
-    return rows[chosen]
-
-
-def _stacked(first: Any, second: Any) -> Any:
-    if sparse.issparse(first):
-        return sparse.vstack([first, second], format="csr")
-    if isinstance(first, list):
-        return [*first, *second]
-    return np.concatenate([first, second])

@@ -1,26 +1,92 @@
-"""CSV, TSV and JSON-lines files as a stream of records: (physical line, {column: value})."""
+"""Tables as a stream of rows, whatever their format: recognised, opened, and read a few rows at a time."""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
-from threading import Lock
-from typing import Any
+from typing import IO, Any
 
+from cladist.datasets.arrow_records import arrow_rows
+from cladist.datasets.columns import Row, check_column
+from cladist.datasets.csv_records import DELIMITERS, csv_rows
+from cladist.datasets.json_records import json_objects, json_rows
 from cladist.errors import DatasetError, one_of
-from cladist.files import Source, data_suffix, opened, refuse, shown_name, text_lines
+from cladist.files import Source, data_suffix, opened, shown_name, text_lines
 
-FORMATS = ("csv", "tsv", "jsonl")
-_SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_NOT_READ = (".parquet", ".feather", ".arff", ".xls", ".xlsx")
+__all__ = ["FORMATS", "Record", "Rows", "check_column", "check_ending", "format_of_ending", "records", "table_rows"]
 
-# Characters of one CSV field: longer than any book, and short enough that a quote never closed is noticed before it
-# swallows the memory. The csv module's own limit, 131,072, refuses long documents.
-LONGEST_FIELD = 16 * 2**20
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+_NOT_READ = (".xls", ".xlsx", ".ods")
+_NOT_TABLES = {
+    b"PK\x03\x04": "a zip archive, perhaps an Excel workbook; unpack it, or save its sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save its sheet as CSV",
+    b"FEA1\0": "Feather version 1, which is no longer read; write the table as version 2",
+}
 
 Record = tuple[int, dict[str, Any]]
+
+
+@dataclass
+class Rows:
+    """The rows of an open table: iterating gives (number, values in the order of `columns`)."""
+
+    unit: str  # what numbers count: "line" or "row"
+    columns: Sequence[str]
+    found: Iterator[Row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.found
+
+
+@contextmanager
+def table_rows(
+    source: Source,
+    *,
+    text: Sequence[str],
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Iterator[Rows]:
+    """Open a table and find the wanted columns: those with texts, then the one with labels, which may hold lists.
+
+    A path or stream is known by its first bytes (Parquet, Arrow), then by its ending, then by its first line. CSV and
+    TSV are known to lack a column before the first row is read, JSON lines only at the row that lacks it.
+    """
+    one_of("read_table", "format", format, (None, *FORMATS))
+    if format is None:
+        check_ending(source)
+    columns = [*text] if label is None else [*text, label]
+    with opened(source) as stream:
+        kind = format or _kind_of_content(source, stream) or format_of_ending(source)
+        if kind in ("parquet", "arrow"):
+            names, found = arrow_rows(source, stream, kind, columns, label)
+            yield Rows("row", names, found)
+            return
+        lines = text_lines(source, stream)
+        first = next((line for line in lines if line[1].strip()), None)
+        if first is None:
+            raise DatasetError(f"{shown_name(source)}: the file is empty; a table has at least one row.")
+        lines = chain([first], lines)
+        if (kind or ("jsonl" if first[1].lstrip().startswith(("{", "[")) else "csv")) == "jsonl":
+            read = json_rows if columns else json_objects
+            yield Rows("line", columns, read(source, lines, columns))
+        else:
+            names, found = csv_rows(source, lines, columns, ("\t",) if kind == "tsv" else DELIMITERS)
+            yield Rows("line", names, found)
 
 
 def records(
@@ -29,27 +95,21 @@ def records(
     format: str | None = None,  # noqa: A002
     columns: Iterable[str] = (),
 ) -> Iterator[Record]:
-    """Yield each record of a table with the line it starts on; blank lines are passed over.
+    r"""Yield each row of a table as {column: value} with the line it starts on (in Parquet and Arrow, its number).
 
-    The format is taken from the file's ending, then from its first line. In TSV, as in CSV, a field that
-    starts with a double quote is a quoted one and may span lines. A header without rows must name the `columns`;
-    what a row holds is for the caller to check.
+    Only the `columns` are read, all without any. In CSV and TSV a field that starts with a double quote is a quoted
+    one and may span lines; empty lines are passed over.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(records(io.BytesIO(b"id;text\n1;rain\n\n2;tea\n"), columns=["text"]))
+    [(2, {'text': 'rain'}), (4, {'text': 'tea'})]
     """
-    one_of("read_table", "format", format, (None, *FORMATS))
-    if format is None:
-        check_ending(source)
-    with opened(source) as stream:
-        lines = text_lines(source, stream)
-        first = next((line for line in lines if line[1].strip()), None)
-        if first is None:
-            raise DatasetError(f"{shown_name(source)}: the file is empty; a table has at least one row.")
-        kind = format or _SUFFIXES.get(data_suffix(source)) or _guessed(source, first[1])
-        numbered = chain([first], lines)
-        if kind == "jsonl":
-            yield from _json_records(source, numbered)
-        else:
-            delimiter = "\t" if kind == "tsv" else ","
-            yield from _csv_records(source, (line for _, line in numbered), delimiter, first[0] - 1, columns)
+    wanted = list(columns)
+    with table_rows(source, text=wanted, format=format) as rows:
+        for number, values in rows:
+            yield number, values if isinstance(values, dict) else dict(zip(rows.columns, values, strict=True))
 
 
 def check_ending(source: Source) -> None:
@@ -57,11 +117,13 @@ def check_ending(source: Source) -> None:
 
     Examples
     --------
-    >>> check_ending("train.parquet")
+    >>> check_ending("train.xlsx")
     Traceback (most recent call last):
-    cladist.errors.DatasetError: train.parquet: .parquet files are not read yet; convert ...
+    cladist.errors.DatasetError: train.xlsx: .xlsx files are not read yet; convert ...
     """
     ending = data_suffix(source)
+    if ending == ".arff":
+        raise DatasetError(f"{shown_name(source)}: an ARFF file is no table of texts; read_arff_hmc reads it.")
     if ending in _NOT_READ:
         raise DatasetError(
             f"{shown_name(source)}: {ending} files are not read yet; convert texts to CSV, TSV or JSON lines, numbers "
@@ -69,112 +131,24 @@ def check_ending(source: Source) -> None:
         )
 
 
-def _guessed(source: Source, first_line: str) -> str:
-    if first_line.lstrip().startswith("{"):
-        return "jsonl"
-    if first_line.lstrip().startswith("["):
-        raise DatasetError(f"{shown_name(source)}: a JSON array; write one JSON object a line instead (JSONL).")
-    return "tsv" if first_line.count("\t") > first_line.count(",") else "csv"
-
-
-def _json_records(source: Source, lines: Iterable[tuple[int, str]]) -> Iterator[Record]:
-    for number, line in lines:
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            refuse(source, number, error.colno, f"not valid JSON ({error.msg}).")
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits; brackets without end
-            refuse(source, number, 1, f"not a row of a table ({error}).")
-        if not isinstance(record, dict):
-            refuse(source, number, 1, f"wanted a JSON object, got {type(record).__name__}.")
-        yield number, record
-
-
-def _csv_records(
-    source: Source, lines: Iterable[str], delimiter: str, skipped: int, columns: Iterable[str]
-) -> Iterator[Record]:
-    """Yield the rows below the header; `skipped` lines of the file came before `lines`."""
-    header: list[str] | None = None
-    start, n_rows = 0, 0
-    for start, fields in _csv_rows(source, lines, delimiter, skipped):
-        if header is None:
-            header = [name.strip() for name in fields]
-            _check_header(source, start, header)
-        elif len(fields) != len(header):
-            column = min(len(fields), len(header)) + 1
-            refuse(source, start, column, f"the row has {len(fields)} fields, the header {len(header)}.")
-        else:
-            n_rows += 1
-            yield start, dict(zip(header, fields, strict=True))
-    if header is not None and n_rows == 0:
-        for name in columns:
-            check_column(source, start, name, header)
-
-
-def _csv_rows(source: Source, lines: Iterable[str], delimiter: str, skipped: int) -> Iterator[tuple[int, list[str]]]:
-    # strict: an unclosed quote would otherwise swallow the rest of the file without a word
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        start = skipped + reader.line_num + 1
-        try:
-            with _long_fields:
-                fields = next(reader, None)
-        except csv.Error as error:
-            refuse(source, start, 1, f"not a valid row ({error}): {_hint(str(error))}.")
-        if fields is None:
-            return
-        if fields:
-            yield start, fields
-
-
-class _LongFields:
-    """Lets csv fields be long while inside; the limit is the whole process's, so the last to leave puts it back."""
-
-    def __init__(self) -> None:
-        self.lock, self.inside, self.before = Lock(), 0, 0
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if self.inside == 0:
-                self.before = csv.field_size_limit()
-                csv.field_size_limit(max(self.before, LONGEST_FIELD))
-            self.inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self.lock:
-            self.inside -= 1
-            if self.inside == 0:
-                csv.field_size_limit(self.before)
-
-
-_long_fields = _LongFields()
-
-
-def _hint(error: str) -> str:
-    if "field limit" in error:
-        return "a quote may never be closed; a text that really is longer can be read from JSON lines"
-    if "new-line" in error:
-        return "end lines with a line feed, not with a carriage return alone"
-    return "a quote may be opened and not closed, or stand inside a quoted field without being doubled"
-
-
-def check_column(source: Source, line: int, column: str, there: Iterable[str]) -> None:
-    """Raise a `DatasetError` if a column is not among those there are.
+def format_of_ending(source: Source) -> str | None:
+    """Return the format of tables that a file's ending tells, if it tells one.
 
     Examples
     --------
-    >>> check_column("t.csv", 2, "titel", ["title", "label"])
-    Traceback (most recent call last):
-    cladist.errors.DatasetError: t.csv, line 2: there is no column 'titel'; there are 'title', 'label'.
+    >>> format_of_ending("a.CSV.gz"), format_of_ending("a.pq"), format_of_ending("a.txt")
+    ('csv', 'parquet', None)
     """
-    if column not in there:
-        names = ", ".join(repr(name) for name in there)
-        raise DatasetError(f"{shown_name(source)}, line {line}: there is no column {column!r}; there are {names}.")
+    return _ENDINGS.get(data_suffix(source))
 
 
-def _check_header(source: Source, line: int, header: list[str]) -> None:
-    for position, name in enumerate(header):
-        if name and name in header[:position]:
-            refuse(source, line, position + 1, f"the header names {name!r} twice.")
+def _kind_of_content(source: Source, stream: IO[bytes]) -> str | None:
+    """Return the format that the first bytes tell if it is one of those that are not text."""
+    head: bytes = stream.peek(8)[:8]  # type: ignore[attr-defined]
+    for mark, what in _NOT_TABLES.items():
+        if head.startswith(mark):
+            raise DatasetError(f"{shown_name(source)}: {what}.")
+    # A text may begin with the letters of a mark; what follows them in the binary formats is no text.
+    if head.startswith(b"PAR1") and head[4:5] < b" " and head[4:5] not in (b"", b"\t", b"\n", b"\r"):
+        return "parquet"
+    return "arrow" if head.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")) else None

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.svmlight_chunks import Chunk, chunks
+from cladist.datasets.svmlight_chunks import Chunk, Layout, chunks
 from cladist.datasets.svmlight_labels import LabelNames
-from cladist.errors import DatasetError, ParameterError, one_of
+from cladist.errors import DatasetError, ParameterError, is_count, one_of
 from cladist.files import Source, opened, shown_name
 from cladist.taxonomy import as_taxonomy
 
@@ -64,16 +64,13 @@ def read_svmlight(
     """
     one_of("read_svmlight", "multilabel", multilabel, (True, False, "auto"))
     one_of("read_svmlight", "zero_based", zero_based, (True, False, "auto"))
-    if n_features is not None and not 1 <= n_features <= MOST_FEATURES:
-        raise ParameterError(f"read_svmlight: n_features must be in 1 … {MOST_FEATURES}; got {n_features!r}.")
-    kind = np.dtype(dtype)
-    if kind not in (np.float32, np.float64):
-        raise ParameterError(f"read_svmlight: dtype must be float32 or float64; got {kind}.")
+    check_n_features("read_svmlight", n_features)
+    kind = float_kind("read_svmlight", dtype)
     tree = None if taxonomy is None else as_taxonomy(taxonomy)
-    lowest, highest = _index_range(zero_based, n_features)
-    labels, rows = LabelNames(tree), _Rows()
+    layout = Layout(*_index_range(zero_based, n_features), kind, several=multilabel is not False)
+    labels, rows = LabelNames(tree), Rows()
     with opened(path) as stream:
-        for chunk in chunks(path, stream, multilabel is not False, lowest, highest, kind):
+        for chunk in chunks(path, stream, layout):
             labels.add(chunk)
             rows.add(chunk)
     if not rows.n_rows:
@@ -89,24 +86,48 @@ def _index_range(zero_based: bool | str, n_features: int | None) -> tuple[int, i
     return lowest, most - 1 if zero_based is True else most
 
 
-class _Rows:
+def check_n_features(who: str, n_features: int | None) -> None:
+    """Raise a `ParameterError` unless this is a number of columns, or None."""
+    if n_features is not None and not (is_count(n_features) and n_features <= MOST_FEATURES):
+        raise ParameterError(f"{who}: n_features must be in 1 … {MOST_FEATURES}; got {n_features!r}.")
+
+
+def float_kind(who: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """Return a dtype that features can have, or raise a `ParameterError`."""
+    kinds: dict[str, np.dtype[Any]] = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
+    try:
+        return kinds[np.dtype(dtype).name]
+    except (KeyError, TypeError):
+        raise ParameterError(f"{who}: dtype must be float32 or float64; got {dtype!r}.") from None
+
+
+class Rows:
     """The features read so far."""
 
     def __init__(self) -> None:
         self.n_rows = 0
         self.indices: list[npt.NDArray[np.int32]] = []
         self.values: list[npt.NDArray[Any]] = []
-        self.counts: list[npt.NDArray[np.int64]] = []
+        self.counts: list[npt.NDArray[np.int32]] = []
 
-    def add(self, chunk: Chunk) -> None:
-        self.n_rows += chunk.n_rows
-        self.indices.append(chunk.indices)
-        self.values.append(chunk.values)
-        self.counts.append(np.diff(chunk.row_ends, prepend=0))
+    def add(self, chunk: Chunk, kept: npt.NDArray[np.bool_] | None = None) -> None:
+        """Take over the rows of a chunk, or those of them that are `kept`."""
+        counts = np.diff(chunk.row_ends, prepend=np.int32(0))
+        indices, values = chunk.indices, chunk.values
+        if kept is not None and not kept.all():
+            of_kept = np.repeat(kept, counts)
+            counts, indices, values = counts[kept], indices[of_kept], values[of_kept]
+        self.n_rows += len(counts)
+        self.indices.append(indices)
+        self.values.append(values)
+        self.counts.append(counts)
 
     def matrix(self, path: Source, zero_based: bool | str, n_features: int | None) -> sparse.csr_matrix:
-        """Return all rows as one CSR matrix."""
-        indices, values = np.concatenate(self.indices), np.concatenate(self.values)
+        """Return all rows as one CSR matrix; what was read is let go, so that most of it is held once."""
+        indices = np.concatenate(self.indices)
+        self.indices.clear()
+        values = np.concatenate(self.values)
+        self.values.clear()
         indptr = np.zeros(self.n_rows + 1, np.int32 if len(indices) < MOST_FEATURES else np.int64)
         np.cumsum(np.concatenate(self.counts), out=indptr[1:])
         from_one = zero_based is False or (zero_based == "auto" and len(indices) > 0 and indices.min() > 0)

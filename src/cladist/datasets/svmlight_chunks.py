@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, NoReturn
+from itertools import islice
+from typing import IO, Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -13,23 +15,42 @@ from cladist.files import Source, refuse, whole_lines
 from cladist.kernels import svmlight as kernels
 
 Bytes = npt.NDArray[np.uint8]
-Positions = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int32]  # a chunk is far below 2 GB: a line is limited
+Labels = tuple[Positions, Positions, npt.NDArray[np.uint64]]  # start, end and last eight bytes of each
+
+# The largest double that becomes a finite number of this kind: float32 rounds what is up to half a step beyond its own
+# largest, and the shortest text of that one, 3.4028235e+38, is.
+LARGEST = {"float32": float(np.nextafter(2.0**128 - 2.0**103, 0)), "float64": float(np.finfo(np.float64).max)}
+
+_HEADER = re.compile(rb'\s*"?Data"?[ \t\r]*\n')  # of the LSHTC files on Kaggle
+_UP_TO_BLANK = re.compile(rb"[^\s#]*")
+_FIRST_ROW = re.compile(rb"^[ \t\r\f\v]*([^\s#][^\n#]*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the rows of a file may look like; `loose` is how LSHTC writes them."""
+
+    lowest: int
+    highest: int
+    dtype: np.dtype[Any]
+    several: bool = True
+    loose: bool = False
+    document_id: bool | Literal["auto"] = False
+
+    @property
+    def rules(self) -> tuple[int, int, float]:
+        """The lowest and highest index and the largest magnitude of a value, as a double."""
+        return self.lowest, self.highest, LARGEST[self.dtype.name]
 
 
 @dataclass
-class Chunk:
-    """The rows of one chunk; `row_ends` and `label_ends` count features and labels from the chunk's start."""
+class Block:
+    """Some lines of a file as bytes."""
 
     source: Source
     text: Bytes
     lines_before: int
-    n_rows: int
-    indices: npt.NDArray[np.int32]
-    values: npt.NDArray[Any]
-    row_ends: Positions
-    labels: tuple[Positions, Positions, npt.NDArray[np.uint64]]  # start, end, key of each
-    label_ends: Positions
-    row_starts: Positions
 
     def place(self, position: int) -> tuple[int, int]:
         """Return line and column (in bytes) of a position, both from 1."""
@@ -48,56 +69,67 @@ class Chunk:
         return shown if len(shown) <= 40 else shown[:40] + "…"
 
 
-def chunks(
-    source: Source,
-    stream: IO[bytes],
-    several: bool,
-    lowest: int,
-    highest: int,
-    dtype: np.dtype[Any],
-) -> Iterator[Chunk]:
-    """Yield the parsed chunks of a file; `several` allows any number of labels a row instead of one."""
-    rules = (lowest, highest, float(np.finfo(dtype).max))
+@dataclass
+class Chunk(Block):
+    """The rows of one block; `row_ends` and `label_ends` count features and labels from the block's start."""
+
+    n_rows: int
+    indices: npt.NDArray[np.int32]
+    values: npt.NDArray[Any]
+    row_ends: Positions
+    labels: Labels
+    label_ends: Positions
+    row_starts: Positions
+
+
+def chunks(source: Source, stream: IO[bytes], layout: Layout) -> Iterator[Chunk]:
+    """Yield the parsed chunks of a file."""
+    with_id: bool | None = None if layout.document_id == "auto" else layout.document_id
     lines_before = 0
-    for block in whole_lines(source, stream):
-        text = np.frombuffer(block, np.uint8)
-        n_lines = int(np.count_nonzero(text == kernels.LINE_FEED))
-        yield _parsed(source, text, lines_before, n_lines, several, rules, dtype)
+    for content in whole_lines(source, stream):
+        if layout.loose and not lines_before and (header := _HEADER.match(content)):
+            content = b"\n" * header.group().count(b"\n") + content[header.end() :]
+        if with_id is None:
+            with_id = _has_id(content)
+        block = Block(source, np.frombuffer(content, np.uint8), lines_before)
+        n_lines, n_features, n_labels, crowded = kernels.measure(block.text)
+        if crowded >= 0:
+            most = f"{kernels.MOST_LABELS:,}"
+            block.refuse(crowded, f"the row has more than {most} labels; check that commas stand between labels only.")
+        yield _parsed(block, layout, bool(with_id), (n_lines, n_features, n_labels))
         lines_before += n_lines
 
 
-def _parsed(
-    source: Source,
-    text: Bytes,
-    lines_before: int,
-    n_lines: int,
-    several: bool,
-    rules: tuple[int, int, float],
-    dtype: np.dtype[Any],
-) -> Chunk:
-    """Parse one chunk; its lines, commas and colons bound what it can hold."""
-    n_features = int(np.count_nonzero(text == kernels.COLON))
-    n_labels = n_lines + int(np.count_nonzero(text == kernels.COMMA))
-    starts, ends, keys = (
-        np.empty(n_labels, np.int64),
-        np.empty(n_labels, np.int64),
-        np.empty(n_labels, np.uint64),
-    )
-    row_ends, label_ends, row_starts = (np.empty(n_lines, np.int64) for _ in range(3))
-    indices, values = np.empty(n_features, np.int32), np.empty(n_features, dtype)
-    unsure = np.empty((n_features, 3), np.int64)
+def _has_id(content: bytes) -> bool | None:
+    """Tell whether the first row's first feature is 0; None: there is no row."""
+    row = _FIRST_ROW.search(content)
+    if row is None:
+        return None
+    colon = content.find(b":", row.start(1), row.end(1))
+    index = content[max(row.start(1), colon - 20) : max(colon, 0)].split()  # 20 bytes hold any index
+    return bool(index) and not index[-1].strip(b"0")
+
+
+def _parsed(block: Block, layout: Layout, with_id: bool, sizes: tuple[int, int, int]) -> Chunk:
+    """Parse one block; `sizes` bound its lines, features and labels."""
+    n_lines, n_features, n_labels = sizes
+    starts, ends = np.empty(n_labels, np.int32), np.empty(n_labels, np.int32)
+    keys = np.empty(n_labels, np.uint64)
+    row_ends, label_ends, row_starts = (np.empty(n_lines, np.int32) for _ in range(3))
+    indices, values = np.empty(n_features, np.int32), np.empty(n_features, layout.dtype)
+    unsure = np.empty((n_features, 2), np.int32)
     n_rows, n_unsure, error, position = kernels.parse_rows(
-        text,
-        several,
-        rules,
+        block.text,
+        (layout.several, layout.loose, with_id),
+        layout.rules,
         (starts, ends, keys, label_ends, row_starts),
         (indices, values, unsure, row_ends),
     )
     n_stored, n_labels = (int(e[n_rows - 1]) if n_rows else 0 for e in (row_ends, label_ends))
     chunk = Chunk(
-        source,
-        text,
-        lines_before,
+        block.source,
+        block.text,
+        block.lines_before,
         n_rows,
         indices[:n_stored].copy(),
         values[:n_stored].copy(),
@@ -107,19 +139,30 @@ def _parsed(
         row_starts[:n_rows],
     )
     if error != kernels.FINE:
-        chunk.refuse(position, _problem(chunk, error, position, rules))
-    _parse_unsure(chunk, unsure[:n_unsure], rules[2])
+        chunk.refuse(position, _problem(chunk, error, position, layout.rules))
+    _parse_unsure(chunk, unsure[:n_unsure], layout.rules[2])
+    if layout.loose:
+        _sort(chunk)
     return chunk
 
 
 def _parse_unsure(chunk: Chunk, unsure: Positions, largest: float) -> None:
     """Let Python parse the numbers whose last bit the kernel could not prove."""
     data = chunk.text.tobytes() if len(unsure) else b""
-    for feature, start, end in unsure.tolist():
-        value = float(data[start:end])
+    for feature, start in unsure.tolist():
+        value = float(_UP_TO_BLANK.match(data, start).group())  # type: ignore[union-attr]
         if not abs(value) <= largest:
             chunk.refuse(start, _bad_value(chunk.token(start), value, largest))
         chunk.values[feature] = value
+
+
+def _sort(chunk: Chunk) -> None:
+    row, index = kernels.sort_rows(chunk.row_ends, chunk.indices, chunk.values)
+    if row >= 0:
+        start = int(chunk.row_starts[row])
+        found = re.finditer(rb"(?<![^\s])0*%d:" % index, chunk.text[start:].tobytes())
+        second = [match.start() for match in islice(found, 2)][-1]
+        chunk.refuse(start + second, f"the index {index} stands twice in the row.")
 
 
 def _problem(chunk: Chunk, error: int, position: int, rules: tuple[int, int, float]) -> str:
@@ -138,6 +181,11 @@ def _problem(chunk: Chunk, error: int, position: int, rules: tuple[int, int, flo
         kernels.NO_LABEL: f"the row has no label; it starts with {token!r}.",
         kernels.SEVERAL_LABELS: "the row has several labels; read the file with multilabel=True.",
         kernels.BAD_LABEL: "a label is empty or has a control character; single commas join labels.",
+        kernels.LONG_LABEL: f"a label has more than {kernels.LONGEST_LABEL:,} bytes: {token!r}.",
+        kernels.NO_ID: (
+            f"wanted the document's number as 0:number, as in the first row, got {token!r}; "
+            "if 0 is a feature like others, read with document_id=False."
+        ),
     }[error]
 
 

@@ -1,19 +1,20 @@
-"""Text tables: CSV, TSV and JSON lines with text columns and a label column."""
+"""Text tables: CSV, TSV, JSON lines, Parquet and Arrow with text columns and a label column."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cladist.datasets.columns import cell_text, check_column, refuse_cell, shortened
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.records import check_column, records
+from cladist.datasets.records import table_rows
+from cladist.datasets.table_labels import Labels
 from cladist.errors import DatasetError, ParameterError
-from cladist.files import Source, refuse, shown_name
+from cladist.files import Source, shown_name
 from cladist.taxonomy import Taxonomy
 
 Columns = str | Sequence[str]
@@ -34,20 +35,21 @@ def read_table(
     Parameters
     ----------
     path : path or binary stream
-        UTF-8; ``.gz``, ``.xz`` and ``.bz2`` are unpacked. CSV and TSV have a header line.
+        Text is UTF-8; gzip, xz and bzip2 are unpacked. CSV and TSV have a header line; the delimiter of CSV may be
+        a comma, a semicolon, a tab or a bar. Parquet and Arrow want pyarrow (the extra ``tables``).
     text : str or sequence of str
         The column with the text; several are joined by a space.
     label : str
-        The column with the label. In JSON lines it may be a list (an empty one: no label), which makes the
-        table multi-label.
+        The column with the label. In JSON lines, Parquet and Arrow it may be a list (an empty one: no label), which
+        makes the table multi-label.
     label_sep : str, optional
         What separates several labels in one field; makes the table multi-label. An empty field: no label.
     path_sep : str, optional
         Labels are paths from a root, whose parts this separates.
     taxonomy : Taxonomy or path, optional
         Every label must be in it. None: built from the labels if they are paths, otherwise none.
-    format : {"csv", "tsv", "jsonl"}, optional
-        None: recognised by the file's ending, then by its first line.
+    format : {"csv", "tsv", "jsonl", "parquet", "arrow"}, optional
+        None: recognised by the file's first bytes, its ending, then its first line.
 
     Returns
     -------
@@ -66,18 +68,17 @@ def read_table(
         if sep == "":
             raise ParameterError(f"read_table: {name} must not be empty; leave it out if nothing is separated.")
     given = taxonomy if taxonomy is None or isinstance(taxonomy, Taxonomy) else Taxonomy.read(taxonomy)
-    labels = _Labels(path, label, label_sep)
-    texts = []
-    for line, record in records(path, format=format):
-        texts.append(_joined_text(path, line, record, text))
-        labels.add(line, record)
+    columns, texts = _columns("read_table", text), []
+    with table_rows(path, text=columns, label=label, format=format) as rows:
+        labels = Labels(path, rows.unit, label, label_sep)
+        for number, (*cells, value) in rows:
+            texts.append(_joined(path, rows.unit, number, columns, cells))
+            labels.add(number, value)
     if not texts:
         raise DatasetError(f"{shown_name(path)}: the table has a header but no rows.")
-    names, tree = _resolved(labels, path_sep, given)
-    y: Any = [[names[i] for i in row] for row in labels.rows]
-    if not labels.multi:
-        y = _objects([row[0] for row in y])
-    return Dataset(_objects(texts), y, tree, source=shown_name(path))
+    labels.finish()
+    names, tree = labels.resolved(path_sep, given)
+    return Dataset(_objects(texts), labels.as_y(names), tree, source=shown_name(path))
 
 
 def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt.NDArray[Any]:  # noqa: A002
@@ -96,10 +97,23 @@ def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt
     >>> read_texts(io.BytesIO(b"title\train\nhello\tno\n"), text=["title", "rain"])
     array(['hello no'], dtype=object)
     """
-    columns = [text] if isinstance(text, str) else text
-    found = records(path, format=format, columns=columns)
-    rows: Iterator[str] = (_joined_text(path, *row, columns) for row in found)
-    return _objects(list(rows))
+    columns = _columns("read_texts", text)
+    with table_rows(path, text=columns, format=format) as rows:
+        return _objects([_joined(path, rows.unit, number, columns, cells) for number, cells in rows])
+
+
+def joined_text(source: Source, line: int, record: Mapping[str, Any], columns: Columns) -> str:
+    """Return the text of a row: that of its columns, joined by a space.
+
+    Examples
+    --------
+    >>> joined_text("t.csv", 2, {"title": "rain coat", "size": 40.0}, ["title", "size"])
+    'rain coat 40'
+    """
+    names = [columns] if isinstance(columns, str) else columns
+    for name in names:
+        check_column(source, line, name, record)
+    return _joined(source, "line", line, names, [record[name] for name in names])
 
 
 def _objects(values: list[Any]) -> npt.NDArray[Any]:
@@ -109,80 +123,19 @@ def _objects(values: list[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def _value(path: Source, line: int, record: dict[str, Any], column: str) -> Any:
-    check_column(path, line, column, record)
-    return record[column]
+def _columns(who: str, text: Columns) -> list[str]:
+    columns = [text] if isinstance(text, str) else list(text)
+    if not columns:
+        raise ParameterError(f"{who}: text must name at least one column.")
+    return columns
 
 
-def _as_text(path: Source, line: int, column: str, value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        refuse(path, line, column, f"wanted a text or a number, got {value!r}.")
-    return str(value)
-
-
-def _joined_text(path: Source, line: int, record: dict[str, Any], columns: Columns) -> str:
-    names = [columns] if isinstance(columns, str) else columns
-    return " ".join(_as_text(path, line, name, _value(path, line, record, name)) for name in names)
-
-
-@dataclass
-class _Labels:
-    """Collects label texts; each different one is kept once, with the line it was first seen on."""
-
-    path: Source
-    column: str
-    sep: str | None
-    ids: dict[str, int] = field(default_factory=dict)
-    lines: list[int] = field(default_factory=list)
-    rows: list[list[int]] = field(default_factory=list)
-    listed: bool | None = None
-
-    @property
-    def multi(self) -> bool:
-        """Whether a row may have several labels."""
-        return self.sep is not None or bool(self.listed)
-
-    def add(self, line: int, record: dict[str, Any]) -> None:
-        value = _value(self.path, line, record, self.column)
-        listed = isinstance(value, list)
-        if self.sep is None and self.listed not in (None, listed):
-            refuse(self.path, line, self.column, "labels are lists in some rows and single in others.")
-        self.listed = listed
-        parts = value if listed else [_as_text(self.path, line, self.column, value)]
-        if self.sep is not None and not listed:
-            parts = parts[0].split(self.sep) if parts[0].strip() else []
-        self.rows.append([self._id(line, part) for part in parts])
-
-    def _id(self, line: int, part: Any) -> int:
-        name = _as_text(self.path, line, self.column, part).strip()
-        if not name:
-            refuse(self.path, line, self.column, "the label is empty.")
-        if name not in self.ids:
-            self.lines.append(line)
-        return self.ids.setdefault(name, len(self.ids))
-
-
-def _resolved(labels: _Labels, path_sep: str | None, taxonomy: Taxonomy | None) -> tuple[list[str], Taxonomy | None]:
-    """Return the node name of every label seen, and the taxonomy it is in."""
-    written = list(labels.ids)
-    if path_sep is None and taxonomy is None:
-        return written, None
-    paths = [_split_path(labels, *seen, path_sep) for seen in zip(written, labels.lines, strict=True)]
-    tree = taxonomy or Taxonomy.from_paths(paths, sep=path_sep or "/")
-    names = []
-    for name, path, line in zip(written, paths, labels.lines, strict=True):
-        node = tree.find(name) if path_sep is None else tree.find_path(path)
-        if node is None:
-            hint = tree.suggestion(path[-1])
-            refuse(labels.path, line, labels.column, f"{name!r} is not in the taxonomy{hint}")
-        names.append(tree.names[node])
-    return names, tree
-
-
-def _split_path(labels: _Labels, name: str, line: int, path_sep: str | None) -> list[str]:
-    parts = [name] if path_sep is None else [part.strip() for part in name.split(path_sep)]
-    if not all(parts):
-        refuse(labels.path, line, labels.column, f"the path {name!r} has an empty part.")
-    return parts
+def _joined(source: Source, unit: str, number: int, columns: Sequence[str], cells: Sequence[Any]) -> str:
+    try:
+        return " ".join(cells)  # all of them texts, as nearly always
+    except TypeError:
+        texts = [cell_text(cell) for cell in cells]
+    for column, cell, text in zip(columns, cells, texts, strict=True):
+        if text is None:
+            refuse_cell(source, unit, number, column, f"wanted a text or a number, got {shortened(cell)}.")
+    return " ".join(text or "" for text in texts)

@@ -23,6 +23,7 @@ from sklearn.feature_extraction.text import (
     TfidfTransformer,
     TfidfVectorizer,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -48,6 +49,7 @@ _FITTED: dict[Any, str] = {
     MaxAbsScaler: "n_samples_seen_ scale_ max_abs_",
     MinMaxScaler: "n_samples_seen_ scale_ min_ data_min_ data_max_ data_range_",
     Normalizer: "",
+    SimpleImputer: "statistics_ indicator_ _fit_dtype _fill_dtype",
     FunctionTransformer: "",  # what "passthrough" becomes when it is fitted; with a function it is refused
     FeatureUnion: "",
     Pipeline: "",
@@ -68,7 +70,7 @@ def encode_transformer(transformer: Any) -> tuple[dict[str, Any], Arrays]:
     ----------
     transformer : estimator
         Fitted or not: a TF-IDF, count or hashing vectorizer, a TF-IDF transformer, a standard, max-abs or
-        min-max scaler, a normalizer, or a `FeatureUnion`, `ColumnTransformer` or `Pipeline` of these.
+        min-max scaler, a normalizer, an imputer, or a `FeatureUnion`, `ColumnTransformer` or `Pipeline` of these.
         Subclasses, and parameters that are functions, are refused.
 
     Returns

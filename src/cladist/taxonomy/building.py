@@ -141,6 +141,12 @@ def _first_of_each(parent: Ids, child: Ids, n_nodes: int) -> Ids:
     return np.sort(np.unique(child * n_nodes + parent, return_index=True)[1])
 
 
+def check_on_cycle(on_cycle: str) -> None:
+    """Raise a `TaxonomyError` unless this is something to do about cycles."""
+    if on_cycle not in ("error", "drop"):
+        raise TaxonomyError(f"on_cycle must be 'error' or 'drop'; got {on_cycle!r}.")
+
+
 def from_parents(parents: Any, *, on_cycle: str = "error", where: Where = item) -> Draft:
     """Draft a taxonomy from {child: parent, or a list of parents, or None}."""
     if type(parents).__name__ != "Series" and not isinstance(parents, Mapping):
@@ -170,8 +176,7 @@ def from_edges(
     where: Where = item,
 ) -> Draft:
     """Draft a taxonomy from (parent, child) pairs, added to `links` that may hold nodes already."""
-    if on_cycle not in ("error", "drop"):
-        raise TaxonomyError(f"on_cycle must be 'error' or 'drop'; got {on_cycle!r}.")
+    check_on_cycle(on_cycle)
     if isinstance(edges, (str, bytes)) or not isinstance(edges, Iterable):
         raise TaxonomyError(f"from_edges wants pairs (parent, child); got {type(edges).__name__}.")
     links = Links() if links is None else links
@@ -204,6 +209,8 @@ def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = item) -> 
         raise TaxonomyError("from_paths: sep must not be empty; to give paths as tuples, sep is not used.")
     if isinstance(paths, (str, bytes, Mapping)) or not isinstance(paths, Iterable):
         raise TaxonomyError(f"from_paths wants several paths, texts or tuples; got {type(paths).__name__}.")
+    if hasattr(paths, "columns") and hasattr(paths, "to_numpy"):  # a data frame with a level in each column
+        paths = paths.to_numpy()
     nodes = _PathNodes()
     for position, path in enumerate(paths):
         nodes.add(split_path(path, sep, lambda position=position: where(position)))  # type: ignore[misc]

@@ -53,8 +53,25 @@ class _Rows:
         return Taxonomy(draft, titles=self.titles)
 
 
-def parse_columns(text: str, delimiter: str, on_cycle: str) -> Taxonomy:
-    """Read ``node,parent[,name]`` rows; `name` becomes the node's title."""
+def delimiter_of(text: str, among: str) -> str | None:
+    r"""Return the delimiter that makes the wanted columns of the first line, or None.
+
+    Examples
+    --------
+    >>> delimiter_of("node;parent\na;\n", ",;|\t")
+    ';'
+    """
+    head = next(physical_lines(text), "").lower()
+    for delimiter in among:
+        columns = {column.strip(' "\r\n') for column in head.split(delimiter)}
+        if "parent" in columns and columns.intersection(NODE_COLUMNS):
+            return delimiter
+    return None
+
+
+def parse_columns(text: str, delimiters: str, on_cycle: str) -> Taxonomy:
+    """Read ``node,parent[,name]`` rows, parted by one of some delimiters; `name` becomes the node's title."""
+    delimiter = delimiter_of(text, delimiters) or delimiters[0]
     # Blanks after a delimiter are how people write tables by hand; quotes keep those that belong to a name.
     rows = csv.reader(physical_lines(text), delimiter=delimiter, strict=True, skipinitialspace=True)
     header = [column.strip().lower() for column in _next_row(rows) or []]

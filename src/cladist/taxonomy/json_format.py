@@ -19,9 +19,9 @@ _KEY = re.compile(r'("(?:[^"\\]|\\.)*")\s*:')
 def parse_json(text: str, sep: str, on_cycle: str) -> Draft:
     """Read a taxonomy of any of the three forms."""
     try:
-        flat = _flat(text, on_cycle)
-        if flat is not None:
-            return flat
+        draft = _flat(text, on_cycle) or _edges(text, on_cycle)
+        if draft is not None:
+            return draft
         content = json.loads(text, object_pairs_hook=lambda pairs: _unique_keys(pairs, text))
     except json.JSONDecodeError as problem:
         raise TaxonomyError(f"line {problem.lineno}, column {problem.colno}: not JSON: {problem.msg}.") from None
@@ -31,15 +31,13 @@ def parse_json(text: str, sep: str, on_cycle: str) -> Draft:
         if isinstance(problem, TaxonomyError):
             raise
         raise TaxonomyError(f"This JSON holds a number that is no name: {problem}.") from None
-    if isinstance(content, list) and content and isinstance(content[0], list):
-        return _edges(content, on_cycle)
     return building.from_paths(_nested_paths(content), sep=sep, where=lambda k: f"entry {k + 1}")
 
 
 def _flat(text: str, on_cycle: str) -> Draft | None:
-    """Read {child: parent} entry by entry, so that it is never all in memory as objects; None if it is another form."""
+    """Read {child: parent}; None if the text is another form."""
     links, is_key = building.Links(), bytearray()
-    for start, child, parent in _entries(text):
+    for start, child, parent in _items(text, "{"):
         if not (parent is None or _is_name(parent)):
             return None
         if not child:
@@ -54,23 +52,45 @@ def _flat(text: str, on_cycle: str) -> Draft | None:
     return links.draft(on_cycle, lambda place: _line(text, place)) if is_key else None
 
 
-def _entries(text: str) -> Iterator[tuple[int, str, Any]]:
-    """Yield (position, key, value) of a JSON object at the top; nothing where the text is not one."""
+def _edges(text: str, on_cycle: str) -> Draft | None:
+    """Read [[parent, child], …], where [name] is a node by itself; None if the text is another form."""
+    links = building.Links()
+    for start, _, edge in _items(text, "["):
+        if not links.id_of and not isinstance(edge, list):
+            return None
+        if not isinstance(edge, list) or len(edge) not in (1, 2) or not all(map(_is_name, edge)) or "" in edge:
+            wrong = shown(json.dumps(edge, ensure_ascii=False))
+            place = _line(text, start)
+            raise TaxonomyError(f"{place}: a list of edges holds [parent, child] or [node]; this is {wrong}.")
+        if len(edge) == 1:
+            links.node(str(edge[0]))
+        else:
+            links.link(str(edge[0]), str(edge[1]), start)
+    return links.draft(on_cycle, lambda place: _line(text, place)) if links.id_of else None
+
+
+def _items(text: str, opening: str) -> Iterator[tuple[int, str, Any]]:
+    """Yield (position, key, value) of the object or list at the top, one by one, so that it is never all in memory.
+
+    The keys of a list are empty. Nothing comes where the text is not of that kind.
+    """
     decoder = json.JSONDecoder()
+    closing = {"{": "}", "[": "]"}[opening]
     place = _past_blanks(text, 0)
-    if text[place : place + 1] != "{":
+    if text[place : place + 1] != opening:
         return
     place = _past_blanks(text, place + 1)
-    while text[place : place + 1] != "}":
-        start = place
-        if text[place : place + 1] != '"':
-            raise json.JSONDecodeError("a key in double quotes is wanted", text, place)
-        key, place = decoder.raw_decode(text, place)
-        place = _expected(text, place, ":")
+    while text[place : place + 1] != closing:
+        start, key = place, ""
+        if opening == "{":
+            if text[place : place + 1] != '"':
+                raise json.JSONDecodeError("a key in double quotes is wanted", text, place)
+            key, place = decoder.raw_decode(text, place)
+            place = _expected(text, place, ":")
         value, place = decoder.raw_decode(text, place)
         yield start, key, value
         place = _past_blanks(text, place)
-        if text[place : place + 1] != "}":
+        if text[place : place + 1] != closing:
             place = _expected(text, place, ",")
     end = _past_blanks(text, place + 1)
     if end < len(text):
@@ -106,20 +126,6 @@ def _unique_keys(pairs: list[tuple[str, Any]], text: str) -> dict[str, Any]:
 
 def _is_name(value: Any) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
-def _edges(content: list[Any], on_cycle: str) -> Draft:
-    """Read [[parent, child], …]; [name] is a node by itself."""
-    links = building.Links()
-    for k, edge in enumerate(content):
-        if not isinstance(edge, list) or len(edge) not in (1, 2) or not all(map(_is_name, edge)) or "" in edge:
-            wrong = shown(json.dumps(edge, ensure_ascii=False))
-            raise TaxonomyError(f"Entry {k + 1} of this list of edges must be [parent, child] or [node]; got {wrong}.")
-        if len(edge) == 1:
-            links.node(str(edge[0]))
-        else:
-            links.link(str(edge[0]), str(edge[1]), k)
-    return links.draft(on_cycle, lambda k: f"entry {k + 1}")
 
 
 def _nested_paths(content: Any) -> Iterator[tuple[Any, ...]]:

@@ -20,7 +20,7 @@ def at_line(number: int) -> str:
 
 def parse_edges(text: str, on_cycle: str) -> Draft:
     """Read ``parent child`` lines; a line with one name is a node by itself."""
-    tabbed = any("\t" in line for _, line in lines(text))
+    tabbed = "\t" in text and any("\t" in line for _, line in lines(text))
     links = building.Links()
     for number, line in lines(text):
         fields = [field.strip() for field in line.split("\t")] if tabbed else line.split()
@@ -47,10 +47,19 @@ def shown(text: str) -> str:
 
 
 def parse_paths(text: str, sep: str) -> Draft:
-    """Read one path a line: its parts are joined by `sep`, or by white space where no line has a `sep`."""
-    joined = any(sep in line for _, line in lines(text)) or all(len(line.split()) == 1 for _, line in lines(text))
-    paths = (line if joined else line.split() for _, line in lines(text))
-    return building.from_paths(paths, sep=sep, where=lambda k: place_of(k, lines(text)))
+    """Read one path a line: its parts are joined by `sep`, where no line has one by tabs, or else by blanks."""
+    joint = next((mark for mark in (sep, "\t") if mark in text and any(mark in line for _, line in lines(text))), None)
+    if joint is None and all(len(line.split()) == 1 for _, line in lines(text)):
+        joint = sep
+    return building.from_paths(_split_lines(text, joint), sep=sep, where=lambda k: place_of(k, lines(text)))
+
+
+def _split_lines(text: str, joint: str | None) -> Iterator[list[str]]:
+    for number, line in lines(text):
+        parts = line.split() if joint is None else [part.strip() for part in line.split(joint)]
+        if not all(parts):
+            raise TaxonomyError(f"A path has no empty part; line {number} is {shown(line)}.")
+        yield parts
 
 
 def are_spaced_paths(text: str) -> bool:
@@ -70,10 +79,15 @@ def are_spaced_paths(text: str) -> bool:
 
 def is_indented(text: str) -> bool:
     """Tell whether lines stand below others by indentation: the first does not, some other does, none has columns."""
-    starts_inside = [line[0].isspace() for _, line in raw_lines(text)]
-    if not starts_inside or starts_inside[0] or not any(starts_inside):
-        return False
-    return not any("\t" in line.lstrip() for _, line in raw_lines(text))
+    if text.find("\n ") < 0 and text.find("\n\t") < 0 and text.isascii() and "\r" not in text:
+        return False  # the usual case, told at once
+    found, first = False, True
+    for _, line in raw_lines(text):
+        inside = line[0].isspace()
+        if (first and inside) or "\t" in line.lstrip():
+            return False
+        found, first = found or inside, False
+    return found
 
 
 def parse_indented(text: str, sep: str) -> Draft:

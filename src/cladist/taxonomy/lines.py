@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+_BLOCK = 1 << 18  # characters that are split at once, which is faster than line by line
 _LINE = re.compile(r"[^\r\n]+(?:\r\n|[\r\n]|\Z)|\r\n|[\r\n]")
 
 
@@ -19,6 +20,19 @@ def physical_lines(text: str) -> Iterator[str]:
     return (found.group() for found in _LINE.finditer(text))
 
 
+def _bare_lines(text: str) -> Iterator[str]:
+    """Yield every line; it may have its end."""
+    if "\r" in text:
+        yield from physical_lines(text)
+        return
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _BLOCK)
+        end = len(text) if end < 0 else end
+        yield from text[start:end].split("\n")
+        start = end + 1
+
+
 def raw_lines(text: str) -> Iterator[tuple[int, str]]:
     r"""Yield the lines that say something, with their numbers and indentation; '#' begins a comment line.
 
@@ -27,17 +41,17 @@ def raw_lines(text: str) -> Iterator[tuple[int, str]]:
     >>> list(raw_lines("# a\nb\n\n  c \n"))
     [(2, 'b'), (4, '  c')]
     """
-    for number, line in enumerate(physical_lines(text), start=1):
+    for number, line in enumerate(_bare_lines(text), start=1):
         content = line.strip()
-        if content and not content.startswith("#"):
+        if content and content[0] != "#":
             yield number, line.rstrip()
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that say something, with their numbers, without the blanks around them; tabs stay."""
-    for number, line in enumerate(physical_lines(text), start=1):
+    for number, line in enumerate(_bare_lines(text), start=1):
         content = line.strip(" \r\n")
-        if content.strip() and not content.startswith("#"):
+        if content and content[0] != "#" and not content.isspace():
             yield number, content
 
 

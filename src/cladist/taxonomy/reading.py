@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from cladist.taxonomy import column_formats, json_format, line_formats
+from cladist.taxonomy import building, column_formats, json_format, line_formats
 from cladist.taxonomy.lines import lines
 from cladist.taxonomy.taxonomy import Taxonomy
 
@@ -38,8 +38,9 @@ def parse(text: str, format: str, *, sep: str = "/", on_cycle: str = "error") ->
     >>> parse('{"sport": {"tennis": {}, "chess": {}}}', "json").names
     ('sport', 'tennis', 'chess')
     """
+    building.check_on_cycle(on_cycle)
     if format in ("csv", "tsv"):
-        return column_formats.parse_columns(text, "," if format == "csv" else "\t", on_cycle)
+        return column_formats.parse_columns(text, ",;|" if format == "csv" else "\t", on_cycle)
     if format == "rcv1":
         return column_formats.parse_rcv1(text, on_cycle)
     readers = {
@@ -63,17 +64,15 @@ def recognise(text: str, ending: str, sep: str) -> str:
         return ENDINGS[ending]
     if text.lstrip()[:1] in ("{", "["):
         return "json"
-    head = text.partition("\n")[0].partition("\r")[0].lower()
-    for delimiter, name in ((",", "csv"), ("\t", "tsv")):
-        columns = {column.strip(' "') for column in head.split(delimiter)}
-        if "parent" in columns and columns.intersection(column_formats.NODE_COLUMNS):
-            return name
+    delimiter = column_formats.delimiter_of(text, ",\t;|")
+    if delimiter is not None:
+        return "tsv" if delimiter == "\t" else "csv"
     if column_formats.are_rcv1_lines(text):
         return "rcv1"
     if line_formats.is_indented(text):
         return "indented"
-    if any("\t" in line for _, line in lines(text)) and all(len(line.split("\t")) <= 2 for _, line in lines(text)):
-        return "edges"
-    if any(sep in line for _, line in lines(text)) or line_formats.are_spaced_paths(text):
+    if "\t" in text and any("\t" in line for _, line in lines(text)):
+        return "edges" if all(line.count("\t") <= 1 for _, line in lines(text)) else "paths"
+    if (sep in text and any(sep in line for _, line in lines(text))) or line_formats.are_spaced_paths(text):
         return "paths"
     return "edges"

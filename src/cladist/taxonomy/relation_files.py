@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import islice
 from os import PathLike
 
 from cladist.errors import TaxonomyError
-from cladist.files import opened, text_lines, written
+from cladist.files import read_text, written
+from cladist.taxonomy.lines import lines
 from cladist.taxonomy.relations import RelationGraph
 
 
 def read_relations(path: str | PathLike[str]) -> RelationGraph:
     """Read a label graph; fields are parted by tabs if any line has one, else by blanks, '#' begins a comment."""
-    lines: list[tuple[int, str]] = []
-    with opened(path, error=TaxonomyError) as stream:
-        for number, line in text_lines(path, stream, error=TaxonomyError):
-            content = line.strip(" \r\n")
-            if content.strip() and not content.startswith("#"):
-                lines.append((number, content))
-    tabbed = any("\t" in line for _, line in lines)
-    nodes, edges, numbers = [], [], []
-    for number, line in lines:
-        fields = [field.strip() for field in line.split("\t")] if tabbed else line.split()
-        if not 1 <= len(fields) <= 3:
-            raise TaxonomyError(
-                f"{os.fspath(path)}: line {number}: 'u v' or 'u v weight' is wanted, with tabs between them if names "
-                f"have spaces; there are {len(fields)} fields."
-            )
-        if len(fields) == 1:
-            nodes.append(fields[0])
-        else:
-            edges.append(fields)
-            numbers.append(number)
+    text = read_text(path, error=TaxonomyError)
+    tabbed = any("\t" in line for _, line in lines(text))
     try:
-        return RelationGraph.from_edges(edges, nodes=nodes, where=lambda k: f"line {numbers[k]}")
+        nodes = (fields[0] for _, fields in _rows(text, tabbed) if len(fields) == 1)
+        edges = (fields for _, fields in _rows(text, tabbed) if len(fields) > 1)
+        return RelationGraph.from_edges(edges, nodes=nodes, where=lambda k: _place_of_edge(k, text, tabbed))
     except TaxonomyError as problem:
         raise TaxonomyError(f"{os.fspath(path)}: {problem}") from None
+
+
+def _rows(text: str, tabbed: bool) -> Iterator[tuple[int, list[str]]]:
+    for number, line in lines(text):
+        fields = [field.strip() for field in line.split("\t")] if tabbed else line.split()
+        if len(fields) > 3:
+            raise TaxonomyError(
+                f"line {number}: 'u v' or 'u v weight' is wanted, with tabs between them if names have spaces; there "
+                f"are {len(fields)} fields."
+            )
+        yield number, fields
+
+
+def _place_of_edge(k: int, text: str, tabbed: bool) -> str:
+    edges = (number for number, fields in _rows(text, tabbed) if len(fields) > 1)
+    return f"line {next(islice(edges, k, None))}"
 
 
 def write_relations(graph: RelationGraph, path: str | PathLike[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
@@ -16,6 +17,7 @@ from cladist.errors import TaxonomyError
 from cladist.kernels import dag
 from cladist.taxonomy import building
 from cladist.taxonomy.building import Where, as_name, is_sequence, item
+from cladist.taxonomy.graphs import networkx
 from cladist.taxonomy.structure import Ids, frozen
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ class RelationGraph:
     def __init__(self, names: Sequence[str], adjacency: sparse.csr_array) -> None:
         if not names:
             raise TaxonomyError("A label graph needs at least one node; none was given.")
-        for array in (adjacency.indptr, adjacency.indices, adjacency.data):
-            frozen(array)
+        for part in (adjacency.indptr, adjacency.indices, adjacency.data):
+            frozen(part)
         self.__dict__.update(names=tuple(names), adjacency=adjacency)
 
     # ---------------------------------------------------------------- builders
@@ -72,12 +74,13 @@ class RelationGraph:
         """
         if isinstance(edges, (str, bytes)) or not isinstance(edges, Iterable):
             raise TaxonomyError(f"from_edges wants (u, v) or (u, v, weight); got {type(edges).__name__}.")
-        links = building.Links()
+        collected = _Edges()
         for k, node in enumerate(nodes):
-            links.node(as_name(node, f"node {k}"))
-        weights = _collected(edges, links, where)
-        adjacency = _symmetric(links, weights, where)
-        return cls(list(links.id_of), adjacency)
+            collected.node(as_name(node, f"node {k}"))
+        collected.add(edges, where)
+        names = list(collected.id_of)
+        collected.id_of.clear()  # a table as large as all else
+        return cls(names, collected.adjacency(len(names), where))
 
     @classmethod
     def from_taxonomy(cls, taxonomy: Taxonomy) -> RelationGraph:
@@ -118,9 +121,7 @@ class RelationGraph:
 
     def to_networkx(self) -> Any:
         """Return a networkx ``Graph`` whose edges have a ``weight``."""
-        import networkx
-
-        graph = networkx.Graph()
+        graph = networkx("RelationGraph.to_networkx").Graph()
         graph.add_nodes_from(self.names)
         graph.add_weighted_edges_from(self.edges())
         return graph
@@ -227,44 +228,55 @@ class RelationGraph:
         return f"RelationGraph({', '.join(f'{n} {what}{chr(115) * (n != 1)}' for n, what in counts)})"
 
 
-def _collected(edges: Iterable[Sequence[Any]], links: building.Links, where: Where) -> list[float]:
-    """Put the edges into `links`; return their weights."""
-    weights = []
-    values = edges.to_numpy() if hasattr(edges, "to_numpy") else edges
-    for k, edge in enumerate(values.tolist() if isinstance(values, np.ndarray) else values):
-        if not is_sequence(edge) or len(edge) not in (2, 3):
-            raise TaxonomyError(f"An edge is (u, v) or (u, v, weight); {where(k)} is {edge!r}.")
-        u, v = as_name(edge[0], where(k)), as_name(edge[1], where(k))
-        if u == v:
-            raise TaxonomyError(f"An edge joins two labels; {where(k)} joins {u!r} to itself.")
-        links.link(u, v, k)
-        weights.append(_weight(edge[2], where(k)) if len(edge) == 3 else 1.0)
-    return weights
+class _Edges:
+    """Collects edges as arrays: their two ends, and their weights."""
+
+    def __init__(self) -> None:
+        self.id_of: dict[str, int] = {}
+        self.u, self.v, self.weights = array("i"), array("i"), array("d")
+
+    def node(self, name: str) -> int:
+        """Return the id of a node, making it if it is new."""
+        return self.id_of.setdefault(name, len(self.id_of))
+
+    def add(self, edges: Iterable[Sequence[Any]], where: Where) -> None:
+        """Take in edges, each checked."""
+        values = edges.to_numpy() if hasattr(edges, "to_numpy") else edges
+        for k, edge in enumerate(values.tolist() if isinstance(values, np.ndarray) else values):
+            if not is_sequence(edge) or len(edge) not in (2, 3):
+                raise TaxonomyError(f"An edge is (u, v) or (u, v, weight); {where(k)} is {edge!r}.")
+            plain = type(edge[0]) is type(edge[1]) is str and edge[0] and edge[1]
+            u, v = edge[:2] if plain else (as_name(end, where(k)) for end in edge[:2])
+            if u == v:
+                raise TaxonomyError(f"An edge joins two labels; {where(k)} joins {u!r} to itself.")
+            self.u.append(self.node(u))
+            self.v.append(self.node(v))
+            self.weights.append(_weight(edge[2], k, where) if len(edge) == 3 else 1.0)
+
+    def adjacency(self, n_nodes: int, where: Where) -> sparse.csr_array:
+        """Return the symmetric matrix; an edge that comes again must come with the same weight."""
+        u, v, weight = np.frombuffer(self.u, np.int32), np.frombuffer(self.v, np.int32), np.frombuffer(self.weights)
+        key = np.minimum(u, v).astype(np.int64) * n_nodes + np.maximum(u, v)
+        order = np.argsort(key, kind="stable")
+        again = np.flatnonzero(np.diff(key[order]) == 0) + 1
+        differing = again[weight[order[again]] != weight[order[again - 1]]]
+        if len(differing):
+            k, before = (int(order[differing[0] - back]) for back in (0, 1))
+            raise TaxonomyError(
+                f"An edge has one weight; {where(k)} says {weight[k]:g} and {where(before)} {weight[before]:g}."
+            )
+        del key
+        once = np.sort(np.delete(order, again))
+        shape = (n_nodes, n_nodes)
+        upper = sparse.coo_array((weight[once], (u[once], v[once])), shape=shape).tocsr()
+        return (upper + upper.T).tocsr()
 
 
-def _weight(value: Any, place: str) -> float:
+def _weight(value: Any, k: int, where: Where) -> float:
     try:
         weight = float(value)
     except (TypeError, ValueError, OverflowError):
         weight = np.nan
     if not 0 < weight < np.inf:
-        raise TaxonomyError(f"The weight of an edge is a finite number above 0; {place} has {value!r}.")
+        raise TaxonomyError(f"The weight of an edge is a finite number above 0; {where(k)} has {value!r}.")
     return weight
-
-
-def _symmetric(links: building.Links, weights: list[float], where: Where) -> sparse.csr_array:
-    """Return the adjacency matrix; an edge that comes again must come with the same weight."""
-    n_nodes = len(links.id_of)
-    ends = np.sort(np.array([links.parents, links.children], np.int64).reshape(2, -1), axis=0)
-    keys = ends[0] * n_nodes + ends[1]
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    weight = np.array(weights)
-    differing = np.flatnonzero(weight != weight[first][which]) if len(weight) else np.array([], np.int64)
-    if len(differing):
-        k = int(differing[0])
-        before = where(int(first[which[k]]))
-        raise TaxonomyError(f"An edge has one weight; {where(k)} says {weight[k]:g} and {before} another for the same.")
-    u, v = ends[:, first]
-    both = np.concatenate([u, v]), np.concatenate([v, u])
-    shape = (n_nodes, n_nodes)
-    return sparse.coo_array((np.concatenate([weight[first]] * 2), both), shape=shape).tocsr()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cladist.errors import TaxonomyError
 from cladist.taxonomy import building, drawing, transforms
+from cladist.taxonomy.graphs import networkx
 from cladist.taxonomy.naming import Named
 from cladist.taxonomy.structure import frozen
 
@@ -149,9 +150,7 @@ class Taxonomy(Named):
 
     def to_networkx(self) -> Any:
         """Return a networkx ``DiGraph`` with edges from parent to child."""
-        import networkx
-
-        graph = networkx.DiGraph()
+        graph = networkx("Taxonomy.to_networkx").DiGraph()
         graph.add_nodes_from(self.names)
         graph.add_edges_from(self.edges())
         return graph

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing of every reader; see README.md."""

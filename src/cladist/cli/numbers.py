@@ -1,0 +1,170 @@
+"""Rows of numbers, from svmlight, ARFF-HMC and LSHTC files, with the columns that a model learnt from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+
+from cladist.cli.reading import DataSource, Remark, features_of
+from cladist.datasets import Dataset, read_svmlight
+from cladist.datasets.arff import read_arff_hmc
+from cladist.datasets.lshtc import read_lshtc
+from cladist.datasets.svmlight import MOST_FEATURES, Rows
+from cladist.datasets.svmlight_chunks import Layout, chunks
+from cladist.errors import DatasetError, ParameterError
+from cladist.files import opened
+from cladist.taxonomy import Taxonomy
+
+INDEX_ZERO = re.compile(r"the index of '0:[^']*' is not in 1 ")
+# What readers advise in Python, and how a command line says it.
+IN_OTHER_WORDS = {
+    "; if that is meant, read with multilabel=True": "",
+    "say it with zero_based": "add --zero-based or --one-based",
+    "read with document_id=False": "read with --format svmlight --zero-based",
+}
+LSHTC_ROWS = Layout(0, MOST_FEATURES - 1, np.dtype(np.float32), several=True, loose=True, document_id="auto")
+
+
+def read_numbers(source: DataSource, *, taxonomy: Taxonomy | None, model: Any, remark: Remark) -> Dataset:
+    """Read rows with their labels; the columns are those of the model, or without one those of the file."""
+    with _advised():
+        if source.kind == "svmlight":
+            return _read_svmlight(source, taxonomy=taxonomy, n_features=None if model is None else features_of(model))
+        if source.kind == "arff":
+            data = read_arff_hmc(source.stream, taxonomy=taxonomy, zero_based=_zero_based(source))
+            _check_columns(source, data, model)
+            check_complete(source, data, model)
+            return data
+        if taxonomy is None:
+            raise ParameterError(
+                f"{source.name} is an LSHTC file, whose hierarchy is a file of its own; name that with --taxonomy FILE."
+            )
+        data = read_lshtc(source.stream, taxonomy, compact=model is None)
+        if model is None:
+            return data
+        X = _known_columns(source, data.X, remark)
+        return Dataset(X, data.y, data.taxonomy, source=data.source)
+
+
+def read_rows(source: DataSource, *, model: Any, remark: Remark) -> Any:
+    """Read the rows alone, whatever labels they have."""
+    with _advised():
+        if source.kind == "svmlight":
+            return _read_svmlight(source, multilabel=True, n_features=features_of(model)).X
+        if source.kind == "arff":
+            data = read_arff_hmc(source.stream, multilabel=True, zero_based=_zero_based(source))
+            _check_columns(source, data, model)
+            check_complete(source, data, model)
+            return data.X
+        rows, stream = Rows(), source.stream
+        with opened(stream) as raw:
+            for chunk in chunks(stream, raw, LSHTC_ROWS):
+                rows.add(chunk)
+        if not rows.n_rows:
+            raise DatasetError(f"{source.name}: the file has no rows.")
+        return _known_columns(source, rows.matrix(stream, True, None), remark)
+
+
+def _zero_based(source: DataSource) -> Any:
+    return "auto" if source.zero_based is None else source.zero_based
+
+
+def _read_svmlight(source: DataSource, **options: Any) -> Dataset:
+    try:
+        return read_svmlight(source.stream, zero_based=bool(source.zero_based), **options)
+    except DatasetError as problem:
+        if not INDEX_ZERO.search(str(problem)):
+            raise
+        hint = "if the file counts its features from 0, add --zero-based"
+        raise DatasetError(f"{str(problem).removesuffix('.')}; {hint}.") from problem
+
+
+@contextmanager
+def _advised() -> Iterator[None]:
+    """Put what readers advise into the words of the command line."""
+    try:
+        yield
+    except DatasetError as problem:
+        sentence = str(problem)
+        for said, meant in IN_OTHER_WORDS.items():
+            sentence = sentence.replace(said, meant)
+        raise problem if sentence == str(problem) else DatasetError(sentence) from problem
+
+
+def _check_columns(source: DataSource, data: Dataset, model: Any) -> None:
+    """Refuse columns that are not those a model learnt from."""
+    if model is None:
+        return
+    for k, (learnt, found) in enumerate(zip(source.features, _names(data), strict=False)):
+        if learnt != found:
+            raise DatasetError(
+                f"{source.name}: feature {k + 1} is {found!r}, and the model learnt from {learnt!r} in its place; give "
+                "it the attributes it was trained on, in their order."
+            )
+    if data.X.shape[1] != features_of(model):
+        raise DatasetError(
+            f"{source.name}: there are {data.X.shape[1]:,} features, and the model learnt from {features_of(model):,}."
+        )
+
+
+def _names(data: Dataset) -> Sequence[str]:
+    return [] if data.feature_names is None else list(data.feature_names)
+
+
+def _known_columns(source: DataSource, X: sparse.csr_matrix, remark: Remark) -> sparse.csr_matrix:
+    """Return the columns of LSHTC rows that a model learnt from; a feature that is new to it has no weight."""
+    numbers = np.array(source.features, np.int64)
+    place = np.searchsorted(numbers, X.indices)
+    known = numbers[np.minimum(place, len(numbers) - 1)] == X.indices
+    if not known.all():
+        n_new, n_seen = len(np.unique(X.indices[~known])), len(np.unique(X.indices))
+        remark(f"{n_new:,} of the {n_seen:,} features in {source.name} were in no row of training; they are left out.")
+    ends = np.concatenate([[0], np.cumsum(known)])
+    arrays = X.data[known], place[known].astype(np.int32), ends[X.indptr]
+    return sparse.csr_matrix(arrays, shape=(X.shape[0], len(numbers)))
+
+
+def missing(X: Any) -> npt.NDArray[np.bool_]:
+    """Tell of each value of an array, or of each entry of a CSR matrix, whether it is missing."""
+    return np.isnan(X.data if sparse.issparse(X) else X)
+
+
+def with_imputer(learner: Any) -> Pipeline:
+    """Return a learner behind a step that puts the mean of a column, over the rows of training, for what is missing.
+
+    Examples
+    --------
+    >>> from cladist import Hieron
+    >>> with_imputer(Hieron())
+    Pipeline(steps=[('imputer', SimpleImputer(keep_empty_features=True)), ('model', Hieron())])
+    """
+    # Columns without any value stay, as 0, so that the columns of later rows are those of training.
+    return Pipeline([("imputer", SimpleImputer(keep_empty_features=True)), ("model", learner)])
+
+
+def check_complete(source: DataSource, data: Dataset, model: Any) -> None:
+    """Refuse rows that miss values if the model, which is fitted, has nothing to put in their place."""
+    steps = model.steps if isinstance(model, Pipeline) else []
+    if model is None or any(isinstance(step, SimpleImputer) for _, step in steps):
+        return
+    X, features = data.X, _names(data)
+    is_missing = missing(X)
+    if not is_missing.any():
+        return
+    if sparse.issparse(X):
+        entry = int(np.argmax(is_missing))
+        row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
+    else:
+        row, column = map(int, np.unravel_index(np.argmax(is_missing), is_missing.shape))
+    raise DatasetError(
+        f"{source.name}: row {row + 1} has no value for {features[column]!r}, and the model has seen no missing value "
+        "in training, so it has nothing to put in its place; fill it in, or train on rows that miss some too."
+    )

@@ -1,0 +1,98 @@
+"""The labels of a data file beside a taxonomy, whether they are in it or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.cli.numbers import LSHTC_ROWS
+from cladist.cli.reading import DataSource
+from cladist.datasets.arff import read_arff_hmc
+from cladist.datasets.lshtc import NO_LABEL
+from cladist.datasets.records import table_rows
+from cladist.datasets.svmlight import MOST_FEATURES
+from cladist.datasets.svmlight_chunks import Layout, chunks
+from cladist.datasets.svmlight_labels import LabelNames
+from cladist.datasets.table_labels import Labels
+from cladist.errors import DatasetError
+from cladist.files import opened
+from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.coverage import Coverage, UnknownLabel, covered, unknown_labels
+
+SVMLIGHT_ROWS = Layout(0, MOST_FEATURES, np.dtype(np.float32))
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LabelRows:
+    """Labels as they are written, each once; those of row i are ``ids[indptr[i] : indptr[i + 1]]``."""
+
+    labels: list[str]
+    ids: Ids
+    indptr: Ids
+
+
+def read_labels(source: DataSource, taxonomy: Taxonomy) -> LabelRows:
+    """Read the labels of a data file and nothing else; they need not be in the taxonomy."""
+    with source.read():
+        if source.kind == "table":
+            found = _of_table(source)
+        elif source.kind == "arff":
+            found = _of_lists(read_arff_hmc(source.stream, multilabel=True, on_cycle="drop").y)
+        else:
+            found = _of_lists(_of_numbers(source, taxonomy))
+    if len(found.indptr) == 1:
+        raise DatasetError(f"{source.name}: the file has no rows.")
+    return found
+
+
+def _of_table(source: DataSource) -> LabelRows:
+    stream, column = source.stream, source.label or ""
+    with table_rows(stream, text=(), label=column, format=source.format) as rows:
+        labels = Labels(stream, rows.unit, column, source.label_sep)
+        for number, (value,) in rows:
+            labels.add(number, value)
+    labels.finish()
+    ids = np.array(labels.rows, np.int64)
+    ends = np.cumsum(np.array(labels.counts, np.int64)) if labels.multi else np.arange(1, len(ids) + 1)
+    return LabelRows(list(labels.ids), ids, np.concatenate([[0], ends]))
+
+
+def _of_numbers(source: DataSource, taxonomy: Taxonomy) -> list[list[str]]:
+    """Read the labels of svmlight or LSHTC rows; in the latter, 0 says that there is none."""
+    is_lshtc = source.kind == "lshtc"
+    labels = LabelNames(None, nothing=NO_LABEL if is_lshtc and NO_LABEL not in taxonomy else None)
+    stream = source.stream
+    with opened(stream) as raw:
+        for chunk in chunks(stream, raw, LSHTC_ROWS if is_lshtc else SVMLIGHT_ROWS):
+            labels.add(chunk)
+    return labels.as_y(True) if labels.counts else []
+
+
+def _of_lists(rows: Any) -> LabelRows:
+    id_of: dict[str, int] = {}
+    ids = [id_of.setdefault(label, len(id_of)) for row in rows for label in row]
+    ends = np.cumsum([0, *map(len, rows)])
+    return LabelRows(list(id_of), np.array(ids, np.int64), ends.astype(np.int64))
+
+
+def compare(taxonomy: Taxonomy, source: DataSource) -> tuple[Coverage, tuple[UnknownLabel, ...]]:
+    """Return which nodes the rows of a data file fill, and which of its labels are no nodes."""
+    found = read_labels(source, taxonomy)
+    nodes = np.array([_node(taxonomy, label, source.path_sep) for label in found.labels], np.int64)
+    counts = np.bincount(found.ids, minlength=len(found.labels))
+    strange = [k for k, node in enumerate(nodes.tolist()) if node < 0]
+    named, often = [found.labels[k] for k in strange], [int(counts[k]) for k in strange]
+    unknown = unknown_labels(taxonomy, named, often, sep=source.path_sep or "/")
+    return covered(taxonomy, found.indptr, nodes[found.ids]), unknown
+
+
+def _node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:
+    """Return the node that a label names, by its path if labels are paths; −1 if there is none."""
+    parts = [part.strip() for part in label.split(path_sep)] if path_sep else []
+    node = taxonomy.find_path(parts) if path_sep else taxonomy.find(label)
+    return -1 if node is None else node

@@ -1,0 +1,52 @@
+"""Texts that come split → features, learnt from the training part alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.datasets.dataset import Dataset
+from cladist.datasets.rows import stacked
+from cladist.errors import DatasetError
+
+
+def vectorised(data: Dataset, vectoriser: Any) -> Dataset:
+    """Return a split Dataset of texts with features for `X`; `texts` then has the texts.
+
+    Its parts follow each other, as `Dataset.from_parts` leaves them.
+
+    Examples
+    --------
+    >>> from cladist.features import text_features
+    >>> texts = Dataset.from_parts(as_objects(["tea cup", "rain coat"]), ["a", "b"], as_objects(["cup of tea"]), ["a"])
+    >>> data = vectorised(texts, text_features())
+    >>> data, data.texts_test
+    (Dataset(2 + 1 rows, 6 features), array(['cup of tea'], dtype=object))
+    """
+    parts = {"training": data.X_train, "test": data.X_test}
+    if data.validation_rows is not None:
+        parts["validation"] = data.X_validation
+    for name, texts in parts.items():
+        if not len(texts):
+            raise DatasetError(f"{data.source}: there are no texts in the {name} part.")
+    train, *others = parts.values()
+    try:
+        Xs = [vectoriser.fit_transform(train), *map(vectoriser.transform, others)]
+    except ValueError as problem:  # texts without a single word
+        raise DatasetError(
+            f"{data.source}: no features can be learnt from the training texts ({problem})."
+        ) from problem
+    X = stacked(Xs)
+    X.sort_indices()  # the vectoriser leaves them in the order of first appearance
+    return replace(data, X=X, texts=data.X, feature_names=vectoriser.get_feature_names_out())
+
+
+def as_objects(values: Sequence[str]) -> npt.NDArray[Any]:
+    """Return an object array: one very long text must not make every entry as wide."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

@@ -1,0 +1,160 @@
+"""ARFF-HMC files that are wrong: one sentence about the place and what to do."""
+
+import io
+
+import numpy as np
+import pytest
+
+from cladist import files
+from cladist.datasets import Dataset
+from cladist.datasets.arff import read_arff_hmc
+from cladist.errors import DatasetError, ParameterError
+
+HEADER = """% yeast
+@RELATION 'cell cycle'
+
+@ATTRIBUTE gene string
+@attribute "alpha \\"0\\"" numeric
+@Attribute strand {w, 'c c', "it\\'s"}\t% one of three
+@attribute class HIERARCHICAL 1, 1/1, 1/2/3,2   % paths
+@attribute length integer
+
+@Data
+"""
+ROW = "a,0.5,w,1/1,3\n"
+SPARSE_ROW = "{0 a, 3 1/1}\n"
+
+
+def read(content: str | bytes, **options: object) -> Dataset:
+    raw = content.encode() if isinstance(content, str) else content
+    return read_arff_hmc(io.BytesIO(raw), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (ROW + "a,x,w,2,3\n", {}, r"line 12, column 3: wanted a number or \? for 'alpha \"0\"', got 'x'"),
+        (ROW + "a,,w,2,3\n", {}, "line 12, column 3: wanted a number"),
+        (ROW + "a,1 2,w,2,3\n", {}, "line 12, column 5: wanted a comma behind the value of 'alpha \"0\"', got '2'"),
+        (ROW + "a,nan,w,2,3\n", {}, "wanted a number or .* got 'nan'"),
+        (ROW + "a,1e999,w,2,3\n", {}, "wanted a number or .* got '1e999'"),
+        (ROW + "a,1e39,w,2,3\n", {}, "line 12, column 3: '1e39' does not fit into this dtype"),
+        (ROW + "a,1" + "0" * 70 + ",w,2,3\n", {}, "line 12, column 3: '10+…' does not fit"),
+        (ROW + "a,1,W,2,3\n", {}, "line 12, column 5: 'W' is not among the values of 'strand'"),
+        (ROW + "a,1,c  c,2,3\n", {}, "'c  c' is not among the values of 'strand'; did you mean 'c c'?"),
+        (ROW + 'a,1,"it\\"s",2,3\n', {}, "line 12, column 5: .* is not among the values of 'strand'"),
+        (ROW + "a,1,\xff,2,3\n", {}, "is not among the values"),
+        (ROW + "a,1,w,1/3,3\n", {}, "line 12, column 7: the label '1/3' is not in the hierarchy; did you mean '1/2/3'"),
+        (ROW + "a,1,w,2@x,3\n", {}, "line 12, column 9: the label 'x' is not in the hierarchy"),
+        (ROW + "a,1,w,2@?,3\n", {}, "the label '\\?' is not in the hierarchy"),
+        (ROW + "a,1,w,,3\n", {}, "line 12, column 7: a label is empty"),
+        (ROW + "a,1,w,2@,3\n", {}, "line 12, column 9: a label is empty"),
+        (ROW + "a,1,w,2@@1,3\n", {}, "line 12, column 9: a label is empty"),
+        (ROW + "a,1,w,2\n", {}, "line 12, column 8: the row ends after 4 of 5 values; 'length' is missing"),
+        (ROW + "a,1,w,2 % no length\n", {}, "the row ends after 4 of 5 values"),
+        (ROW + "a,1,w,2,3,4\n", {}, "line 12, column 10: the row has more values than the 5 attributes"),
+        (ROW + "a,1,w,2,3,{5}\n", {}, "line 12, column 10: the row has a weight in braces"),
+        (ROW + "a,1,w,2,3 {5}\n", {}, "line 12, column 11: the row has a weight in braces"),
+        (SPARSE_ROW + "{3 2}, {5}\n", {}, "line 12, column 6: the row has a weight in braces"),
+        (ROW + "'a,1,w,2,3\n", {}, "line 12, column 1: the quote of .* is not closed"),
+        (ROW + "a,1,'w,2,3\n", {}, "line 12, column 5: the quote of .* is not closed"),
+        (ROW + "a,1,w,'2,3\n", {}, "line 12, column 7: the quote of .* is not closed"),
+        (ROW + "a,1,w,'2\\", {}, "line 12, column 7: the quote of .* is not closed"),
+        (ROW + SPARSE_ROW, {}, "line 12, column 1: dense rows and sparse rows .* the first row is dense"),
+        (SPARSE_ROW + ROW, {}, "line 12, column 1: dense rows and sparse rows .* the first row is sparse"),
+        (SPARSE_ROW + "{3}\n", {}, "line 12, column 2: wanted an index and a value as in {1 0.5, 3 2}, got '3'"),
+        (SPARSE_ROW + "{x 1}\n", {}, "line 12, column 2: wanted an index and a value"),
+        (SPARSE_ROW + "{-1 1}\n", {}, "line 12, column 2: wanted an index and a value"),
+        (SPARSE_ROW + "{5 1}\n", {}, "line 12, column 2: the index of '5 1' is not in 0 … 4"),
+        (SPARSE_ROW + "{0 1}\n", {"zero_based": False}, "the index of '0 a' is not in 1 … 5"),
+        (SPARSE_ROW + "{1000000000000 1}\n", {}, "the index of '1000000000000 1' is not in"),
+        (SPARSE_ROW + "{99999999999999999999999999 1}\n", {}, "the index of '9+ 1' is not in"),
+        (SPARSE_ROW + "{1 1, 1 1}\n", {}, "line 12, column 7: the row has a second value for 'alpha \"0\"': '1 1'"),
+        (SPARSE_ROW + "{1 1, 3 2\n", {}, "line 12, column 10: the row is not closed with a brace"),
+        (SPARSE_ROW + "{1 1,\n", {}, "line 12, column 6: the row is not closed"),
+        (SPARSE_ROW + "{1 1 3 2}\n", {}, "line 12, column 6: wanted a comma behind the value of 'alpha \"0\"'"),
+        (SPARSE_ROW + "{1 x}\n", {}, "line 12, column 4: wanted a number"),
+        (SPARSE_ROW + "{2 x}\n", {}, "line 12, column 4: 'x' is not among the values of 'strand'"),
+        (SPARSE_ROW + "{3 9}\n", {}, "line 12, column 4: the label '9' is not in the hierarchy"),
+        (SPARSE_ROW + "{0 'x}\n", {}, "line 12, column 4: the quote of .* is not closed"),
+        ("{1 1}\n", {}, "no row tells whether indices begin at 0 or at 1; say it with zero_based"),
+        (ROW + "a,1,w,?,3\n", {}, "line 12, column 1: the row has no label"),
+        (ROW + "a,1,w,?,3\n", {"multilabel": False}, "line 12, column 1: the row has no label"),
+        (SPARSE_ROW + "{4 1}\n", {}, "line 12, column 1: the row has no label"),
+        (ROW + "a,1,w,2@1/1,3\n", {"multilabel": False}, r"line 12, column 1: .* several labels \('2', '1/1' …\)"),
+        ("", {}, "there are no rows below @data"),
+        ("% nothing\n \n", {}, "there are no rows below @data"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("chunk_bytes", [1 << 23, 8])
+def test_a_malformed_row_is_refused_where_it_is_wrong(
+    rows: str, options: dict[str, object], message: str, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk_bytes)
+    with pytest.raises(DatasetError, match=message):
+        read((HEADER + rows).encode("latin-1"), **options)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("", "the file ends before a line @data"),
+        ("@relation x\n@attribute a numeric\n", "the file ends before a line @data"),
+        ("1,2,3\n", "line 1: wanted @relation, @attribute, @data .* got '1,2,3'"),
+        ("@attributes a numeric\n", "line 1: wanted @relation"),
+        ("\u00a0\n", "line 1: wanted @relation"),
+        ("@attribute a numeric\n@data\n1\n", "no attribute is hierarchical; wanted one such as"),
+        ("@attribute a hierarchical 1\n@attribute b hierarchical 1\n@data\n", "line 2: 'b' is a second hierarchical"),
+        ("@attribute a real\n\n@attribute 'a' real\n", "line 3: there are two attributes 'a'"),
+        ("@attribute\n", "line 1: wanted @attribute NAME TYPE"),
+        ("@attribute 'a real\n", "line 1: wanted @attribute NAME TYPE"),
+        ("@attribute a\n", "line 1: the attribute 'a' has the type ''"),
+        ("@attribute a relational\n", "line 1: the attribute 'a' has the type 'relational'; wanted numeric"),
+        ("@attribute a b numeric\n", "the attribute 'a' has the type 'b numeric'"),
+        ("@attribute a numeric [0,1]\n", "the attribute 'a' has the type 'numeric "),
+        ("@attribute a {x,y\n", "the attribute 'a' wants values as in {red, green, 'dark blue'}, got 'y'"),
+        ("@attribute a {x,,y}\n", "wants values as in .* got ',y}'"),
+        ("@attribute a {}\n", "wants values as in .* got '}'"),
+        ("@attribute a {x,'y}\n", "wants values as in"),
+        ("@attribute a {x,y,x}\n", "has the value 'x' twice"),
+        ("@attribute a {x,y} {2}\n", "has '.2.' behind its values"),
+        ("@attribute a hierarchical\n@data\nx\n", "line 1: the hierarchical attribute lists ''"),
+        ("@attribute a hierarchical a,,b\n@data\nx\n", "line 1: the hierarchical attribute lists ''; wanted paths"),
+        ("@attribute a hierarchical a//b\n@data\nx\n", "line 1: the hierarchical attribute lists 'a//b'"),
+        ("@attribute a hierarchical /a\n@data\nx\n", "line 1: the hierarchical attribute lists '/a'"),
+        ("@attribute a hierarchical root/a,a/b,b/a\n@data\nx\n", "line 1: Taxonomy has a cycle: .* edge 'b/a'"),
+        ("@attribute a hierarchical root/a,a/root\n@data\nx\n", "line 1: 'a/root' puts 'root' below a node"),
+        ("@attribute a hierarchical ?\n@data\nx\n", "line 1: A taxonomy needs at least one node"),
+    ],
+)
+def test_a_malformed_header_is_refused(header: str, message: str) -> None:
+    with pytest.raises(DatasetError, match=message):
+        read(header)
+
+
+def test_a_forced_kind_that_does_not_fit() -> None:
+    with pytest.raises(DatasetError, match="line 1: wanted edges 'parent/child', got '1'; is this a tree of paths"):
+        read("@attribute a hierarchical 1,1/2\n@data\n1\n", hierarchy="dag")
+
+
+def test_bytes_that_are_no_text() -> None:
+    with pytest.raises(DatasetError, match="line 1, column 12: byte 0xe9 is not UTF-8"):
+        read(b"@attribute \xe9 numeric\n")
+    with pytest.raises(DatasetError, match=r"line 3, column 1: the label '\\\\xff' is not in"):
+        read(b"@attribute a hierarchical 1\n@data\n\xff\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dtype": np.int32}, "dtype must be float32 or float64"),
+        ({"multilabel": "yes"}, "multilabel must be one of"),
+        ({"hierarchy": "forest"}, "hierarchy must be one of"),
+        ({"zero_based": 2}, "zero_based must be one of"),
+        ({"id_columns": ["lenght"]}, "no attribute 'lenght' of id_columns; did you mean 'length'"),
+        ({"id_columns": "class"}, "'class' holds the labels"),
+    ],
+)
+def test_wrong_parameters(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        read(HEADER + ROW, **options)

@@ -1,0 +1,98 @@
+"""The kernels of RCV1's files and their pure Python twins agree, and do what they say."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cladist.kernels import rcv1
+from tests.twins import kernels_not_named_in
+
+LONGEST = 12
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Replace every compiled helper by its twin."""
+    with pytest.MonkeyPatch.context() as patch:
+        for helper in (rcv1.digits, rcv1._past_blanks, rcv1._document):
+            patch.setattr(rcv1, helper.py_func.__name__, helper.py_func)
+        yield
+
+
+def judged(parse, text: bytes) -> list:
+    """Run a parse with arrays just large enough; return everything it found."""
+    n_lines = text.count(b"\n")
+    starts, ends, documents = (np.zeros(n_lines, np.int32) for _ in range(3))
+    keys = np.zeros(n_lines, np.uint64)
+    n, error, position = parse(np.frombuffer(text, np.uint8), LONGEST, (starts, ends, keys), documents)
+    return [n, error, position, *(array[:n].tolist() for array in (starts, ends, keys, documents))]
+
+
+pieces = st.sampled_from(
+    [
+        b"E11 2286 1\n",
+        b"C15",
+        b" ",
+        b"\t",
+        b"\r",
+        b"\n",
+        b"1",
+        b"0",
+        b"2147483647",
+        b"2147483648",
+        b"9" * 20,
+        b"\0",
+        b"\xff",
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=20))
+def test_judgements_equal_their_twin(parts: list[bytes]) -> None:
+    text = b"".join(parts) + b"\n"
+    compiled = judged(rcv1.parse_judgements, text)
+    with in_python():
+        assert judged(rcv1.parse_judgements.py_func, text) == compiled
+
+
+@given(st.lists(st.sampled_from([b"1", b"0", b"2147483647", b"2147483648", b"x", b"", b"9" * 20]), max_size=6))
+def test_document_numbers_equal_their_twin(tokens: list[bytes]) -> None:
+    text = np.frombuffer(b" ".join(tokens) + b"\n", np.uint8)
+    starts = np.cumsum([0, *(len(token) + 1 for token in tokens)], dtype=np.int32)[: len(tokens)]
+    found, again = np.zeros(len(tokens), np.int32), np.zeros(len(tokens), np.int32)
+    bad = rcv1.document_numbers(text, starts, found)
+    with in_python():
+        assert rcv1.document_numbers.py_func(text, starts, again) == bad
+    assert found.tolist() == again.tolist()
+    fine = [token.isdigit() and int(token) < 2**31 for token in tokens]
+    assert bad == (fine.index(False) if not all(fine) else -1)
+    n_read = len(tokens) if bad < 0 else bad
+    assert found[:n_read].tolist() == [int(token) for token in tokens[:n_read]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"E11 2286 1\n\n  M\t7  1 \r\n", [2, rcv1.FINE, 23, [0, 14], [3, 15], [0x453131, 0x4D], [2286, 7]]),
+        (b"E11 x 1\n", [0, rcv1.BAD_DOCUMENT, 4]),
+        (b"E11\n", [0, rcv1.BAD_DOCUMENT, 3]),
+        (b"E11 2147483648 1\n", [0, rcv1.BAD_DOCUMENT, 4]),
+        (b"E11 5x 1\n", [0, rcv1.BAD_DOCUMENT, 4]),
+        (b"E11 5\n", [0, rcv1.NOT_ONE, 5]),
+        (b"E11 5 0\n", [0, rcv1.NOT_ONE, 6]),
+        (b"E11 5 11\n", [0, rcv1.NOT_ONE, 6]),
+        (b"E11 5 1 1\n", [0, rcv1.NOT_ONE, 6]),
+        (b"\0 5 1\n", [0, rcv1.BAD_TOPIC, 0]),
+        (b"M 5 1\n" + b"x" * 13 + b" 5 1\n", [1, rcv1.BAD_TOPIC, 6]),
+    ],
+)
+def test_judgements(text: bytes, expected: list) -> None:
+    assert judged(rcv1.parse_judgements, text)[: len(expected)] == expected
+
+
+def test_every_kernel_is_tested() -> None:
+    assert kernels_not_named_in(__file__, rcv1) == []
