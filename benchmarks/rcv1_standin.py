@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from cladist.datasets import Dataset
-from cladist.datasets.location import Folder, Layout
+from cladist.datasets.loaders.location import Folder, Layout
 from cladist.errors import DatasetError
 from cladist.files import opened
 from cladist.taxonomy import Taxonomy

@@ -11,7 +11,7 @@ from cladist.cli import comparing, demo_showing
 from cladist.cli.comparing import DIAGNOSES, FLAT, TREE, Comparison, compare
 from cladist.cli.sample import sample_files
 from cladist.datasets import Dataset, read_table
-from cladist.datasets.icd10cm import _entries
+from cladist.datasets.loaders.icd10cm import _entries
 from cladist.errors import DatasetError
 from cladist.features import text_features
 from cladist.taxonomy import Taxonomy

@@ -16,7 +16,7 @@ from cladist.cli.noted import open_model
 from cladist.cli.numbers import missing
 from cladist.cli.reading import DataSource
 from cladist.cli.training import train
-from cladist.datasets.arff import read_arff_hmc
+from cladist.datasets.arff.reading import read_arff_hmc
 from cladist.errors import ModelFormatError
 
 TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm"}

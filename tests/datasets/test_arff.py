@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cladist import files
-from cladist.datasets import Dataset, arff_matrix
-from cladist.datasets.arff import read_arff_hmc
+from cladist.datasets import Dataset
+from cladist.datasets.arff import matrix as arff_matrix
+from cladist.datasets.arff.reading import read_arff_hmc
 from cladist.taxonomy import Taxonomy
 
 HEADER = """% yeast

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cladist import files
-from cladist.datasets import Dataset, arff_header, arff_rows
-from cladist.datasets.arff import read_arff_hmc
+from cladist.datasets import Dataset
+from cladist.datasets.arff import header as arff_header
+from cladist.datasets.arff import rows as arff_rows
+from cladist.datasets.arff.reading import read_arff_hmc
 from cladist.errors import CladistError, DatasetError
 from cladist.kernels import arff_tokens
 

@@ -5,7 +5,8 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
-from cladist.datasets import Dataset, icd10cm, load_icd10cm
+from cladist.datasets import Dataset, load_icd10cm
+from cladist.datasets.loaders import icd10cm
 from cladist.errors import ParameterError
 from cladist.features import text_features
 

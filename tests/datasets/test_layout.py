@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from cladist.datasets import clinc150, hmc_sets, lshtc_sets, naics, news20, onet, paper_sets
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.layout import DATA_SETS, available
-from cladist.datasets.location import Layout, path_of
+from cladist.datasets.loaders import clinc150, hmc_sets, lshtc_sets, naics, news20, onet, paper_sets
+from cladist.datasets.loaders.layout import DATA_SETS, available
+from cladist.datasets.loaders.location import Layout, path_of
 from cladist.errors import DatasetError
 from tests.datasets.number_folders import MADE
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cladist.datasets import Dataset, ohsumed
-from cladist.datasets.ohsumed import FIELDS, read_ohsumed, records
+from cladist.datasets import Dataset
+from cladist.datasets.documents import ohsumed
+from cladist.datasets.documents.ohsumed import FIELDS, read_ohsumed, records
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
 
 FOLDER = Path(__file__).parent / "files" / "ohsumed"

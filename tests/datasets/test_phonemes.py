@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from cladist import Taxonomy
-from cladist.datasets import Dataset, phonemes
-from cladist.datasets.phonemes import read_phonemes
-from cladist.datasets.phonetics import phonetic_tree
+from cladist.datasets import Dataset
+from cladist.datasets.speech import phonemes
+from cladist.datasets.speech.phonemes import read_phonemes
+from cladist.datasets.speech.phonetics import phonetic_tree
 from cladist.errors import CladistError, DatasetError, ParameterError
 
 MFCC_E_D_A = 6 | 0o100 | 0o400 | 0o1000

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from cladist.datasets import Dataset, make_topics, topics
+from cladist.datasets import Dataset, make_topics
+from cladist.datasets.generators import topics
 from cladist.errors import ParameterError
 from cladist.taxonomy import Taxonomy
 

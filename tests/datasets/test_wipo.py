@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist import Taxonomy, progress
-from cladist.datasets import wipo_records
-from cladist.datasets.wipo import read_wipo_alpha
-from cladist.datasets.wipo_records import PARTS
+from cladist.datasets.documents import wipo_records
+from cladist.datasets.documents.wipo import read_wipo_alpha
+from cladist.datasets.documents.wipo_records import PARTS
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
 from cladist.taxonomy.ipc import ipc_taxonomy
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cladist.datasets import xlsx
+from cladist.datasets.loaders import xlsx
 from cladist.errors import CladistError, DatasetError
 from tests.datasets.folders import workbook
 

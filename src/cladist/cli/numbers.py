@@ -15,10 +15,10 @@ from sklearn.pipeline import Pipeline
 
 from cladist.cli.reading import DataSource, Remark, features_of
 from cladist.datasets import Dataset, read_svmlight
-from cladist.datasets.arff import read_arff_hmc
-from cladist.datasets.lshtc import read_lshtc
-from cladist.datasets.svmlight import MOST_FEATURES, Rows
-from cladist.datasets.svmlight_chunks import Layout, chunks
+from cladist.datasets.arff.reading import read_arff_hmc
+from cladist.datasets.lshtc.reading import read_lshtc
+from cladist.datasets.svmlight.chunks import Layout, chunks
+from cladist.datasets.svmlight.reading import MOST_FEATURES, Rows
 from cladist.errors import DatasetError, ParameterError
 from cladist.files import opened
 from cladist.taxonomy import Taxonomy

@@ -16,8 +16,8 @@ from sklearn.pipeline import Pipeline
 from cladist import progress
 from cladist.cli.lines import lines
 from cladist.datasets import Dataset, read_table
-from cladist.datasets.records import check_ending, format_of_ending, records
-from cladist.datasets.table import joined_text
+from cladist.datasets.tables.reading import joined_text
+from cladist.datasets.tables.records import check_ending, format_of_ending, records
 from cladist.errors import ParameterError
 from cladist.files import Source, data_suffix
 from cladist.taxonomy import Taxonomy

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from cladist.cli.numbers import LSHTC_ROWS
 from cladist.cli.reading import DataSource
-from cladist.datasets.arff import read_arff_hmc
-from cladist.datasets.lshtc import NO_LABEL
-from cladist.datasets.records import table_rows
-from cladist.datasets.svmlight import MOST_FEATURES
-from cladist.datasets.svmlight_chunks import Layout, chunks
-from cladist.datasets.svmlight_labels import LabelNames
-from cladist.datasets.table_labels import Labels
+from cladist.datasets.arff.reading import read_arff_hmc
+from cladist.datasets.lshtc.reading import NO_LABEL
+from cladist.datasets.svmlight.chunks import Layout, chunks
+from cladist.datasets.svmlight.labels import LabelNames
+from cladist.datasets.svmlight.reading import MOST_FEATURES
+from cladist.datasets.tables.labels import Labels
+from cladist.datasets.tables.records import table_rows
 from cladist.errors import DatasetError
 from cladist.files import opened
 from cladist.taxonomy import Taxonomy

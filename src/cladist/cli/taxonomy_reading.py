@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 
-from cladist.datasets import arff_header, arff_hierarchy, lshtc_hierarchy
+from cladist.datasets.arff import header as arff_header
+from cladist.datasets.arff import hierarchy as arff_hierarchy
+from cladist.datasets.lshtc import hierarchy as lshtc_hierarchy
 from cladist.errors import TaxonomyError
 from cladist.files import data_suffix, opened
 from cladist.taxonomy import Taxonomy

@@ -1,0 +1,1 @@
+"""ARFF-HMC: hierarchical multi-label rows, trees and DAGs."""

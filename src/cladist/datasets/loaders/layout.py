@@ -1,0 +1,230 @@
+"""The data sets that loaders and benchmarks know: where each lies, what it is made of, who used it.
+
+This is the one list; the guide, the loaders and the benchmarks all read it. Those that come in several variants have
+an entry a variant.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cladist.datasets.loaders.location import VARIABLE, Folder, Layout
+
+_DEKEL = "Dekel, Keshet & Singer 2004"
+_ROUSU = "Rousu, Saunders, Szedmak & Shawe-Taylor 2005"
+_CESA = "Cesa-Bianchi, Gentile & Zaniboni 2006"
+_LIU = "Liu, Tu, Qian & Zhang 2013"
+_GOPAL = "Gopal & Yang 2013"
+
+_C_HMCNN = "repository EGiunchiglia/C-HMCNN, HMC_data"
+_LSHTC = "the LSHTC challenge, lshtc.iit.demokritos.gr"
+_NO_LICENCE = "none stated; used in research"
+_ODP = "Open Directory licence, with attribution"
+_WIPO = "World Intellectual Property Organization, Geneva: the WIPO-alpha collection"
+_ON_REQUEST = "on request, for research"
+_CC_BY_SA = "CC BY-SA (Wikipedia)"
+
+
+def _genes(labels: str, ontology: str, which: str, licence: str) -> Layout:
+    kind = labels.upper()
+    return Layout(
+        f"genes_{labels}_{which}",
+        f"Yeast genes, {ontology}, {which}",
+        folder=f"genes_{labels}",
+        files=tuple(f"{which}/{which}_{kind}.{part}.arff" for part in ("train", "valid", "test")),
+        loader=f'load_genes_{labels}(which="{which}")',
+        source=f"{_C_HMCNN}/datasets_{kind} (Vens et al. 2008)",
+        licence=licence,
+    )
+
+
+def _lshtc(title: str, loader: str, challenge: str, licence: str, *more_files: str) -> Layout:
+    name = title.replace("-", "").lower()
+    return Layout(
+        name,
+        title,
+        folder=name,
+        files=("cat_hier.txt", "train.txt", "test.txt", *more_files),
+        loader=loader,
+        source=f"{_LSHTC}, {challenge}",
+        licence=licence,
+        used_by=(f"{_GOPAL} ({title})",),
+    )
+
+
+_LAYOUTS = (
+    Layout(
+        "imclef07a",
+        "ImCLEF07A",
+        folder="imclef07a",
+        files=("ImCLEF07A_Train.arff", "ImCLEF07A_Test.arff"),
+        loader="load_imclef07a()",
+        source=f"{_C_HMCNN}/others (features of Dimitrovski et al. 2008, images of ImageCLEF 2007)",
+        licence=_NO_LICENCE,
+        used_by=(f"{_GOPAL} (CLEF)",),
+    ),
+    Layout(
+        "enron",
+        "Enron e-mails",
+        folder="enron",
+        files=("Enron_corr_trainvalid.arff", "Enron_corr_test.arff"),
+        loader="load_enron()",
+        source=f"{_C_HMCNN}/others (labels of UC Berkeley)",
+        licence=_NO_LICENCE,
+    ),
+    _genes("fun", "FunCat", "cellcycle", _NO_LICENCE),
+    _genes("fun", "FunCat", "derisi", _NO_LICENCE),
+    _genes("go", "Gene Ontology", "cellcycle", f"{_NO_LICENCE}; the ontology itself CC BY 4.0"),
+    Layout(
+        "news20",
+        "20 Newsgroups by date",
+        folder="news20_bydate",
+        files=("20news-bydate-train/", "20news-bydate-test/", "hierarchy.tsv"),
+        loader="load_news20()",
+        source="J. Rennie's 20news-bydate archive; hierarchy.tsv is in the guide on real data",
+        licence="none stated; public posts",
+        used_by=(f"{_LIU} (NEWS20, another split)",),
+    ),
+    *(
+        Layout(
+            f"lshtc_small_task{task}",
+            f"LSHTC-small, task {task}",
+            folder="lshtc_dryrun",
+            files=("cat_hier.txt", *(f"Task{task}/{part}.txt" for part in ("train", "test", "validation"))),
+            loader=f"load_lshtc_small(task={task})",
+            source=f"{_LSHTC}, dry run of 2009",
+            licence=_ODP,
+            used_by=(f"{_GOPAL} (LSHTC-small)",) if task == 1 else (),
+        )
+        for task in (1, 2)
+    ),
+    Layout(
+        "onet_titles",
+        "O*NET alternate titles",
+        folder="onet_titles",
+        files=("Alternate Titles.txt", "Occupation Data.txt", "Related Occupations.txt"),
+        loader="load_onet_titles()",
+        source="O*NET 27.0 database as text, www.onetcenter.org",
+        licence="CC BY 4.0",
+    ),
+    Layout(
+        "naics2017",
+        "NAICS 2017 index",
+        folder="naics2017",
+        files=("2017_NAICS_Index_File.csv",),
+        optional_files=("2-6 digit_2017_Codes.xlsx",),
+        loader="load_naics2017()",
+        source="United States Census Bureau, www.census.gov/naics",
+        licence="public domain",
+    ),
+    Layout(
+        "clinc150",
+        "CLINC150",
+        folder="clinc150",
+        files=("data_full.json", "domains.json"),
+        loader="load_clinc150()",
+        source="repository clinc/oos-eval, data",
+        licence="CC BY 3.0",
+    ),
+    Layout(
+        "rcv1",
+        "RCV1-v2",
+        folder="rcv1",
+        files=(
+            "rcv1-v2.topics.qrels",
+            "rcv1.topics.hier.orig",
+            "lyrl2004_vectors_train.dat",
+            *(f"lyrl2004_vectors_test_pt{part}.dat" for part in range(4)),
+        ),
+        optional_files=("rcv1.topics.hier.expanded",),
+        loader="load_rcv1()",
+        source="online appendices 2, 8 and 13 of Lewis et al. 2004, jmlr.csail.mit.edu/papers/volume5/lewis04a",
+        licence="free for research",
+        used_by=(
+            f"{_ROUSU} (Reuters, family CCAT)",
+            f"{_CESA} (RCV1)",
+            f"{_LIU} (CCAT, ECAT, GCAT, MCAT)",
+            f"{_GOPAL} (RCV1)",
+        ),
+    ),
+    Layout(
+        "wipo_alpha",
+        "WIPO-alpha",
+        folder="wipo_alpha",
+        files=("train/", "test/"),
+        loader='load_wipo_alpha(section="D")',
+        source=_WIPO,
+        licence=_ON_REQUEST,
+        used_by=(f"{_ROUSU} (WIPO-alpha)", f"{_LIU} (WIPO)"),
+    ),
+    Layout(
+        "ipc",
+        "IPC",
+        folder="wipo_alpha",
+        files=("train/", "test/"),
+        loader="load_ipc()",
+        source=_WIPO,
+        licence=_ON_REQUEST,
+        used_by=(f"{_GOPAL} (IPC)",),
+    ),
+    Layout(
+        "ohsumed",
+        "OHSUMED",
+        folder="ohsumed",
+        files=("ohsumed.87", "mtrees.bin"),
+        optional_files=("ohsumed.88", "ohsumed.89", "ohsumed.90", "ohsumed.91", "ohsumed.88-91"),
+        loader="load_ohsumed()",
+        source="Hersh et al. 1994, also TREC-9 filtering, trec.nist.gov; MeSH trees: National Library of Medicine",
+        licence="research, not clinical use",
+        used_by=(f"{_CESA} (OHSUMED)",),
+    ),
+    Layout(
+        "phonemes",
+        "TIMIT phonemes",
+        folder="phonemes",
+        files=("train/", "test/"),
+        loader="load_phonemes()",
+        source="TIMIT, Linguistic Data Consortium LDC93S1; features computed from it, as HTK writes them",
+        licence="LDC user agreement",
+        used_by=(f"{_DEKEL} (phonemes)",),
+    ),
+    Layout(
+        "dekel_dmoz",
+        "DMOZ of Dekel et al. 2004",
+        folder="dekel_dmoz",
+        files=("pages.svm", "hierarchy.txt"),
+        loader="load_dekel_dmoz()",
+        source="never published; its authors",
+        licence=_ODP,
+        used_by=(f"{_DEKEL} (DMOZ)",),
+    ),
+    _lshtc("DMOZ-2010", "load_dmoz(year=2010)", "first challenge, large_lshtc_dataset, task 1", _ODP, "validation.txt"),
+    _lshtc("DMOZ-2011", "load_dmoz(year=2011)", "second challenge, task 1", _ODP),
+    _lshtc("DMOZ-2012", "load_dmoz(year=2012)", "third challenge", _ODP),
+    _lshtc(
+        "SWIKI-2011", "load_swiki2011()", "second challenge, task 2 (the third's wikipediaMediumPreproc)", _CC_BY_SA
+    ),
+    _lshtc("LWIKI", "load_lwiki()", "second challenge, task 3; also kaggle.com/c/lshtc", _CC_BY_SA),
+)
+
+DATA_SETS: dict[str, Layout] = {layout.name: layout for layout in _LAYOUTS}
+
+
+def available(folder: Folder = None) -> tuple[str, ...]:
+    """Return the names of the data sets that are there, of those in `DATA_SETS`.
+
+    Parameters
+    ----------
+    folder : path, optional
+        The folder above all of them; None: the one that ``CLADIST_DATA`` names. Without either, none is there.
+
+    Examples
+    --------
+    >>> available("an-empty-folder")
+    ()
+    """
+    above = folder if folder is not None else os.environ.get(VARIABLE)
+    if not above:
+        return ()
+    return tuple(name for name, layout in DATA_SETS.items() if not layout.missing(Path(above, layout.folder)))

@@ -1,0 +1,1 @@
+"""LSHTC's rows and hierarchies."""

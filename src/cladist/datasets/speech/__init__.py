@@ -1,0 +1,1 @@
+"""Frames of speech and a tree of phonemes."""

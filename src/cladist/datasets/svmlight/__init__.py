@@ -1,0 +1,1 @@
+"""svmlight rows with one or several labels."""

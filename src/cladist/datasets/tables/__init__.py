@@ -1,0 +1,1 @@
+"""Tables with text columns: CSV, TSV, JSON lines, Parquet, Arrow."""

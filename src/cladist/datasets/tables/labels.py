@@ -1,0 +1,128 @@
+"""The label column of a table: cells → names, each different one kept once."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, NoReturn
+
+import numpy as np
+
+from cladist.datasets.tables.columns import MOST_LABELS, cell_text, is_infinite, refuse_cell, shortened, too_many_labels
+from cladist.files import Source
+from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.building import is_missing
+
+
+class Labels:
+    """Collects the labels of rows; of each different one the row it was first seen in is known.
+
+    Parameters
+    ----------
+    source, unit, column
+        Where the labels are: `unit` is what the numbers of rows count.
+    sep : str, optional
+        What separates several labels in one text.
+    """
+
+    def __init__(self, source: Source, unit: str, column: str, sep: str | None) -> None:
+        self.source, self.unit, self.column, self.sep = source, unit, column, sep
+        self.ids: dict[str, int] = {}
+        self.first_seen: list[int] = []
+        self.rows = array("q")  # ids, one row after the other
+        self.counts = array("q")  # how many a row has, where it may have several
+        self.listed: bool | None = None  # None: not known before the first row with a label
+        self.first_without: int | None = None
+
+    @property
+    def multi(self) -> bool:
+        """Whether a row may have several labels."""
+        return self.sep is not None or bool(self.listed)
+
+    def add(self, number: int, value: Any) -> None:
+        """Take over the labels of the next row."""
+        if self.listed is False and self.sep is None and type(value) is str:
+            known = self.ids.get(value)
+            if known is not None:  # as nearly always: the same text was there before
+                self.rows.append(known)
+                return
+        ids = [self._id(number, part) for part in self._parts(number, value)]
+        self.rows.extend(ids)
+        self.counts.append(len(ids))
+
+    def finish(self) -> None:
+        """Refuse rows without a label where nothing says that they may have none."""
+        if not self.multi and self.first_without is not None:
+            self._refuse(self.first_without, "the label is empty.")
+
+    def as_y(self, names: list[str]) -> Any:
+        """Return y: an array of names, or a list of lists of them; `names` follow the ids."""
+        if not self.multi:
+            every = np.empty(len(names), dtype=object)
+            every[:] = names
+            return every[np.frombuffer(self.rows, np.int64)]
+        y, start = [], 0
+        for count in self.counts:
+            y.append([names[i] for i in self.rows[start : start + count]])
+            start += count
+        return y
+
+    def _parts(self, number: int, value: Any) -> list[Any]:
+        if isinstance(value, list):
+            self._set_listed(number, True)
+            if len(value) > MOST_LABELS:
+                self._refuse(number, too_many_labels())
+            return value
+        text = self._text(number, value)
+        if self.sep is not None:
+            if text.count(self.sep) >= MOST_LABELS:
+                self._refuse(number, too_many_labels())
+            return text.split(self.sep) if text.strip() else []
+        if is_missing(value) and not isinstance(value, str) and self.listed is not False:
+            self.first_without = self.first_without or number  # no label, if labels prove to be lists
+            return []
+        self._set_listed(number, False)
+        return [text]
+
+    def _set_listed(self, number: int, listed: bool) -> None:
+        if self.sep is None and self.listed not in (None, listed):
+            self._refuse(number, "labels are lists in some rows and single in others.")
+        self.listed = listed
+        self.finish()
+
+    def _id(self, number: int, part: Any) -> int:
+        name = self._text(number, part).strip()
+        if not name:
+            self._refuse(number, "the label is empty.")
+        if name not in self.ids:
+            self.first_seen.append(number)
+        return self.ids.setdefault(name, len(self.ids))
+
+    def _text(self, number: int, value: Any) -> str:
+        text = None if is_infinite(value) else cell_text(value)
+        if text is None:
+            self._refuse(number, f"wanted a text or a number, got {shortened(value)}.")
+        return text
+
+    def _refuse(self, number: int, problem: str) -> NoReturn:
+        refuse_cell(self.source, self.unit, number, self.column, problem)
+
+    def resolved(self, path_sep: str | None, taxonomy: Taxonomy | None) -> tuple[list[str], Taxonomy | None]:
+        """Return the node name of every label seen, and the taxonomy it is in."""
+        written = list(self.ids)
+        if path_sep is None and taxonomy is None:
+            return written, None
+        paths = [self._path(*seen, path_sep) for seen in zip(written, self.first_seen, strict=True)]
+        tree = taxonomy or Taxonomy.from_paths(paths, sep=path_sep or "/")
+        names = []
+        for name, path, number in zip(written, paths, self.first_seen, strict=True):
+            node = tree.find(name) if path_sep is None else tree.find_path(path)
+            if node is None:
+                self._refuse(number, f"{shortened(name)} is not in the taxonomy{tree.suggestion(path[-1])}")
+            names.append(tree.names[node])
+        return names, tree
+
+    def _path(self, name: str, number: int, path_sep: str | None) -> list[str]:
+        parts = [name] if path_sep is None else [part.strip() for part in name.split(path_sep)]
+        if not all(parts):
+            self._refuse(number, f"the path {shortened(name)} has an empty part.")
+        return parts
