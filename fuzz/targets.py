@@ -87,17 +87,8 @@ def as_text(read: Callable[[str], Any]) -> Callable[[bytes], Any]:
 
 
 def taxonomy(format: str | None) -> Callable[[bytes], Any]:  # noqa: A002
-    """Read, draw, write and read again."""
-
-    def read(path: Path) -> None:
-        found = Taxonomy.read(path, format=format, on_cycle="drop")
-        str(found)
-        again = path.with_suffix(".json")
-        found.write(again)
-        if Taxonomy.read(again) != found:
-            raise AssertionError("what was written is not what is read")
-
-    return at_path(read, f"tree-{format}")
+    """Read and draw; cycles are dropped, so that they do not hide what comes after."""
+    return at_path(lambda path: str(Taxonomy.read(path, format=format, on_cycle="drop")), f"tree-{format}")
 
 
 EDGES = (b"a b\na c\nb d\nc d\n", b"a\tb c\na\td\n# x\n\ne\n")
@@ -113,7 +104,7 @@ IPC = (b"A01B00106", b"A01B   1/06", b"A01B0001060000", b"D")
 # ---------------------------------------------------------------- data
 
 SVMLIGHT = (b"1 1:0.5 3:2e-1\n2 2:1 # x\n", b"1,3 1:1\n2 2:-.5 7:1e3\n\n", b"a 0:1 5:1\r\n")
-LSHTC = (b"3 0:7 5:1 2:3\n4 1:1\n", b"Data\n3, 4 5:1 2:3\n3,4 1:2\n")
+LSHTC = (b"3 0:7 5:1 2:3\n4 0:8 1:1\n", b"Data\n3, 4 5:1 2:3\n3,4 1:2\n")
 LSHTC_TREE = Taxonomy.from_edges([("1", "3"), ("1", "4"), ("2", "4")])
 ARFF = (
     b"@RELATION x\n@ATTRIBUTE a numeric\n@ATTRIBUTE 'b c' {red,'dark blue'}\n@ATTRIBUTE id string\n"

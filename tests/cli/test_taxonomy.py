@@ -179,8 +179,8 @@ def test_a_node_of_lshtc_is_its_number(run, tmp_path):
     assert json.loads(run("taxonomy", file, "--json").stdout)["kind"] == "tree"
 
 
-def test_formats_in_are_those_out_and_two_more():
-    assert [*TaxonomyFormat, "arff", "lshtc"] == list(TaxonomyInput)
+def test_formats_in_are_those_out_and_three_more():
+    assert [*TaxonomyFormat, "mesh", "arff", "lshtc"] == list(TaxonomyInput)
 
 
 @pytest.mark.parametrize("out", ["tree.txt", "tree", "nowhere/tree.csv", "model", "tree.arff"])

@@ -100,14 +100,10 @@ def test_files_that_are_not_there(tmp_path):
 
 def test_unknown_formats(tmp_path):
     taxonomy = Taxonomy.from_paths(["a/b"])
-    for act in (
-        lambda: Taxonomy.read(tmp_path / "x", format="yaml"),
-        lambda: taxonomy.write(tmp_path / "x", format="yaml"),
-    ):
-        with pytest.raises(
-            TaxonomyError, match="format must be one of json, csv, tsv, paths, edges, indented, rcv1; got 'yaml'"
-        ):
-            act()
+    with pytest.raises(TaxonomyError, match="one of json, csv, tsv, paths, edges, indented, rcv1, mesh; got 'yaml'"):
+        Taxonomy.read(tmp_path / "x", format="yaml")
+    with pytest.raises(TaxonomyError, match="one of json, csv, tsv, paths, edges, indented, rcv1; got 'mesh'"):
+        taxonomy.write(tmp_path / "x", format="mesh")
 
 
 # ---------------------------------------------------------------- from Python

@@ -226,3 +226,13 @@ def test_a_damaged_file_gives_a_result_or_our_error(places, position, damage):
     text = text[:position] + damage + text[position + len(damage) :]
     with suppress(CladistError):
         assert mesh_taxonomy(text, nodes="first-number").n_nodes > 0
+
+
+def test_a_tree_file_is_read_like_any_taxonomy(tmp_path):
+    path = tmp_path / "mtrees2005.bin"
+    path.write_text("Body Regions;A01\nAbdomen;A01.047\nHead;A01.456\n", encoding="utf-8")
+    assert Taxonomy.read(path) == Taxonomy.read(path, format="mesh") == mesh_taxonomy(path.read_text(encoding="utf-8"))
+    path.write_text("A;A01\nB;A01.047\nB;A02\nA;A02.100\n", encoding="utf-8")
+    with pytest.raises(TaxonomyError, match=r"mtrees2005\.bin: .*cycle"):
+        Taxonomy.read(path)
+    assert len(Taxonomy.read(path, on_cycle="drop").dropped_edges) == 1

@@ -43,6 +43,7 @@ class TaxonomyInput(StrEnum):
     json = "json"
     indented = "indented"
     rcv1 = "rcv1"
+    mesh = "mesh"
     arff = "arff"
     lshtc = "lshtc"
 
@@ -75,7 +76,7 @@ def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> None:
 def command(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Edges, paths, CSV, TSV, JSON, indented text, RCV1's topics, or ARFF."),
+        typer.Argument(metavar="FILE", help="Edges, paths, CSV, TSV, JSON, indented text, RCV1's, MeSH's, or ARFF."),
     ],
     convert_to: Annotated[
         Path | None,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cladist.errors import TaxonomyError
 from cladist.files import data_suffix, read_text, written
-from cladist.taxonomy.reading import ENDINGS, FORMATS, parse, recognise
+from cladist.taxonomy.reading import ENDINGS, FORMATS, READ_ONLY, OnCycle, parse, recognise
 from cladist.taxonomy.taxonomy import Taxonomy
 from cladist.taxonomy.writing import as_format
 
@@ -17,10 +17,10 @@ def read_taxonomy(
     *,
     format: str | None,  # noqa: A002
     sep: str,
-    on_cycle: str = "error",
+    on_cycle: OnCycle = "error",
 ) -> Taxonomy:
     """Read a taxonomy from a file; `format` None recognises it by ending, then by content."""
-    _check_format(format)
+    _check_format(format, (*FORMATS, *READ_ONLY))
     text = read_text(path, error=TaxonomyError)
     try:
         return parse(text, format or recognise(text, data_suffix(path), sep), sep=sep, on_cycle=on_cycle)
@@ -28,9 +28,9 @@ def read_taxonomy(
         raise TaxonomyError(f"{os.fspath(path)}: {problem}") from None
 
 
-def _check_format(format: str | None) -> None:  # noqa: A002
-    if format is not None and format not in FORMATS:
-        raise TaxonomyError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+def _check_format(format: str | None, among: tuple[str, ...]) -> None:  # noqa: A002
+    if format is not None and format not in among:
+        raise TaxonomyError(f"format must be one of {', '.join(among)}; got {format!r}.")
 
 
 def write_taxonomy(
@@ -41,7 +41,7 @@ def write_taxonomy(
     sep: str,
 ) -> None:
     """Write a taxonomy; the file appears whole or not at all."""
-    _check_format(format)
+    _check_format(format, FORMATS)
     target = Path(path)
     chosen = format or ENDINGS.get(data_suffix(target), "edges")
     text = as_format(taxonomy, chosen, sep=sep)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from cladist.errors import TaxonomyError, one_of
 from cladist.taxonomy import building
+from cladist.taxonomy.lines import lines
 from cladist.taxonomy.taxonomy import Taxonomy
 
 NODES = ("descriptors", "numbers", "first-number")
@@ -62,6 +63,22 @@ def mesh_taxonomy(
     if nodes == "first-number":
         return mesh.first_places(below)
     return Taxonomy.from_parents(mesh.numbers(below), titles=mesh.descriptor)
+
+
+def are_mesh_lines(text: str) -> bool:
+    r"""Tell whether every line is a descriptor and a tree number.
+
+    Examples
+    --------
+    >>> are_mesh_lines("Body Regions;A01\nAbdomen;A01.047\n"), are_mesh_lines("node;parent")
+    (True, False)
+    """
+    found = False
+    for _, line in lines(text):
+        if not _NUMBER.fullmatch(line.rpartition(";")[2]):
+            return False
+        found = True
+    return found and ";" in text
 
 
 @dataclass

@@ -8,13 +8,18 @@
 | json | ``{child: parent}``, nested objects and lists, or a list of ``[parent, child]`` |
 | indented | a child stands below its parent, further to the right |
 | rcv1 | ``parent: CCAT child: C15 child-description: PERFORMANCE`` a line |
+| mesh | ``Abdomen;A01.047`` a line: a MeSH descriptor and one of its places; read only |
 """
 
 from __future__ import annotations
 
-from cladist.taxonomy import building, column_formats, json_format, line_formats
+from typing import Literal
+
+from cladist.taxonomy import building, column_formats, json_format, line_formats, mesh
 from cladist.taxonomy.lines import lines
 from cladist.taxonomy.taxonomy import Taxonomy
+
+OnCycle = Literal["error", "drop"]
 
 ENDINGS = {
     ".json": "json",
@@ -26,9 +31,10 @@ ENDINGS = {
     ".rcv1": "rcv1",
 }
 FORMATS = tuple(ENDINGS.values())
+READ_ONLY = ("mesh",)
 
 
-def parse(text: str, format: str, *, sep: str = "/", on_cycle: str = "error") -> Taxonomy:  # noqa: A002
+def parse(text: str, format: str, *, sep: str = "/", on_cycle: OnCycle = "error") -> Taxonomy:  # noqa: A002
     r"""Build a taxonomy from a file's text.
 
     Examples
@@ -43,6 +49,8 @@ def parse(text: str, format: str, *, sep: str = "/", on_cycle: str = "error") ->
         return column_formats.parse_columns(text, ",;|" if format == "csv" else "\t", on_cycle)
     if format == "rcv1":
         return column_formats.parse_rcv1(text, on_cycle)
+    if format == "mesh":
+        return mesh.mesh_taxonomy(text, on_cycle=on_cycle)
     readers = {
         "edges": lambda: line_formats.parse_edges(text, on_cycle),
         "paths": lambda: line_formats.parse_paths(text, sep),
@@ -69,6 +77,8 @@ def recognise(text: str, ending: str, sep: str) -> str:
         return "tsv" if delimiter == "\t" else "csv"
     if column_formats.are_rcv1_lines(text):
         return "rcv1"
+    if mesh.are_mesh_lines(text):
+        return "mesh"
     if line_formats.is_indented(text):
         return "indented"
     if "\t" in text and any("\t" in line for _, line in lines(text)):
