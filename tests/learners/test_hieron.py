@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from cladist import Hieron, Taxonomy
 from cladist.datasets import make_hieron_synthetic, make_topics
+from cladist.decoders import path_scores
 from cladist.errors import LabelError, ParameterError
 from cladist.metrics import cumulative_error, multiclass_error, tree_induced_error
 from tests.learners.hieron_reference import Reference
@@ -194,11 +195,28 @@ def linear(A, B):
     return (A @ B.T).toarray() if sparse.issparse(A) else A @ B.T
 
 
+def rounding_decides(taxonomy, X, labels, update):
+    """Whether in some round two scores differ by less than they are exact, so that either may be the larger."""
+    order = np.concatenate([np.arange(len(X))] * 2)  # of two passes
+    for k in range(1, len(order)):
+        seen, following = order[:k], X[order[k : k + 1]]
+        options = {"update": update, "average": False, "shuffle": False}
+        for model in (Hieron(taxonomy, **options), Hieron(taxonomy, kernel=linear, **options)):
+            model.fit(X[seen], labels[seen])
+            weights = model.dual_coef_ @ X[seen][model.support_] if model.kernel is linear else model.node_coef_
+            scores = path_scores(following @ weights.T, taxonomy)[0]
+            gaps = np.abs(scores[:, None] - scores)
+            if np.any((gaps > 0) & (gaps < 1e-9)):
+                return True
+    return False
+
+
 @settings(max_examples=30)
 @given(problems(), st.sampled_from(["max_loss", "prediction"]), st.booleans(), st.integers(1, 2))
 def test_kernel_form_equals_primal_form(problem, update, average, passes):
     taxonomy, X, y = problem
     labels = names(taxonomy, y)
+    assume(not rounding_decides(taxonomy, X, labels, update))
     options = {"update": update, "average": average, "shuffle": False, "max_iter": passes}
     primal = Hieron(taxonomy, **options).fit(X, labels)
     by_function = Hieron(taxonomy, kernel=linear, **options).fit(X, labels)

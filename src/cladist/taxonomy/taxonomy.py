@@ -137,7 +137,7 @@ class Taxonomy(Named):
         sep: str = "/",
         on_cycle: Literal["error", "drop"] = "error",
     ) -> Taxonomy:
-        """Read a file of edges, paths, CSV/TSV, JSON, indented text, RCV1 or MeSH, recognised by content; see the guide."""
+        """Read a file of edges, paths, CSV, TSV, JSON, indented text, RCV1 or MeSH, recognised by its content."""
         from cladist.taxonomy.files import read_taxonomy
 
         return read_taxonomy(path, format=format, sep=sep, on_cycle=on_cycle)
