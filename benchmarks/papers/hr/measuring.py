@@ -1,0 +1,116 @@
+"""One row measured: data loaded, C chosen on the training part, the model fitted, timed and judged on the test part."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.harness import choose_C, peak_memory
+from benchmarks.papers.hr.data_sets import DATA, EXACT, NEAR, Source
+from benchmarks.papers.hr.methods import METHODS
+from benchmarks.papers.published import read
+from benchmarks.papers.rows import MEASURED, Row
+from cladist import progress
+from cladist.datasets import Dataset
+from cladist.datasets.rows import length
+from cladist.errors import CladistError
+from cladist.metrics import macro_f1, micro_f1
+from cladist.metrics.significance import bootstrap_interval
+
+CS = tuple(10.0**k for k in range(-3, 4))  # the paper's
+FOLDS, RESAMPLES, SEED = 3, 1000, 0
+
+
+def settings(method: str, source: Source | None) -> dict[str, Any]:
+    """Return everything that decides a row's figures; what depends on the data is None where there are none."""
+    return {
+        "learner": METHODS[method].learner_for(source) if source is not None else None,
+        "parameters": METHODS[method].parameters,
+        "Cs": CS,
+        "chosen by": f"micro-F1 in {FOLDS}-fold cross-validation on the training part",
+        "seeds": {"folds": SEED, "learner": SEED, "bootstrap": SEED},
+        "resamples": RESAMPLES,
+        "features": None if source is None else source.features,
+        "source": None if source is None else source.kind,
+        "nodes": None if source is None else source.nodes,
+    }
+
+
+def measure(data_set: str, method: str) -> Row:
+    """Measure one row, named as on the command line; the memory is that of the whole process so far.
+
+    What the data or the learner refuses becomes the row's status.
+    """
+    source = DATA[data_set].source()
+    assert source is not None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the row says whether the model converged
+            data = source.load()
+            found = _measured(data, source, method)
+    except CladistError as problem:
+        return {"status": f"not run: {problem}"}
+    return {
+        "status": MEASURED,
+        "kind": kind(source, data, DATA[data_set].title),
+        "rows": repr(data),
+        **found,
+        "peak_memory_mib": round(peak_memory() / 2**20),
+    }
+
+
+def kind(source: Source, data: Dataset, title: str) -> str:
+    """Return how near the data are to the paper's: exact only if the paper's counts of rows and leaves are met."""
+    if source.kind != EXACT:
+        return source.kind
+    published = read("hr").tables["table 1"].rows[(title,)]
+    assert data.taxonomy is not None
+    here = {
+        "training": length(data.y_train),
+        "testing": length(data.y_test),
+        "leaf labels": len(data.taxonomy.leaves),
+    }
+    return EXACT if all(published[column].value == count for column, count in here.items()) else NEAR
+
+
+def _measured(data: Dataset, source: Source, method: str) -> Row:
+    taxonomy = data.taxonomy
+    assert taxonomy is not None
+    measures: dict[str, Callable[..., float]] = {
+        "micro": partial(micro_f1, nodes=source.nodes),
+        "macro": partial(macro_f1, nodes=source.nodes),
+    }
+    make = partial(METHODS[method].make, source, taxonomy)
+
+    def score(y_true: Any, y_pred: Any) -> float:
+        return measures["micro"](y_true, y_pred, taxonomy)
+
+    started = time.perf_counter()
+    C, scores = choose_C(make, data.X_train, data.y_train, CS, score=score, folds=FOLDS, random_state=SEED)
+    chosen = time.perf_counter()
+    with progress.task("Fitting"):
+        model = make(C).fit(data.X_train, data.y_train)
+    fitted = time.perf_counter()
+    predicted = model.predict(data.X_test)
+    seconds = {"choosing C": chosen - started, "fit": fitted - chosen, "predict": time.perf_counter() - fitted}
+    intervals = {
+        name: bootstrap_interval(metric, data.y_test, predicted, taxonomy, n_resamples=RESAMPLES, random_state=SEED)
+        for name, metric in measures.items()
+    }
+    return {
+        "measured": {name: _percent(found.estimate) for name, found in intervals.items()},
+        "interval": {name: [_percent(found.low), _percent(found.high)] for name, found in intervals.items()},
+        "C": C,
+        "scores": {f"{tried:g}": _percent(value) for tried, value in scores.items()},
+        "converged": bool(getattr(model, "converged_", True)),
+        "seconds": {name: round(value, 3) for name, value in seconds.items()},
+    }
+
+
+def _percent(fraction: float) -> float:
+    return round(100 * fraction, 2)

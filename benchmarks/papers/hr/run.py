@@ -1,0 +1,113 @@
+"""Gopal & Yang 2013, Table 3: published beside measured. README.md beside this file has the protocol.
+
+Run it as ``cladist bench hr`` or ``python benchmarks/papers/hr/run.py``; both go on where an earlier run ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from benchmarks.harness import Outcome, in_new_process, print_rows
+from benchmarks.papers.hr.data_sets import DATA
+from benchmarks.papers.hr.measuring import settings
+from benchmarks.papers.hr.methods import METHODS
+from benchmarks.papers.hr.showing import MEASURES, remarks, table
+from benchmarks.papers.published import read
+from benchmarks.papers.rows import NO_DATA, NO_METHOD, Row, run_rows
+from cladist.errors import ParameterError
+
+NAME = "hr"
+Measure = Callable[[str, str], Row]
+
+
+def measure_apart(data_set: str, method: str) -> Row:
+    """Measure a row in a process of its own, so that its peak of memory is its own."""
+    row: Row = in_new_process("benchmarks.papers.hr.measuring:measure", data_set, method)
+    return row
+
+
+def bench(
+    *,
+    data: list[str] | None = None,
+    methods: list[str] | None = None,
+    again: bool = False,
+    measure: Measure | None = None,
+) -> Outcome:
+    """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`."""
+    chosen = [(d, m) for d in _known("data set", data, DATA) for m in _known("method", methods, METHODS)]
+    plan = [planned(*names) for names in chosen]
+    names_of = {(row["data"], row["method"]): names for row, names in zip(plan, chosen, strict=True)}
+    rows, content = run_rows(
+        NAME,
+        plan,
+        lambda row: (measure or measure_apart)(*names_of[row["data"], row["method"]]),
+        order=[(d.title, m.title) for d in DATA.values() for m in METHODS.values()],
+        again=again,
+        paper=read(NAME).paper,
+        measures=MEASURES,
+        protocol="benchmarks/papers/hr/README.md",
+    )
+    return Outcome(*table(rows), remarks(rows), content | {"rows": rows})
+
+
+def planned(data_set: str, method: str) -> Row:
+    """Return a row before it is measured: what the paper printed, our settings, and why it cannot be measured."""
+    source = DATA[data_set].source()
+    row: Row = {
+        "data": DATA[data_set].title,
+        "method": METHODS[method].title,
+        "published": published(DATA[data_set].title, METHODS[method].title),
+        "settings": settings(method, source),
+    }
+    if source is None:
+        return row | {"status": NO_DATA}
+    return row if METHODS[method].is_there(source) else row | {"status": NO_METHOD}
+
+
+def published(data: str, method: str) -> dict[str, Any] | None:
+    """Return the two figures of Table 3, or None where it has none."""
+    cells = read(NAME).tables["table 3"].rows.get((data,), {})
+    found = {name: cells.get(f"{method} {name}-F1") for name in ("micro", "macro")}
+    if any(cell is None or cell.value is None for cell in found.values()):
+        return None
+    printed: dict[str, Any] = {name: cell.value for name, cell in found.items() if cell is not None}
+    doubts = dict.fromkeys(cell.uncertain for cell in found.values() if cell is not None and cell.uncertain)
+    return printed | {"uncertain": " ".join(doubts)}
+
+
+def _known(what: str, names: list[str] | None, known: Iterable[str]) -> list[str]:
+    if names is None:
+        return list(known)
+    for name in names:
+        if name not in known:
+            raise ParameterError(f"bench {NAME}: there is no {what} {name!r}; there are {', '.join(known)}.")
+    return list(dict.fromkeys(names))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", help=f"of {','.join(DATA)}", type=lambda text: text.split(","))
+    parser.add_argument("--methods", help=f"of {','.join(METHODS)}", type=lambda text: text.split(","))
+    parser.add_argument("--again", action="store_true", help="measure rows anew that are there")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON, and nothing else")
+    given = parser.parse_args()
+    try:
+        outcome = bench(data=given.data, methods=given.methods, again=given.again)
+    except ParameterError as problem:
+        parser.error(str(problem))
+    if given.json:
+        print(json.dumps(outcome.content, indent=2, ensure_ascii=False))
+        return
+    print_rows([dict(zip(outcome.header, row, strict=True)) for row in outcome.rows])
+    print("", *outcome.remarks, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Rows as the table shows them: published beside measured, stand-ins in a column of their own."""
+
+from __future__ import annotations
+
+from benchmarks.papers.hr.data_sets import EXACT, NEAR, STAND_IN
+from benchmarks.papers.hr.measuring import CS, FOLDS, SEED
+from benchmarks.papers.rows import MEASURED, Row, sources
+
+NOTHING = "—"
+UNCERTAIN = " (!)"
+HEADER = ["data set, method", "published", "measured", "95 % interval", "data", "settings", "seconds", "MiB"]
+MEASURES = (
+    "micro / macro F1 in %, over leaves (RCV1: over all topics). Intervals: bootstrap over test rows. "
+    f"C: a power of ten from {min(CS):g} to {max(CS):g}, by micro-F1 in {FOLDS}-fold cross-validation on the training "
+    f"part, seed {SEED}. Seconds: of the fit with that C, n_jobs=None. MiB: peak of the whole process, data and choice "
+    "of C included"
+)
+
+
+def table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+    """Return header and cells; the column for stand-ins is there only if one was measured."""
+    has_stand_in = any(_is_stand_in(row) for row in rows)
+    header = list(HEADER)
+    lines = [_line(row) for row in rows]
+    if has_stand_in:
+        header.insert(3, STAND_IN)
+        for row, line in zip(rows, lines, strict=True):
+            line[2:3] = [NOTHING, line[2]] if _is_stand_in(row) else [line[2], NOTHING]
+    return header, lines
+
+
+def remarks(rows: list[Row]) -> list[str]:
+    """Return what must be said of a table: what its figures are, where ours are worse, what is doubtful."""
+    said = [f"{MEASURES}."]
+    if worse := [place for row in rows for place in _worse(row)]:
+        said.append(f"The published figure lies above our interval: {'; '.join(worse)}.")
+    for row in rows:
+        if row["published"] and row["published"]["uncertain"]:
+            said.append(f"(!) {_name(row)}: {row['published']['uncertain']}")
+    if loose := [_name(row) for row in rows if row["status"] == MEASURED and not row["converged"]]:
+        said.append(f"Not converged: {'; '.join(loose)}.")
+    if old := [_name(row) for row in rows if row["status"] == MEASURED and row["sources"] != sources()]:
+        said.append(f"Measured with other sources of cladist (--again measures anew): {'; '.join(old)}.")
+    return said
+
+
+def _line(row: Row) -> list[str]:
+    published = row["published"]
+    printed = NOTHING if published is None else f"{published['micro']:.2f} / {published['macro']:.2f}"
+    doubt = UNCERTAIN if published and published["uncertain"] else ""
+    if row["status"] != MEASURED:
+        return [_name(row), printed + doubt, row["status"], *[NOTHING] * 5]
+    micro, macro = (row["interval"][name] for name in ("micro", "macro"))
+    return [
+        _name(row),
+        printed + doubt,
+        f"{row['measured']['micro']:.2f} / {row['measured']['macro']:.2f}",
+        f"{micro[0]:.1f}–{micro[1]:.1f} / {macro[0]:.1f}–{macro[1]:.1f}",
+        row["kind"],
+        _settings(row),
+        f"{row['seconds']['fit']:.1f}",
+        f"{row['peak_memory_mib']:,}",
+    ]
+
+
+def _settings(row: Row) -> str:
+    settings = row["settings"]
+    given = "".join(f", {name}={value}" for name, value in settings["parameters"].items())
+    return f"{settings['learner']}{given}, C={row['C']:g} (CV)"
+
+
+def _worse(row: Row) -> list[str]:
+    """Return the measures by which data that can be compared did worse than published."""
+    if row["status"] != MEASURED or row["published"] is None or row["kind"] not in (EXACT, NEAR):
+        return []
+    return [
+        f"{_name(row)} ({name}, {row['kind']} data)"
+        for name in ("micro", "macro")
+        if row["published"][name] > row["interval"][name][1]
+    ]
+
+
+def _is_stand_in(row: Row) -> bool:
+    return bool(row["status"] == MEASURED and row["kind"] == STAND_IN)
+
+
+def _name(row: Row) -> str:
+    return f"{row['data']}, {row['method']}"
