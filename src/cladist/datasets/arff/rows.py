@@ -14,8 +14,9 @@ from cladist.datasets.arff.header import Header, unquoted
 from cladist.datasets.arff.matrix import DenseRows, SparseRows
 from cladist.datasets.arff.names import name_table, spellings
 from cladist.datasets.arff.problems import problem_of
+from cladist.datasets.blocks import Block
 from cladist.errors import DatasetError
-from cladist.files import Source, refuse, shown_name, whole_lines
+from cladist.files import Source, shown_name, whole_lines
 from cladist.kernels import arff_tokens as tokens
 from cladist.taxonomy import Taxonomy
 
@@ -28,29 +29,10 @@ _INDEX = re.compile(rb"[{,][ \t]*+(\d{1,18})[ \t]")
 
 
 @dataclass
-class Chunk:
-    """A text of whole lines, and where it stands in its file."""
-
-    source: Source
-    text: npt.NDArray[np.uint8]
-    lines_before: int
-
-    def place(self, position: int) -> tuple[int, int]:
-        """Return line and column (in bytes) of a position, both from 1."""
-        feeds = np.flatnonzero(self.text[:position] == tokens.LINE_FEED)
-        line_start = int(feeds[-1]) + 1 if len(feeds) else 0
-        return self.lines_before + len(feeds) + 1, position - line_start + 1
-
-    def refuse(self, position: int, problem: str) -> NoReturn:
-        """Raise a `DatasetError` about what stands at this position."""
-        refuse(self.source, *self.place(position), problem)
-
-
-@dataclass
 class LabelledRows:
     """Labels of some rows, good until the next are read: node ids, how many up to each row's end, each row's start."""
 
-    chunk: Chunk
+    chunk: Block
     ids: npt.NDArray[np.int32]
     ends: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
@@ -82,7 +64,7 @@ class Parser:
                     self.rows = DenseRows(self.header, table, self.dtype)
             self.n_bytes += len(block)
             if self.rows is not None:
-                yield from self._pieces(Chunk(self.source, np.frombuffer(block, np.uint8), lines_before), self.rows)
+                yield from self._pieces(Block(self.source, np.frombuffer(block, np.uint8), lines_before), self.rows)
             lines_before += block.count(b"\n")
             del block  # before the next is read
 
@@ -103,7 +85,7 @@ class Parser:
             f"{shown_name(self.source)}: no row tells whether indices begin at 0 or at 1; say it with zero_based."
         )
 
-    def _pieces(self, chunk: Chunk, rows: DenseRows | SparseRows) -> Iterator[LabelledRows]:
+    def _pieces(self, chunk: Block, rows: DenseRows | SparseRows) -> Iterator[LabelledRows]:
         position = 0
         while position < len(chunk.text):
             position, n_rows, n_labels, n_unsure, error, attribute = rows.parse(chunk.text, position)
@@ -117,7 +99,7 @@ class Parser:
             ids, ends, starts = rows.labels
             yield LabelledRows(chunk, ids[:n_labels], ends[:n_rows], starts[:n_rows])
 
-    def _read_value(self, chunk: Chunk, rows: DenseRows | SparseRows, attribute: int, start: int, end: int) -> float:
+    def _read_value(self, chunk: Block, rows: DenseRows | SparseRows, attribute: int, start: int, end: int) -> float:
         """Read what the kernel left to Python: a number whose last bit it could not prove, a value with escapes."""
         data = chunk.text[start:end].tobytes()
         if rows.is_numeric(attribute):
@@ -133,7 +115,7 @@ class Parser:
         return code
 
     def _refuse(
-        self, chunk: Chunk, rows: DenseRows | SparseRows, position: int, error: int, attribute: int
+        self, chunk: Block, rows: DenseRows | SparseRows, position: int, error: int, attribute: int
     ) -> NoReturn:
         first_index = rows.first_index if isinstance(rows, SparseRows) else None
         near = chunk.text[position : position + 256].tobytes()

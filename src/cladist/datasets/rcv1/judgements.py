@@ -8,7 +8,8 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.svmlight.chunks import Block, Labels
+from cladist.datasets.blocks import Block
+from cladist.datasets.svmlight.chunks import Labels
 from cladist.datasets.svmlight.labels import LabelNames, as_lists
 from cladist.errors import DatasetError
 from cladist.files import Source, opened, shown_name, whole_lines

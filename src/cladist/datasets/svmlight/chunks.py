@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import IO, Any, Literal, NoReturn
+from typing import IO, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from cladist.files import Source, refuse, whole_lines
+from cladist.datasets.blocks import Block
+from cladist.files import Source, whole_lines
 from cladist.kernels import svmlight as kernels
 
-Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int32]  # a chunk is far below 2 GB: a line is limited
 Labels = tuple[Positions, Positions, npt.NDArray[np.uint64]]  # start, end and last eight bytes of each
 
@@ -42,31 +42,6 @@ class Layout:
     def rules(self) -> tuple[int, int, float]:
         """The lowest and highest index and the largest magnitude of a value, as a double."""
         return self.lowest, self.highest, LARGEST[self.dtype.name]
-
-
-@dataclass
-class Block:
-    """Some lines of a file as bytes."""
-
-    source: Source
-    text: Bytes
-    lines_before: int
-
-    def place(self, position: int) -> tuple[int, int]:
-        """Return line and column (in bytes) of a position, both from 1."""
-        feeds = np.flatnonzero(self.text[:position] == kernels.LINE_FEED)
-        line_start = int(feeds[-1]) + 1 if len(feeds) else 0
-        return self.lines_before + len(feeds) + 1, position - line_start + 1
-
-    def refuse(self, position: int, problem: str) -> NoReturn:
-        """Raise a `DatasetError` about what stands at this position."""
-        refuse(self.source, *self.place(position), problem)
-
-    def token(self, position: int) -> str:
-        """Return what stands at this position up to the next blank, cut where it is long."""
-        words = self.text[position : position + 41].tobytes().split(maxsplit=1)
-        shown = words[0].decode("utf-8", "backslashreplace") if words else ""
-        return shown if len(shown) <= 40 else shown[:40] + "…"
 
 
 @dataclass

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.svmlight.chunks import Block, Chunk, Labels
+from cladist.datasets.blocks import Block
+from cladist.datasets.svmlight.chunks import Chunk, Labels
 from cladist.files import Source, refuse
 from cladist.taxonomy import Taxonomy
 
