@@ -18,6 +18,7 @@ _LAZY = {
     "load": "cladist.learners.persistence",
     "save": "cladist.learners.persistence",
     "show_versions": "cladist.versions",
+    "Thresholded": "cladist.learners.thresholded",
     **{method.class_name: method.target.partition(":")[0] for method in _METHODS},
 }
 _ROOMS = ("datasets", "decoders", "errors", "features", "labels", "losses", "metrics", "taxonomy")

@@ -20,6 +20,7 @@ from cladist.labels import LabelForm
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.local.linear_node import LinearNode
 from cladist.learners.packing import Arrays, group, prefixed
+from cladist.learners.thresholded import Thresholded
 from cladist.storage import (
     from_json_value,
     pack_strings,
@@ -31,7 +32,7 @@ from cladist.storage import (
 )
 from cladist.taxonomy import packing as taxonomies
 
-NOT_PART_OF_A_MODEL = ("taxonomy", "estimator", "executor")  # packed on their own, or about where it runs
+NOT_PART_OF_A_MODEL = ("taxonomy", "estimator", "strategy", "executor")  # packed on their own, or about where it runs
 
 
 def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> None:
@@ -166,8 +167,9 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
 
 def _class_of(name: str) -> Any:
     """Look a class up in the fixed table of what a model folder may hold."""
-    if name == LinearNode.__name__:
-        return LinearNode
+    helpers = {helper.__name__: helper for helper in (LinearNode, Thresholded)}
+    if name in helpers:
+        return helpers[name]
     method = registry.find_class(name)
     return None if method is None else method.load()
 

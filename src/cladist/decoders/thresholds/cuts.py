@@ -1,0 +1,168 @@
+"""Cuts that look at no score's size while learning: at zero, by rank in a row, by proportion of a column.
+
+Yang, "A Study of Thresholding Strategies for Text Categorization", SIGIR 2001, compares RCut, PCut and SCut.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cladist.decoders.thresholds.strategy import Mask, Scores, Strategy, is_vector
+from cladist.errors import ParameterError, is_count, is_positive
+
+COLUMNS_AT_ONCE = 64  # columns are copied to lie together, some at a time
+
+
+class Zero(Strategy):
+    """Every label whose score is above 0, for scores whose sign means something, such as an SVM's.
+
+    `fit` only remembers how many labels there are. Cost O(examples · labels).
+
+    Examples
+    --------
+    >>> Zero().fit([[0.3, -1.0]], [[1, 0]]).predict([[2.0, 0.1], [0.0, -3.0]]).toarray()
+    array([[1, 1],
+           [0, 0]], dtype=int8)
+    """
+
+    name: ClassVar[str] = "zero"
+
+    def _choose(self, scores: Scores) -> Mask:
+        return np.asarray(scores > 0)
+
+
+class RCut(Strategy):
+    """The t labels with the highest scores of every example, exactly t; ties to the first column.
+
+    Parameters
+    ----------
+    t : int, optional
+        How many. None: the mean number of labels an example has in `fit`, to the nearest whole number, halves up,
+        and at least 1.
+
+    Attributes
+    ----------
+    t_ : int
+
+    Notes
+    -----
+    Cost O(examples · labels). A score of −inf is chosen where there are not enough others.
+
+    Examples
+    --------
+    >>> cut = RCut().fit([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]], [[0, 1, 1], [1, 0, 0]])
+    >>> cut.t_  # 1.5 labels a row
+    2
+    >>> cut.predict([[-1.0, -3.0, -2.0]]).toarray()
+    array([[1, 0, 1]], dtype=int8)
+    """
+
+    name: ClassVar[str] = "rcut"
+    _fitted: ClassVar[tuple[str, ...]] = ("t_",)
+    t_: int
+
+    def __init__(self, t: int | None = None) -> None:
+        self.t = t
+
+    def _check_parameters(self) -> None:
+        if self.t is not None and not is_count(self.t):
+            raise ParameterError(f"RCut: t must be a whole number from 1 up, or None; got {self.t!r}.")
+
+    def _learn(self, scores: Scores, labels: sparse.csr_array) -> None:
+        if self.t is not None and self.t > scores.shape[1]:
+            raise ParameterError(f"RCut: t must be at most the number of labels, {scores.shape[1]}; got {self.t!r}.")
+        rounded = (2 * labels.nnz + len(scores)) // (2 * len(scores))
+        self.t_ = int(self.t) if self.t is not None else max(1, int(rounded))
+
+    def _choose(self, scores: Scores) -> Mask:
+        rank = scores.shape[1] - self.t_
+        return _highest(scores, np.partition(scores, rank, axis=1)[:, rank], np.full(len(scores), self.t_))
+
+    def _state_fits(self) -> bool:
+        return is_count(self.t_) and self.t_ <= self.n_labels_
+
+
+class PCut(Strategy):
+    """Every label goes to the examples that score highest for it, as many as its share of `fit`'s examples.
+
+    Label n goes to k_n = prior_n · x · (number of examples given) of them, prior_n being the share of examples that
+    have it in `fit`; to the nearest whole number, halves up, and at most to all. Ties go to the first rows.
+
+    The examples are judged against each other, so that all of a test set must be given at once; the labels of one
+    example depend on the others.
+
+    Parameters
+    ----------
+    x : float
+        1 keeps the labels as frequent as they were; more assigns them more freely.
+
+    Attributes
+    ----------
+    positives_ : array (labels,)
+        How many examples had each label in `fit`.
+    n_examples_ : int
+        How many examples there were.
+
+    Notes
+    -----
+    Cost O(examples · labels). A label without positives is never chosen, one that all examples had always is (x ≥ 1).
+
+    Examples
+    --------
+    >>> cut = PCut().fit([[0.9, 0.1], [0.8, 0.3], [0.2, 0.4], [0.1, 0.2]], [[1, 0], [1, 0], [0, 1], [0, 0]])
+    >>> cut.predict([[5.0, 1.0], [1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]).toarray()
+    array([[1, 0],
+           [0, 0],
+           [0, 0],
+           [1, 1]], dtype=int8)
+    """
+
+    name: ClassVar[str] = "pcut"
+    by_row: ClassVar[bool] = False
+    _fitted: ClassVar[tuple[str, ...]] = ("positives_", "n_examples_")
+    positives_: npt.NDArray[np.int64]
+    n_examples_: int
+
+    def __init__(self, x: Any = 1.0) -> None:
+        self.x = x
+
+    def _check_parameters(self) -> None:
+        if not is_positive(self.x) or not np.isfinite(self.x):
+            raise ParameterError(f"PCut: x must be a positive number; got {self.x!r}.")
+
+    def _learn(self, scores: Scores, labels: sparse.csr_array) -> None:
+        self.positives_ = np.bincount(labels.indices, minlength=scores.shape[1])
+        self.n_examples_ = len(scores)
+
+    def _choose(self, scores: Scores) -> Mask:
+        n_examples, n_labels = scores.shape
+        # Whole numbers as long as possible: with x = 1, as many examples as in fit give exactly fit's counts.
+        shares = float(self.x) * (self.positives_ * n_examples) / self.n_examples_
+        wanted = np.minimum(np.floor(shares + 0.5), n_examples).astype(np.int64)
+        on = np.zeros((n_labels, n_examples), bool)
+        for first in range(0, n_labels, COLUMNS_AT_ONCE):
+            some = slice(first, first + COLUMNS_AT_ONCE)
+            columns = np.ascontiguousarray(scores[:, some].T)
+            last = [
+                np.partition(c, n_examples - k)[n_examples - k] if k else np.inf
+                for c, k in zip(columns, wanted[some], strict=True)
+            ]
+            on[some] = _highest(columns, np.array(last), wanted[some])
+        return on.T
+
+    def _state_fits(self) -> bool:
+        counts = is_vector(self.positives_, self.n_labels_) and is_count(self.n_examples_)
+        return bool(counts and self.positives_.min() >= 0 and self.positives_.max() <= self.n_examples_)
+
+
+def _highest(values: Scores, last: Scores, wanted: npt.NDArray[np.int64]) -> Mask:
+    """Mark the wanted[i] highest values of each row i, of which last[i] is the lowest; ties to the first."""
+    on = np.asarray(values >= last[:, None])
+    for i in np.flatnonzero(np.count_nonzero(on, axis=1) != wanted):  # more tie for the last places than there are
+        tied = np.flatnonzero(values[i] == last[i])
+        on[i, tied[len(tied) - (np.count_nonzero(on[i]) - wanted[i]) :]] = False
+    return on

@@ -1,0 +1,256 @@
+"""`Thresholded`: a learner that scores, and a threshold learnt from scores of rows it has not learnt from."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from cladist.decoders.thresholds import STRATEGIES, Strategy
+from cladist.errors import LabelError, ModelFormatError, ParameterError, is_count, one_of
+from cladist.labels import LabelForm, LabelMatrix, encode
+from cladist.learners.base import _row_index, random_generator
+from cladist.learners.out_of_fold import class_scores, last_step, out_of_fold_scores, pieces, transformed
+from cladist.learners.packing import Arrays, group, prefixed
+from cladist.metrics import zero_one_loss
+from cladist.taxonomy import Taxonomy, as_taxonomy
+
+
+class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Sets of labels from the scores of any learner: a cut through them that is learnt, too.
+
+    `fit` makes `cv` clones of the estimator, each of which learns from all rows but its fold and scores that fold. On
+    these out-of-fold scores, which look as those of new rows will, it fits the strategy; then the estimator learns
+    from all rows. `predict` scores rows, cuts, and closes what is chosen under ancestors.
+
+    Parameters
+    ----------
+    estimator : learner, or Pipeline that ends in one
+        Any learner of cladist with `decision_function`. It needs to take the labels as they are: several a row if y
+        has several.
+    strategy : {"scut", "rcut", "pcut", "zero", "instance"} or Strategy
+        How to cut, see `cladist.decoders.thresholds`; a name stands for the strategy with its defaults.
+    cv : int
+        Number of folds, at least 2. They are cut at random, not stratified.
+    random_state : int, RandomState or None
+        For the folds.
+    n_jobs : int or None
+        Threads that fit folds side by side; the result does not depend on it.
+
+    Attributes
+    ----------
+    estimator_ : learner
+        Fitted to all rows.
+    strategy_ : Strategy
+        Fitted to the out-of-fold scores.
+    classes_, class_nodes_, taxonomy_, label_form_
+        The estimator's.
+
+    Notes
+    -----
+    The strategy sees one column a class of the estimator; a row has a class where its label is the class or lies
+    below it.
+
+    A class that no row outside a fold has gets −inf in that fold: its clone has learnt nothing by which to find it.
+    The rows that have it there count as missed whatever the threshold, and pull no threshold down.
+
+    "pcut" judges the rows of a test set against each other: give it all of them at once.
+
+    Fitting costs cv + 1 fits of the estimator, and memory for the scores of all rows, rows × classes × 8 bytes; past 4
+    GiB it is refused. Prediction goes in pieces, except for "pcut".
+
+    Examples
+    --------
+    >>> from cladist import Hieron, Taxonomy
+    >>> from cladist.decoders.thresholds import RCut
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> X = [[3, 0, 2, 0], [3, 0, 0, 2], [0, 3, 0, 0]] * 4
+    >>> y = [{"tennis"}, {"chess"}, {"art"}] * 4
+    >>> scorer = Hieron(taxonomy, allowed_labels="leaves", max_iter=5, random_state=0)
+    >>> model = Thresholded(scorer, strategy=RCut(2), random_state=0).fit(X, y)
+    >>> [sorted(labels) for labels in model.predict(X[:2])]
+    [['chess', 'tennis'], ['chess', 'tennis']]
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        strategy: Any = "scut",
+        cv: int = 5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.strategy = strategy
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    # ---------------------------------------------------------------- learning
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from all rows, and where to cut from folds of them.
+
+        Parameters
+        ----------
+        X : rows, as the estimator takes them
+        y : sets of labels, in any form that can hold several a row
+        """
+        strategy = self._new_strategy()
+        self._check_parameters()
+        labels = self._checked_labels(y)
+        check_consistent_length(X, labels)
+        if len(labels) < self.cv:
+            raise ParameterError(f"Thresholded: cv={self.cv} folds need as many rows; there are {len(labels)}.")
+        random = random_generator("Thresholded", self.random_state)
+        self.estimator_ = clone(self.estimator).fit(X, y)
+        scores = out_of_fold_scores(
+            self.estimator, X, labels, self.class_nodes_, cv=self.cv, random=random, n_jobs=self.n_jobs
+        )
+        self.strategy_ = strategy.fit(scores, labels.to_indicator()[:, self.class_nodes_])
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def _new_strategy(self) -> Strategy:
+        if isinstance(self.strategy, Strategy):
+            return clone(self.strategy)
+        if not isinstance(self.strategy, str):
+            raise ParameterError(f"Thresholded: strategy must be a name or a Strategy; got {self.strategy!r}.")
+        one_of("Thresholded", "strategy", self.strategy, tuple(STRATEGIES))
+        return STRATEGIES[self.strategy]()
+
+    def _check_parameters(self) -> None:
+        if not is_count(self.cv) or self.cv < 2:
+            raise ParameterError(f"Thresholded: cv must be a whole number from 2 up; got {self.cv!r}.")
+        learner = last_step(self.estimator)
+        if not (hasattr(learner, "taxonomy") and hasattr(learner, "decision_function")):
+            raise ParameterError(
+                "Thresholded: estimator must be one of cladist's learners, with taxonomy and decision_function, or a "
+                f"Pipeline that ends in one; got {self.estimator!r}."
+            )
+
+    def _checked_labels(self, y: Any) -> LabelMatrix:
+        """Return y as a matrix; a form that cannot hold what `predict` answers is refused."""
+        given = last_step(self.estimator).taxonomy
+        encoded = encode(y, None if given is None else as_taxonomy(given))
+        if not encoded.form.is_multi:
+            raise LabelError(
+                "Thresholded predicts sets of labels, and this form of y holds one label a row; write each row as a "
+                "set, {'label'}, or use the estimator alone."
+            )
+        return encoded.labels
+
+    # ---------------------------------------------------------------- answering
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The labels that can be chosen; columns of `decision_function`."""
+        return last_step(self.estimator_).classes_
+
+    @property
+    def class_nodes_(self) -> npt.NDArray[np.int64]:
+        """The ids of `classes_`."""
+        return last_step(self.estimator_).class_nodes_
+
+    @property
+    def taxonomy_(self) -> Taxonomy:
+        """The estimator's taxonomy."""
+        return last_step(self.estimator_).taxonomy_
+
+    @property
+    def label_form_(self) -> LabelForm:
+        """The form of y."""
+        return last_step(self.estimator_).label_form_
+
+    def predict(self, X: Any) -> Any:
+        """Return a set of labels for every row, in the form y had in `fit`; it may be empty.
+
+        Parameters
+        ----------
+        X : rows, as the estimator takes them; for "pcut" all of a test set
+        """
+        return self.label_form_.render(self._labels(X), index=_row_index(X))
+
+    def predict_paths(self, X: Any) -> list[list[list[str]]]:
+        """Return the paths from the root to the deepest labels of every row."""
+        return [[self.taxonomy_.path(name) for name in names] for names in self._labels(X).frontier_names()]
+
+    def decision_function(self, X: Any, nodes: Any = None) -> npt.NDArray[Any]:
+        """Return the estimator's scores of `classes_`, or of `nodes`, before they are cut."""
+        check_is_fitted(self)
+        return last_step(self.estimator_).decision_function(transformed(self.estimator_, X), nodes)
+
+    def predict_top_k(self, X: Any, k: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the k best labels of every row and their scores, best first, before they are cut."""
+        check_is_fitted(self)
+        return last_step(self.estimator_).predict_top_k(transformed(self.estimator_, X), k)
+
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the share of rows whose set of labels is exactly right."""
+        predicted = self._labels(X)
+        if last_step(self.estimator_).taxonomy is None and self.label_form_.kind == "sets":
+            # Without a taxonomy a label never seen in training is no error of the caller's, only wrong.
+            true = encode(y, None).labels
+            check_consistent_length(predicted, true)
+            pairs = zip(true.frontier_names(), predicted.frontier_names(), strict=True)
+            weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+            return float(np.average([set(a) == set(b) for a, b in pairs], weights=weights))
+        return 1.0 - float(zero_one_loss(y, predicted, self.taxonomy_, sample_weight=sample_weight))
+
+    def save(self, folder: Any) -> None:
+        """Write the model to a folder that `cladist.load` reads; see `cladist.save`."""
+        from cladist.learners.persistence import save
+
+        save(self, folder)
+
+    def _labels(self, X: Any) -> LabelMatrix:
+        check_is_fitted(self)
+        parts = pieces(X, len(self.class_nodes_)) if self.strategy_.by_row else [X]
+        cut = [self.strategy_.predict(class_scores(self.estimator_, rows)) for rows in parts]
+        chosen = sparse.vstack(cut, format="csr")
+        return LabelMatrix.closing(chosen.indptr, self.class_nodes_[chosen.indices], self.taxonomy_)
+
+    # ---------------------------------------------------------------- being saved
+
+    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        from cladist.learners.persistence import pack_learner
+
+        inner, arrays = pack_learner(self.estimator_)
+        content = self.strategy_.to_dict()
+        fitted = content.pop("fitted")
+        learnt = {name: value for name, value in fitted.items() if isinstance(value, np.ndarray)}
+        plain = {name: value for name, value in fitted.items() if name not in learnt}
+        state = {
+            "estimator": inner,
+            "strategy": {**content, "fitted": plain},
+            "strategy_by_name": isinstance(self.strategy, str),
+        }
+        return state, {**prefixed("estimator", arrays), **prefixed("strategy", learnt)}
+
+    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        from cladist.learners.persistence import unpack_learner
+
+        self.estimator_ = unpack_learner(state["estimator"], group("estimator", arrays))
+        content = state["strategy"]
+        kind = STRATEGIES.get(content["name"])
+        if kind is None:
+            raise ModelFormatError(f"It cuts by {content['name']!r}, which this version of cladist does not know.")
+        self.strategy_ = kind.from_dict({**content, "fitted": {**content["fitted"], **group("strategy", arrays)}})
+        if self.strategy_.n_labels_ != len(self.class_nodes_):
+            raise ModelFormatError("Its thresholds are not as many as its classes.")
+        self.strategy = kind.name if state["strategy_by_name"] else clone(self.strategy_)
+        self.estimator = clone(self.estimator_)  # with its taxonomy, which parameters in files do without
