@@ -386,3 +386,26 @@ def test_any_bytes_are_read_or_refused(head: bytes, rest: bytes) -> None:
             read(io.BytesIO(head + rest))
         except CladistError as problem:
             assert "the stream" in str(problem)  # noqa: PT017 - most bytes are read, and raise nothing
+
+
+def test_what_is_written_over_keeps_its_rights_and_links(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    with files.written(link) as stream:
+        stream.write(b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert target.stat().st_mode & 0o777 == 0o600
+    with files.written("/dev/null") as stream:
+        stream.write(b"gone")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_text_of_one_endless_line_is_refused_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 2**20)
+    for line in (b"a" * 2**21, b"b\n" + b"a" * 2**21):
+        with pytest.raises(DatasetError, match="the line is longer than 1,048,576 bytes"):
+            files.read_text(io.BytesIO(line))
+    assert len(files.read_text(io.BytesIO((b"a" * 1000 + b"\n") * 2000))) == 2_002_000

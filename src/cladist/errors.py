@@ -38,6 +38,18 @@ class TooLargeError(CladistError):
     """An answer that would not fit into the memory limit; the message names what to call instead."""
 
 
+def quoted(text: object) -> str:
+    """Return a text in quotes for a message, cut where it is long.
+
+    Examples
+    --------
+    >>> quoted("tennis"), len(quoted("a" * 1000))
+    ("'tennis'", 103)
+    """
+    shown = str(text)
+    return repr(shown if len(shown) <= 100 else shown[:100] + "…")
+
+
 def one_of(who: str, parameter: str, value: object, allowed: tuple[object, ...]) -> None:
     """Raise a `ParameterError` unless `value` is one of `allowed`.
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike, fsencode, fspath, fstat, replace
 from pathlib import Path
+from shutil import copymode
 from typing import IO, Any, NoReturn
 
 from cladist import progress
@@ -28,7 +29,7 @@ ErrorClass = type[CladistError]
 # A line of text is one row or one document. The longest real ones are books of a few megabytes.
 LONGEST_LINE = 64 * 2**20
 # Files that are only understood whole, such as JSON or a taxonomy, unpacked.
-LARGEST_TEXT = 2**30
+LARGEST_TEXT = 2**28
 CHUNK_BYTES = 1 << 22  # large enough to hide the calls, small enough to be soon forgotten
 
 _BLOCK = 1 << 18
@@ -238,9 +239,15 @@ def read_text(source: Source, *, error: ErrorClass = DatasetError) -> str:
     with opened(source, error=error) as stream:
         while block := stream.read(_BLOCK):  # a large read would take its whole size, however small the file
             content += block
+            if len(content) - max(content.rfind(b"\n", -LONGEST_LINE), 0) > LONGEST_LINE:
+                raise error(_too_long(source, content.count(b"\n") + 1))
             if len(content) > LARGEST_TEXT:
                 raise error(f"{shown_name(source)}: longer than {LARGEST_TEXT:,} bytes, the most that is read at once.")
-    return decoded(source, content.removeprefix(_BYTE_ORDER_MARK), error=error)
+    text = decoded(source, content.removeprefix(_BYTE_ORDER_MARK), error=error)
+    if "\0" in text:
+        line = text.count("\n", 0, text.find("\0")) + 1
+        raise error(f"{shown_name(source)}, line {line}: a byte 0, which no text has; save the file as UTF-8 text.")
+    return text
 
 
 @contextmanager
@@ -249,23 +256,39 @@ def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> I
 
     An ending .gz, .xz or .bz2 packs it.
     """
-    target = Path(path)
-    _check_name(str(target), error)
-    temporary = target.parent / f".{secrets.token_hex(8)}.tmp"  # without the target's name, which may be as long as any
+    _check_name(str(path), error)
     try:
-        with open(temporary, "xb") as raw:
-            pack = _PACKED_ENDINGS.get(target.suffix.lower())
+        with replacing(path) as raw:
+            pack = _PACKED_ENDINGS.get(Path(path).suffix.lower())
             if pack is None:
                 yield raw
             else:
                 with pack(raw) as packed:
                     yield packed
+    except OSError as problem:
+        raise error(f"{fspath(path)}: cannot be written ({problem}).") from problem
+
+
+@contextmanager
+def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of `path` only if the block ends well, with the rights that it had.
+
+    A link stays, and what it leads to is replaced. A device or a pipe is written to directly.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        with open(target, "wb") as stream:
+            yield stream
+        return
+    temporary = target.parent / f".{secrets.token_hex(8)}.tmp"  # without the target's name, which may be as long as any
+    try:
+        with open(temporary, "xb") as stream:
+            yield stream
+        if target.exists():
+            copymode(target, temporary)
         replace(temporary, target)
-    except BaseException as problem:
+    finally:
         temporary.unlink(missing_ok=True)
-        if isinstance(problem, OSError):
-            raise error(f"{target}: cannot be written ({problem}).") from problem
-        raise
 
 
 def _too_long(source: Source, number: int) -> str:

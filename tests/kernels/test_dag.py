@@ -127,3 +127,15 @@ def test_every_kernel_has_its_test():
     # The private ones run inside the public ones, in both forms.
     private = ["_climb", "_to_virtual_root"]
     assert [name for name in kernels_not_named_in(__file__, dag) if name not in private] == []
+
+
+@given(parent_matrices())
+def test_implied_edges_are_those_that_a_transitive_reduction_lacks(parents):
+    order, depth = dag.by_level(*csr(parents))
+    parents = parents[np.ix_(order, order)]
+    indptr, indices = csr(parents)
+    implied = same_as_python(dag.implied_edges, indptr, indices, depth)
+    children = np.repeat(np.arange(len(parents)), np.diff(indptr))
+    reduced = nx.transitive_reduction(graph_of(parents))
+    edges = zip(indices.tolist(), children.tolist(), strict=True)
+    assert implied.tolist() == [not reduced.has_edge(p, c) for p, c in edges]

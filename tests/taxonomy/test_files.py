@@ -6,6 +6,7 @@ import gzip
 import lzma
 import os
 import stat
+import time
 import tracemalloc
 
 import pandas as pd
@@ -15,10 +16,11 @@ from hypothesis import strategies as st
 
 from cladist import RelationGraph, Taxonomy
 from cladist.errors import TaxonomyError
-from cladist.taxonomy import files
+from cladist.taxonomy import files, json_format
 from cladist.taxonomy.reading import FORMATS, parse
 from tests.strategies import AWKWARD, awkward_names, forests, path_lists, plain_names
 
+no_nul = awkward_names.filter(lambda name: "\0" not in name)  # which only JSON can hold
 ENDINGS = (".edges", ".paths", ".csv", ".tsv", ".json", ".indented", ".rcv1", ".txt", "")
 in_a_folder = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -45,9 +47,9 @@ def test_ordinary_names_survive_every_format(tmp_path, taxonomy):
         assert round_trip(taxonomy, tmp_path / "tree", format=format) == taxonomy
 
 
-@given(forests(names=st.one_of(plain_names, awkward_names), max_nodes=6), st.sampled_from(["/", ".", "::", " "]))
+@given(forests(names=st.one_of(plain_names, no_nul), max_nodes=6), st.sampled_from(["/", ".", "::", " "]))
 @in_a_folder
-def test_awkward_names_survive_or_are_refused(tmp_path, taxonomy, sep):
+def test_no_nul_survive_or_are_refused(tmp_path, taxonomy, sep):
     for ending in ENDINGS:
         again = round_trip(taxonomy, tmp_path / f"tree{ending}", sep=sep)
         assert again is None or again == taxonomy
@@ -88,7 +90,7 @@ def test_paths_keep_their_identity_in_a_paths_file(tmp_path, paths):
     assert [again.joined_path(v) for v in range(len(again))] == [taxonomy.joined_path(v) for v in range(len(again))]
 
 
-@given(forests(names=awkward_names.filter(lambda name: "\ud800" not in name), max_nodes=5), st.data())
+@given(forests(names=no_nul.filter(lambda name: "\ud800" not in name), max_nodes=5), st.data())
 @in_a_folder
 def test_titles_survive_in_tables(tmp_path, taxonomy, data):
     titles = data.draw(
@@ -333,7 +335,7 @@ def test_what_people_write_is_read_as_they_mean_it(tmp_path):
 
 def test_paths_whose_names_would_fill_the_memory_are_refused(tmp_path):
     for line in ("/".join("a" * 100_000), "a" + "/b" * 100_000):
-        with pytest.raises(TaxonomyError, match="over the limit of 268,435,456"):
+        with pytest.raises(TaxonomyError, match="over the limit of 33,554,432"):
             read(tmp_path, line, "tree.paths")
     with pytest.raises(TaxonomyError, match="over the limit"):
         Taxonomy.from_paths([[*(f"n{k}" for k in range(60_000)), "x/y"]])
@@ -382,3 +384,51 @@ def check_read_or_refused(tmp_path_factory, content, format, on_cycle):  # noqa:
     assert len(set(taxonomy.names)) == len(taxonomy) >= 1
     taxonomy.write(path, format="json")
     assert Taxonomy.read(path, format="json") == taxonomy
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.json", '{"z":{"v":["q"],":x":{}, ":x":{}}}', "The key ':x' stands twice"),
+        ("t.csv", "node,parent,parent\na,,\nb,a,c\n", "line 1: the header names 'parent' twice"),
+        ("t.csv", "node,node,parent\na,b,\n", "line 1: the header names 'node' twice"),
+        ("t.txt", "sport tennis\n".encode("utf-16-le"), "line 1: a byte 0, which no text has"),
+        ("t.arff", "@relation x\n", "read_arff_hmc"),
+        ("t.parquet", "PAR1", "no taxonomy files"),
+    ],
+)
+def test_files_that_were_once_misread_are_refused(tmp_path, name, text, message):
+    with pytest.raises(TaxonomyError, match=message):
+        read(tmp_path, text, name)
+
+
+def test_messages_are_short_whatever_they_are_about():
+    ring = [(f"n{k}", f"n{(k + 1) % 5000}") for k in range(5000)]
+    for call in (lambda: Taxonomy.from_edges(ring), lambda: Taxonomy.from_paths(["a/b"]).index("x" * 10**6)):
+        with pytest.raises(TaxonomyError) as caught:
+            call()
+        assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["parent: a child: b child-description: x" + " " * 40_000 + "y", '{"r":' * 300 + "{}" + "}" * 300],
+)
+def test_long_runs_take_no_time(tmp_path, text):
+    started = time.perf_counter()
+    assert len(read(tmp_path, text)) >= 2
+    assert time.perf_counter() - started < 2
+
+
+def test_a_deep_tree_is_not_written_as_its_own_square(tmp_path):
+    chain = Taxonomy.from_edges([(f"n{k}", f"n{k + 1}") for k in range(50_000)])
+    with pytest.raises(TaxonomyError, match="As indented text this taxonomy would take about"):
+        chain.write(tmp_path / "tree.indented")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nested_json_beyond_its_limit_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_format, "LARGEST_NESTED", 20)
+    with pytest.raises(TaxonomyError, match="Nested JSON of more than 20 characters"):
+        read(tmp_path, '{"r":' + "[" + ",".join(["{}"] * 20) + "]}", "t.json")
+    assert len(read(tmp_path, '{"a": null, "b": "a", "c": "a"}', "t.json")) == 3

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist import Taxonomy, progress
-from cladist.taxonomy import coverage, inspecting
+from cladist.taxonomy import coverage
 from cladist.taxonomy.coverage import covered, unknown_labels
 from cladist.taxonomy.inspecting import cycle_of, inspect, normal_form, redundant_edges, way_down
 from tests.strategies import awkward_names, dags, edge_lists, forests
@@ -128,13 +128,6 @@ def test_redundant_edges_are_those_a_transitive_reduction_leaves_out(taxonomy):
         assert way[-1] == child
         assert len(way) > 2
         assert all(edge in graph.edges for edge in itertools.pairwise(way))
-
-
-def test_redundant_edges_in_pieces(monkeypatch):
-    whole = redundant_edges(ROUNDABOUT)
-    monkeypatch.setattr(inspecting, "ROWS_AT_ONCE", 1)
-    assert redundant_edges(ROUNDABOUT) == whole == (("a", "c"), ("a", "d"))
-    assert inspect(ROUNDABOUT).way_round == ("a", "b", "c")
 
 
 @given(edge_lists(acyclic=False))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
+
+from cladist import files
 
 
 def check_target(path: str | os.PathLike[str] | None) -> None:
@@ -48,20 +49,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     'a,b'
     """
     check_target(path)
-    target = Path(path).resolve()
-    if target.exists() and not target.is_file():
-        with open(target, "w", encoding="utf-8", newline="") as file:
-            yield file
-        return
-    temporary = target.with_name(f".{target.name}-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "x", encoding="utf-8", newline="") as file:
-            yield file
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with files.replacing(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
+        yield file
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

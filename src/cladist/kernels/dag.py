@@ -181,6 +181,41 @@ def meetings(indptr, indices, depth, u, v):
 
 
 @kernel
+def implied_edges(indptr, indices, depth):
+    """Tell for each entry of `indices` whether another parent of its child lies below it: the edge then adds nothing.
+
+    From the parents of a node all that is above is walked, but only as far down the levels as its highest parent.
+    """
+    n = indptr.shape[0] - 1
+    implied = np.zeros(indices.shape[0], np.bool_)
+    seen = np.full(n, -1, np.int64)
+    queue = np.empty(2 * n, np.int64)  # the parents, and each node at most once more
+    for v in range(n):
+        if indptr[v + 1] - indptr[v] < 2:
+            continue
+        top = depth[indices[indptr[v]]]  # ids ascend with depth
+        count = 0
+        for k in range(indptr[v], indptr[v + 1]):
+            queue[count] = indices[k]
+            count += 1
+        head = 0
+        while head < count:
+            u = queue[head]
+            head += 1
+            if depth[u] <= top:
+                continue
+            for k in range(indptr[u], indptr[u + 1]):
+                p = indices[k]
+                if seen[p] != v and depth[p] >= top:
+                    seen[p] = v
+                    queue[count] = p
+                    count += 1
+        for k in range(indptr[v], indptr[v + 1]):
+            implied[k] = seen[indices[k]] == v
+    return implied
+
+
+@kernel
 def back_edges(indptr, children):
     """Tell for each edge whether it leads back, on a walk down from the roots, to a node it came through.
 

@@ -17,7 +17,10 @@ import numpy.typing as npt
 from cladist.errors import TaxonomyError
 from cladist.taxonomy import cycles
 
-LONGEST_NAMES = 2**28  # characters of the names that are whole paths, together
+LONGEST_NAMES = 2**25  # characters of the names that are whole paths, together
+
+MOST_SHOWN = 12  # nodes of a cycle in a message
+ADVICE = ", or leave out each edge that closes one with on_cycle='drop'"
 
 Where = Callable[[int], str]
 Ids = npt.NDArray[np.int64]
@@ -113,8 +116,11 @@ class Links:
         self.children.append(id_of.setdefault(child, len(id_of)))
         self.positions.append(position)
 
-    def draft(self, on_cycle: str, where: Where) -> Draft:
-        """Return the nodes and links; a cycle is an error, or loses the edge that closes it."""
+    def draft(self, on_cycle: str, where: Where, *, droppable: bool = True) -> Draft:
+        """Return the nodes and links; a cycle is an error, or loses the edge that closes it.
+
+        `droppable` says whether the caller could have asked for the latter, for the message.
+        """
         names = list(self.id_of)
         self.id_of.clear()  # a table as large as all else
         parent, child, position = (np.frombuffer(a, np.int64) for a in (self.parents, self.children, self.positions))
@@ -123,11 +129,12 @@ class Links:
         closing = cycles.closing_edges(parent, child, len(names))
         kept = np.delete(np.arange(len(parent)), closing)
         if len(closing) and on_cycle == "error":
-            shown = " → ".join(names[v] for v in cycles.cycle_closed_by(closing[0], parent, child, kept))
+            cycle = [names[v][:100] for v in cycles.cycle_closed_by(closing[0], parent, child, kept)]
+            shown = " → ".join(cycle if len(cycle) <= MOST_SHOWN else [*cycle[: MOST_SHOWN - 2], "…", cycle[-1]])
             others = f" ({len(closing)} edges close cycles)" if len(closing) > 1 else ""
             raise TaxonomyError(
                 f"Taxonomy has a cycle: {shown} (closed by {where(int(position[closing[0]]))}). Remove one of its edges"
-                f"{others}, or leave out each edge that closes one with on_cycle='drop'."
+                f"{others}{ADVICE if droppable else ''}."
             )
         draft = Draft.of_edges(names, parent[kept], child[kept])
         draft.dropped_edges = [(names[parent[k]], names[child[k]]) for k in closing]
@@ -147,7 +154,7 @@ def check_on_cycle(on_cycle: str) -> None:
         raise TaxonomyError(f"on_cycle must be 'error' or 'drop'; got {on_cycle!r}.")
 
 
-def from_parents(parents: Any, *, on_cycle: str = "error", where: Where = item) -> Draft:
+def from_parents(parents: Any, *, where: Where = item) -> Draft:
     """Draft a taxonomy from {child: parent, or a list of parents, or None}."""
     if type(parents).__name__ != "Series" and not isinstance(parents, Mapping):
         raise TaxonomyError(f"from_parents wants a mapping of child to parent; got {type(parents).__name__}.")
@@ -165,7 +172,7 @@ def from_parents(parents: Any, *, on_cycle: str = "error", where: Where = item) 
             links.node(name)
         else:
             links.link(as_name(parent, where(position)), name, position)
-    return links.draft(on_cycle, where)
+    return links.draft("error", where, droppable=False)
 
 
 def from_edges(

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from cladist.errors import TaxonomyError
+from cladist.errors import TaxonomyError, quoted
 from cladist.taxonomy import building
-from cladist.taxonomy.line_formats import at_line, shown
+from cladist.taxonomy.line_formats import at_line
 from cladist.taxonomy.lines import lines, physical_lines
 from cladist.taxonomy.taxonomy import Taxonomy
 
 NODE_COLUMNS = ("node", "child", "id", "code")
 NO_PARENT = "None"  # how RCV1 writes that a node is a root
-_RCV1_LINE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:\s*(.*?))?\s*")
+_RCV1_LINE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:(.*))?\s*")
 
 
 class _Rows:
@@ -36,10 +36,12 @@ class _Rows:
         else:
             self.links.node(node)
             if self.root_at.setdefault(node, line) != line:
-                raise TaxonomyError(f"line {line}: the node {shown(node)} has a row without a parent already.")
+                raise TaxonomyError(f"line {line}: the node {quoted(node)} has a row without a parent already.")
         if title and self.titles.setdefault(node, title) != title:
-            before = shown(self.titles[node])
-            raise TaxonomyError(f"line {line}: the node {shown(node)} is called {shown(title)} here, {before} before.")
+            before = quoted(self.titles[node])
+            raise TaxonomyError(
+                f"line {line}: the node {quoted(node)} is called {quoted(title)} here, {before} before."
+            )
 
     def taxonomy(self, on_cycle: str) -> Taxonomy:
         """Return what was collected."""
@@ -48,7 +50,7 @@ class _Rows:
         below = np.diff(draft.indptr) > 0
         for v, line in roots.items():
             if below[v]:
-                name = shown(draft.names[v])
+                name = quoted(draft.names[v])
                 raise TaxonomyError(f"line {line}: the node {name} has no parent here, and one in another row.")
         return Taxonomy(draft, titles=self.titles)
 
@@ -78,7 +80,10 @@ def parse_columns(text: str, delimiters: str, on_cycle: str) -> Taxonomy:
     node = next((header.index(c) for c in NODE_COLUMNS if c in header), None)
     if node is None or "parent" not in header:
         found = ", ".join(header[:10]) + (", …" if len(header) > 10 else "")
-        raise TaxonomyError(f"line 1: the columns 'node' and 'parent' are wanted; the header has {shown(found)}.")
+        raise TaxonomyError(f"line 1: the columns 'node' and 'parent' are wanted; the header has {quoted(found)}.")
+    for column in ("parent", header[node], "name"):
+        if header.count(column) > 1:
+            raise TaxonomyError(f"line 1: the header names {quoted(column)} twice, so it is not clear which is meant.")
     parent = header.index("parent")
     name = header.index("name") if "name" in header else None
     collected = _Rows()
@@ -91,7 +96,7 @@ def _checked_rows(rows: Any, width: int) -> Iterator[list[str]]:
     while (row := _next_row(rows)) is not None:
         if row and len(row) != width:
             raise TaxonomyError(
-                f"line {rows.line_num}: {width} columns are wanted; there are {len(row)}: {shown(', '.join(row))}."
+                f"line {rows.line_num}: {width} columns are wanted; there are {len(row)}: {quoted(', '.join(row))}."
             )
         if row:
             yield row
@@ -120,7 +125,7 @@ def parse_rcv1(text: str, on_cycle: str) -> Taxonomy:
     for number, line in lines(text):
         found = _RCV1_LINE.fullmatch(line)
         if found is None:
-            raise TaxonomyError(f"line {number}: 'parent: X child: Y' is wanted; got {shown(line)}.")
+            raise TaxonomyError(f"line {number}: 'parent: X child: Y' is wanted; got {quoted(line)}.")
         parent, child, title = found.groups()
-        rows.add(child, "" if parent == NO_PARENT else parent, title or "", number)
+        rows.add(child, "" if parent == NO_PARENT else parent, (title or "").strip(), number)
     return rows.taxonomy(on_cycle)

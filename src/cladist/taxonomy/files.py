@@ -11,6 +11,11 @@ from cladist.taxonomy.reading import ENDINGS, FORMATS, READ_ONLY, OnCycle, parse
 from cladist.taxonomy.taxonomy import Taxonomy
 from cladist.taxonomy.writing import as_format
 
+OTHER_FILES = {
+    ".arff": " (cladist.datasets.read_arff_hmc reads their taxonomy with their rows)",
+    **dict.fromkeys((".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xls", ".xlsx", ".ods", ".zip", ".npz"), ""),
+}
+
 
 def read_taxonomy(
     path: str | os.PathLike[str],
@@ -21,6 +26,7 @@ def read_taxonomy(
 ) -> Taxonomy:
     """Read a taxonomy from a file; `format` None recognises it by ending, then by content."""
     _check_format(format, (*FORMATS, *READ_ONLY))
+    _check_ending(path, format)
     text = read_text(path, error=TaxonomyError)
     try:
         return parse(text, format or recognise(text, data_suffix(path), sep), sep=sep, on_cycle=on_cycle)
@@ -42,6 +48,7 @@ def write_taxonomy(
 ) -> None:
     """Write a taxonomy; the file appears whole or not at all."""
     _check_format(format, FORMATS)
+    _check_ending(path, format)
     target = Path(path)
     chosen = format or ENDINGS.get(data_suffix(target), "edges")
     text = as_format(taxonomy, chosen, sep=sep)
@@ -50,6 +57,8 @@ def write_taxonomy(
             f"{target}: with these names the file would not be recognised as edges; end its name in .edges, or "
             "write .json or .csv."
         )
+    if "\0" in text:
+        raise TaxonomyError(f"{target}: a name has a character 0, which no text file can hold; write JSON instead.")
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError as problem:
@@ -57,3 +66,13 @@ def write_taxonomy(
         raise TaxonomyError(f"{target}: {line!r} cannot be written as UTF-8: {problem.reason}.") from None
     with written(target, error=TaxonomyError) as stream:
         stream.write(content)
+
+
+def _check_ending(path: str | os.PathLike[str], format: str | None) -> None:  # noqa: A002
+    """Refuse files that hold something else, which would be taken for edges."""
+    ending = data_suffix(path)
+    if format is None and ending in OTHER_FILES:
+        raise TaxonomyError(
+            f"{os.fspath(path)}: {ending} files are no taxonomy files{OTHER_FILES[ending]}; taxonomies are read from "
+            f"{', '.join(FORMATS)} and MeSH's tree files."
+        )

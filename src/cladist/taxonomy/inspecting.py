@@ -6,19 +6,17 @@ import unicodedata
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cladist import progress
-from cladist.kernels import tree
+from cladist.kernels import dag
 
 if TYPE_CHECKING:
     from cladist.taxonomy.structure import Ids
     from cladist.taxonomy.taxonomy import Taxonomy
 
-ROWS_AT_ONCE = 4096  # whose ancestors are held at once
 _FIRST_ACCENT, _LAST_ACCENT = "\u0300", "\u036f"
 
 Edge = tuple[str, str]
@@ -192,19 +190,11 @@ def redundant_edges(taxonomy: Taxonomy) -> tuple[Edge, ...]:
     >>> redundant_edges(Taxonomy.from_edges([("a", "b"), ("b", "c"), ("a", "c")]))
     (('a', 'c'),)
     """
-    several = np.flatnonzero(taxonomy.n_parents > 1)
-    above, found = taxonomy.parents, []
-    for start in range(0, len(several), ROWS_AT_ONCE):
-        children = several[start : start + ROWS_AT_ONCE]
-        direct = above[children]
-        higher = direct @ above
-        rows = higher.indptr.astype(np.int64), higher.indices.astype(np.int32)
-        indptr, indices = tree.close_rows(*rows, above.indptr, above.indices)
-        implied = np.repeat(np.arange(len(children)), np.diff(indptr)) * taxonomy.n_nodes + indices
-        which = np.repeat(np.arange(len(children)), np.diff(direct.indptr))
-        twice = np.isin(which * taxonomy.n_nodes + direct.indices, implied)
-        found.append(zip(direct.indices[twice].tolist(), children[which[twice]].tolist(), strict=True))
-    return tuple((taxonomy.names[p], taxonomy.names[c]) for p, c in chain.from_iterable(found))
+    above = taxonomy.parents
+    implied = np.flatnonzero(dag.implied_edges(above.indptr, above.indices, taxonomy.depth))
+    children = np.searchsorted(above.indptr, implied, side="right") - 1
+    pairs = zip(above.indices[implied].tolist(), children.tolist(), strict=True)
+    return tuple((taxonomy.names[p], taxonomy.names[c]) for p, c in pairs)
 
 
 def way_down(taxonomy: Taxonomy, top: str, bottom: str, *, direct: bool = True) -> tuple[str, ...]:

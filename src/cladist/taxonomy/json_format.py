@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cladist.errors import TaxonomyError
+from cladist.errors import TaxonomyError, quoted
 from cladist.taxonomy import building
 from cladist.taxonomy.building import Draft
-from cladist.taxonomy.line_formats import shown
 
 _BLANKS = re.compile(r"[ \t\n\r]*")
-_KEY = re.compile(r'("(?:[^"\\]|\\.)*")\s*:')
+LARGEST_NESTED = 2**25  # characters
 
 
 def parse_json(text: str, sep: str, on_cycle: str) -> Draft:
@@ -22,7 +21,12 @@ def parse_json(text: str, sep: str, on_cycle: str) -> Draft:
         draft = _flat(text, on_cycle) or _edges(text, on_cycle)
         if draft is not None:
             return draft
-        content = json.loads(text, object_pairs_hook=lambda pairs: _unique_keys(pairs, text))
+        if len(text) > LARGEST_NESTED:
+            raise TaxonomyError(
+                f"Nested JSON of more than {LARGEST_NESTED:,} characters is not read, since it is held as objects many "
+                "times its size; write it flat, as {child: parent}."
+            )
+        content = json.loads(text, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as problem:
         raise TaxonomyError(f"line {problem.lineno}, column {problem.colno}: not JSON: {problem.msg}.") from None
     except RecursionError:
@@ -45,7 +49,7 @@ def _flat(text: str, on_cycle: str) -> Draft | None:
         v = links.node(child)
         is_key.extend(bytes(max(0, v + 1 - len(is_key))))
         if is_key[v]:
-            raise TaxonomyError(f"{_line(text, start)}: the key {shown(child)} stands twice in one JSON object.")
+            raise TaxonomyError(f"{_line(text, start)}: the key {quoted(child)} stands twice in one JSON object.")
         is_key[v] = True
         if parent is not None and parent != "":
             links.link(str(parent), child, start)
@@ -59,7 +63,7 @@ def _edges(text: str, on_cycle: str) -> Draft | None:
         if not links.id_of and not isinstance(edge, list):
             return None
         if not isinstance(edge, list) or len(edge) not in (1, 2) or not all(map(_is_name, edge)) or "" in edge:
-            wrong = shown(json.dumps(edge, ensure_ascii=False))
+            wrong = quoted(json.dumps(edge, ensure_ascii=False))
             place = _line(text, start)
             raise TaxonomyError(f"{place}: a list of edges holds [parent, child] or [node]; this is {wrong}.")
         if len(edge) == 1:
@@ -114,13 +118,12 @@ def _line(text: str, place: int) -> str:
     return f"line {text.count(chr(10), 0, place) + 1}"
 
 
-def _unique_keys(pairs: list[tuple[str, Any]], text: str) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
-        places = [match.start() for match in _KEY.finditer(text) if json.loads(match.group(1)) == twice]
-        raise TaxonomyError(f"{_line(text, places[1])}: the key {shown(twice)} stands twice in one JSON object.")
+        raise TaxonomyError(f"The key {quoted(twice)} stands twice in one JSON object.")
     return found
 
 
@@ -133,20 +136,25 @@ def _nested_paths(content: Any) -> Iterator[tuple[Any, ...]]:
     stack: list[tuple[tuple[Any, ...], Any]] = [((), content)]
     while stack:
         path, below = stack.pop()
-        place = " → ".join(map(str, path)) or "the top"
         if path:
             yield path
         if isinstance(below, dict):
             if "" in below:
-                raise TaxonomyError(f"A node needs a name; below {place}, a key is empty.")
+                raise TaxonomyError(f"A node needs a name; below {_place(path)}, a key is empty.")
             stack.extend(((*path, name), inner) for name, inner in reversed(below.items()))
         elif isinstance(below, list):
             for entry in below:
                 if not isinstance(entry, dict) and (entry == "" or not _is_name(entry)):
                     raise TaxonomyError(
-                        f"Below {place}, a list holds names and objects; this one holds {shown(str(entry))}."
+                        f"Below {_place(path)}, a list holds names and objects; this one holds {quoted(str(entry))}."
                     )
             nodes = ((path, entry) if isinstance(entry, dict) else ((*path, entry), None) for entry in reversed(below))
             stack.extend(nodes)
         elif below is not None:
-            raise TaxonomyError(f"Below {place}, an object, a list or null is wanted; got {shown(str(below))}.")
+            raise TaxonomyError(f"Below {_place(path)}, an object, a list or null is wanted; got {quoted(str(below))}.")
+
+
+def _place(path: tuple[Any, ...]) -> str:
+    """Say where in nested objects something stands; only the end of a long path."""
+    names = [str(name)[:100] for name in path[-8:]]
+    return " → ".join(["…", *names] if len(path) > 8 else names) or "the top"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cladist.errors import TaxonomyError
+from cladist.errors import TaxonomyError, quoted
 from cladist.taxonomy import building
 from cladist.taxonomy.building import Draft
 from cladist.taxonomy.lines import lines, place_of, raw_lines
@@ -26,7 +26,7 @@ def parse_edges(text: str, on_cycle: str) -> Draft:
         fields = [field.strip() for field in line.split("\t")] if tabbed else line.split()
         if len(fields) > 2:
             raise TaxonomyError(
-                f"line {number}: an edge is 'parent child', but there are {len(fields)} fields: {shown(line)}. "
+                f"line {number}: an edge is 'parent child', but there are {len(fields)} fields: {quoted(line)}. "
                 "Names with spaces want a tab between parent and child."
             )
         if not all(fields):
@@ -36,11 +36,6 @@ def parse_edges(text: str, on_cycle: str) -> Draft:
         else:
             links.link(fields[0], fields[1], number)
     return links.draft(on_cycle, at_line)
-
-
-def shown(text: str) -> str:
-    """Return a text in quotes, cut where it is long."""
-    return repr(text if len(text) <= 100 else text[:100] + "…")
 
 
 # ---------------------------------------------------------------- paths
@@ -58,7 +53,7 @@ def _split_lines(text: str, joint: str | None) -> Iterator[list[str]]:
     for number, line in lines(text):
         parts = line.split() if joint is None else [part.strip() for part in line.split(joint)]
         if not all(parts):
-            raise TaxonomyError(f"A path has no empty part; line {number} is {shown(line)}.")
+            raise TaxonomyError(f"A path has no empty part; line {number} is {quoted(line)}.")
         yield parts
 
 
@@ -112,7 +107,7 @@ def _indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
             children_at.append(margin)
         if children_at[depth] != margin:
             raise TaxonomyError(
-                f"line {number}: {shown(name)} does not stand below its siblings; give the children of one node the "
+                f"line {number}: {quoted(name)} does not stand below its siblings; give the children of one node the "
                 "same indentation, all in spaces or all in tabs."
             )
         path.append(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -96,17 +95,17 @@ class _Mesh:
     @classmethod
     def parse(cls, text: str) -> _Mesh:
         """Read the text of a tree file."""
-        lines: dict[str, tuple[str, int]] = {}
-        for line, content in _lines(text):
+        found: dict[str, tuple[str, int]] = {}
+        for line, content in lines(text.removeprefix("\ufeff")):
             number, descriptor = _parts(line, content)
-            if number in lines:
-                raise TaxonomyError(f"line {line}: the tree number {number} stands on line {lines[number][1]} already.")
-            lines[number] = descriptor, line
-        if not lines:
+            if number in found:
+                raise TaxonomyError(f"line {line}: the tree number {number} stands on line {found[number][1]} already.")
+            found[number] = descriptor, line
+        if not found:
             raise TaxonomyError("A MeSH tree file has lines 'descriptor;tree number'; there are none.")
         mesh = cls()
-        for number in sorted(lines, key=lambda number: number.split(".")):
-            mesh._add(number, *lines[number])
+        for number in sorted(found, key=lambda number: number.split(".")):
+            mesh._add(number, *found[number])
         return mesh
 
     def _add(self, number: str, descriptor: str, line: int) -> None:
@@ -165,18 +164,6 @@ class _Mesh:
                     order[child] = None
                     waiting.append(child)
         return Taxonomy(building.from_edges(edges, on_cycle=on_cycle, links=links, where=lambda k: f"line {lines[k]}"))
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that say something, with their numbers."""
-    start, line = 0, 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        line += 1
-        if content := text[start:end].strip(" \t\r\ufeff"):
-            yield line, content
-        start = end + 1
 
 
 def _parts(line: int, content: str) -> tuple[str, str]:

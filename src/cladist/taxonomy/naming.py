@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cladist import registry
-from cladist.errors import TaxonomyError
+from cladist.errors import TaxonomyError, quoted
 from cladist.taxonomy import building
 from cladist.taxonomy.structure import Structure
 
@@ -64,7 +64,7 @@ class Named(Structure):
         """
         found = self.find(name)
         if found is None:
-            raise TaxonomyError(f"{name!r} is not in the taxonomy{self.suggestion(name)}")
+            raise TaxonomyError(f"{quoted(name)} is not in the taxonomy{self.suggestion(name)}")
         return found
 
     def find(self, name: Any) -> int | None:
@@ -102,8 +102,8 @@ class Named(Structure):
     def suggestion(self, name: Any) -> str:
         """Return the end of a sentence about an unknown name: a near name if there is one."""
         most = 20_000  # beyond this, comparing with every name takes longer than a person waits for an error
-        near = difflib.get_close_matches(str(name), self.names[:most], n=1)
-        return f"; did you mean {near[0]!r}?" if near else "."
+        near = difflib.get_close_matches(str(name)[:100], self.names[:most], n=1)
+        return f"; did you mean {quoted(near[0])}?" if near else "."
 
     def path_ids(self, v: int) -> list[int]:
         """Return the ids from the root down to v; an error where a DAG has several such paths."""

@@ -44,7 +44,7 @@ def _place_of_edge(k: int, text: str, tabbed: bool) -> str:
 def write_relations(graph: RelationGraph, path: str | PathLike[str]) -> None:
     """Write every node on a line of its own, so that their order comes back, then the edges."""
     for name in graph.names:
-        if name != name.strip() or any(c in name for c in "\t\n\r") or name.startswith(("#", "\ufeff")):
+        if name != name.strip() or any(c in name for c in "\t\n\r\0") or name.startswith(("#", "\ufeff")):
             raise TaxonomyError(
                 f"A file of relations cannot hold the name {name!r}: it has a tab, a line break, spaces at an end or "
                 "begins with '#'."

@@ -11,7 +11,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cladist.errors import TaxonomyError
+import numpy as np
+
+from cladist.errors import TaxonomyError, quoted
+from cladist.files import LARGEST_TEXT
 from cladist.taxonomy import building
 from cladist.taxonomy.column_formats import NO_PARENT
 from cladist.taxonomy.taxonomy import Taxonomy
@@ -40,7 +43,9 @@ def as_format(taxonomy: Taxonomy, format: str, *, sep: str = "/") -> str:  # noq
 
 
 def _refuse(name: str, format: str, why: str) -> None:  # noqa: A002
-    raise TaxonomyError(f"The format {format!r} cannot hold the name {name!r} ({why}); write JSON or CSV instead.")
+    raise TaxonomyError(
+        f"The format {format!r} cannot hold the name {quoted(name)} ({why}); write JSON or CSV instead."
+    )
 
 
 def _plain(name: str, format: str) -> str:  # noqa: A002
@@ -71,6 +76,7 @@ def _edge_lines(taxonomy: Taxonomy) -> Iterator[str]:
 def _path_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
     """Yield the path of every leaf, depth first, so that reading meets siblings in their order."""
     _check_path_names(taxonomy, sep)
+    _check_size(_length_of_paths(taxonomy), "paths")
     for v in _depth_first(taxonomy):
         if taxonomy.is_leaf[v]:
             parts = taxonomy.path_parts(v)
@@ -91,6 +97,23 @@ def _check_path_names(taxonomy: Taxonomy, sep: str) -> None:
     for name, again in zip(taxonomy.names, read, strict=True):
         if name != again:
             _refuse(name, "paths", f"its path reads back as {again!r}")
+
+
+def _check_size(n_characters: int, format: str) -> None:  # noqa: A002
+    """Refuse what grows as a square: in a deep tree every line repeats, or is indented by, all that is above it."""
+    if n_characters > LARGEST_TEXT:
+        raise TaxonomyError(
+            f"As {format} this taxonomy would take about {n_characters:,} characters, over the limit of "
+            f"{LARGEST_TEXT:,}; write edges, CSV or JSON instead."
+        )
+
+
+def _length_of_paths(taxonomy: Taxonomy) -> int:
+    """Return about how many characters the paths of all leaves have."""
+    length = np.array([len(part) + 1 for part in taxonomy._parts or taxonomy.names])
+    for level in taxonomy.levels[1:]:
+        length[level] += length[taxonomy.parent[level]]
+    return int(length[taxonomy.leaves].sum())
 
 
 def _column_lines(taxonomy: Taxonomy, delimiter: str) -> Iterator[str]:
@@ -133,6 +156,7 @@ def _depth_first(taxonomy: Taxonomy) -> Iterator[int]:
 
 def _indented_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
     _check_path_names(taxonomy, sep)
+    _check_size(2 * int(taxonomy.depth.sum(dtype=np.int64)), "indented text")
     parts = taxonomy._parts or taxonomy.names
     for v in _depth_first(taxonomy):
         yield "  " * int(taxonomy.depth[v]) + _plain(parts[v], "indented")

@@ -28,7 +28,7 @@ FIELDS = {
 }
 LARGEST_RECORD = 8 * 2**20  # bytes in memory; real ones have some thousands
 
-_TAG = re.compile(r"\.([A-Z])(?:\s+(.*?))?\s*", re.DOTALL)
+_TAG = re.compile(r"\.([A-Z])(?:\s(.*))?", re.DOTALL)
 _TERM = re.compile(r"[^;]+")
 
 
@@ -129,7 +129,7 @@ def records(source: Source) -> Iterator[Record]:
             tag = _TAG.fullmatch(text) if text.startswith(".") else None
             if tag is not None:
                 letter = tag[1]
-                _check_tag(source, line, letter, tag[2])
+                _check_tag(source, line, letter, (tag[2] or "").strip() or None)
             if letter == "I" and tag is not None:
                 if record is not None:
                     yield record

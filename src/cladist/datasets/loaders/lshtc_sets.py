@@ -96,7 +96,7 @@ def load_lwiki(*, folder: Folder = None) -> Dataset:
     -------
     Dataset
         Split. `X` is CSR, counts of words, as in `load_dmoz`. `y` is a list of lists. The taxonomy is a DAG: the
-        category graph with the last edge of each cycle left out (``taxonomy.dropped_edges``).
+        category graph with an edge of each cycle left out (``taxonomy.dropped_edges``).
     """
     return _loaded("lwiki", folder, multilabel=True, on_cycle="drop")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -10,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cladist.errors import DatasetError
+from cladist.errors import DatasetError, quoted
 from cladist.files import Source, shown_name
 from cladist.taxonomy.building import as_text, is_missing
 
@@ -36,9 +37,9 @@ def check_column(source: Source, line: int, column: str, there: Iterable[str]) -
 
 def no_column(where: str, column: str, there: Sequence[str], hint: str = "") -> DatasetError:
     """Return the error that says which columns there are instead of the one wanted."""
-    names = ", ".join(repr(name) for name in there[:NAMES_SHOWN]) or "none"
+    names = ", ".join(quoted(name) for name in there[:NAMES_SHOWN]) or "none"
     more = f" and {len(there) - NAMES_SHOWN:,} more" if len(there) > NAMES_SHOWN else ""
-    return DatasetError(f"{where}: there is no column {column!r}; there are {names}{more}{hint}.")
+    return DatasetError(f"{where}: there is no column {quoted(column)}; there are {names}{more}{hint}.")
 
 
 def positions(where: str, header: Sequence[str], columns: Sequence[str], hint: str = "") -> list[int]:
@@ -51,12 +52,14 @@ def positions(where: str, header: Sequence[str], columns: Sequence[str], hint: s
     """
     if len(header) > MOST_COLUMNS:
         raise DatasetError(f"{where}: {len(header):,} columns, which is more than the {MOST_COLUMNS:,} that are read.")
+    count = Counter(header)
     for column in columns:
-        if column not in header:
+        if column not in count:
             raise no_column(where, column, header, hint)
-        if header.count(column) > 1:
-            raise DatasetError(f"{where}: the header names {column!r} twice, so it is not clear which is meant.")
-    return [header.index(column) for column in columns]
+        if count[column] > 1:
+            raise DatasetError(f"{where}: the header names {quoted(column)} twice, so it is not clear which is meant.")
+    place = {name: k for k, name in enumerate(header)}
+    return [place[column] for column in columns]
 
 
 def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str) -> NoReturn:
