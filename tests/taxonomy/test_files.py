@@ -49,7 +49,7 @@ def test_ordinary_names_survive_every_format(tmp_path, taxonomy):
 
 @given(forests(names=st.one_of(plain_names, no_nul), max_nodes=6), st.sampled_from(["/", ".", "::", " "]))
 @in_a_folder
-def test_no_nul_survive_or_are_refused(tmp_path, taxonomy, sep):
+def test_awkward_names_survive_or_are_refused(tmp_path, taxonomy, sep):
     for ending in ENDINGS:
         again = round_trip(taxonomy, tmp_path / f"tree{ending}", sep=sep)
         assert again is None or again == taxonomy
@@ -394,6 +394,9 @@ def check_read_or_refused(tmp_path_factory, content, format, on_cycle):  # noqa:
         ("t.csv", "node,node,parent\na,b,\n", "line 1: the header names 'node' twice"),
         ("t.txt", "sport tennis\n".encode("utf-16-le"), "line 1: a byte 0, which no text has"),
         ("t.arff", "@relation x\n", "read_arff_hmc"),
+        ("t.txt", "a,b\na,c\n", "say so in a first line parent,child"),
+        ("t.json", '{"a": null, "b": "a",}', "another entry is wanted after a comma"),
+        ("t.json", '[["a", "b"],]', "another entry is wanted after a comma"),
         ("t.parquet", "PAR1", "no taxonomy files"),
     ],
 )

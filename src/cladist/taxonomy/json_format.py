@@ -96,6 +96,8 @@ def _items(text: str, opening: str) -> Iterator[tuple[int, str, Any]]:
         place = _past_blanks(text, place)
         if text[place : place + 1] != closing:
             place = _expected(text, place, ",")
+            if text[place : place + 1] == closing:
+                raise json.JSONDecodeError("another entry is wanted after a comma", text, place)
     end = _past_blanks(text, place + 1)
     if end < len(text):
         raise json.JSONDecodeError("something follows the end", text, end)

@@ -38,6 +38,17 @@ def parse_edges(text: str, on_cycle: str) -> Draft:
     return links.draft(on_cycle, at_line)
 
 
+def refuse_other_delimiters(text: str) -> None:
+    """Refuse ``a,b`` on every line, which would be read as so many roots with strange names."""
+    for mark in (",", ";", "|"):
+        told = [mark in line and len(line.split()) == 1 for _, line in lines(text)]
+        if told and all(told):
+            raise TaxonomyError(
+                f"Every line has {mark!r} and no blank or tab; if that stands between parent and child, say so in a "
+                f"first line parent{mark}child."
+            )
+
+
 # ---------------------------------------------------------------- paths
 
 

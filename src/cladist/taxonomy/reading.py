@@ -85,4 +85,5 @@ def recognise(text: str, ending: str, sep: str) -> str:
         return "edges" if all(line.count("\t") <= 1 for _, line in lines(text)) else "paths"
     if (sep in text and any(sep in line for _, line in lines(text))) or line_formats.are_spaced_paths(text):
         return "paths"
+    line_formats.refuse_other_delimiters(text)
     return "edges"
