@@ -40,9 +40,10 @@ def parse_edges(text: str, on_cycle: str) -> Draft:
 
 def refuse_other_delimiters(text: str) -> None:
     """Refuse ``a,b`` on every line, which would be read as so many roots with strange names."""
+    if next(lines(text), None) is None:
+        return
     for mark in (",", ";", "|"):
-        told = [mark in line and len(line.split()) == 1 for _, line in lines(text)]
-        if told and all(told):
+        if mark in text and all(mark in line and len(line.split()) == 1 for _, line in lines(text)):
             raise TaxonomyError(
                 f"Every line has {mark!r} and no blank or tab; if that stands between parent and child, say so in a "
                 f"first line parent{mark}child."
