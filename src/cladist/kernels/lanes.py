@@ -1,0 +1,287 @@
+"""Sixteen float32 numbers at a time: the few operations that blocked solvers are written in.
+
+A block of sixteen problems keeps what belongs together side by side, so that one cache line serves them all. Compiled,
+a `Lanes` is one LLVM vector, which becomes what the machine has: one register of AVX-512, two of AVX2, four of NEON. In
+plain Python it is a numpy array of sixteen float32, so a kernel's Python source runs as it stands, and tests compare
+the two. Comparisons give `Truths`, sixteen bits.
+
+Arithmetic (+ − · /), comparisons and & | work on both; a plain number counts for every lane. Sums are added in the order
+that is written, so results do not depend on threads.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, models, overload, register_model
+
+WIDTH = 16
+
+_FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
+_INTEGERS = ir.VectorType(ir.IntType(32), WIDTH)
+_BITS = ir.VectorType(ir.IntType(1), WIDTH)
+_MASK = ir.IntType(WIDTH)
+_FUSE = ["contract"]  # a product and a sum may become one instruction; nothing else is reordered
+
+
+class _Lanes(types.Type):
+    """Sixteen float32."""
+
+
+class _Truths(types.Type):
+    """Sixteen bits."""
+
+
+LANES, TRUTHS = _Lanes("Lanes"), _Truths("Truths")
+
+
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager, front_end):
+        super().__init__(manager, front_end, _FLOATS)
+
+
+@register_model(_Truths)
+class _TruthsModel(models.PrimitiveModel):
+    def __init__(self, manager, front_end):
+        super().__init__(manager, front_end, _BITS)
+
+
+# ---------------------------------------------------------------- how an operation gets its compiled form
+
+
+def _constant(value, kind=_FLOATS):
+    return ir.Constant(kind, [value] * WIDTH)
+
+
+def _spread(builder, value):
+    """Put one float into every lane."""
+    unknown = ir.Constant(_FLOATS, ir.Undefined)
+    first = builder.insert_element(unknown, value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(first, unknown, ir.Constant(_INTEGERS, [0] * WIDTH))
+
+
+def _is_number(kind):
+    return isinstance(kind, (types.Float, types.Integer))
+
+
+def _in_lanes(context, builder, kind, value):
+    """Return a value as it is, or a number in every lane."""
+    if _is_number(kind):
+        return _spread(builder, context.cast(builder, value, kind, types.float32))
+    return value
+
+
+def _emitter(result, emit):
+    """Return what numba wants of an intrinsic: a signature, and how to write its code."""
+
+    def typed(*kinds):
+        def code(context, builder, signature, values):
+            lanes = [
+                _in_lanes(context, builder, kind, value) for kind, value in zip(signature.args, values, strict=True)
+            ]
+            return emit(builder, *lanes)
+
+        return result(*kinds), code
+
+    return typed
+
+
+def _compile_unary(function, accepts, result, emit):
+    typed = _emitter(result, emit)
+
+    @intrinsic
+    def native(typing, x):
+        return typed(x)
+
+    @overload(function, inline="always")
+    def implementation(x):
+        return (lambda x: native(x)) if accepts(x) else None
+
+
+def _compile_binary(function, accepts, result, emit):
+    typed = _emitter(result, emit)
+
+    @intrinsic
+    def native(typing, x, y):
+        return typed(x, y)
+
+    @overload(function, inline="always")
+    def implementation(x, y):
+        return (lambda x, y: native(x, y)) if accepts(x, y) else None
+
+
+def _compile_ternary(function, accepts, result, emit):
+    typed = _emitter(result, emit)
+
+    @intrinsic
+    def native(typing, x, y, z):
+        return typed(x, y, z)
+
+    @overload(function, inline="always")
+    def implementation(x, y, z):
+        return (lambda x, y, z: native(x, y, z)) if accepts(x, y, z) else None
+
+
+def _some_lanes(*kinds):
+    return any(kind == LANES for kind in kinds) and all(kind == LANES or _is_number(kind) for kind in kinds)
+
+
+# ---------------------------------------------------------------- arithmetic and comparisons
+
+for _operator, _name in {
+    operator.add: "fadd",
+    operator.sub: "fsub",
+    operator.mul: "fmul",
+    operator.truediv: "fdiv",
+}.items():
+    _compile_binary(_operator, _some_lanes, LANES, lambda b, x, y, name=_name: getattr(b, name)(x, y, flags=_FUSE))
+
+for _operator, _sign in {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">="}.items():
+    _compile_binary(_operator, _some_lanes, TRUTHS, lambda b, x, y, sign=_sign: b.fcmp_ordered(sign, x, y))
+
+for _operator, _name in {operator.and_: "and_", operator.or_: "or_"}.items():
+    _compile_binary(
+        _operator, lambda x, y: x == y == TRUTHS, TRUTHS, lambda b, x, y, name=_name: getattr(b, name)(x, y)
+    )
+
+
+def spread(x):
+    """Return a number in every lane."""
+    return np.full(WIDTH, x, np.float32)
+
+
+def fused(x, y, z):
+    """Return x·y + z, in one instruction where the machine has it."""
+    return (np.float32(1) * x * y + z).astype(np.float32)
+
+
+def where(x, y, z):
+    """Return y in the lanes where x is true, and z in the others."""
+    return np.where(x, y, z).astype(np.float32)
+
+
+def any_of(x):
+    """Tell whether any of sixteen truths holds."""
+    return bool(np.any(x))
+
+
+def all_of(x):
+    """Tell whether all of sixteen truths hold."""
+    return bool(np.all(x))
+
+
+def bits(x):
+    """Return the lowest sixteen bits of a number as truths, the lowest first."""
+    return (int(x) >> np.arange(WIDTH) & 1).astype(bool)
+
+
+_compile_unary(spread, _is_number, LANES, lambda b, x: x)
+_compile_ternary(fused, _some_lanes, LANES, lambda b, x, y, z: b.fadd(b.fmul(x, y, flags=_FUSE), z, flags=_FUSE))
+_compile_ternary(where, lambda x, y, z: x == TRUTHS, LANES, lambda b, x, y, z: b.select(x, y, z))
+_compile_unary(
+    any_of,
+    lambda x: x == TRUTHS,
+    types.boolean,
+    lambda b, x: b.icmp_unsigned("!=", b.bitcast(x, _MASK), ir.Constant(_MASK, 0)),
+)
+_compile_unary(
+    all_of,
+    lambda x: x == TRUTHS,
+    types.boolean,
+    lambda b, x: b.icmp_unsigned("==", b.bitcast(x, _MASK), ir.Constant(_MASK, -1)),
+)
+
+
+@intrinsic
+def _bits(typing, x):
+    def code(context, builder, signature, values):
+        return builder.bitcast(builder.trunc(values[0], _MASK), _BITS)
+
+    return TRUTHS(types.uint32), code
+
+
+@overload(bits, inline="always")
+def _compiled_bits(x):
+    return lambda x: _bits(np.uint32(x))
+
+
+# ---------------------------------------------------------------- memory
+
+
+def load(array, row):
+    """Return row `row` of a contiguous float32 array of sixteen columns."""
+    return array[int(row)].copy()
+
+
+def store(array, row, values):
+    """Put sixteen numbers into row `row` of a contiguous float32 array of sixteen columns."""
+    array[int(row)] = values
+
+
+def _place(context, builder, kind, array, row):
+    start = context.make_array(kind)(context, builder, array).data
+    offset = builder.mul(row, ir.Constant(ir.IntType(64), WIDTH))
+    return builder.bitcast(builder.gep(start, [offset]), _FLOATS.as_pointer())
+
+
+@intrinsic
+def _load(typing, array, row):
+    def code(context, builder, signature, values):
+        found = builder.load(_place(context, builder, signature.args[0], *values))
+        found.align = 4  # numpy promises no more
+        return found
+
+    return LANES(array, types.intp), code
+
+
+@intrinsic
+def _store(typing, array, row, lanes):
+    def code(context, builder, signature, values):
+        kept = builder.store(values[2], _place(context, builder, signature.args[0], *values[:2]))
+        kept.align = 4
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, LANES), code
+
+
+@overload(load, inline="always")
+def _compiled_load(array, row):
+    return lambda array, row: _load(array, row)
+
+
+@overload(store, inline="always")
+def _compiled_store(array, row, values):
+    return lambda array, row, values: _store(array, row, values)
+
+
+# ---------------------------------------------------------------- exp
+
+
+def exp(x):
+    """Return e to the power of x, kept within e^−80 … e^80; right to about 2e-7 of the value."""
+    return np.exp(np.clip(x, np.float32(-80), np.float32(80))).astype(np.float32)
+
+
+def _emit_exp(builder, x):
+    """2^k · e^f with |f| ≤ ½ ln 2: k goes into the exponent's bits, e^f is a polynomial."""
+    b = builder
+    for sign, bound in (("<", -80.0), (">", 80.0)):
+        limit = _constant(bound)
+        x = b.select(b.fcmp_ordered(sign, x, limit), limit, x)
+    y = b.fmul(x, _constant(1.4426950408889634))
+    k = b.sub(b.fptosi(b.fadd(y, _constant(128.5)), _INTEGERS), _constant(128, _INTEGERS))  # rounded: y + 128 > 0
+    whole = b.sitofp(k, _FLOATS)
+    f = b.fsub(x, b.fmul(whole, _constant(0.693359375)))  # ln 2 in two parts, so that nothing is lost
+    f = b.fsub(f, b.fmul(whole, _constant(-2.12194440e-4)))
+    power = _constant(1 / 5040)
+    for coefficient in (1 / 720, 1 / 120, 1 / 24, 1 / 6, 0.5, 1.0, 1.0):
+        power = b.fadd(b.fmul(power, f, flags=_FUSE), _constant(coefficient), flags=_FUSE)
+    scale = b.bitcast(b.shl(b.add(k, _constant(127, _INTEGERS)), _constant(23, _INTEGERS)), _FLOATS)
+    return b.fmul(power, scale)
+
+
+_compile_unary(exp, lambda x: x == LANES, LANES, _emit_exp)
