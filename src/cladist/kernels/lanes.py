@@ -5,8 +5,8 @@ a `Lanes` is one LLVM vector, which becomes what the machine has: one register o
 plain Python it is a numpy array of sixteen float32, so a kernel's Python source runs as it stands, and tests compare
 the two. Comparisons give `Truths`, sixteen bits.
 
-Arithmetic (+ − · /), comparisons and & | work on both; a plain number counts for every lane. Sums are added in the order
-that is written, so results do not depend on threads.
+Arithmetic (+ − · /), comparisons and & | work on both; a plain number counts for every lane. Sums are added in the
+order that is written, so results do not depend on threads.
 """
 
 from __future__ import annotations
