@@ -131,7 +131,7 @@ class InstanceBased(Strategy):
 
 
 def instance_targets(scores: npt.ArrayLike, Z: Any) -> Floats:
-    """Return each example's best threshold t_i = argmin_t |{n ∈ Y_i : s_in ≤ t}| + |{n ∉ Y_i : s_in > t}|.
+    """Return each example's best threshold t_i = argmin_t #{n ∈ Y_i : s_in ≤ t} + #{n ∉ Y_i : s_in > t}.
 
     It is the middle of the best interval between neighbouring scores; of several, of the lowest, which misses the
     fewest labels and so has the highest F1. Above the highest score and below the lowest, where an interval has no
