@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,3 +38,10 @@ def stacked(parts: list[Any]) -> Any:
     if isinstance(parts[0], list):
         return [row for part in parts for row in part]
     return np.concatenate(parts)
+
+
+def as_objects(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """Return an object array: one very long text must not make every entry as wide."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

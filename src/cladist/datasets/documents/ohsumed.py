@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Literal, NoReturn
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.loaders.split_texts import as_objects
+from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, TaxonomyError, one_of
 from cladist.files import Source, opened, read_text, shown_name, text_lines
 from cladist.taxonomy import Taxonomy

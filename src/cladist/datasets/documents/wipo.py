@@ -11,7 +11,7 @@ from cladist import progress
 from cladist.datasets import folders
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.documents.wipo_records import PARTS, read_record
-from cladist.datasets.loaders.split_texts import as_objects
+from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, ParameterError, TaxonomyError, one_of
 from cladist.files import opened, text_lines
 from cladist.taxonomy import Taxonomy, as_taxonomy

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.loaders.layout import DATA_SETS
 from cladist.datasets.loaders.location import Folder, path_of
-from cladist.datasets.loaders.split_texts import as_objects, vectorised
+from cladist.datasets.loaders.split_texts import vectorised
+from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, one_of
 from cladist.features import text_features
 from cladist.files import read_text

@@ -12,7 +12,8 @@ from cladist import progress
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.loaders.layout import DATA_SETS
 from cladist.datasets.loaders.location import Folder, path_of
-from cladist.datasets.loaders.split_texts import as_objects, vectorised
+from cladist.datasets.loaders.split_texts import vectorised
+from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
 from cladist.features import text_features
 from cladist.files import LONGEST_LINE, opened

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.rows import stacked
@@ -21,6 +17,7 @@ def vectorised(data: Dataset, vectoriser: Any) -> Dataset:
 
     Examples
     --------
+    >>> from cladist.datasets.rows import as_objects
     >>> from cladist.features import text_features
     >>> texts = Dataset.from_parts(as_objects(["tea cup", "rain coat"]), ["a", "b"], as_objects(["cup of tea"]), ["a"])
     >>> data = vectorised(texts, text_features())
@@ -43,10 +40,3 @@ def vectorised(data: Dataset, vectoriser: Any) -> Dataset:
     X = stacked(Xs)
     X.sort_indices()  # the vectoriser leaves them in the order of first appearance
     return replace(data, X=X, texts=data.X, feature_names=vectoriser.get_feature_names_out())
-
-
-def as_objects(values: Sequence[str]) -> npt.NDArray[Any]:
-    """Return an object array: one very long text must not make every entry as wide."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from cladist.datasets.dataset import Dataset
+from cladist.datasets.rows import as_objects
 from cladist.datasets.tables.columns import cell_text, check_column, refuse_cell, shortened
 from cladist.datasets.tables.labels import Labels
 from cladist.datasets.tables.records import table_rows
@@ -78,7 +78,7 @@ def read_table(
         raise DatasetError(f"{shown_name(path)}: the table has a header but no rows.")
     labels.finish()
     names, tree = labels.resolved(path_sep, given)
-    return Dataset(_objects(texts), labels.as_y(names), tree, source=shown_name(path))
+    return Dataset(as_objects(texts), labels.as_y(names), tree, source=shown_name(path))
 
 
 def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt.NDArray[Any]:  # noqa: A002
@@ -99,7 +99,7 @@ def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt
     """
     columns = _columns("read_texts", text)
     with table_rows(path, text=columns, format=format) as rows:
-        return _objects([_joined(path, rows.unit, number, columns, cells) for number, cells in rows])
+        return as_objects([_joined(path, rows.unit, number, columns, cells) for number, cells in rows])
 
 
 def joined_text(source: Source, line: int, record: Mapping[str, Any], columns: Columns) -> str:
@@ -114,13 +114,6 @@ def joined_text(source: Source, line: int, record: Mapping[str, Any], columns: C
     for name in names:
         check_column(source, line, name, record)
     return _joined(source, "line", line, names, [record[name] for name in names])
-
-
-def _objects(values: list[Any]) -> npt.NDArray[Any]:
-    """Return an object array: one very long text must not make every entry as wide."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def _columns(who: str, text: Columns) -> list[str]:
