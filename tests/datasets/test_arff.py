@@ -17,18 +17,8 @@ from cladist.datasets import Dataset
 from cladist.datasets.arff import matrix as arff_matrix
 from cladist.datasets.arff.reading import read_arff_hmc
 from cladist.taxonomy import Taxonomy
+from tests.datasets.arff_text import HEADER
 
-HEADER = """% yeast
-@RELATION 'cell cycle'
-
-@ATTRIBUTE gene string
-@attribute "alpha \\"0\\"" numeric
-@Attribute strand {w, 'c c', "it\\'s"}\t% one of three
-@attribute class HIERARCHICAL 1, 1/1, 1/2/3,2   % paths
-@attribute length integer
-
-@Data
-"""
 TREE = ("1", "2", "1/1", "1/2", "1/2/3")
 
 

@@ -16,18 +16,8 @@ from cladist.datasets.arff import rows as arff_rows
 from cladist.datasets.arff.reading import read_arff_hmc
 from cladist.errors import CladistError, DatasetError
 from cladist.kernels import arff_tokens
+from tests.datasets.arff_text import HEADER
 
-HEADER = """% yeast
-@RELATION 'cell cycle'
-
-@ATTRIBUTE gene string
-@attribute "alpha \\"0\\"" numeric
-@Attribute strand {w, 'c c', "it\\'s"}\t% one of three
-@attribute class HIERARCHICAL 1, 1/1, 1/2/3,2   % paths
-@attribute length integer
-
-@Data
-"""
 ROW = "a,0.5,w,1/1,3\n"
 
 
