@@ -63,6 +63,8 @@ def test_endings_tell_below_the_packing() -> None:
     for name, ending in [("t.CSV", ".csv"), ("t.csv.GZ", ".csv"), ("t.tar.xz", ".tar"), ("t", ""), ("t.gz", "")]:
         assert files.data_suffix(name) == ending
     assert files.data_suffix(io.BytesIO()) == ""
+    assert files.PACKED_ENDINGS == (".gz", ".xz", ".bz2")
+    assert all(files.data_suffix(f"t.csv{ending}") == ".csv" for ending in files.PACKED_ENDINGS)
 
 
 def test_a_refusal_names_the_place() -> None:

@@ -38,11 +38,12 @@ _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
     b"BZh": bz2.BZ2File,
 }
-_PACKED_ENDINGS: dict[str, Callable[[IO[bytes]], Any]] = {
+_PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
     ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # no name and no time: equal content, equal file
     ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115 - the caller is the context manager
     ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
 }
+PACKED_ENDINGS = tuple(_PACKERS)  # a file of such a name is written packed; reading goes by content
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16 and UTF-32
 
@@ -63,7 +64,7 @@ def data_suffix(source: Source) -> str:
     '.csv'
     """
     path = Path(shown_name(source))
-    if path.suffix.lower() in _PACKED_ENDINGS:
+    if path.suffix.lower() in _PACKERS:
         path = path.with_suffix("")
     return path.suffix.lower()
 
@@ -259,7 +260,7 @@ def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> I
     _check_name(str(path), error)
     try:
         with replacing(path) as raw:
-            pack = _PACKED_ENDINGS.get(Path(path).suffix.lower())
+            pack = _PACKERS.get(Path(path).suffix.lower())
             if pack is None:
                 yield raw
             else:

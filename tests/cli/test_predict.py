@@ -168,7 +168,9 @@ def test_scores_are_the_models(shop):
         (["model", "-", "--out", "nowhere/answers.csv"], "nowhere: there is no such folder"),
         (["model", "numbers.svm"], "model was trained on texts"),
         (["numbers", "-"], "numbers was trained on numbers"),
-        (["numbers", "wide.svm"], "line 1"),
+        (["numbers", "wide.svm"], "line 1, column 3: the index of '9:1' is not in 1 … 4; the model learnt from"),
+        (["numbers", "wide.svm"], "up to 4 and has no weights for others: leave out the features that are new"),
+        (["numbers", "wide.svm", "--zero-based"], "is not in 0 … 3; the model learnt from indices up to 3 and"),
     ],
 )
 def test_what_is_refused(refused, shop, arguments, said):

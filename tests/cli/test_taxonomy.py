@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cladist.cli.taxonomy import TaxonomyFormat, TaxonomyInput, convert
+from cladist.cli.taxonomy import TaxonomyInput
+from cladist.cli.taxonomy_converting import TaxonomyFormat, convert
 from cladist.cli.taxonomy_reading import read_taxonomy
 from cladist.cli.taxonomy_showing import MOST_LEVELS, as_values, level_table, remarks
 from cladist.errors import CladistError, TaxonomyError
@@ -158,6 +159,71 @@ def test_a_dag_has_no_paths(refused, tmp_path, ending):
     (tmp_path / "genes.arff").write_text(ARFF)
     said = refused("taxonomy", tmp_path / "genes.arff", "--convert", tmp_path / f"genes.{ending}")
     assert f"genes.{ending}: Paths and indented text hold trees and forests only; write a DAG as" in said
+    assert said.endswith(" --spanning-forest and --flatten make it a tree or forest.")
+
+
+@pytest.mark.parametrize("ending", ["paths", "indented", "csv"])
+def test_a_dag_is_made_a_tree_or_a_star(run, tmp_path, ending):
+    file, out = tmp_path / "genes.arff", tmp_path / f"genes.{ending}"
+    file.write_text(ARFF)
+    result = run("taxonomy", file, "--convert", out, "--spanning-forest", "--json")
+    assert json.loads(result.stdout)["kind"] == "dag"  # what is shown is what was read
+    assert list(Taxonomy.read(out).edges()) == [("b", "c"), ("c", "d")]
+    run("taxonomy", file, "--convert", out, "--flatten")
+    assert Taxonomy.read(out) == Taxonomy.from_parents(dict.fromkeys("abcd"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--flatten"], "--flatten is about the file that is written; name it with --convert OUT."),
+        (["--spanning-forest"], "--spanning-forest is about the file that is written"),
+        (["--convert", "x.csv", "--flatten", "--spanning-forest"], "are two shapes; give one of them."),
+    ],
+)
+def test_shapes_that_are_not_written(refused, shop, options, said):
+    assert said in refused("taxonomy", "taxonomy.csv", *options)
+
+
+@pytest.mark.parametrize("ending", TaxonomyFormat)
+def test_titles_that_are_lost_are_counted(run, tmp_path, ending):
+    file, out = tmp_path / "codes.csv", tmp_path / f"again.{ending}"
+    file.write_text("node,parent,name\nJ,,Lungs\nJ45,J,Asthma\nJ20,J,\n")
+    remark = run("taxonomy", file, "--convert", out, env=WIDE | {"COLUMNS": "500"}).stderr
+    lost = f"2 titles are left out: {out} has no place for them; .csv, .tsv and .rcv1 have."
+    assert (lost in remark.splitlines()) == (Taxonomy.read(out).titles == {})
+    assert run("taxonomy", file, "--convert", out, "--quiet").stderr == ""
+    file.write_text("node,parent,name\nJ,,\nJ45,J,\n")
+    assert "left out" not in run("taxonomy", file, "--convert", out).stderr
+
+
+# ---------------------------------------------------------------- standard input
+
+
+def test_a_taxonomy_on_standard_input(run, shop):
+    result = run("taxonomy", "-", "--json", "--svg", "tree.svg", input=Path("taxonomy.csv").read_text())
+    assert json.loads(result.stdout)["nodes"] == 30
+    assert "standard input" in Path("tree.svg").read_text()
+    found = json.loads(run("taxonomy", "-", "--format", "edges", "--json", input="a/b c/d\n").stdout)
+    assert found["nodes_by_level"] == [1, 1]
+    run("taxonomy", "-", "--format", "arff", "--convert", "genes.csv", input=ARFF)
+    assert Taxonomy.read("genes.csv").kind == "dag"
+    assert json.loads(run("taxonomy", "-", "--format", "lshtc", "--json", input="1 2 9\n1 3 9\n").stdout)["nodes"] == 4
+
+
+def test_standard_input_may_be_packed_and_shows_that_it_is_read(run, shop):
+    packed = gzip.compress(Path("taxonomy.csv").read_bytes())
+    result = run("taxonomy", "-", input=packed, env={"FORCE_COLOR": "1", "TERM": "xterm"})
+    assert "30 nodes" in result.stdout
+    assert "Reading standard input" in result.stderr
+
+
+def test_what_is_wrong_with_standard_input(refused, shop):
+    assert "line 2: an edge is 'parent child'" in refused("taxonomy", "-", "--format", "edges", input="a b\na b c\n")
+    assert "1 edge closes a cycle (b → a)" in refused("taxonomy", "-", input="a b\nb a\n")
+    assert "at least one node" in refused("taxonomy", "-", input="")
+    said = refused("taxonomy", "-", "--data", "-", "--label", "category", input="a b\n")
+    assert said == "FILE and --data are both standard input; name a file for one of them."
 
 
 def test_names_that_a_format_cannot_hold(refused, shop):

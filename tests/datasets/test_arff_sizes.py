@@ -13,9 +13,11 @@ from cladist import files
 from cladist.datasets import Dataset
 from cladist.datasets.arff import header as arff_header
 from cladist.datasets.arff import rows as arff_rows
+from cladist.datasets.arff.names import spellings
 from cladist.datasets.arff.reading import read_arff_hmc
 from cladist.errors import CladistError, DatasetError
 from cladist.kernels import arff_tokens
+from cladist.taxonomy import Taxonomy
 from tests.datasets.arff_text import HEADER
 
 ROW = "a,0.5,w,1/1,3\n"
@@ -64,6 +66,19 @@ def test_names_of_quadratic_length(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = "@attribute class hierarchical " + "a/" * 100_000 + "a\n@data\na\n"
     with pytest.raises(DatasetError, match="line 1: the paths are too deep"):
         read(deep)
+
+
+def test_the_paths_of_a_deep_taxonomy_are_not_all_spelt() -> None:
+    chain = Taxonomy.from_paths([[f"n{k:05d}" for k in range(3_000)]])
+    assert sum(len(text) for text, _ in spellings(chain)) < 10 * 3_000 * 6
+    header = "@attribute class hierarchical\n@data\n"
+    data = read(header + "n02999\nn00000/n00001\nn00001/n00002\n", taxonomy=chain)
+    assert data.y.tolist() == ["n02999", "n00001", "n00002"]
+    whole = chain.joined_path(142)  # of 1,000 characters
+    assert read(header + whole, taxonomy=chain).y.tolist() == ["n00142"]
+    longer = chain.joined_path(144, below_root=True) + "/n00145"
+    with pytest.raises(DatasetError, match=r"line 4.*'n00001/.*…' is no node's name, and has more than 1,000 char"):
+        read(f"{header}n00000\n{longer}\n", taxonomy=chain)
 
 
 def test_too_long_a_hierarchy() -> None:

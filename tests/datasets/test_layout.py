@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import re
 import shutil
@@ -28,7 +29,12 @@ LOADERS: dict[str, Any] = {
 
 def called(name: str, **more: Any) -> Dataset:
     """Call the loader of an entry as the entry says."""
-    data: Dataset = eval(DATA_SETS[name].loader.replace(")", ", **more)").replace("(, ", "("), LOADERS | {"more": more})
+    call = ast.parse(DATA_SETS[name].loader, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert isinstance(call.func, ast.Name)
+    assert not call.args
+    arguments = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    data: Dataset = LOADERS[call.func.id](**arguments, **more)
     return data
 
 

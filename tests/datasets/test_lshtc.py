@@ -142,6 +142,7 @@ def test_cycles() -> None:
         (b"Data\n29 x:1\n", {}, "line 2, column 4: wanted index:value, got 'x:1'"),
         (b"29\nData\n", {}, "line 2, column 1: 'Data' is not in the taxonomy"),
         (b"29 3:1\n99 3:1\n", {}, "line 2, column 1: '99' is not in the taxonomy"),
+        (b"29 3:1\n29, 99 3:1\n9 3:1\n", {}, "line 2, column 5: '99' is not in the taxonomy"),
         (b"29 1:nan\n", {}, "wanted a finite number, got 'nan'"),
         (b"29 5:1\n", {"n_features": 5}, "line 1, column 4: the index of '5:1' is not in 0 … 4"),
         (b"29 2147483647:1\n", {}, "the index of '2147483647:1' is not in 0 … 2147483646"),

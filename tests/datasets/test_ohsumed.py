@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from cladist.datasets import Dataset
 from cladist.datasets.documents import ohsumed
-from cladist.datasets.documents.ohsumed import FIELDS, read_ohsumed, records
+from cladist.datasets.documents.ohsumed import FIELDS, Record, read_ohsumed, records
+from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
+from cladist.kernels import arff_tokens, svmlight
 
 FOLDER = Path(__file__).parent / "files" / "ohsumed"
 MESH = FOLDER / "mtrees.bin"
@@ -189,6 +191,32 @@ def test_many_terms_take_little_memory() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10 * len(content)
+
+
+def test_too_many_labels_on_a_row_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ohsumed, "MOST_LABELS", 3)
+    mesh = "Audit;N01\n" + "".join(f"Audit;N01.{k}\nReview;N01.{k}.1\n" for k in range(1, 4))
+    content = ".I 1\n.M\nReview; Review/*.\n.I 2\n.M\n{}.\n"
+    assert len(read(content.format("Review"), mesh, below=None, tree="numbers").y[1]) == 3
+    for terms in ("Audit", "Review; Audit"):
+        with pytest.raises(DatasetError, match="the stream, line 4: the record that starts here has more than 3 lab"):
+            read(content.format(terms), mesh, below=None, tree="numbers")
+
+
+def test_all_readers_have_one_limit() -> None:
+    assert MOST_LABELS == arff_tokens.MOST_LABELS == svmlight.MOST_LABELS
+
+
+def test_the_labels_of_a_hostile_descriptor_take_no_memory() -> None:
+    n_places = MOST_LABELS + 1
+    nodes_of = {"Audit": [""] * n_places}
+    record = Record(7, {"M": ["Audit; " * 100]})
+    tracemalloc.start()
+    with pytest.raises(DatasetError, match=r"o\.87, line 7: the record that starts here has more than 100,000 labels"):
+        ohsumed._labels("o.87", record, nodes_of)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**16
 
 
 lines = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=12).filter(

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table, read_texts
-from cladist.datasets.tables.columns import MOST_COLUMNS, MOST_LABELS
+from cladist.datasets.rows import MOST_LABELS
+from cladist.datasets.tables.columns import MOST_COLUMNS
 from cladist.datasets.tables.csv_records import DELIMITERS, _n_fields
 from cladist.datasets.tables.records import FORMATS, records, table_rows
 from cladist.errors import CladistError, DatasetError, ParameterError
@@ -171,6 +172,28 @@ def test_text_must_name_a_column() -> None:
     for reader in (lambda: read("a,label\nb,x\n", text=[]), lambda: read_texts(io.BytesIO(b"a\n"), text=[])):
         with pytest.raises(ParameterError, match="text must name at least one column"):
             reader()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"text": 3}, "read_table: text must be the name of a column, or several; got 3"),
+        ({"text": None}, "read_table: text must be the name of a column, or several; got None"),
+        ({"text": ["text", 3]}, "read_table: text must be the name of a column, or several; got 3"),
+        ({"text": b"text"}, "read_table: text must be the name of a column"),
+        ({"label": ["label"]}, r"read_table: label must be the name of one column; got \['label'\]"),
+        ({"label": None}, "read_table: label must be the name of one column; got None"),
+        ({"label_sep": 3}, "read_table: label_sep must be a text, or None; got 3"),
+        ({"path_sep": ["/"]}, r"read_table: path_sep must be a text, or None; got \['/'\]"),
+    ],
+)
+def test_columns_are_named_by_texts(options: dict[str, object], message: str) -> None:
+    for content in ("text,label\nb,x\n", '{"text": "b", "label": "x"}\n'):
+        with pytest.raises(ParameterError, match=message):
+            read(content, **options)
+    if "text" in options:
+        with pytest.raises(ParameterError, match=message.replace("read_table", "read_texts")):
+            read_texts(io.BytesIO(b"text\na\n"), **options)  # type: ignore[arg-type]
 
 
 # JSON lines

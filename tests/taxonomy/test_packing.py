@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy
 from cladist.errors import ModelFormatError
+from cladist.storage import pack_strings
 from cladist.taxonomy.packing import pack, unpack
 from tests.strategies import awkward_names, forests, path_lists, plain_names
 
@@ -16,6 +17,7 @@ def check(taxonomy):
     assert again == taxonomy
     assert again.titles == taxonomy.titles
     assert again.stop_leaves == taxonomy.stop_leaves
+    assert again.dropped_edges == taxonomy.dropped_edges
     for v in range(len(taxonomy)):
         assert again.joined_path(v) == taxonomy.joined_path(v)
         assert again.find(taxonomy.joined_path(v)) == taxonomy.find(taxonomy.joined_path(v))
@@ -27,6 +29,24 @@ def test_what_is_packed_comes_back(taxonomy, data):
     check(taxonomy)
     check(taxonomy.with_titles(data.draw(st.dictionaries(st.sampled_from(taxonomy.names), plain_names))))
     check(taxonomy.with_stop_leaves())
+
+
+@given(st.lists(st.tuples(*[st.sampled_from("abcd")] * 2), min_size=1, max_size=9))
+def test_dropped_edges_come_back(edges):
+    taxonomy = Taxonomy.from_edges(edges, on_cycle="drop")
+    content, arrays = pack(taxonomy)
+    again = unpack(content, arrays)
+    assert again == taxonomy
+    assert again.dropped_edges == taxonomy.dropped_edges
+    before = {key: array for key, array in arrays.items() if not key.startswith("dropped_edges")}
+    assert unpack(content, before).dropped_edges == ()
+
+
+def test_half_a_dropped_edge_is_refused():
+    content, arrays = pack(Taxonomy.from_edges([("a", "b"), ("b", "a")], on_cycle="drop"))
+    half = {f"dropped_edges/{key}": array for key, array in pack_strings(["b"]).items()}
+    with pytest.raises(ModelFormatError, match="damaged"):
+        unpack(content, arrays | half)
 
 
 @given(path_lists(parts=st.text("ab", min_size=1, max_size=1)))

@@ -88,6 +88,35 @@ def test_stop_leaves_never_take_a_name_or_a_path_that_is_there(paths):
             assert bigger.find_path(bigger.path_parts(v)) == v
 
 
+def check_stops(made, grown):
+    """Kept are those that still hang below their nodes, and no others."""
+    links_of = set(made.edges())
+    assert made.stop_leaves == {s: inner for s, inner in grown.stop_leaves.items() if (inner, s) in links_of}
+    assert all(made.is_leaf[made.index(stop)] for stop in made.stop_leaves)
+
+
+@given(forests(), st.data())
+def test_stop_leaves_are_remembered(taxonomy, data):
+    grown = taxonomy.with_stop_leaves(data.draw(st.lists(st.sampled_from(taxonomy.names))))
+    for name in grown:
+        part = grown.subtree(name)
+        check_stops(part, grown)
+        inside = set(part.names)
+        assert part.stop_leaves == {s: v for s, v in grown.stop_leaves.items() if {s, v} <= inside}
+    assert grown.contracted().stop_leaves == grown.stop_leaves
+    assert grown.spanning_forest().stop_leaves == grown.stop_leaves
+    for star in (grown.flattened(), grown.flattened(keep="leaves")):
+        check_stops(star, grown)
+
+
+def test_stop_leaves_of_a_dag_are_remembered():
+    dag = Taxonomy.from_edges([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("a", "e")])
+    grown = dag.with_stop_leaves(["a", "c"])
+    assert grown.contracted().stop_leaves == {"a/*": "a", "c/*": "c"}
+    assert grown.subtree("c").stop_leaves == {"c/*": "c"}
+    assert grown.subtree("c/*").stop_leaves == {}
+
+
 def test_stop_leaves_of_unknown_nodes():
     with pytest.raises(TaxonomyError, match="'x' is not in the taxonomy"):
         Taxonomy.from_paths(["a/b"]).with_stop_leaves(["x"])

@@ -24,6 +24,7 @@ from cladist.files import opened
 from cladist.taxonomy import Taxonomy
 
 INDEX_ZERO = re.compile(r"the index of '0:[^']*' is not in 1 ")
+NEW_INDEX = re.compile(r"the index of .* is not in \d+ … (\d+)\.$")
 # What readers advise in Python, and how a command line says it.
 IN_OTHER_WORDS = {
     "; if that is meant, read with multilabel=True": "",
@@ -77,14 +78,21 @@ def _zero_based(source: DataSource) -> Any:
     return "auto" if source.zero_based is None else source.zero_based
 
 
-def _read_svmlight(source: DataSource, **options: Any) -> Dataset:
+def _read_svmlight(source: DataSource, *, n_features: int | None, **options: Any) -> Dataset:
     try:
-        return read_svmlight(source.stream, zero_based=bool(source.zero_based), **options)
+        return read_svmlight(source.stream, zero_based=bool(source.zero_based), n_features=n_features, **options)
     except DatasetError as problem:
-        if not INDEX_ZERO.search(str(problem)):
+        sentence = str(problem)
+        if INDEX_ZERO.search(sentence):
+            hint = "if the file counts its features from 0, add --zero-based"
+        elif n_features is not None and (found := NEW_INDEX.search(sentence)):
+            hint = (
+                f"the model learnt from indices up to {found[1]} and has no weights for others: leave out the features "
+                "that are new, or train again on rows that have them"
+            )
+        else:
             raise
-        hint = "if the file counts its features from 0, add --zero-based"
-        raise DatasetError(f"{str(problem).removesuffix('.')}; {hint}.") from problem
+        raise DatasetError(f"{sentence.removesuffix('.')}; {hint}.") from problem
 
 
 @contextmanager

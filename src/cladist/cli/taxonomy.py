@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cladist.cli.options import DATA, DATA_HELP, DataFormat, Debug, Json, Label, LabelSep, Quiet
-from cladist.errors import ParameterError, TaxonomyError
+from cladist.cli.taxonomy_converting import check_convertible, convert, reshaped, titles_left_out
+from cladist.errors import ParameterError
 
 if TYPE_CHECKING:
     from cladist.cli.reading import DataSource
@@ -18,19 +20,8 @@ EXAMPLE = (
     "Examples: [bold]cladist taxonomy tree.csv --svg tree.svg[/bold]"
     "\n\n[bold]cladist taxonomy tree.csv --data train.csv --label category[/bold]"
     "\n\n[bold]cladist taxonomy tree.csv --convert tree.json.gz[/bold]"
+    "\n\n[bold]zcat tree.txt.gz | cladist taxonomy - --format edges[/bold]"
 )
-
-
-class TaxonomyFormat(StrEnum):
-    """The formats a taxonomy file can have."""
-
-    edges = "edges"
-    paths = "paths"
-    csv = "csv"
-    tsv = "tsv"
-    json = "json"
-    indented = "indented"
-    rcv1 = "rcv1"
 
 
 class TaxonomyInput(StrEnum):
@@ -48,35 +39,13 @@ class TaxonomyInput(StrEnum):
     lshtc = "lshtc"
 
 
-def check_convertible(out: Path | None) -> None:
-    """Raise unless a taxonomy can be written there, before work is done."""
-    from cladist.cli.writing import check_target
-    from cladist.files import data_suffix
-
-    if out is not None and data_suffix(out).removeprefix(".") not in list(TaxonomyFormat):
-        endings = ", ".join(f".{kind}" for kind in TaxonomyFormat)
-        raise TaxonomyError(
-            f"{out}: the ending says what to convert to, and must be one of {endings}, with .gz, .xz or .bz2 behind it "
-            "to pack it."
-        )
-    check_target(out)
-
-
-def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> None:
-    """Write a taxonomy in the format that the ending names, packed if a second ending says so."""
-    from cladist.files import data_suffix
-
-    check_convertible(out)
-    try:
-        taxonomy.write(out, format=data_suffix(out).removeprefix("."), sep=sep)
-    except TaxonomyError as problem:
-        raise problem if str(problem).startswith(str(out)) else TaxonomyError(f"{out}: {problem}") from problem
-
-
 def command(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Edges, paths, CSV, TSV, JSON, indented text, RCV1's, MeSH's, or ARFF."),
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Edges, paths, CSV, TSV, JSON, indented text, RCV1's, MeSH's, or ARFF; - for standard input.",
+        ),
     ],
     convert_to: Annotated[
         Path | None,
@@ -86,6 +55,12 @@ def command(
             help="Write it to this file; its ending names the format, as in .csv or .csv.gz.",
         ),
     ] = None,
+    flatten: Annotated[
+        bool, typer.Option("--flatten", help="Convert the star of its nodes: without what is below what.")
+    ] = False,
+    spanning_forest: Annotated[
+        bool, typer.Option("--spanning-forest", help="Convert it with one parent a node, the deepest it has.")
+    ] = False,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Write a drawing of it to this file.")
     ] = None,
@@ -128,10 +103,12 @@ def command(
 
     if path_sep == "":
         raise ParameterError("--path-sep must not be empty; leave it out if nothing is separated.")
+    if file == data == "-":
+        raise ParameterError("FILE and --data are both standard input; name a file for one of them.")
     columns = (label, label_sep, path_sep)
     source = None if data is None else DataSource(data, data_format and data_format.value, (), *columns, labelled=True)
     _check_data(source, {"--label": label, "--label-sep": label_sep, "--data-format": data_format})
-    check_convertible(convert_to)
+    check_convertible(convert_to, flatten=flatten, spanning_forest=spanning_forest)
     check_target(svg)
     terminal = Terminal(json, quiet)
     with terminal.bars():
@@ -141,9 +118,10 @@ def command(
     if source is not None and covered is not None:
         values["data"] = showing.data_values(covered, unknown)
     if convert_to is not None:
-        convert(taxonomy, convert_to, sep=path_sep or "/")
+        shape = reshaped(taxonomy, flatten=flatten, spanning_forest=spanning_forest)
+        n_lost = convert(shape, convert_to, sep=path_sep or "/")
         values["converted_to"] = str(convert_to)
-        terminal.remark(f"Written to {convert_to}")
+        terminal.remark(f"Written to {convert_to}", *([titles_left_out(n_lost, convert_to)] if n_lost else []))
     if svg is not None:
         write_text(svg, drawing)
         values["svg"] = str(svg)
@@ -164,7 +142,7 @@ def _check_data(source: DataSource | None, given: dict[str, Any]) -> None:
 
 
 def _inspected(
-    file: Path,
+    file: str,
     source: DataSource | None,
     kind: str | None,
     path_sep: str | None,
@@ -176,9 +154,13 @@ def _inspected(
     from cladist.taxonomy.inspecting import inspect
 
     # Reading a file tells how far it is, and building the taxonomy goes on after its last byte.
-    with progress.task(f"Reading {file.name}"):
+    with progress.task(f"Reading {_called(file)}"):
         taxonomy = read_taxonomy(
-            file, format=kind, sep=path_sep or "/", drop_cycles=drop_cycles, advice="leave {} out with --drop-cycles"
+            sys.stdin.buffer if file == "-" else file,
+            format=kind,
+            sep=path_sep or "/",
+            drop_cycles=drop_cycles,
+            advice="leave {} out with --drop-cycles",
         )
     if source is None:
         return taxonomy, inspect(taxonomy), None, ()
@@ -188,10 +170,15 @@ def _inspected(
     return taxonomy, inspect(taxonomy), covered, unknown
 
 
-def _drawn(taxonomy: Any, file: Path, covered: Any) -> str:
+def _called(file: str) -> str:
+    """Return what progress and drawings call the file."""
+    return "standard input" if file == "-" else Path(file).name
+
+
+def _drawn(taxonomy: Any, file: str, covered: Any) -> str:
     from cladist.plots.taxonomy_drawing import taxonomy_drawing
 
-    return taxonomy_drawing(taxonomy, title=file.name, rows=None if covered is None else covered.rows_below)
+    return taxonomy_drawing(taxonomy, title=_called(file), rows=None if covered is None else covered.rows_below)
 
 
 def _shown(taxonomy: Any, found: Any, covered: Any, unknown: Any, source: DataSource | None) -> list[Any]:

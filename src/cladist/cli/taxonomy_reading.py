@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from os import PathLike, fspath
-
 from cladist.datasets.arff import header as arff_header
 from cladist.datasets.arff import hierarchy as arff_hierarchy
 from cladist.datasets.lshtc import hierarchy as lshtc_hierarchy
 from cladist.errors import TaxonomyError
-from cladist.files import data_suffix, opened
+from cladist.files import Source, data_suffix, opened, shown_name
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.inspecting import cycle_of
 
@@ -16,7 +14,7 @@ MOST_EDGES, MOST_NODES = 10, 12  # listed in a message
 
 
 def read_taxonomy(
-    path: str | PathLike[str],
+    path: Source,
     *,
     advice: str,
     format: str | None = None,  # noqa: A002
@@ -36,14 +34,15 @@ def read_taxonomy(
         taxonomy = Taxonomy.read(path, format=format, sep=sep, on_cycle="drop")
     if taxonomy.dropped_edges and not drop_cycles:
         them = "it" if len(taxonomy.dropped_edges) == 1 else "them"
-        raise TaxonomyError(f"{fspath(path)}: {cycles_in_words(taxonomy)}; remove {them}, or {advice.format(them)}.")
+        found = f"{shown_name(path)}: {cycles_in_words(taxonomy)}"
+        raise TaxonomyError(f"{found}; remove {them}, or {advice.format(them)}.")
     return taxonomy
 
 
-def _of_header(path: str | PathLike[str]) -> Taxonomy:
+def _of_header(path: Source) -> Taxonomy:
     with opened(path) as stream:
         header = arff_header.read_header(path, stream, ())
-    place = f"{fspath(path)}, line {header.hierarchy_line}"
+    place = f"{shown_name(path)}, line {header.hierarchy_line}"
     return arff_hierarchy.read_hierarchy(header.hierarchy, "auto", "drop", place)
 
 

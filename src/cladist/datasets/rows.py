@@ -11,6 +11,8 @@ from scipy import sparse
 
 Rows = slice | npt.NDArray[np.intp]
 
+MOST_LABELS = 100_000  # of a row, in every format; the richest real ones have some hundreds
+
 
 def length(rows: Any) -> int:
     """Return the number of rows."""

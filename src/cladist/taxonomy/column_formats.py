@@ -17,6 +17,9 @@ from cladist.taxonomy.taxonomy import Taxonomy
 
 NODE_COLUMNS = ("node", "child", "id", "code")
 NO_PARENT = "None"  # how RCV1 writes that a node is a root
+_SAYS_DELIMITER = re.compile(r'"?sep=([^\w\s"\0]|\t)"?\s*', re.IGNORECASE)
+_BLANKS = re.compile(" *")
+_UP_TO_QUOTE = re.compile(r'[^"]*(?:""[^"]*)*')  # that closes a cell; two quotes are one inside of it
 _RCV1_LINE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:(.*))?\s*")
 
 
@@ -56,40 +59,106 @@ class _Rows:
 
 
 def delimiter_of(text: str, among: str) -> str | None:
-    r"""Return the delimiter that makes the wanted columns of the first line, or None.
+    r"""Return the delimiter that makes the wanted columns of the header, or None.
+
+    A first line ``sep=;``, as Excel understands it, says the delimiter, and the header stands below.
 
     Examples
     --------
     >>> delimiter_of("node;parent\na;\n", ",;|\t")
     ';'
+    >>> delimiter_of("sep=:\nnode:parent\na:\n", ",;|\t")
+    ':'
     """
-    head = next(physical_lines(text), "").lower()
-    for delimiter in among:
+    said, head = _said_and_head(text)
+    for delimiter in said or among:
         columns = {column.strip(' "\r\n') for column in head.split(delimiter)}
         if "parent" in columns and columns.intersection(NODE_COLUMNS):
             return delimiter
     return None
 
 
+def _said_and_head(text: str) -> tuple[str, str]:
+    """Return the delimiter that a first line ``sep=`` says, or "", and the header in small letters."""
+    first = physical_lines(text)
+    head = next(first, "")
+    said = _SAYS_DELIMITER.fullmatch(head)
+    return (said.group(1), next(first, "").lower()) if said else ("", head.lower())
+
+
 def parse_columns(text: str, delimiters: str, on_cycle: str) -> Taxonomy:
-    """Read ``node,parent[,name]`` rows, parted by one of some delimiters; `name` becomes the node's title."""
-    delimiter = delimiter_of(text, delimiters) or delimiters[0]
-    # Blanks after a delimiter are how people write tables by hand; quotes keep those that belong to a name.
-    rows = csv.reader(physical_lines(text), delimiter=delimiter, strict=True, skipinitialspace=True)
+    """Read ``node,parent[,name]`` rows; `name` becomes the node's title.
+
+    They are parted by what a first line ``sep=`` says, or by one of some delimiters or tabs.
+    """
+    said, head = _said_and_head(text)
+    likely = next((mark for mark in delimiters + "\t" if mark in head), delimiters[0])
+    delimiter = said or delimiter_of(text, delimiters + "\t") or likely
+    rows = csv.reader(_without_blanks(text, delimiter), delimiter=delimiter, strict=True, skipinitialspace=True)
+    if said:
+        _next_row(rows)
     header = [column.strip().lower() for column in _next_row(rows) or []]
+    place = at_line(max(1, rows.line_num))
     node = next((header.index(c) for c in NODE_COLUMNS if c in header), None)
     if node is None or "parent" not in header:
         found = ", ".join(header[:10]) + (", …" if len(header) > 10 else "")
-        raise TaxonomyError(f"line 1: the columns 'node' and 'parent' are wanted; the header has {quoted(found)}.")
+        raise TaxonomyError(f"{place}: the columns 'node' and 'parent' are wanted; the header has {quoted(found)}.")
     for column in ("parent", header[node], "name"):
         if header.count(column) > 1:
-            raise TaxonomyError(f"line 1: the header names {quoted(column)} twice, so it is not clear which is meant.")
+            raise TaxonomyError(f"{place}: the header names {quoted(column)} twice, so it is not clear which is meant.")
     parent = header.index("parent")
     name = header.index("name") if "name" in header else None
     collected = _Rows()
     for row in _checked_rows(rows, len(header)):
         collected.add(row[node], row[parent], row[name] if name is not None else "", rows.line_num)
     return collected.taxonomy(on_cycle)
+
+
+def _without_blanks(text: str, delimiter: str) -> Iterator[str]:
+    """Yield the lines of a table without the blanks behind its cells, which `csv` would keep; those in quotes stay.
+
+    Blanks around cells are how people line up tables by hand; quotes keep those that belong to a name.
+    """
+    if not (text.endswith(" ") or any(" " + mark in text for mark in (delimiter, "\n", "\r"))):
+        yield from physical_lines(text)
+        return
+    in_quotes = False  # a quoted cell may go on over several lines
+    for line in physical_lines(text):
+        if in_quotes or '"' in line:
+            tidy, in_quotes = _without_outer_blanks(line, delimiter, in_quotes)
+            yield tidy
+        else:
+            yield delimiter.join(map(_stripped, line.split(delimiter)))
+
+
+def _without_outer_blanks(line: str, delimiter: str, in_quotes: bool) -> tuple[str, bool]:
+    """Strip the cells of a line that has quotes, and tell whether it ends inside of some."""
+    pieces: list[str] = []
+    place = 0
+    while True:
+        start = place if in_quotes else _end_of(_BLANKS, line, place)
+        if in_quotes or line.startswith('"', start):
+            end = _end_of(_UP_TO_QUOTE, line, start if in_quotes else start + 1)
+            if end == len(line):
+                return "".join([*pieces, line[start:]]), True
+            pieces.append(line[start : end + 1])
+            place, in_quotes = end + 1, False
+        end = line.find(delimiter, place)
+        if end < 0:
+            return "".join([*pieces, _stripped(line[place:])]), False
+        pieces += (_stripped(line[place:end]), delimiter)
+        place = end + 1
+
+
+def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
+    found = pattern.match(text, place)
+    return found.end() if found else place
+
+
+def _stripped(cell: str) -> str:
+    """Return a cell, perhaps with the end of its line, without the blanks behind it."""
+    content = cell.rstrip("\r\n")
+    return content.rstrip(" ") + cell[len(content) :]
 
 
 def _checked_rows(rows: Any, width: int) -> Iterator[list[str]]:

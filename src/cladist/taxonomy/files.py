@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from cladist.errors import TaxonomyError
-from cladist.files import data_suffix, read_text, written
+from cladist.files import Source, data_suffix, read_text, shown_name, written
 from cladist.taxonomy.reading import ENDINGS, FORMATS, READ_ONLY, OnCycle, parse, recognise
 from cladist.taxonomy.taxonomy import Taxonomy
 from cladist.taxonomy.writing import as_format
@@ -18,7 +18,7 @@ OTHER_FILES = {
 
 
 def read_taxonomy(
-    path: str | os.PathLike[str],
+    path: Source,
     *,
     format: str | None,  # noqa: A002
     sep: str,
@@ -31,7 +31,7 @@ def read_taxonomy(
     try:
         return parse(text, format or recognise(text, data_suffix(path), sep), sep=sep, on_cycle=on_cycle)
     except TaxonomyError as problem:
-        raise TaxonomyError(f"{os.fspath(path)}: {problem}") from None
+        raise TaxonomyError(f"{shown_name(path)}: {problem}") from None
 
 
 def _check_format(format: str | None, among: tuple[str, ...]) -> None:  # noqa: A002
@@ -68,11 +68,11 @@ def write_taxonomy(
         stream.write(content)
 
 
-def _check_ending(path: str | os.PathLike[str], format: str | None) -> None:  # noqa: A002
+def _check_ending(path: Source, format: str | None) -> None:  # noqa: A002
     """Refuse files that hold something else, which would be taken for edges."""
     ending = data_suffix(path)
     if format is None and ending in OTHER_FILES:
         raise TaxonomyError(
-            f"{os.fspath(path)}: {ending} files are no taxonomy files{OTHER_FILES[ending]}; taxonomies are read from "
+            f"{shown_name(path)}: {ending} files are no taxonomy files{OTHER_FILES[ending]}; taxonomies are read from "
             f"{', '.join(FORMATS)} and MeSH's tree files."
         )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 
 from cladist.errors import TaxonomyError, quoted
 from cladist.taxonomy import building
 from cladist.taxonomy.building import Draft
 from cladist.taxonomy.lines import lines, place_of, raw_lines
+
+ARROW = "->"
+_ARROW = re.compile(r"(?<=\s)->(?=\s)")
 
 
 def at_line(number: int) -> str:
@@ -19,11 +23,14 @@ def at_line(number: int) -> str:
 
 
 def parse_edges(text: str, on_cycle: str) -> Draft:
-    """Read ``parent child`` lines; a line with one name is a node by itself."""
+    """Read ``parent child`` lines, with tabs or arrows between them if any line has one; a lone name is a node."""
     tabbed = "\t" in text and any("\t" in line for _, line in lines(text))
+    arrowed = not tabbed and have_arrows(text, any)
     links = building.Links()
     for number, line in lines(text):
         fields = [field.strip() for field in line.split("\t")] if tabbed else line.split()
+        if arrowed and len(fields) > 1:
+            fields = _ends_of_arrow(number, line)
         if len(fields) > 2:
             raise TaxonomyError(
                 f"line {number}: an edge is 'parent child', but there are {len(fields)} fields: {quoted(line)}. "
@@ -38,15 +45,38 @@ def parse_edges(text: str, on_cycle: str) -> Draft:
     return links.draft(on_cycle, at_line)
 
 
+def _ends_of_arrow(number: int, line: str) -> list[str]:
+    ends = [end.strip() for end in _ARROW.split(line)]
+    if len(ends) != 2:
+        paths = f" If these are paths, name {ARROW!r} as their separator." if len(ends) > 2 else ""
+        raise TaxonomyError(
+            f"line {number}: an edge of this file is 'parent {ARROW} child', but here is {quoted(line)}.{paths}"
+        )
+    return ends
+
+
+def have_arrows(text: str, how_many: Callable[[Iterable[bool]], bool]) -> bool:
+    """Tell whether any or all lines have an arrow with blanks around it.
+
+    Examples
+    --------
+    >>> have_arrows("hand tools -> forks", all), have_arrows("-> a->b", any)
+    (True, False)
+    """
+    return ARROW in text and how_many(_ARROW.search(line) is not None for _, line in lines(text))
+
+
 def refuse_other_delimiters(text: str) -> None:
     """Refuse ``a,b`` on every line, which would be read as so many roots with strange names."""
     if next(lines(text), None) is None:
         return
-    for mark in (",", ";", "|"):
+    for mark in (",", ";", "|", ARROW):
         if mark in text and all(mark in line and len(line.split()) == 1 for _, line in lines(text)):
+            advice = f"put blanks around it: parent {ARROW} child"
+            if mark != ARROW:
+                advice = f"say so in a first line parent{mark}child"
             raise TaxonomyError(
-                f"Every line has {mark!r} and no blank or tab; if that stands between parent and child, say so in a "
-                f"first line parent{mark}child."
+                f"Every line has {mark!r} and no blank or tab; if that stands between parent and child, {advice}."
             )
 
 
@@ -58,14 +88,19 @@ def parse_paths(text: str, sep: str) -> Draft:
     joint = next((mark for mark in (sep, "\t") if mark in text and any(mark in line for _, line in lines(text))), None)
     if joint is None and all(len(line.split()) == 1 for _, line in lines(text)):
         joint = sep
-    return building.from_paths(_split_lines(text, joint), sep=sep, where=lambda k: place_of(k, lines(text)))
+    return building.from_paths(_split_lines(text, joint, sep), sep=sep, where=lambda k: place_of(k, lines(text)))
 
 
-def _split_lines(text: str, joint: str | None) -> Iterator[list[str]]:
+def _split_lines(text: str, joint: str | None, sep: str) -> Iterator[list[str]]:
     for number, line in lines(text):
         parts = line.split() if joint is None else [part.strip() for part in line.split(joint)]
         if not all(parts):
             raise TaxonomyError(f"A path has no empty part; line {number} is {quoted(line)}.")
+        if joint != sep and ARROW in parts:
+            raise TaxonomyError(
+                f"line {number}: an arrow is no part of a path: {quoted(line)}. If it joins the parts, name {ARROW!r} "
+                f"as the separator; if it joins parent and child, read edges, 'parent {ARROW} child' with blanks."
+            )
         yield parts
 
 

@@ -29,6 +29,7 @@ def pack(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
         "names": list(taxonomy.names),
         "titles": [titles.get(name, "") for name in taxonomy.names] if titles else [],
         "parts": list(taxonomy._parts or ()),
+        "dropped_edges": [name for edge in taxonomy.dropped_edges for name in edge],
     }
     for key, strings in texts.items():
         if strings:
@@ -45,9 +46,11 @@ def unpack(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
         return unpack_strings(arrays[f"{key}/utf8"], arrays[f"{key}/offsets"])
 
     names, parts, titles = strings("names"), strings("parts"), strings("titles")
+    dropped = strings("dropped_edges") or []
     try:
         draft = _draft(names or [], arrays)
         draft.parts, draft.sep = parts, content.get("sep")
+        draft.dropped_edges = list(zip(dropped[::2], dropped[1::2], strict=True))
         taxonomy = Taxonomy(
             draft, titles={n: t for n, t in zip(draft.names, titles, strict=True) if t} if titles else None
         )

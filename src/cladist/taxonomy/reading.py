@@ -2,7 +2,7 @@
 
 | format | looks like |
 |---|---|
-| edges | ``parent child`` a line, or with a tab between them |
+| edges | ``parent child`` a line, or with a tab or ``->`` between them |
 | paths | ``sport/tennis`` a line, or ``1 2 20`` |
 | csv, tsv | columns ``node,parent[,name]``; several rows give a node several parents |
 | json | ``{child: parent}``, nested objects and lists, or a list of ``[parent, child]`` |
@@ -83,7 +83,10 @@ def recognise(text: str, ending: str, sep: str) -> str:
         return "indented"
     if "\t" in text and any("\t" in line for _, line in lines(text)):
         return "edges" if all(line.count("\t") <= 1 for _, line in lines(text)) else "paths"
-    if (sep in text and any(sep in line for _, line in lines(text))) or line_formats.are_spaced_paths(text):
+    joined = sep in text and any(sep in line for _, line in lines(text))
+    if line_formats.ARROW not in sep and line_formats.have_arrows(text, all if joined else any):
+        return "edges"
+    if joined or line_formats.are_spaced_paths(text):
         return "paths"
     line_formats.refuse_other_delimiters(text)
     return "edges"

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import TaxonomyError
+from cladist.files import Source
 from cladist.taxonomy import building, drawing, transforms
 from cladist.taxonomy.graphs import networkx
 from cladist.taxonomy.naming import Named
@@ -131,13 +132,22 @@ class Taxonomy(Named):
     @classmethod
     def read(
         cls,
-        path: str | PathLike[str],
+        path: Source,
         *,
         format: str | None = None,  # noqa: A002
         sep: str = "/",
         on_cycle: Literal["error", "drop"] = "error",
     ) -> Taxonomy:
-        """Read a file of edges, paths, CSV, TSV, JSON, indented text, RCV1 or MeSH, recognised by its content."""
+        """Read a file of edges, paths, CSV, TSV, JSON, indented text, RCV1 or MeSH, recognised by its content.
+
+        `path` may also be a binary stream.
+
+        Examples
+        --------
+        >>> import io
+        >>> Taxonomy.read(io.BytesIO(b"sport -> tennis"), format="edges").names
+        ('sport', 'tennis')
+        """
         from cladist.taxonomy.files import read_taxonomy
 
         return read_taxonomy(path, format=format, sep=sep, on_cycle=on_cycle)
@@ -236,7 +246,7 @@ class Taxonomy(Named):
 
     @property
     def stop_leaves(self) -> dict[str, str]:
-        """The stop leaves added by `with_stop_leaves`, each with the inner node it stands for."""
+        """The stop leaves added by `with_stop_leaves`, each with the inner node that it stands for and hangs below."""
         return dict(self.__dict__.get("_stop_leaves", {}))
 
     # ---------------------------------------------------------------- being a frozen value

@@ -46,7 +46,13 @@ def _built(taxonomy: Taxonomy, ids: Ids, above: Ids, below: Ids) -> Taxonomy:
         # Nodes that have become siblings may end in the same part; then only names tell them apart.
         if len(set(zip(parent.tolist(), parts, strict=True))) == len(parts):
             draft.parts, draft.sep = parts, taxonomy._sep
-    return type(taxonomy)(draft, titles=taxonomy._titles)
+    made = type(taxonomy)(draft, titles=taxonomy._titles)
+    stops = taxonomy.stop_leaves.items()
+    # A stop leaf that no longer hangs below its node is a leaf like others.
+    still = {stop: inner for stop, inner in stops if stop in made and inner in made.parents_of(stop)}
+    if still:
+        made.__dict__["_stop_leaves"] = still
+    return made
 
 
 def contracted(taxonomy: Taxonomy) -> Taxonomy:

@@ -19,6 +19,8 @@ from cladist.taxonomy import building
 from cladist.taxonomy.column_formats import NO_PARENT
 from cladist.taxonomy.taxonomy import Taxonomy
 
+HOLD_TITLES = ("csv", "tsv", "rcv1")  # formats with a place for what nodes are called
+
 
 def as_format(taxonomy: Taxonomy, format: str, *, sep: str = "/") -> str:  # noqa: A002
     """Return the text of a taxonomy file.
@@ -119,8 +121,8 @@ def _length_of_paths(taxonomy: Taxonomy) -> int:
 def _column_lines(taxonomy: Taxonomy, delimiter: str) -> Iterator[str]:
     out = io.StringIO()
     titles = taxonomy.titles
-    # Blanks in front would be skipped, and older versions of csv leave a lone carriage return without quotes.
-    quoted = any(text.startswith(" ") or "\r" in text for text in (*taxonomy.names, *titles.values()))
+    # Blanks at either end would be skipped, and older versions of csv leave a lone carriage return without quotes.
+    quoted = any(text != text.strip(" ") or "\r" in text for text in (*taxonomy.names, *titles.values()))
     style: dict[str, Any] = {"quoting": csv.QUOTE_ALL} if quoted else {}
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", **style)
     writer.writerow(["node", "parent", "name"] if titles else ["node", "parent"])

@@ -15,6 +15,8 @@ from cladist.taxonomy import Taxonomy
 Schema = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
 Table = tuple[npt.NDArray[Any], ...]
 
+LONGEST_PATH = 1_000  # characters of a label that is a path: in a deep taxonomy, all paths are the square of its names
+
 
 def schema_of(header: Header) -> Schema:
     """Return (kind, first column, number of columns) of the attributes, and which of them are nominal."""
@@ -47,15 +49,28 @@ def name_table(header: Header, labels: Sequence[tuple[str, int]]) -> Table:
 def spellings(taxonomy: Taxonomy) -> Iterator[tuple[str, int]]:
     """Yield how rows may spell each node of any taxonomy: by its name or, where `find` takes that, by its path.
 
+    Paths of more than `LONGEST_PATH` characters are left out.
+
     Examples
     --------
     >>> list(spellings(Taxonomy.from_paths(["a/b"])))
     [('a', 0), ('b', 1), ('a/b', 1)]
     """
     yield from ((name, v) for v, name in enumerate(taxonomy.names))
-    if taxonomy.kind == "dag":
+    if taxonomy.kind == "dag" or taxonomy._sep is None:
         return
-    for v, name in enumerate(taxonomy.names):
-        for path in dict.fromkeys([taxonomy.joined_path(v), taxonomy.joined_path(v, below_root=True)]):
-            if path != name and taxonomy.find(path) == v:
+    for below_root in (False, True):
+        for v, length in enumerate(_path_lengths(taxonomy, below_root)):
+            path = taxonomy.joined_path(v, below_root=below_root) if length <= LONGEST_PATH else taxonomy.names[v]
+            if path != taxonomy.names[v] and taxonomy.find(path) == v:
                 yield path, v
+
+
+def _path_lengths(taxonomy: Taxonomy, below_root: bool) -> list[int]:
+    """Return how many characters `joined_path` has at each node of a tree or forest."""
+    parts, sep = taxonomy._parts or taxonomy.names, len(taxonomy._sep or "/")
+    first = len(taxonomy.roots) if below_root else 0  # a path begins at nodes below this one
+    lengths: list[int] = []
+    for part, p in zip(parts, taxonomy.parent.tolist(), strict=True):
+        lengths.append(len(part) + (lengths[p] + sep if p >= first else 0))
+    return lengths

@@ -7,6 +7,7 @@ import math
 import re
 
 from cladist.datasets.arff.header import BLANKS, Header
+from cladist.datasets.arff.names import LONGEST_PATH
 from cladist.kernels import arff_tokens as tokens
 from cladist.taxonomy import Taxonomy
 
@@ -29,6 +30,9 @@ def problem_of(
         return f"{field!r} is not among the values of {name!r}{hint}"
     if error == tokens.UNKNOWN_LABEL:
         label = _shown(_LABEL, text)
+        if len(_LABEL.match(text)[0]) > LONGEST_PATH:  # type: ignore[index]
+            most = f"{LONGEST_PATH:,} characters, the most of a label that is a path"
+            return f"the label {label!r} is no node's name, and has more than {most}."
         return f"the label {label!r} is not in the hierarchy{taxonomy.suggestion(label)}"
     last, following = n - 1 + (first_index or 0), _name(header, attribute + 1)
     return {

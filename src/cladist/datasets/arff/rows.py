@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cladist.datasets.arff.header import Header, unquoted
 from cladist.datasets.arff.matrix import DenseRows, SparseRows
-from cladist.datasets.arff.names import name_table, spellings
+from cladist.datasets.arff.names import LONGEST_PATH, name_table, spellings
 from cladist.datasets.arff.problems import problem_of
 from cladist.datasets.blocks import Block
 from cladist.errors import DatasetError
@@ -22,6 +22,7 @@ from cladist.taxonomy import Taxonomy
 
 LARGEST_ONE_HOT = 2**28  # bytes for nominal attributes; more only where the text is long too
 ONE_HOT_A_BYTE = 64  # bytes for nominal attributes that a byte of text may become
+NEAR = 4 * LONGEST_PATH + 4  # bytes that a message may be about
 
 _FIRST_BYTE = re.compile(rb"^[ \t\r\v\f]*+([^ \t\r\v\f\n%])", re.MULTILINE)
 _SPARSE_ROW = re.compile(rb"^[ \t\r\v\f]*+(\{.*+)$", re.MULTILINE)
@@ -118,7 +119,7 @@ class Parser:
         self, chunk: Block, rows: DenseRows | SparseRows, position: int, error: int, attribute: int
     ) -> NoReturn:
         first_index = rows.first_index if isinstance(rows, SparseRows) else None
-        near = chunk.text[position : position + 256].tobytes()
+        near = chunk.text[position : position + NEAR].tobytes()
         chunk.refuse(position, problem_of(error, near, attribute, self.header, self.taxonomy, first_index))
 
     def _refuse_one_hot(self) -> NoReturn:

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Literal, NoReturn
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.rows import as_objects
+from cladist.datasets.rows import MOST_LABELS, as_objects
 from cladist.errors import DatasetError, TaxonomyError, one_of
 from cladist.files import Source, opened, read_text, shown_name, text_lines
 from cladist.taxonomy import Taxonomy
@@ -85,7 +85,7 @@ def read_ohsumed(
     for source in sources:
         for record in records(source):
             n_records += 1
-            labels = _labels(record.text("M"), nodes_of)
+            labels = _labels(source, record, nodes_of)
             if labels:
                 texts.append(f"{record.text('T')} {record.text('W')}".strip())
                 y.append(labels)
@@ -203,12 +203,16 @@ def _nodes_by_descriptor(taxonomy: Taxonomy) -> dict[str, list[str]]:
     return nodes
 
 
-def _labels(terms: str, nodes_of: dict[str, list[str]]) -> list[str]:
+def _labels(source: Source, record: Record, nodes_of: dict[str, list[str]]) -> list[str]:
     """Return the nodes of terms such as ``Medical Audit/*MT; Human.``, each once, in order."""
     labels: dict[str, None] = {}
-    for term in _TERM.finditer(terms):
+    for term in _TERM.finditer(record.text("M")):
         descriptor = term[0].partition("/")[0].strip(" *")
         # The field ends with a full stop, which may stand behind one of the descriptor's own.
-        nodes = nodes_of.get(descriptor) or nodes_of.get(descriptor.removesuffix("."))
-        labels.update(dict.fromkeys(nodes or ()))
+        nodes = nodes_of.get(descriptor) or nodes_of.get(descriptor.removesuffix(".")) or []
+        if len(nodes) <= MOST_LABELS:
+            labels.update(dict.fromkeys(nodes))
+        if max(len(nodes), len(labels)) > MOST_LABELS:
+            most = f"{MOST_LABELS:,} labels, which is the most that a row may have"
+            _refuse(source, record.line, f"the record that starts here has more than {most}")
     return list(labels)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from cladist.errors import DatasetError
+from cladist.files import PACKED_ENDINGS
 
 VARIABLE = "CLADIST_DATA"
-PACKED = ("", ".gz", ".xz", ".bz2")  # a file may lie there packed; reading unpacks it
 
 Folder = str | PathLike[str] | None
 
@@ -92,7 +92,7 @@ def path_of(folder: Path, file: str) -> Path:
     >>> path_of(Path("data"), "train.txt").as_posix()
     'data/train.txt'
     """
-    paths = (folder / (file + ending) for ending in PACKED)
+    paths = (folder / (file + ending) for ending in ("", *PACKED_ENDINGS))
     return next(filter(os.path.isfile, paths), folder / file)
 
 

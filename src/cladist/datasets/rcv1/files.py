@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 
 from cladist.errors import DatasetError
+from cladist.files import PACKED_ENDINGS
 
 JUDGEMENTS = "rcv1-v2.topics.qrels"
 HIERARCHY = "rcv1.topics.hier"
-_PACKED = ("", ".gz", ".xz", ".bz2")
 _MOST_PARTS = 10  # of the test files; there are four
 
 
@@ -41,7 +41,7 @@ class Files:
 
     def find(self, file: str) -> Path | None:
         """Return the path of a file if it is there; an unpacked one comes first."""
-        paths = (folder / f"{file}{ending}" for folder in self.folders for ending in _PACKED)
+        paths = (folder / f"{file}{ending}" for folder in self.folders for ending in ("", *PACKED_ENDINGS))
         return next((path for path in paths if path.is_file()), None)
 
     def found(self, file: str) -> Path:

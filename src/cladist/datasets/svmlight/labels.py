@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from cladist.taxonomy import Taxonomy
 
 KEY_BYTES = 8  # a label this short is its key; the others are told apart by their bytes
 NO_LABEL = -1
+UNKNOWN = -2
 
 
 class LabelNames:
@@ -48,32 +49,46 @@ class LabelNames:
             self.first_unlabelled = chunk.source, *chunk.place(int(chunk.row_starts[empty[0]]))
 
     def identified(self, block: Block, labels: Labels) -> npt.NDArray[np.int32]:
-        """Return the id of each label of a block."""
+        """Return the id of each label of a block; the first one that is not in the taxonomy is refused."""
         starts, ends, keys = labels
-        ids = np.empty(len(starts), np.int32)
+        ids = np.full(len(starts), UNKNOWN, np.int32)
         is_short = ends - starts <= KEY_BYTES
         short, long = np.flatnonzero(is_short), np.flatnonzero(~is_short)
-        different, first, which = np.unique(keys[short], return_index=True, return_inverse=True)
-        tokens = [int(key).to_bytes(KEY_BYTES, "big").lstrip(b"\0") for key in different]
-        known = [self._id(block, token, i) for token, i in zip(tokens, starts[short[first]].tolist(), strict=True)]
+        different, which = np.unique(keys[short], return_inverse=True)
+        known = [self._id(int(key).to_bytes(KEY_BYTES, "big").lstrip(b"\0")) for key in different]
         ids[short] = np.array(known, np.int32)[which]
         for i in long.tolist():
-            ids[i] = self._id(block, block.text[starts[i] : ends[i]].tobytes(), int(starts[i]))
+            ids[i] = self._id(block.text[starts[i] : ends[i]].tobytes())
+            if ids[i] == UNKNOWN:
+                break
+        if (ids == UNKNOWN).any():
+            first = int(np.argmax(ids == UNKNOWN))
+            self._refuse(block, int(starts[first]), int(ends[first]))
         return ids
 
-    def _id(self, block: Block, token: bytes, position: int) -> int:
+    def _id(self, token: bytes) -> int:
+        """Return the id of a label, new or not, or `UNKNOWN` if it cannot be one."""
         found = self.id_of.get(token)
         if found is not None:
             return found
         try:
             name = token.decode("utf-8")
         except UnicodeDecodeError:
-            block.refuse(position, f"the label {token!r} is not UTF-8.")
+            return UNKNOWN
         if self.taxonomy is not None and name not in self.taxonomy:
-            block.refuse(position, f"{name!r} is not in the taxonomy{self.taxonomy.suggestion(name)}")
+            return UNKNOWN
         self.names.append(name)
         found = self.id_of[token] = len(self.names) - 1
         return found
+
+    def _refuse(self, block: Block, start: int, end: int) -> NoReturn:
+        token = block.text[start:end].tobytes()
+        try:
+            name = token.decode("utf-8")
+        except UnicodeDecodeError:
+            block.refuse(start, f"the label {token!r} is not UTF-8.")
+        hint = "." if self.taxonomy is None else self.taxonomy.suggestion(name)
+        block.refuse(start, f"{name!r} is not in the taxonomy{hint}")
 
     def as_y(self, multilabel: bool | str) -> Any:
         """Return y: an array of names, or a list of lists of them; "auto" is decided by what was read."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import IO, Any
 
+from cladist.datasets.rows import MOST_LABELS
 from cladist.datasets.tables.arrow_files import (
     BATCH_ROWS,
     ArrowFile,
@@ -14,7 +15,7 @@ from cladist.datasets.tables.arrow_files import (
     open_arrow,
     open_parquet,
 )
-from cladist.datasets.tables.columns import MOST_LABELS, Row, positions, refuse_cell, too_many_labels
+from cladist.datasets.tables.columns import Row, positions, refuse_cell, too_many_labels
 from cladist.errors import DatasetError
 from cladist.files import Source, shown_name
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import DatasetError, quoted
 from cladist.files import Source, shown_name
 from cladist.taxonomy.building import as_text, is_missing
@@ -18,7 +19,6 @@ from cladist.taxonomy.building import as_text, is_missing
 Row = tuple[int, Any]  # its line or number, and the values of the wanted columns
 
 MOST_COLUMNS = 100_000  # a header that names more is an attack, or not a header
-MOST_LABELS = 100_000  # likewise a row with more labels
 NAMES_SHOWN = 20
 
 

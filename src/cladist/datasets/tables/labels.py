@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cladist.datasets.tables.columns import MOST_LABELS, cell_text, is_infinite, refuse_cell, shortened, too_many_labels
+from cladist.datasets.rows import MOST_LABELS
+from cladist.datasets.tables.columns import cell_text, is_infinite, refuse_cell, shortened, too_many_labels
 from cladist.files import Source
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.building import is_missing

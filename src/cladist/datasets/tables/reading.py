@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -67,6 +67,10 @@ def read_table(
     for name, sep in (("label_sep", label_sep), ("path_sep", path_sep)):
         if sep == "":
             raise ParameterError(f"read_table: {name} must not be empty; leave it out if nothing is separated.")
+        if not isinstance(sep, str | None):
+            raise ParameterError(f"read_table: {name} must be a text, or None; got {shortened(sep)}.")
+    if not isinstance(label, str):
+        raise ParameterError(f"read_table: label must be the name of one column; got {shortened(label)}.")
     given = taxonomy if taxonomy is None or isinstance(taxonomy, Taxonomy) else Taxonomy.read(taxonomy)
     columns, texts = _columns("read_table", text), []
     with table_rows(path, text=columns, label=label, format=format) as rows:
@@ -117,7 +121,10 @@ def joined_text(source: Source, line: int, record: Mapping[str, Any], columns: C
 
 
 def _columns(who: str, text: Columns) -> list[str]:
-    columns = [text] if isinstance(text, str) else list(text)
+    columns = [text] if isinstance(text, str) or not isinstance(text, Iterable) else list(text)
+    for column in columns:
+        if not isinstance(column, str):
+            raise ParameterError(f"{who}: text must be the name of a column, or several; got {shortened(column)}.")
     if not columns:
         raise ParameterError(f"{who}: text must name at least one column.")
     return columns

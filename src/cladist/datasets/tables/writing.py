@@ -14,8 +14,9 @@ from typing import IO, Any
 import numpy as np
 
 from cladist.datasets.dataset import Dataset
+from cladist.datasets.rows import MOST_LABELS
 from cladist.datasets.tables.arrow_files import pyarrow
-from cladist.datasets.tables.columns import MOST_LABELS, cell_text, is_infinite, shortened
+from cladist.datasets.tables.columns import cell_text, is_infinite, shortened
 from cladist.datasets.tables.csv_records import LONGEST_FIELD
 from cladist.datasets.tables.records import FORMATS, format_of_ending
 from cladist.errors import DatasetError, ParameterError, one_of
