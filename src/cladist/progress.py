@@ -110,3 +110,10 @@ def report_to(reporter: Reporter) -> Iterator[None]:
         yield
     finally:
         _reporter.reset(token)
+
+
+@contextmanager
+def hidden() -> Iterator[None]:
+    """Show nothing of what is called inside this block: its caller tells how far the whole is."""
+    with report_to(_SILENCE):
+        yield

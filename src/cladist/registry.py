@@ -46,6 +46,26 @@ METHODS: tuple[Method, ...] = (
         "Dekel et al. 2004 (greedy); Gopal & Yang 2013 (TD)",
         "a classifier at every inner node, followed from the root to a leaf",
     ),
+    Method(
+        "h-svm",
+        "cladist.learners.local.nodewise:NodewiseSVM",
+        "Cesa-Bianchi et al. 2006, Rousu et al. 2005 (H-SVM)",
+        "a linear SVM at every node, on the rows that reach its parent; sets of labels",
+    ),
+    Method(
+        "svm",
+        "cladist.learners.flat.svm:FlatSVM",
+        "the flat baseline of all five papers",
+        "a linear SVM for every label against all others",
+        takes_dags=True,
+    ),
+    Method(
+        "lr",
+        "cladist.learners.flat.logistic:FlatLogistic",
+        "Gopal & Yang 2013 (LR)",
+        "logistic regression for every label against all others; has probabilities",
+        takes_dags=True,
+    ),
 )
 
 
@@ -58,7 +78,7 @@ def find(name: str) -> Method:
     'Hieron'
     >>> find("heron")
     Traceback (most recent call last):
-    cladist.errors.ParameterError: There is no method 'heron'; the methods are hieron, top-down.
+    cladist.errors.ParameterError: There is no method 'heron'; the methods are hieron, top-down, h-svm, svm, lr.
     """
     for method in METHODS:
         if method.name == name:

@@ -79,8 +79,8 @@ def test_parameters_reach_the_method(run, shop):
 
 
 def test_parameters_reach_the_classifier_at_the_nodes(run, shop):
-    run(*TRAIN, "--param", "estimator__C=0.01", "--out", "new")
-    weak, strong = (cladist.load(name)[-1].decisions_[-1].estimator.coef_ for name in ("new", "model"))
+    run(*TRAIN, "--param", "C=0.01", "--out", "new")
+    weak, strong = (cladist.load(name)[-1].decisions_[-1].weights.matrix() for name in ("new", "model"))
     assert np.abs(weak.data).max() < np.abs(strong.data).max()
 
 
@@ -111,7 +111,7 @@ def test_an_older_model_is_replaced(run, shop):
         (["--param", "C", "--out", "new"], "wanted NAME=VALUE"),
         (["--method", "hieron", "--param", "max_iter=0", "--out", "new"], "max_iter must be"),
         (["--method", "hieron", "--param", "C=much", "--out", "new"], "Hieron: C must be"),
-        (["--param", "estimator__C=much", "--out", "new"], "C must be"),
+        (["--param", "C=much", "--out", "new"], "C must be"),
         (["description", "--out", "new"], "repeat it for each: --text title --text description"),
         ([], "--out"),
         (["--out", "train.csv"], "is a file"),

@@ -7,9 +7,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cladist import Hieron, TopDown
+from cladist import FlatLogistic, FlatSVM, Hieron, NodewiseSVM, TopDown
 from cladist.errors import ParameterError
-from cladist.learners.local.linear_node import LinearNode
 from cladist.registry import METHODS
 
 LEARNERS = [
@@ -18,16 +17,19 @@ LEARNERS = [
     Hieron(random_state=0, kernel="rbf"),
     Hieron(random_state=0, kernel="precomputed"),
     Hieron(random_state=0, allowed_labels="seen", C=0.5, average=False, max_iter=2),
-    LinearNode(),
     TopDown(stop=True, n_jobs=2),
-    TopDown(estimator=LogisticRegression()),
+    TopDown(loss="hinge", fit_intercept=False),
+    FlatSVM(loss="hinge", targets="nodes", weights="sparse", n_jobs=2),
+    FlatSVM(weights="dual", class_weight="balanced"),
+    TopDown(estimator=LogisticRegression(max_iter=1000)),
 ]
 
 
 def not_to_seven_digits(estimator):
     """The solver visits rows in random order and stops at a gap, so that repeated rows end slightly elsewhere;
     scikit-learn lists its own LinearSVC for the same reason. The equivalence itself is tested below."""
-    if isinstance(estimator, LinearNode) or (isinstance(estimator, TopDown) and estimator.estimator is None):
+    own = isinstance(estimator, TopDown) and estimator.estimator is None
+    if own or isinstance(estimator, (FlatSVM, FlatLogistic, NodewiseSVM)):
         checks = (
             "check_sample_weight_equivalence_on_dense_data",
             "check_sample_weight_equivalence_on_sparse_data",
@@ -41,7 +43,7 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("model", [TopDown(), LinearNode()])
+@pytest.mark.parametrize("model", [TopDown(), FlatSVM(), FlatLogistic(), FlatSVM(loss="hinge", tol=1e-6), NodewiseSVM()])
 def test_a_weight_is_worth_so_many_rows(model):
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 5))

@@ -15,7 +15,6 @@ from cladist import Hieron, Taxonomy, TopDown
 from cladist.datasets import make_hieron_synthetic, make_topics
 from cladist.errors import LabelError, ParameterError
 from cladist.execution import Threads
-from cladist.learners.local.linear_node import LinearNode
 from cladist.metrics import multiclass_error
 
 
@@ -111,7 +110,7 @@ def test_single_children_pass_through_and_empty_nodes_are_never_chosen():
     X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [5.0, 5.0]])
     model = TopDown(taxonomy).fit(X, ["x", "y", "b", "f"])
     assert model.classes_.tolist() == ["b", "x", "y", "f"]
-    assert model.decisions_[taxonomy.index("c")].estimator is None
+    assert not model.decisions_[taxonomy.index("c")].has_choice
     assert taxonomy.index("empty") not in model.decisions_
     assert set(model.predict(X)) <= {"x", "y", "b", "f"}
 
@@ -173,5 +172,5 @@ def test_several_labels_a_row_are_refused_by_row(topics):
 
 
 def test_a_node_refuses_a_weight_of_losses_that_is_not_positive():
-    with pytest.raises(ParameterError, match="C must be positive; got -1"):
-        TopDown(estimator=LinearNode(C=-1)).fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ParameterError, match="C must be positive, or .cv. to choose it; got -1"):
+        TopDown(C=-1).fit([[0.0], [1.0]], ["a", "b"])

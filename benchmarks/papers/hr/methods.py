@@ -44,12 +44,7 @@ class Method:
         learner = getattr(cladist, self.learner_for(source))
         known = inspect.signature(learner).parameters
         options = {"C": C, "random_state": 0} | ({"targets": "nodes"} if source.nodes == "all" else {})
-        model = learner(taxonomy, **{k: v for k, v in options.items() if k in known}, **self.parameters)
-        if "C" not in known:
-            from cladist.learners.local.linear_node import LinearNode
-
-            model.set_params(estimator=LinearNode(C=C))
-        return model
+        return learner(taxonomy, **{k: v for k, v in options.items() if k in known}, **self.parameters)
 
 
 METHODS: dict[str, Method] = {

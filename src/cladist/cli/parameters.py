@@ -52,25 +52,17 @@ def _value(assignment: str, value: str) -> Any:
 def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     """Return an unfitted learner with these parameters.
 
-    Where a method has a classifier at its nodes, ``estimator__C`` and the like are that classifier's.
-
     Examples
     --------
-    >>> new_learner("top-down", {"estimator__C": 0.1})
-    TopDown(estimator=LinearNode(C=0.1))
+    >>> new_learner("top-down", {"C": 0.1})
+    TopDown(C=0.1)
     >>> new_learner("top-down", {"c": 0.1})
     Traceback (most recent call last):
-    cladist.errors.ParameterError: top-down has no parameter 'c'; it has decode, estimator__C, ...
+    cladist.errors.ParameterError: top-down has no parameter 'c'; it has C, decode, ...
     """
-    from cladist.learners.local.linear_node import LinearNode
-
     learner = registry.find(method).load()()
-    own = learner.get_params(deep=False)
-    inner = [f"estimator__{name}" for name in LinearNode().get_params()] if "estimator" in own else []
-    known = sorted([name for name in own if name not in NOT_FOR_A_SHELL] + inner)
+    known = sorted(name for name in learner.get_params(deep=False) if name not in NOT_FOR_A_SHELL)
     for name in parameters:
         if name not in known:
             raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
-    if any(name in inner for name in parameters):
-        learner.set_params(estimator=LinearNode())
     return learner.set_params(**parameters)

@@ -1,12 +1,13 @@
-"""Sixteen float32 numbers at a time: the few operations that blocked solvers are written in.
+"""Sixteen numbers at a time: the few operations that blocked solvers are written in.
 
 A block of sixteen problems keeps what belongs together side by side, so that one cache line serves them all. Compiled,
 a `Lanes` is one LLVM vector, which becomes what the machine has: one register of AVX-512, two of AVX2, four of NEON. In
-plain Python it is a numpy array of sixteen float32, so a kernel's Python source runs as it stands, and tests compare
+plain Python it is a numpy array of sixteen numbers, so a kernel's Python source runs as it stands, and tests compare
 the two. Comparisons give `Truths`, sixteen bits.
 
-Arithmetic (+ − · /), comparisons and & | work on both; a plain number counts for every lane. Sums are added in the
-order that is written, so results do not depend on threads.
+Lanes are float32, or float64 where they are loaded from float64 arrays; the two together give float64, so that one
+source serves both. Arithmetic (+ − · /), comparisons and & | work on them; a plain number counts for every lane. Sums
+are added in the order that is written, so results do not depend on threads.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numba.extending import intrinsic, models, overload, register_model
 WIDTH = 16
 
 _FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
+_DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
 _INTEGERS = ir.VectorType(ir.IntType(32), WIDTH)
 _BITS = ir.VectorType(ir.IntType(1), WIDTH)
 _MASK = ir.IntType(WIDTH)
@@ -30,18 +32,32 @@ _FUSE = ["contract"]  # a product and a sum may become one instruction; nothing 
 class _Lanes(types.Type):
     """Sixteen float32."""
 
+    vector, number = _FLOATS, types.float32
+
+
+class _WideLanes(types.Type):
+    """Sixteen float64."""
+
+    vector, number = _DOUBLES, types.float64
+
 
 class _Truths(types.Type):
     """Sixteen bits."""
 
 
-LANES, TRUTHS = _Lanes("Lanes"), _Truths("Truths")
+LANES, WIDE, TRUTHS = _Lanes("Lanes"), _WideLanes("WideLanes"), _Truths("Truths")
 
 
 @register_model(_Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager, front_end):
         super().__init__(manager, front_end, _FLOATS)
+
+
+@register_model(_WideLanes)
+class _WideLanesModel(models.PrimitiveModel):
+    def __init__(self, manager, front_end):
+        super().__init__(manager, front_end, _DOUBLES)
 
 
 @register_model(_Truths)
@@ -57,9 +73,9 @@ def _constant(value, kind=_FLOATS):
     return ir.Constant(kind, [value] * WIDTH)
 
 
-def _spread(builder, value):
-    """Put one float into every lane."""
-    unknown = ir.Constant(_FLOATS, ir.Undefined)
+def _spread(builder, value, vector):
+    """Put one number into every lane."""
+    unknown = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(unknown, value, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(first, unknown, ir.Constant(_INTEGERS, [0] * WIDTH))
 
@@ -68,24 +84,40 @@ def _is_number(kind):
     return isinstance(kind, (types.Float, types.Integer))
 
 
-def _in_lanes(context, builder, kind, value):
-    """Return a value as it is, or a number in every lane."""
+def _is_lanes(kind):
+    return kind in (LANES, WIDE)
+
+
+def _widest(kinds):
+    return WIDE if WIDE in kinds else LANES
+
+
+def _in_lanes(context, builder, kind, value, wanted):
+    """Return a value as the lanes wanted: a number goes into each, float32 becomes float64; truths stay."""
     if _is_number(kind):
-        return _spread(builder, context.cast(builder, value, kind, types.float32))
+        return _spread(builder, context.cast(builder, value, kind, wanted.number), wanted.vector)
+    if kind == LANES and wanted == WIDE:
+        return builder.fpext(value, _DOUBLES)
     return value
 
 
 def _emitter(result, emit):
-    """Return what numba wants of an intrinsic: a signature, and how to write its code."""
+    """Return what numba wants of an intrinsic: a signature, and how to write its code.
+
+    `result` is the type it returns, or None for the widest of its arguments.
+    """
 
     def typed(*kinds):
+        wanted = _widest(kinds)
+
         def code(context, builder, signature, values):
             lanes = [
-                _in_lanes(context, builder, kind, value) for kind, value in zip(signature.args, values, strict=True)
+                _in_lanes(context, builder, kind, value, wanted)
+                for kind, value in zip(signature.args, values, strict=True)
             ]
             return emit(builder, *lanes)
 
-        return result(*kinds), code
+        return (result or wanted)(*kinds), code
 
     return typed
 
@@ -127,7 +159,7 @@ def _compile_ternary(function, accepts, result, emit):
 
 
 def _some_lanes(*kinds):
-    return any(kind == LANES for kind in kinds) and all(kind == LANES or _is_number(kind) for kind in kinds)
+    return any(map(_is_lanes, kinds)) and all(_is_lanes(kind) or _is_number(kind) for kind in kinds)
 
 
 # ---------------------------------------------------------------- arithmetic and comparisons
@@ -138,7 +170,7 @@ for _operator, _name in {
     operator.mul: "fmul",
     operator.truediv: "fdiv",
 }.items():
-    _compile_binary(_operator, _some_lanes, LANES, lambda b, x, y, name=_name: getattr(b, name)(x, y, flags=_FUSE))
+    _compile_binary(_operator, _some_lanes, None, lambda b, x, y, name=_name: getattr(b, name)(x, y, flags=_FUSE))
 
 for _operator, _sign in {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">="}.items():
     _compile_binary(_operator, _some_lanes, TRUTHS, lambda b, x, y, sign=_sign: b.fcmp_ordered(sign, x, y))
@@ -149,19 +181,20 @@ for _operator, _name in {operator.and_: "and_", operator.or_: "or_"}.items():
     )
 
 
-def spread(x):
-    """Return a number in every lane."""
-    return np.full(WIDTH, x, np.float32)
+def spread(x, like):
+    """Return a number in every lane, of the type that an array has."""
+    return np.full(WIDTH, x, like.dtype)
 
 
 def fused(x, y, z):
     """Return x·y + z, in one instruction where the machine has it."""
-    return (np.float32(1) * x * y + z).astype(np.float32)
+    return np.float32(1) * x * y + z
 
 
 def where(x, y, z):
     """Return y in the lanes where x is true, and z in the others."""
-    return np.where(x, y, z).astype(np.float32)
+    kinds = [value.dtype for value in (y, z) if isinstance(value, np.ndarray)]
+    return np.where(x, y, z).astype(np.result_type(np.float32, *kinds))
 
 
 def any_of(x):
@@ -179,9 +212,8 @@ def bits(x):
     return (int(x) >> np.arange(WIDTH) & 1).astype(bool)
 
 
-_compile_unary(spread, _is_number, LANES, lambda b, x: x)
-_compile_ternary(fused, _some_lanes, LANES, lambda b, x, y, z: b.fadd(b.fmul(x, y, flags=_FUSE), z, flags=_FUSE))
-_compile_ternary(where, lambda x, y, z: x == TRUTHS, LANES, lambda b, x, y, z: b.select(x, y, z))
+_compile_ternary(fused, _some_lanes, None, lambda b, x, y, z: b.fadd(b.fmul(x, y, flags=_FUSE), z, flags=_FUSE))
+_compile_ternary(where, lambda x, y, z: x == TRUTHS, None, lambda b, x, y, z: b.select(x, y, z))
 _compile_unary(
     any_of,
     lambda x: x == TRUTHS,
@@ -213,19 +245,23 @@ def _compiled_bits(x):
 
 
 def load(array, row):
-    """Return row `row` of a contiguous float32 array of sixteen columns."""
+    """Return row `row` of a contiguous float array of sixteen columns."""
     return array[int(row)].copy()
 
 
 def store(array, row, values):
-    """Put sixteen numbers into row `row` of a contiguous float32 array of sixteen columns."""
+    """Put sixteen numbers into row `row` of a contiguous float array of sixteen columns."""
     array[int(row)] = values
+
+
+def _lanes_of(array):
+    return WIDE if array.dtype == types.float64 else LANES
 
 
 def _place(context, builder, kind, array, row):
     start = context.make_array(kind)(context, builder, array).data
     offset = builder.mul(row, ir.Constant(ir.IntType(64), WIDTH))
-    return builder.bitcast(builder.gep(start, [offset]), _FLOATS.as_pointer())
+    return builder.bitcast(builder.gep(start, [offset]), _lanes_of(kind).vector.as_pointer())
 
 
 @intrinsic
@@ -235,17 +271,36 @@ def _load(typing, array, row):
         found.align = 4  # numpy promises no more
         return found
 
-    return LANES(array, types.intp), code
+    return _lanes_of(array)(array, types.intp), code
 
 
 @intrinsic
 def _store(typing, array, row, lanes):
     def code(context, builder, signature, values):
-        kept = builder.store(values[2], _place(context, builder, signature.args[0], *values[:2]))
+        kind = signature.args[0]
+        wide = _in_lanes(context, builder, signature.args[2], values[2], _lanes_of(kind))
+        kept = builder.store(wide, _place(context, builder, kind, *values[:2]))
         kept.align = 4
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, LANES), code
+    if lanes == WIDE and _lanes_of(array) == LANES:
+        return None  # what is lost is for the caller to round
+    return types.void(array, types.intp, lanes), code
+
+
+@intrinsic
+def _spread_like(typing, x, like):
+    lanes = _lanes_of(like)
+
+    def code(context, builder, signature, values):
+        return _in_lanes(context, builder, signature.args[0], values[0], lanes)
+
+    return lanes(x, like), code
+
+
+@overload(spread, inline="always")
+def _compiled_spread(x, like):
+    return lambda x, like: _spread_like(x, like)
 
 
 @overload(load, inline="always")
@@ -263,7 +318,7 @@ def _compiled_store(array, row, values):
 
 def exp(x):
     """Return e to the power of x, kept within e^−80 … e^80; right to about 2e-7 of the value."""
-    return np.exp(np.clip(x, np.float32(-80), np.float32(80))).astype(np.float32)
+    return np.exp(np.clip(x, np.float32(-80), np.float32(80))).astype(np.float32).astype(x.dtype)
 
 
 def _emit_exp(builder, x):
@@ -284,4 +339,11 @@ def _emit_exp(builder, x):
     return b.fmul(power, scale)
 
 
-_compile_unary(exp, lambda x: x == LANES, LANES, _emit_exp)
+def _emit_exp_of_any(builder, x):
+    """float64 goes through float32: the solvers need no more, and it costs half."""
+    if x.type == _DOUBLES:
+        return builder.fpext(_emit_exp(builder, builder.fptrunc(x, _FLOATS)), _DOUBLES)
+    return _emit_exp(builder, x)
+
+
+_compile_unary(exp, _is_lanes, None, _emit_exp_of_any)

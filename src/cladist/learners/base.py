@@ -2,7 +2,8 @@
 
 A learner validates once, in `_enter` and `_checked_rows`; what lies behind sees clean arrays. It provides `fit`,
 two hooks, `_predict_nodes(X)` (one node id a row) and `_class_scores(X)` (the score of every class a row), and
-`_pack_state` and `_unpack_state` for its file.
+`_pack_state` and `_unpack_state` for its file. One that can answer with sets of labels says so in `_answers_sets` and
+has a third, `_predict_sets(X)`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     """Base of all learners; see the module for what a subclass provides."""
 
     _takes_dags: ClassVar[bool] = False  # as the registry says of the method
+    _answers_sets: ClassVar[bool] = False  # where y holds sets, or is asked to
 
     taxonomy: Any
     taxonomy_: Taxonomy
@@ -75,11 +77,25 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return given
 
     def _check_decode(self, decode: str) -> None:
-        """Refuse what a learner of one path a row cannot decode."""
+        """Refuse what this learner cannot decode."""
         who = type(self).__name__
         one_of(who, "decode", decode, ("auto", "single", "multi"))
-        if decode == "multi":
+        if decode == "multi" and not self._answers_sets:
             raise ParameterError(f"{who} predicts one path a row and has no decode='multi'; use 'auto' or 'single'.")
+
+    def _check_form(self, decode: str) -> None:
+        """Refuse to answer sets in a form of y that holds one label a row."""
+        if decode == "multi" and not self.label_form_.is_multi:
+            raise ParameterError(
+                f"{type(self).__name__}: decode='multi' answers sets of labels, and y holds one label a row; write "
+                "each row as a set, {'label'}."
+            )
+
+    @property
+    def _decodes_sets(self) -> bool:
+        """Whether predictions are sets of labels, not one path."""
+        decode = getattr(self, "decode", "auto")
+        return self._answers_sets and (decode == "multi" or (decode == "auto" and self.label_form_.is_multi))
 
     def _set_classes(self, nodes: npt.NDArray[np.int64]) -> None:
         """Remember which nodes can be predicted, as ids and as the caller writes them."""
@@ -91,6 +107,10 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _predict_nodes(self, X: Any) -> npt.NDArray[np.int64]:
         """Return the predicted node id of every (validated) row."""
         raise TypeError(f"{type(self).__name__} does not say how it predicts.")
+
+    def _predict_sets(self, X: Any) -> LabelMatrix:
+        """Return the predicted labels of every (validated) row."""
+        raise TypeError(f"{type(self).__name__} does not say how it predicts sets.")
 
     def _class_scores(self, X: Any) -> npt.NDArray[Any]:
         """Return the path score of every class for every (validated) row."""
@@ -114,15 +134,21 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         labels
             As `fit` was given them: names, sets, path columns, an indicator or a `LabelMatrix`.
         """
-        nodes = self._predict_nodes(self._fitted_rows(X))
-        return self.label_form_.render_nodes(nodes, self.taxonomy_, index=_row_index(X))
+        rows = self._fitted_rows(X)
+        if self._decodes_sets:
+            return self.label_form_.render(self._predict_sets(rows), index=_row_index(X))
+        return self.label_form_.render_nodes(self._predict_nodes(rows), self.taxonomy_, index=_row_index(X))
 
     def predict_paths(self, X: Any) -> list[Any]:
         """Return the names from the root to the predicted node of every row.
 
         Where `fit` was given sets, each row is a list of such paths.
         """
-        nodes = self._predict_nodes(self._fitted_rows(X))
+        rows = self._fitted_rows(X)
+        if self._decodes_sets:
+            names = self._predict_sets(rows).frontier_names()
+            return [[self.taxonomy_.path(name) for name in labels] for labels in names]
+        nodes = self._predict_nodes(rows)
         path_of = {v: self.taxonomy_.path(self.taxonomy_.names[v]) for v in np.unique(nodes).tolist()}
         paths = [list(path_of[v]) for v in nodes.tolist()]
         return [[path] for path in paths] if self.label_form_.is_multi else paths
@@ -152,7 +178,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             )
         parts = [self._class_scores(chunk)[:, columns] for chunk in self._chunks(X)]
         scores = np.concatenate(parts)
-        if nodes is None and scores.shape[1] == 2:
+        if nodes is None and scores.shape[1] == 2 and not self._decodes_sets:
             return scores[:, 1] - scores[:, 0]
         return scores
 
@@ -176,8 +202,11 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the accuracy; for sets of labels, the share of rows that match exactly."""
-        nodes = self._predict_nodes(self._fitted_rows(X))
-        predicted = LabelMatrix.from_nodes(nodes, self.taxonomy_)
+        rows = self._fitted_rows(X)
+        if self._decodes_sets:
+            predicted = self._predict_sets(rows)
+        else:
+            predicted = LabelMatrix.from_nodes(self._predict_nodes(rows), self.taxonomy_)
         if self.taxonomy is None and self.label_form_.kind in ("single", "sets", "paths"):
             # Without a taxonomy a label never seen in training is no error of the caller's, only wrong.
             true = encode(y, None).labels

@@ -11,6 +11,8 @@ from scipy import sparse
 
 from cladist.taxonomy import Taxonomy
 
+INTERCEPT = "(intercept)"
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -53,6 +55,30 @@ def explain_rows(
         }
         score = sum(sum(by_feature.values()) for by_feature in contributions.values())
         explanations.append(Explanation(taxonomy.names[v], float(score), contributions))
+    return explanations
+
+
+def explain_by_vectors(
+    X: Any,
+    nodes: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int64],
+    coef: Any,
+    intercepts: npt.NDArray[Any],
+    taxonomy: Taxonomy,
+    feature_names: Any,
+) -> list[Explanation]:
+    """Explain node ``nodes[i]`` for every row i by row ``columns[i]`` of `coef` and its intercept."""
+    rows = sparse.csr_array(X)
+    explanations = []
+    for i, (v, k) in enumerate(zip(nodes.tolist(), columns.tolist(), strict=True)):
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        features, values = rows.indices[part], rows.data[part]
+        vector = coef[[k]].toarray()[0] if sparse.issparse(coef) else coef[k]
+        found = _by_feature(features, values * vector[features], feature_names)
+        if intercepts[k]:
+            found[INTERCEPT] = float(intercepts[k])
+        name = taxonomy.names[v]
+        explanations.append(Explanation(name, float(sum(found.values())), {name: found}))
     return explanations
 
 

@@ -18,7 +18,6 @@ from cladist.errors import CladistError, ModelFormatError
 from cladist.features.codecs import decode_transformer, encode_transformer
 from cladist.labels import LabelForm
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.local.linear_node import LinearNode
 from cladist.learners.packing import Arrays, group, prefixed
 from cladist.learners.thresholded import Thresholded
 from cladist.storage import (
@@ -167,9 +166,8 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
 
 def _class_of(name: str) -> Any:
     """Look a class up in the fixed table of what a model folder may hold."""
-    helpers = {helper.__name__: helper for helper in (LinearNode, Thresholded)}
-    if name in helpers:
-        return helpers[name]
+    if name == Thresholded.__name__:
+        return Thresholded
     method = registry.find_class(name)
     return None if method is None else method.load()
 

@@ -1,6 +1,8 @@
 """Solvers: they minimise a stated problem and return a `Solution`. They never see an estimator."""
 
-from cladist.solvers.linear_svm import one_vs_rest_svm
+from cladist.solvers.one_vs_rest import solve_one_vs_rest
+from cladist.solvers.problem import OneVsRest, Settings, members_by_class
+from cladist.solvers.rows import Rows
 from cladist.solvers.solution import Solution
 
-__all__ = ["Solution", "one_vs_rest_svm"]
+__all__ = ["OneVsRest", "Rows", "Settings", "Solution", "members_by_class", "solve_one_vs_rest"]

@@ -14,15 +14,18 @@ class Solution:
 
     Attributes
     ----------
-    weights : matrix (problems × features), dense or CSR
+    weights : Weights
     intercepts : array (problems,)
     history : list of dict
         One entry a problem or an iteration: `objective`, `gap`, `passes`.
     converged : bool
         Whether every problem reached its tolerance.
+    state : object
+        Where the solver ended, to begin from another time; None unless it was asked for.
     """
 
     weights: Any
     intercepts: npt.NDArray[Any]
     history: list[dict[str, float]] = field(default_factory=list)
     converged: bool = True
+    state: Any = None

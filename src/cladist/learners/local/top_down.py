@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import inspect
 import time
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import _check_sample_weight
 from threadpoolctl import threadpool_limits
@@ -22,22 +22,16 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.local.linear_node import LinearNode
+from cladist.learners.choosing import Choice, choose_C
+from cladist.learners.local.decisions import Choosing, Decision, NodeTask, node_tasks, old_decisions
+from cladist.learners.local.families import Family, fit_families, pack_families, unpack_families
+from cladist.learners.local.linear import check_linear, make_plan, warn_of_gaps
 from cladist.learners.packing import Arrays, group, prefixed
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
-Task = tuple[int, Ids, Ids, Ids]  # a node, the rows below it, its children that have rows, each row's child
 VIRTUAL_ROOT = -1
 LEAST_REGRET = -np.finfo(np.float64).tiny  # so that an equal score still loses to the class predicted
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The choice at one node: the children that have examples, and the classifier if there are several."""
-
-    children: Ids
-    estimator: Any = None
 
 
 class TopDown(HierarchicalClassifier):
@@ -51,7 +45,23 @@ class TopDown(HierarchicalClassifier):
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree or forest. None: a star of the classes seen, or the paths in y where y has path columns.
     estimator : scikit-learn classifier, optional
-        Cloned for every node; `Hieron()` gives the greedy Hieron. None: a linear SVM.
+        Cloned for every node; `Hieron()` gives the greedy Hieron. None: our own linear SVM, one child against its
+        siblings, which the parameters from `C` to `random_state` are for.
+    C : float or "cv"
+        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the rows given to `fit`.
+    loss : {"squared_hinge", "hinge", "logistic"}
+        What is minimised.
+    fit_intercept : bool
+        Whether classifiers have an intercept, the weight of a constant feature of 1.
+    prune : float
+        Weights up to this size are dropped after learning, which makes models smaller and predictions faster and a
+        little different.
+    tol : float
+        Relative duality gap that every classifier reaches.
+    max_iter : int
+        Sweeps over a node's rows at most; if they do not suffice, a ConvergenceWarning says so.
+    random_state : int, RandomState or None
+        For the order in which rows are visited.
     stop : bool
         Whether inner nodes that carry labels themselves get a class "stop here". Without it the walk always
         goes on to a node below which no label was seen.
@@ -69,8 +79,10 @@ class TopDown(HierarchicalClassifier):
     ----------
     classes_ : array
         The labels at which a walk can end, in taxonomy order.
-    decisions_ : dict of int to Decision
+    decisions_ : dict of int to Family or Decision
         The choice at each node id; −1 is the virtual root of a forest.
+    C_, cv_results_
+        With `C="cv"`, the C chosen and what each gave.
     n_iter_ : int
         The most passes any classifier made, as far as they tell.
     converged_ : bool
@@ -102,6 +114,13 @@ class TopDown(HierarchicalClassifier):
         taxonomy: Any = None,
         *,
         estimator: Any = None,
+        C: Any = 1.0,
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        prune: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        random_state: Any = 0,
         stop: bool = False,
         n_jobs: int | None = None,
         executor: Any = None,
@@ -110,6 +129,13 @@ class TopDown(HierarchicalClassifier):
     ) -> None:
         self.taxonomy = taxonomy
         self.estimator = estimator
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.prune = prune
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
         self.stop = stop
         self.n_jobs = n_jobs
         self.executor = executor
@@ -129,62 +155,81 @@ class TopDown(HierarchicalClassifier):
             Passed on to the classifiers; an error if they take none.
         """
         started = time.perf_counter()
-        self._check_decode(self.decode)
-        one_of("TopDown", "stop", self.stop, (False, True))
-        if self.estimator is not None and (is_regressor(self.estimator) or not hasattr(self.estimator, "predict")):
-            raise ParameterError(f"TopDown: estimator must be a classifier; got {self.estimator!r}.")
+        self._check_parameters()
         X, labels = self._enter(X, y)
         nodes = labels.nodes("TopDown")
         weights = self._checked_weights(sample_weight, X)
         if weights is not None:  # a row of weight 0 is as good as absent: it must not make its label a class
-            X, nodes, weights = X[weights != 0], nodes[weights != 0], weights[weights != 0]
+            kept = np.flatnonzero(weights)
+            X, labels, nodes, weights = X[kept], labels[kept], nodes[kept], weights[kept]
+        C = self._chosen_C(X, labels, weights)
         self.walked_, nodes = self._walked_taxonomy(nodes)
-        tasks = _tasks(self.walked_, nodes)
-        fitted = self._fit_nodes(X, weights, [task for task in tasks if len(task[2]) > 1])
-        fitted.update((task[0], Decision(task[2])) for task in tasks if len(task[2]) == 1)
-        self.decisions_ = dict(sorted(fitted.items()))
+        tasks = node_tasks(self.walked_, nodes)
+        with progress.shown(self.verbose):
+            choosing = [task for task in tasks if len(task.children) > 1]
+            fitted = self._fit_nodes(X, weights, choosing, C)
+        fitted.update((task.node, Family(task.children)) for task in tasks if len(task.children) == 1)
+        self.decisions_: dict[int, Choosing] = dict(sorted(fitted.items()))
         self._set_classes(self._ends(nodes))
         self._remember_fit(time.perf_counter() - started)
         return self
 
-    def _remember_fit(self, seconds: float) -> None:
-        """Note what the classifiers tell of themselves: their passes, objectives and whether they converged."""
-        inner = [decision.estimator for decision in self.decisions_.values() if decision.estimator is not None]
-        passes = [int(np.max(e.n_iter_)) for e in inner if getattr(e, "n_iter_", None) is not None]
-        self.n_iter_ = max(passes, default=1)
-        self.converged_ = all(bool(getattr(e, "converged_", True)) for e in inner)
-        entry: dict[str, float] = {"seconds": seconds, "nodes": len(inner)}
-        if all(hasattr(e, "objective_") for e in inner):
-            entry = {"objective": float(sum(e.objective_ for e in inner)), **entry}
-        self.history_ = [entry]
+    def _check_parameters(self) -> None:
+        self._check_decode(self.decode)
+        one_of("TopDown", "stop", self.stop, (False, True))
+        check_linear(self, losses=("squared_hinge", "hinge", "logistic"))
+        if self.estimator is not None and (is_regressor(self.estimator) or not hasattr(self.estimator, "predict")):
+            raise ParameterError(f"TopDown: estimator must be a classifier; got {self.estimator!r}.")
+        if self.estimator is not None and isinstance(self.C, str):
+            raise ParameterError("TopDown: C='cv' is for our own linear SVM; tune another estimator by GridSearchCV.")
 
-    def _fit_nodes(self, X: Any, weights: Any, tasks: list[Task]) -> dict[int, Decision]:
+    def _chosen_C(self, X: Any, labels: LabelMatrix, weights: Any) -> float:
+        for name in ("C_", "cv_results_"):
+            self.__dict__.pop(name, None)
+        if isinstance(self.C, str):
+            self._keep_choice(choose_C(self, X, labels, weights))
+            return self.C_
+        return float(self.C)
+
+    def _keep_choice(self, choice: Choice) -> None:
+        self.C_, self.cv_results_ = choice.C, choice.results
+
+    def _fit_nodes(self, X: Any, weights: Any, tasks: list[NodeTask], C: float) -> dict[int, Choosing]:
         """Fit the classifiers of all nodes that have a choice."""
+        executor = executor_for(self.n_jobs, self.executor)
+        if self.estimator is None:
+            rows = sparse.csr_array(X)
+            families = [task.family() for task in tasks]
+            return dict(fit_families(rows, families, make_plan(self, C), weights, executor, "TopDown"))
         # A node's vectors are short: threads inside BLAS would mostly wait for each other, on a busy machine 25 times
         # longer than the work takes. `n_jobs` is the way to use several cores.
-        with (
-            progress.shown(self.verbose),
-            progress.task("TopDown", len(tasks)) as running,
-            threadpool_limits(1, user_api="blas"),
-        ):
+        with progress.task("TopDown", len(tasks)) as running, threadpool_limits(1, user_api="blas"):
 
-            def fit_node(task: Task) -> Decision:
-                _, rows, children, targets = task
-                options = {} if weights is None else {"sample_weight": weights[rows]}
-                decision = Decision(children, self._new_estimator().fit(X[rows], targets, **options))
+            def fit_node(task: NodeTask) -> Decision:
+                options = {} if weights is None else {"sample_weight": weights[task.rows]}
+                estimator = clone(self.estimator).fit(X[task.rows], task.targets, **options)
                 running.advance()
-                return decision
+                return Decision(task.children, estimator)
 
-            done = executor_for(self.n_jobs, self.executor).map(fit_node, tasks)
-            return {task[0]: decision for task, decision in zip(tasks, done, strict=True)}
+            done = executor.map(fit_node, tasks)
+            return {task.node: decision for task, decision in zip(tasks, done, strict=True)}
 
-    def _new_estimator(self) -> Any:
-        return LinearNode() if self.estimator is None else clone(self.estimator)
+    def _remember_fit(self, seconds: float) -> None:
+        """Note what the classifiers tell of themselves: their passes, objectives and whether they converged."""
+        told = [decision.told() for decision in self.decisions_.values() if decision.has_choice]
+        self.n_iter_ = max((int(entry["passes"]) for entry in told if "passes" in entry), default=1)
+        self.converged_ = all(entry.get("converged", True) and entry.get("gap", 0) <= self.tol for entry in told)
+        entry: dict[str, float] = {"seconds": seconds, "nodes": len(told)}
+        if all("objective" in inner for inner in told):
+            entry = {"objective": float(sum(inner["objective"] for inner in told)), **entry}
+        self.history_ = [entry]
+        if not self.converged_ and self.estimator is None:
+            warn_of_gaps(self, max(inner["gap"] for inner in told))
 
     def _checked_weights(self, sample_weight: Any, X: Any) -> npt.NDArray[Any] | None:
         if sample_weight is None:
             return None
-        if "sample_weight" not in inspect.signature(self._new_estimator().fit).parameters:
+        if self.estimator is not None and "sample_weight" not in inspect.signature(self.estimator.fit).parameters:
             name = type(self.estimator).__name__
             raise ParameterError(f"TopDown: {name} takes no sample_weight; leave it out or choose another classifier.")
         weights = np.asarray(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
@@ -220,35 +265,43 @@ class TopDown(HierarchicalClassifier):
     # ---------------------------------------------------------------- answering
 
     def _predict_nodes(self, X: Any) -> Ids:
+        X = self._as_read(X)
         here = np.full(X.shape[0], VIRTUAL_ROOT, np.int64)
-        # Decisions are in topological order, so every row has arrived at a node before its turn comes.
-        for v, decision in self.decisions_.items():
-            rows = np.flatnonzero(here == v)
-            if len(rows):
-                here[rows] = decision.children[self._choices(decision, X[rows])]
+        walking = np.arange(X.shape[0])
+        while len(walking):
+            # Rows at the same node go on together; those whose node leaves no choice have arrived.
+            walking = walking[np.argsort(here[walking], kind="stable")]
+            nodes, starts = np.unique(here[walking], return_index=True)
+            going = []
+            for v, rows in zip(nodes.tolist(), np.split(walking, starts[1:]), strict=True):
+                decision = self.decisions_.get(v)
+                if decision is not None:
+                    here[rows] = decision.children[decision.choices(X, rows)]
+                    going.append(rows)
+            walking = np.concatenate(going) if going else walking[:0]
         label_of = np.full(self.walked_.n_nodes, -1, np.int64)
         label_of[self.end_nodes_] = self.class_nodes_
         return label_of[here]
 
-    def _choices(self, decision: Decision, X: Any) -> Ids:
-        """Return which child, by position, each row goes to."""
-        if decision.estimator is None:
-            return np.zeros(X.shape[0], np.int64)
-        return np.searchsorted(decision.children, decision.estimator.predict(X))
+    def _as_read(self, X: Any) -> Any:
+        """Return rows as the classifiers read them: our own want CSR."""
+        return X if self.estimator is not None or sparse.issparse(X) else sparse.csr_array(X)
 
     def _class_scores(self, X: Any) -> npt.NDArray[Any]:
+        X = self._as_read(X)
         regrets = np.full((X.shape[0], self.walked_.n_nodes), -np.inf)
         for decision in self.decisions_.values():
             regrets[:, decision.children] = self._regrets(decision, X)
         tree.add_along_paths(regrets, self.walked_.parent)
         return regrets[:, self.end_nodes_]
 
-    def _regrets(self, decision: Decision, X: Any) -> npt.NDArray[Any]:
+    def _regrets(self, decision: Choosing, X: Any) -> npt.NDArray[Any]:
         """Return how far each child's score falls behind that of the child chosen, which gets 0."""
-        if decision.estimator is None:
+        if not decision.has_choice:
             return np.zeros((X.shape[0], 1))
-        chosen = self._choices(decision, X)[:, None]
-        scores = _local_scores(decision.estimator, X)
+        everything = np.arange(X.shape[0])
+        chosen = decision.choices(X, everything)[:, None]
+        scores = decision.scores(X, everything).astype(np.float64)
         regrets = np.minimum(scores - np.take_along_axis(scores, chosen, axis=1), LEAST_REGRET)
         np.put_along_axis(regrets, chosen, 0.0, axis=1)
         return regrets
@@ -260,18 +313,21 @@ class TopDown(HierarchicalClassifier):
 
         arrays: Arrays = {"end_nodes": self.end_nodes_}
         estimators: dict[str, Any] = {}
+        families = {v: decision for v, decision in self.decisions_.items() if isinstance(decision, Family)}
+        arrays.update(prefixed("families", pack_families(families)))
         for v, decision in self.decisions_.items():
-            arrays[f"{v}/children"] = decision.children
-            if decision.estimator is not None:
+            if isinstance(decision, Decision):
+                arrays[f"{v}/children"] = decision.children
                 estimators[str(v)], packed = pack_learner(decision.estimator)
                 arrays.update(prefixed(f"{v}/estimator", packed))
         state = {
             "stops": list(self.walked_.stop_leaves.values()),
-            "decisions": list(self.decisions_),
             "estimators": estimators,
             "history": self.history_,
             "n_iter": self.n_iter_,
             "converged": self.converged_,
+            "C": getattr(self, "C_", None),
+            "cv_results": getattr(self, "cv_results_", None),
         }
         return state, arrays
 
@@ -281,40 +337,15 @@ class TopDown(HierarchicalClassifier):
         self.walked_ = self.taxonomy_.with_stop_leaves(state["stops"]) if state["stops"] else self.taxonomy_
         self.end_nodes_ = arrays["end_nodes"]
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
-        self.decisions_ = {}
-        for v in state["decisions"]:
-            packed = state["estimators"].get(str(v))
-            inner = None if packed is None else unpack_learner(packed, group(f"{v}/estimator", arrays))
-            self.decisions_[v] = Decision(arrays[f"{v}/children"], inner)
-
-
-def _tasks(taxonomy: Taxonomy, nodes: Ids) -> list[Task]:
-    """Return the task of every node with rows below it.
-
-    One sort of all (row, node on its path) pairs by parent; O(n · depth · log).
-    """
-    closed = LabelMatrix.from_nodes(nodes, taxonomy)
-    rows = np.repeat(np.arange(len(closed)), np.diff(closed.indptr))
-    parents = taxonomy.parent[closed.indices]
-    order = np.argsort(parents, kind="stable")
-    rows, parents, children = rows[order], parents[order], closed.indices[order].astype(np.int64)
-    starts = np.flatnonzero(np.diff(parents, prepend=-2))
-    tasks = []
-    for first, last in zip(starts, [*starts[1:], len(parents)], strict=True):
-        targets = children[first:last]
-        tasks.append((int(parents[first]), rows[first:last], np.unique(targets), targets))
-    return tasks
-
-
-def _local_scores(estimator: Any, X: Any) -> npt.NDArray[Any]:
-    """Return one score a class from whatever the classifier offers; higher is better."""
-    if hasattr(estimator, "decision_function"):
-        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-        if scores.ndim == 1:
-            return np.column_stack([-scores / 2, scores / 2])
-        if scores.shape[1] == len(estimator.classes_):
-            return scores
-    if hasattr(estimator, "predict_proba"):
-        with np.errstate(divide="ignore"):
-            return np.maximum(np.log(estimator.predict_proba(X)), np.log(np.finfo(np.float64).tiny))
-    return (np.asarray(estimator.predict(X))[:, None] == estimator.classes_[None, :]).astype(np.float64)
+        if state.get("C") is not None:
+            self._keep_choice(Choice(state["C"], state["cv_results"]))
+        found: dict[int, Choosing] = {}
+        if "decisions" in state:  # as the first versions wrote it
+            found.update(old_decisions(state, arrays, self.n_features_in_))
+        else:
+            packed = group("families", arrays)
+            found.update(unpack_families(packed, self.walked_.n_nodes, self.n_features_in_))
+            for v, inner in state["estimators"].items():
+                estimator = unpack_learner(inner, group(f"{v}/estimator", arrays))
+                found[int(v)] = Decision(arrays[f"{v}/children"], estimator)
+        self.decisions_ = dict(sorted(found.items()))

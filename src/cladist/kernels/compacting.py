@@ -1,0 +1,37 @@
+"""Some rows of a CSR matrix, over the features that occur in them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cladist.kernels.jit import kernel
+
+
+@kernel
+def count_features(rows, chosen, n_features):
+    """Return in how many of the rows chosen each feature has an entry."""
+    indptr, indices = rows
+    counts = np.zeros(n_features, np.int64)
+    for i in chosen:
+        for p in range(indptr[i], indptr[i + 1]):
+            counts[indices[p]] += 1
+    return counts
+
+
+@kernel
+def gather_rows(rows, chosen, place, constant, constant_place, to_indptr, to_indices, to_data, norms):
+    """Copy the rows chosen, feature j becoming `place[j]`, with a constant feature of 1 at the end if `constant`."""
+    indptr, indices, data = rows
+    for k in range(chosen.shape[0]):
+        i = chosen[k]
+        to, total = to_indptr[k], 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            to_indices[to] = place[indices[p]]
+            to_data[to] = data[p]
+            total += np.float64(data[p]) * np.float64(data[p])
+            to += 1
+        if constant:
+            to_indices[to] = constant_place
+            to_data[to] = 1
+            total += 1.0
+        norms[k] = total

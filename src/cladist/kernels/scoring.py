@@ -1,0 +1,99 @@
+"""Scores of linear classifiers: from dense blocks of sixteen, or through an inverted index of what is not zero.
+
+`rows` are (indptr, indices, data) of CSR rows with sorted indices. An `index` is (features, indptr, classes, values):
+feature features[l], sorted, adds x_j · values[p] to class classes[p] for p from indptr[l] to indptr[l + 1].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cladist.kernels.jit import kernel
+from cladist.kernels.lanes import WIDTH, fused, load, spread, store
+
+
+@kernel
+def placed_dot(rows, i, place, W):
+    """Return the sixteen products w·x_i, feature j having row place[j] of W, or none where that is negative."""
+    indptr, indices, data = rows
+    total = spread(0.0, W)
+    for p in range(indptr[i], indptr[i + 1]):
+        at = place[indices[p]]
+        if at >= 0:
+            total = fused(np.float32(data[p]), load(W, at), total)
+    return total
+
+
+@kernel
+def score_block(rows, place, W, intercepts, out, first):
+    """Write the scores of a block into columns `first` and on of `out`, as many as there are."""
+    n_columns = min(WIDTH, out.shape[1] - first)
+    lanes = np.empty((1, WIDTH), np.float32)
+    for i in range(out.shape[0]):
+        store(lanes, 0, placed_dot(rows, i, place, W) + load(intercepts, 0))
+        for k in range(n_columns):
+            out[i, first + k] = lanes[0, k]
+
+
+@kernel
+def best_of_block(rows, place, W, intercepts, n_columns, first, best, best_class):
+    """Keep the higher of the best score so far and those of a block; ties stay with the class that came first."""
+    lanes = np.empty((1, WIDTH), np.float32)
+    for i in range(best.shape[0]):
+        store(lanes, 0, placed_dot(rows, i, place, W) + load(intercepts, 0))
+        for k in range(n_columns):
+            if lanes[0, k] > best[i]:
+                best[i] = lanes[0, k]
+                best_class[i] = first + k
+
+
+@kernel
+def find_feature(features, wanted, start):
+    """Return the first place from `start` on whose feature is not below the one wanted."""
+    low, high = start, features.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if features[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def score_by_index(rows, listed, index, intercepts, out):
+    """Write the scores of the rows listed, one row of `out` each."""
+    indptr, indices, data = rows
+    features, starts, classes, values = index
+    for r in range(listed.shape[0]):
+        i, at = listed[r], 0
+        out[r] = intercepts
+        for p in range(indptr[i], indptr[i + 1]):
+            at = find_feature(features, indices[p], at)
+            if at == features.shape[0]:
+                break
+            if features[at] == indices[p]:
+                x = np.float32(data[p])
+                for q in range(starts[at], starts[at + 1]):
+                    out[r, classes[q]] += x * values[q]
+
+
+@kernel
+def count_kept(W, n_columns, prune, counts):
+    """Add to `counts` how many weights of each feature are larger than `prune`, and not 0."""
+    for j in range(counts.shape[0]):
+        for k in range(n_columns):
+            if abs(W[j, k]) > prune:
+                counts[j] += 1
+
+
+@kernel
+def keep_weights(W, n_columns, first, prune, order, cursor, classes, values):
+    """Append to the list of each feature, in the order given, its weights larger than `prune`."""
+    for l in range(order.shape[0]):
+        j = order[l]
+        for k in range(n_columns):
+            if abs(W[j, k]) > prune:
+                classes[cursor[l]] = first + k
+                values[cursor[l]] = W[j, k]
+                cursor[l] += 1

@@ -1,0 +1,80 @@
+"""The choice of C by cross-validation on the rows given: `C="cv"`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from cladist import progress
+from cladist.errors import ParameterError
+from cladist.labels import LabelMatrix
+from cladist.metrics import micro_f1
+
+GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
+FOLDS = 5
+WORSE_IN_A_ROW = 2  # so many values of C below the best end the search: large ones cost most
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The C chosen, and what each gave: `C`, `score`, `standard_error`."""
+
+    C: float
+    results: list[dict[str, float]]
+
+
+def choose_C(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
+    """Return the C of highest mean micro F1 over folds of the rows, the smallest of equals.
+
+    Single labels: accuracy, which is the same. All folds go up the grid together, each from where it stood, until two
+    values of C in a row have been worse than the best by more than its standard error.
+    """
+    n_folds = min(FOLDS, X.shape[0])
+    if n_folds < 2:
+        raise ParameterError(f"{type(model).__name__}: C='cv' needs two rows at least; there is {X.shape[0]}.")
+    random = np.random.RandomState(0) if model.random_state is None else model.random_state
+    folds = list(KFold(n_folds, shuffle=True, random_state=random).split(np.arange(X.shape[0])))
+    paths = [_path(model, X, labels, weights, rows) for rows, _ in folds]
+    results: list[dict[str, float]] = []
+    with progress.task("choosing C", len(GRID)) as running:
+        for C in GRID:
+            scores = [
+                _score(next(path), X[held_out], labels[held_out])
+                for path, (_, held_out) in zip(paths, folds, strict=True)
+            ]
+            error = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
+            results.append({"C": C, "score": float(np.mean(scores)), "standard_error": error})
+            running.advance()
+            if _is_past(results):
+                break
+    return Choice(max(results, key=lambda entry: entry["score"])["C"], results)
+
+
+def _path(model: Any, X: Any, labels: LabelMatrix, weights: Any, rows: Any) -> Iterator[Any]:
+    """Yield the model fitted to some rows, for each C of the grid."""
+    # As a LabelMatrix, y brings the whole taxonomy along: labels outside the fold keep their places.
+    inner = clone(model).set_params(decode="multi" if model._decodes_sets else "single", verbose=0)
+    parts = X[rows], labels[rows]
+    part_weights = None if weights is None else weights[rows]
+    if hasattr(inner, "C_path"):
+        return inner.C_path(*parts, GRID, part_weights)
+    return (clone(inner).set_params(C=C).fit(*parts, sample_weight=part_weights) for C in GRID)
+
+
+def _score(model: Any, X: Any, labels: LabelMatrix) -> float:
+    predicted = model.predict(X)
+    if model._decodes_sets:
+        return float(micro_f1(labels, predicted, labels.taxonomy, nodes="all"))
+    return float(np.mean(predicted.nodes("choose_C") == labels.nodes("choose_C")))
+
+
+def _is_past(results: list[dict[str, float]]) -> bool:
+    best = max(results, key=lambda entry: entry["score"])
+    limit = best["score"] - best["standard_error"]
+    after = results[results.index(best) + 1 :]
+    return len(after) >= WORSE_IN_A_ROW and all(entry["score"] < limit for entry in after[-WORSE_IN_A_ROW:])

@@ -1,0 +1,1 @@
+"""Flat learners: one linear classifier a label, whatever the hierarchy."""

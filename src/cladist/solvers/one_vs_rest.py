@@ -1,0 +1,275 @@
+"""One-vs-rest linear classifiers, sixteen at a time.
+
+Problem   min_w ½‖w‖² + Σ_i c_ik ℓ(y_ik w·x_i) for every class k, y_ik = ±1; ℓ is the hinge, its square or the logistic
+          loss; an intercept is the weight of a constant feature, as in LIBLINEAR
+Stops     for each block of sixteen classes, when (primal − dual) / primal ≤ tol for each of them: the gap certifies it
+Found by  dual coordinate descent, `cladist.kernels.one_vs_rest`. Where there are many classes, all begin at the
+          solution of the problem in which every row is negative, which is near each of theirs. Dense rows of few
+          features go to `cladist.solvers.direct` instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cladist import progress
+from cladist.execution import Executor, Serial
+from cladist.kernels import one_vs_rest as kernels
+from cladist.kernels.lanes import WIDTH
+from cladist.solvers.direct import solve_directly, suits_direct
+from cladist.solvers.problem import Members, OneVsRest, Settings
+from cladist.solvers.rows import aligned
+from cladist.solvers.solution import Solution
+from cladist.solvers.weights import DenseWeights, DualWeights, SparseWeights, Weights
+
+FORMS = ("dense", "sparse", "dual")
+LOSSES = {"hinge": kernels.HINGE, "squared_hinge": kernels.SQUARED_HINGE, "logistic": kernels.LOGISTIC}
+# The violation of optimality that leaves about the gap wanted, as a multiple of it; where it leaves more, the solver
+# finds out and goes on.
+VIOLATION_PER_GAP = {"hinge": 4.0, "squared_hinge": 200.0, "logistic": 5.0}
+LARGEST_VIOLATION = {"hinge": 0.1, "squared_hinge": 0.5, "logistic": 0.1}
+SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-4, 1e-10  # violations that rounding leaves visible
+BLOCKS_THAT_SHARE = 6  # as many blocks make a shared start worth its cost, which is about that of a block
+
+Floats32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Where all classes begin: weights and α with every row negative."""
+
+    weights: Floats32
+    alpha: Floats32
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What came of sixteen problems."""
+
+    weights: Floats32
+    alpha: Floats32
+    mask: npt.NDArray[np.uint32]
+    history: list[dict[str, float]]
+
+
+def solve_one_vs_rest(
+    problem: OneVsRest,
+    settings: Settings | None = None,
+    *,
+    executor: Executor | None = None,
+    form: str = "dense",
+    prune: float = 0.0,
+    state: Any = None,
+    keep_state: bool = False,
+) -> Solution:
+    """Fit one linear classifier a class against all others.
+
+    Parameters
+    ----------
+    problem : OneVsRest
+    settings : Settings, optional
+    executor : Executor, optional
+        Runs the blocks; the result does not depend on it.
+    form : {"dense", "sparse", "dual"}
+        How the weights are kept.
+    prune : float
+        The sparse form keeps weights larger than this only. The history tells of the weights before.
+    state : object, optional
+        A `Solution.state` of the same rows and classes to begin from; its α must be feasible, see `scaled`.
+    keep_state : bool
+        Whether to return one: rows · classes · 4 bytes.
+
+    Returns
+    -------
+    Solution
+        `history` has an entry a class: `objective`, `gap` (relative) and `passes`.
+
+    Notes
+    -----
+    Cost O(classes / 16 · sweeps · nonzeros); memory 64 bytes a feature and row for each worker, and the weights.
+
+    Examples
+    --------
+    >>> from cladist.solvers.problem import members_by_class
+    >>> from cladist.solvers.rows import Rows
+    >>> rows = Rows.of(np.eye(3), constant=True)
+    >>> problem = OneVsRest(rows, members_by_class(np.arange(3), 3), "squared_hinge", np.ones((2, 3)))
+    >>> solve_one_vs_rest(problem).weights.best(np.eye(3)).tolist()
+    [0, 1, 2]
+    """
+    settings = settings or Settings()
+    if suits_direct(problem):
+        return _directly(problem, settings, executor, form, prune, state, keep_state)
+    n_blocks = -(-problem.n_classes // WIDTH)
+    order = np.random.default_rng(settings.seed).permutation(len(problem.rows)).astype(np.int32)
+    start = _start(problem, order, settings, solve=n_blocks >= BLOCKS_THAT_SHARE and state is None)
+    with progress.task("one-vs-rest", problem.n_classes) as running:
+
+        def solve(b: int) -> tuple[Any, Any, list[dict[str, float]]]:
+            block = _solve_block(problem, b, order, settings, start, None if state is None else state[b])
+            running.advance(len(block.history))
+            return _kept(block, problem, form, prune), block.alpha if keep_state else None, block.history
+
+        found = list((executor or Serial()).map(solve, range(n_blocks)))
+    history = [entry for _, _, entries in found for entry in entries]
+    weights = _assembled([kept for kept, _, _ in found], problem, form)
+    converged = all(entry["gap"] <= settings.tol for entry in history)
+    return Solution(weights, weights.intercepts, history, converged, [alpha for _, alpha, _ in found])
+
+
+def scaled(state: Any, factor: float) -> Any:
+    """Return the state to begin from when all costs are multiplied by a factor: α scales with them."""
+    return [alpha * np.float32(factor) for alpha in state] if isinstance(state, list) else state
+
+
+# ---------------------------------------------------------------- where classes begin
+
+
+def _start(problem: OneVsRest, order: Any, settings: Settings, *, solve: bool) -> _Start:
+    """Solve the problem in which every row is negative, or only begin it."""
+    rows = problem.rows
+    W, alpha, mask = aligned(rows.n_used), aligned(len(rows)), np.zeros(len(rows), np.uint32)
+    weight = _row_weights(problem)
+    cost = problem.costs[1, 0] if problem.n_classes else 1.0
+    costs = np.full((2, WIDTH), cost, np.float32)
+    if problem.loss == "logistic":
+        alpha[:] = kernels.SHARE_NEGATIVE * costs[1, 0] * weight[:, None]
+        kernels.weights_of(rows.arrays, mask, alpha, W)
+    if solve:
+        part = (rows.arrays, rows.norms, mask, weight, costs)
+        _descend(part, problem.loss, order, order[:0], W, alpha, settings, _generator(settings.seed, 0))
+    return _Start(W[:, 0].copy(), alpha[:, 0].copy())
+
+
+def _row_weights(problem: OneVsRest) -> Floats32:
+    given = problem.row_weights
+    return np.ones(len(problem.rows), np.float32) if given is None else given.astype(np.float32)
+
+
+def _generator(seed: int, block: int) -> npt.NDArray[np.uint64]:
+    """Return the state of a block's own random numbers; never 0, which would stay 0."""
+    return np.random.default_rng((seed, block)).integers(1, 2**63, 1, dtype=np.uint64)
+
+
+# ---------------------------------------------------------------- sixteen classes
+
+
+def _solve_block(
+    problem: OneVsRest, b: int, order: npt.NDArray[np.int32], settings: Settings, start: _Start, alpha_known: Any
+) -> _Block:
+    rows, weight = problem.rows, _row_weights(problem)
+    members, costs = _members_of_block(problem, b)
+    W, alpha, mask = aligned(rows.n_used), aligned(len(rows)), np.zeros(len(rows), np.uint32)
+    W[:], alpha[:] = start.weights[:, None], start.alpha[:, None]
+    share = kernels.SHARE_POSITIVE if problem.loss == "logistic" else np.float32(0)
+    kernels.put_positives(rows.arrays, members, weight, costs, share, start.alpha, W, alpha, mask)
+    generator = _generator(settings.seed, b + 1)
+    first = np.unique(members[1]).astype(np.int32)
+    if alpha_known is not None:
+        alpha[:], first = alpha_known, first[:0]
+        kernels.weights_of(rows.arrays, mask, alpha, W)
+    kernels.shuffle(first, generator)
+    part = (rows.arrays, rows.norms, mask, weight, costs)
+    primal, gap, sweeps = _descend(part, problem.loss, order, first, W, alpha, settings, generator)
+    relative = np.divide(gap, primal, out=np.zeros(WIDTH), where=primal > 0)
+    history = [
+        {"objective": float(primal[k]), "gap": float(relative[k]), "passes": sweeps}
+        for k in range(min(WIDTH, problem.n_classes - b * WIDTH))
+    ]
+    return _Block(W, alpha, mask, history)
+
+
+def _descend(
+    part: Any, loss: str, order: Any, first: Any, W: Floats32, alpha: Floats32, settings: Settings, generator: Any
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
+    """Run the kernel; return primal and gap of the sixteen problems, and the sweeps over all rows.
+
+    In float32 until its gradients are noise; what is left to do then is done in float64.
+    """
+    primal, gap = np.zeros(WIDTH), np.zeros(WIDTH)
+    eps = min(VIOLATION_PER_GAP[loss] * settings.tol, LARGEST_VIOLATION[loss])
+    limits = (max(eps, SMALLEST_FLOAT32), SMALLEST_FLOAT32)
+    code, tol, left = LOSSES[loss], settings.tol, settings.max_iter
+    sweeps = int(kernels.solve_block(part, code, order, first, W, alpha, limits, tol, left, generator, primal, gap))
+    if np.any(gap > tol * primal) and sweeps < left:
+        rows, norms, mask, weight, costs = part
+        exact = (rows, norms.astype(np.float64), mask, weight, costs.astype(np.float64))
+        wide, alpha_wide = W.astype(np.float64), alpha.astype(np.float64)
+        kernels.weights_of(rows, mask, alpha_wide, wide)
+        limits = (max(min(eps, SMALLEST_FLOAT32), SMALLEST_FLOAT64), SMALLEST_FLOAT64)
+        sweeps += kernels.solve_block(
+            exact, code, order, order[:0], wide, alpha_wide, limits, tol, left - sweeps, generator, primal, gap
+        )
+        W[:], alpha[:] = wide, alpha_wide
+    return primal, gap, sweeps
+
+
+def _members_of_block(problem: OneVsRest, b: int) -> tuple[Members, Floats32]:
+    """Return the rows of sixteen classes and their costs; lanes beyond the last class repeat it."""
+    classes = np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), problem.n_classes - 1)
+    parts = [problem.members_of(k) for k in classes]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    return (starts, np.concatenate(parts).astype(np.int64)), problem.costs[:, classes].astype(np.float32)
+
+
+# ---------------------------------------------------------------- what is kept of them
+
+
+def _kept(block: _Block, problem: OneVsRest, form: str, prune: float) -> Any:
+    """Return a block's weights in the form they are kept in, so that the dense ones can go."""
+    if form == "dense":
+        return block.weights
+    n_classes = len(block.history)
+    dense = DenseWeights.of([block.weights], n_classes, problem.rows)
+    if form == "sparse":
+        return SparseWeights.of(dense, prune).matrix(), dense.intercepts
+    signs = np.where(block.mask[:, None] >> np.arange(n_classes, dtype=np.uint32) & 1, 1, -1)
+    return sparse.csr_array((block.alpha[:, :n_classes] * signs).astype(np.float32).T), dense.intercepts
+
+
+def _assembled(parts: list[Any], problem: OneVsRest, form: str) -> Weights:
+    if form == "dense" or not parts:
+        return DenseWeights.of(parts, problem.n_classes, problem.rows)
+    matrix = sparse.vstack([part for part, _ in parts], format="csr")
+    intercepts = np.concatenate([intercepts for _, intercepts in parts])
+    if form == "sparse":
+        return SparseWeights.from_matrix(matrix, intercepts)
+    return _dual(matrix, intercepts, problem)
+
+
+def _directly(
+    problem: OneVsRest,
+    settings: Settings,
+    executor: Executor | None,
+    form: str,
+    prune: float,
+    state: Any,
+    keep_state: bool,
+) -> Solution:
+    found = solve_directly(problem, settings, executor=executor, start=state)
+    W = np.array([one.weights for one in found]).reshape(problem.n_classes, problem.rows.n_used)
+    history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in found]
+    dense = DenseWeights.of_matrix(W, problem.rows)
+    weights: Weights = dense
+    if form == "sparse":
+        weights = SparseWeights.of(dense, prune)
+    elif form == "dual" and found:
+        shares = np.array([one.alpha for one in found])
+        for k in range(problem.n_classes):
+            rest = np.ones(len(problem.rows), bool)
+            rest[problem.members_of(k)] = False
+            shares[k, rest] *= -1
+        weights = _dual(sparse.csr_array(shares.astype(np.float32)), dense.intercepts, problem)
+    converged = all(entry["gap"] <= settings.tol for entry in history)
+    return Solution(weights, weights.intercepts, history, converged, W if keep_state else None)
+
+
+def _dual(shares: sparse.csr_array, intercepts: Any, problem: OneVsRest) -> DualWeights:
+    """Keep only the rows that have a share in some class."""
+    supports = np.flatnonzero(shares.count_nonzero(axis=0))
+    return DualWeights(shares[:, supports], problem.rows.matrix(supports), intercepts)

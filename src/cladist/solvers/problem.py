@@ -1,0 +1,69 @@
+"""One-vs-rest problems, and how well they are to be solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.solvers.rows import Rows
+
+Members = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # where each class begins, and the rows that belong to it
+LOSSES = ("hinge", "squared_hinge", "logistic")
+
+
+@dataclass(frozen=True)
+class OneVsRest:
+    """A problem for every class: rows, which of them belong to it, and what an error costs.
+
+    Attributes
+    ----------
+    rows : Rows
+    members : (indptr, rows)
+        The rows of each class.
+    loss : {"hinge", "squared_hinge", "logistic"}
+    costs : array (2 × classes)
+        What the loss of a row counts: of one that belongs to the class, and of one that does not.
+    row_weights : array (rows,), optional
+        Positive factors of these.
+    """
+
+    rows: Rows
+    members: Members
+    loss: str
+    costs: npt.NDArray[Any]
+    row_weights: npt.NDArray[Any] | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """How many problems there are."""
+        return len(self.members[0]) - 1
+
+    def members_of(self, k: int) -> npt.NDArray[np.int64]:
+        """Return the rows of a class."""
+        indptr, rows = self.members
+        return rows[indptr[k] : indptr[k + 1]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to solve: relative duality gap, most sweeps over all rows, seed of the orders in which rows are visited."""
+
+    tol: float = 1e-3
+    max_iter: int = 1000
+    seed: int = 0
+
+
+def members_by_class(classes: npt.NDArray[np.int64], n_classes: int) -> Members:
+    """Return the rows of each class, given one class a row.
+
+    Examples
+    --------
+    >>> indptr, rows = members_by_class(np.array([1, 0, 1]), 2)
+    >>> indptr.tolist(), rows.tolist()
+    ([0, 1, 3], [1, 0, 2])
+    """
+    counts = np.bincount(classes, minlength=n_classes)
+    return np.concatenate([[0], np.cumsum(counts)]), np.argsort(classes, kind="stable")
