@@ -43,7 +43,9 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("model", [TopDown(), FlatSVM(), FlatLogistic(), FlatSVM(loss="hinge", tol=1e-6), NodewiseSVM()])
+@pytest.mark.parametrize(
+    "model", [TopDown(), FlatSVM(), FlatLogistic(), FlatSVM(loss="hinge", tol=1e-6), NodewiseSVM()]
+)
 def test_a_weight_is_worth_so_many_rows(model):
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 5))

@@ -172,5 +172,5 @@ def test_several_labels_a_row_are_refused_by_row(topics):
 
 
 def test_a_node_refuses_a_weight_of_losses_that_is_not_positive():
-    with pytest.raises(ParameterError, match="C must be positive, or .cv. to choose it; got -1"):
+    with pytest.raises(ParameterError, match=r"C must be positive, or .cv. to choose it; got -1"):
         TopDown(C=-1).fit([[0.0], [1.0]], ["a", "b"])

@@ -17,6 +17,7 @@ import operator
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, overload, register_model
 
 WIDTH = 16
@@ -188,7 +189,9 @@ def spread(x, like):
 
 def fused(x, y, z):
     """Return x·y + z, in one instruction where the machine has it."""
-    return np.float32(1) * x * y + z
+    kinds = [value.dtype for value in (x, y, z) if isinstance(value, np.ndarray)]
+    kind = np.result_type(np.float32, *kinds)
+    return kind.type(1) * x * y + z
 
 
 def where(x, y, z):
@@ -255,6 +258,8 @@ def store(array, row, values):
 
 
 def _lanes_of(array):
+    if array.layout != "C" or array.dtype not in (types.float32, types.float64):
+        raise TypingError(f"Lanes are rows of contiguous float arrays; this one is {array}.")
     return WIDE if array.dtype == types.float64 else LANES
 
 

@@ -28,8 +28,10 @@ from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, exp, fused, load,
 HINGE, SQUARED_HINGE, LOGISTIC = 0, 1, 2
 HIGHEST, LOWEST, ABOVE, BELOW = 0, 1, 2, 3  # rows of `state`
 SKIPPED = np.float32(0.1)  # share of the tolerance below which moving α costs more than it gains
-FIRST_SWEEPS, ACTIVE_SWEEPS = 5, 50
-NEWTON_STEPS, NEWTON_EXACT = 30, np.float32(0.05)  # a step so small leaves an error of about its square
+FIRST_SWEEPS = 5
+ACTIVE_SWEEPS = 10  # visits to active rows before all are looked at again, as a multiple of all
+NEWTON_STEPS, NEWTON_EXACT = 30, np.float32(0.0025)  # of step² · slope, about the gap that is left
+SCALES, SCALE_STEPS = (0.5, 2.0), 14
 SHARE_NEGATIVE, SHARE_POSITIVE = np.float32(0.02), np.float32(0.5)  # of c: where α of the logistic loss begins
 
 
@@ -109,7 +111,7 @@ def solved_margin(margin, before, cost, norm):
         moved = where(((t > 0.0) & (moved < 0.0)) | ((t < 0.0) & (moved > 0.0)), 0.0, moved)
         step = moved - t
         t = moved
-        if not any_of((step > NEWTON_EXACT) | (step < -NEWTON_EXACT)):
+        if not any_of(step * step * slope > NEWTON_EXACT):
             break
     return t
 
@@ -191,12 +193,14 @@ def descend(problem, loss, order, W, alpha, eps, max_sweeps, generator):
         n_active = sweep(problem, loss, order, W, alpha, state, skip, active)
         if violation(state) <= eps:
             return done
-        for _ in range(ACTIVE_SWEEPS):
+        visited = 0
+        while n_active > 0 and visited < ACTIVE_SWEEPS * order.shape[0]:
+            visited += n_active
             rest_beyond(state, np.float32(0))
             shuffle(active[:n_active], generator)
             n_active = sweep(problem, loss, active[:n_active], W, alpha, state, skip, kept)
             active[:n_active] = kept[:n_active]
-            if n_active == 0 or violation(state) <= eps:
+            if violation(state) <= eps:
                 break
     return max_sweeps
 
@@ -207,7 +211,7 @@ def visit_first(problem, loss, first, W, alpha, eps):
     state, kept = np.empty((4, WIDTH), W.dtype), np.empty_like(first)
     for _ in range(FIRST_SWEEPS):
         rest_beyond(state, np.float32(np.inf))
-        sweep(problem, loss, first, W, alpha, state, SKIPPED * eps, kept)
+        sweep(problem, loss, first, W, alpha, state, W.dtype.type(SKIPPED * eps), kept)
         if violation(state) <= eps:
             break
 
@@ -244,17 +248,24 @@ def logistic_terms(margin, cost, a, terms):
 
 
 @kernel
+def squared_norms(W, norms):
+    """Set the ‖w‖² of the sixteen problems, in float64."""
+    norms[:] = 0
+    for j in range(W.shape[0]):
+        for k in range(WIDTH):
+            norms[k] += np.float64(W[j, k]) * np.float64(W[j, k])
+
+
+@kernel
 def objectives(problem, loss, W, alpha, primal, gap):
     """Set primal and gap (float64) of the sixteen problems, at w = W and at α.
 
     The gap leaves out ½‖W − w(α)‖², the square of what rounding has done to W.
     """
     rows, _, mask, weight, costs = problem
-    primal[:], gap[:] = 0, 0
-    for j in range(W.shape[0]):
-        for k in range(WIDTH):
-            primal[k] += np.float64(W[j, k]) * np.float64(W[j, k])
+    squared_norms(W, primal)
     primal /= 2
+    gap[:] = 0
     terms = np.empty((2, WIDTH), W.dtype)
     for i in range(mask.shape[0]):
         positive = bits(mask[i])
@@ -270,6 +281,53 @@ def objectives(problem, loss, W, alpha, primal, gap):
 
 
 @kernel
+def best_scales(problem, W, primal, gap, scales):
+    """Find the s for which s·w has the lowest hinge loss; set `scales`, and primal and gap at s·w.
+
+    Rows on the margin miss it by a little, each at the cost of c; a little more length costs less where c is large.
+    The slope in s, s‖w‖² − Σ_{s m < 1} c m, rises; bisection finds where it is 0.
+    """
+    rows, _, mask, weight, costs = problem
+    n = mask.shape[0]
+    norms, slopes = np.empty(WIDTH), np.empty(WIDTH)
+    squared_norms(W, norms)
+    margins, terms = np.empty((n, WIDTH), W.dtype), np.empty((2, WIDTH), W.dtype)
+    for i in range(n):
+        store(margins, i, where(bits(mask[i]), 1.0, -1.0) * dot(rows, i, W))
+    low, high = np.full(WIDTH, SCALES[0]), np.full(WIDTH, SCALES[1])
+    for _ in range(SCALE_STEPS):
+        middle = (low + high) / 2
+        terms[0] = middle
+        slopes[:] = middle * norms
+        for i in range(n):
+            margin = load(margins, i)
+            cost = where(bits(mask[i]), load(costs, 0), load(costs, 1)) * weight[i]
+            store(terms, 1, where(margin * load(terms, 0) < 1.0, cost * margin, 0.0))
+            for k in range(WIDTH):
+                slopes[k] -= terms[1, k]
+        for k in range(WIDTH):
+            if slopes[k] > 0:
+                high[k] = middle[k]
+            else:
+                low[k] = middle[k]
+    scales[:] = (low + high) / 2
+    terms[0] = scales
+    found = scales * scales * norms / 2
+    for i in range(n):
+        miss = 1.0 - load(margins, i) * load(terms, 0)
+        cost = where(bits(mask[i]), load(costs, 0), load(costs, 1)) * weight[i]
+        store(terms, 1, where(miss > 0.0, cost * miss, 0.0))
+        for k in range(WIDTH):
+            found[k] += terms[1, k]
+    for k in range(WIDTH):
+        if found[k] < primal[k]:
+            gap[k] -= primal[k] - found[k]
+            primal[k] = found[k]
+        else:
+            scales[k] = 1
+
+
+@kernel
 def largest_gap(primal, gap):
     """Return the largest relative gap of the sixteen problems."""
     most = 0.0
@@ -280,22 +338,28 @@ def largest_gap(primal, gap):
 
 
 @kernel
-def solve_block(problem, loss, order, first, W, alpha, eps, tol, max_sweeps, generator, primal, gap):
+def solve_block(problem, loss, order, first, W, alpha, eps, tol, max_sweeps, generator, primal, gap, scales):
     """Solve a block until every relative duality gap is at most `tol`; return how many sweeps went over all rows.
 
     `order` are all rows in a random order, `first` those to visit before. W and alpha must belong to each other; they
     are changed, and primal and gap are set. `eps` holds the violation allowed at first, which is tightened until the
-    gap is small enough, and the smallest that makes sense, after which nothing more is tried.
+    gap is small enough, and the smallest that makes sense, after which nothing more is tried. What is certified is
+    scales_k · w_k, where `scales` is not 1 only for the hinge.
     """
     eps, smallest = eps
+    scales[:] = 1
     visit_first(problem, loss, first, W, alpha, eps)
     done = 0
     while True:
         done += descend(problem, loss, order, W, alpha, eps, max_sweeps - done, generator)
         objectives(problem, loss, W, alpha, primal, gap)
         found = largest_gap(primal, gap)
+        if loss == HINGE and found > tol:
+            best_scales(problem, W, primal, gap, scales)
+            found = largest_gap(primal, gap)
         if found <= tol or done >= max_sweeps or eps <= smallest:
             return done
+        scales[:] = 1
         eps = max(smallest, eps * min(max(0.5 * tol / found, 0.1), 0.6))
 
 

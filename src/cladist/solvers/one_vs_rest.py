@@ -10,7 +10,7 @@ Found by  dual coordinate descent, `cladist.kernels.one_vs_rest`. Where there ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist import progress
+from cladist.errors import one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
@@ -37,6 +38,7 @@ SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-4, 1e-10  # violations that rounding lea
 BLOCKS_THAT_SHARE = 6  # as many blocks make a shared start worth its cost, which is about that of a block
 
 Floats32 = npt.NDArray[np.float32]
+Floats64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,13 @@ class _Start:
 
 @dataclass(frozen=True)
 class _Block:
-    """What came of sixteen problems."""
+    """Sixteen problems: scales_k · w(α)_k are the weights found."""
 
     weights: Floats32
     alpha: Floats32
     mask: npt.NDArray[np.uint32]
-    history: list[dict[str, float]]
+    scales: Floats32 = field(default_factory=lambda: np.ones(WIDTH, np.float32))
+    history: list[dict[str, float]] = field(default_factory=list)
 
 
 def solve_one_vs_rest(
@@ -103,11 +106,14 @@ def solve_one_vs_rest(
     [0, 1, 2]
     """
     settings = settings or Settings()
+    one_of("solve_one_vs_rest", "form", form, FORMS)
     if suits_direct(problem):
         return _directly(problem, settings, executor, form, prune, state, keep_state)
     n_blocks = -(-problem.n_classes // WIDTH)
     order = np.random.default_rng(settings.seed).permutation(len(problem.rows)).astype(np.int32)
-    start = _start(problem, order, settings, solve=n_blocks >= BLOCKS_THAT_SHARE and state is None)
+    alike = problem.n_classes > 0 and bool(np.all(problem.costs[1] == problem.costs[1, 0]))
+    shares = alike and n_blocks >= BLOCKS_THAT_SHARE and state is None
+    start = _shared_start(problem, order, settings) if shares else None
     with progress.task("one-vs-rest", problem.n_classes) as running:
 
         def solve(b: int) -> tuple[Any, Any, list[dict[str, float]]]:
@@ -119,7 +125,8 @@ def solve_one_vs_rest(
     history = [entry for _, _, entries in found for entry in entries]
     weights = _assembled([kept for kept, _, _ in found], problem, form)
     converged = all(entry["gap"] <= settings.tol for entry in history)
-    return Solution(weights, weights.intercepts, history, converged, [alpha for _, alpha, _ in found])
+    alphas = [alpha for _, alpha, _ in found] if keep_state else None
+    return Solution(weights, weights.intercepts, history, converged, alphas)
 
 
 def scaled(state: Any, factor: float) -> Any:
@@ -130,20 +137,35 @@ def scaled(state: Any, factor: float) -> Any:
 # ---------------------------------------------------------------- where classes begin
 
 
-def _start(problem: OneVsRest, order: Any, settings: Settings, *, solve: bool) -> _Start:
-    """Solve the problem in which every row is negative, or only begin it."""
-    rows = problem.rows
+def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _Start:
+    """Solve the problem in which every row is negative."""
+    rows, weight = problem.rows, _row_weights(problem)
     W, alpha, mask = aligned(rows.n_used), aligned(len(rows)), np.zeros(len(rows), np.uint32)
-    weight = _row_weights(problem)
-    cost = problem.costs[1, 0] if problem.n_classes else 1.0
-    costs = np.full((2, WIDTH), cost, np.float32)
+    costs = np.full((2, WIDTH), problem.costs[1, 0], np.float32)
     if problem.loss == "logistic":
-        alpha[:] = kernels.SHARE_NEGATIVE * costs[1, 0] * weight[:, None]
+        alpha[:] = kernels.SHARE_NEGATIVE * costs[1] * weight[:, None]
         kernels.weights_of(rows.arrays, mask, alpha, W)
-    if solve:
-        part = (rows.arrays, rows.norms, mask, weight, costs)
-        _descend(part, problem.loss, order, order[:0], W, alpha, settings, _generator(settings.seed, 0))
+    part = (rows.arrays, rows.norms, mask, weight, costs)
+    _descend(part, problem.loss, order, order[:0], W, alpha, settings, _generator(settings.seed, 0), scale=False)
     return _Start(W[:, 0].copy(), alpha[:, 0].copy())
+
+
+def _begin(problem: OneVsRest, members: Members, costs: Floats32, start: _Start | None, alpha_known: Any) -> _Block:
+    """Return a block where it begins: at the α known, at the shared start, or at nothing."""
+    rows, weight = problem.rows, _row_weights(problem)
+    W, alpha, mask = aligned(rows.n_used), aligned(len(rows)), np.zeros(len(rows), np.uint32)
+    share = kernels.SHARE_POSITIVE if problem.loss == "logistic" else np.float32(0)
+    if start is not None:
+        W[:], alpha[:] = start.weights[:, None], start.alpha[:, None]
+        kernels.put_positives(rows.arrays, members, weight, costs, share, start.alpha, W, alpha, mask)
+        return _Block(W, alpha, mask)
+    if problem.loss == "logistic":
+        alpha[:] = kernels.SHARE_NEGATIVE * costs[1] * weight[:, None]
+    kernels.put_positives(rows.arrays, members, weight, costs, share, np.zeros(len(rows), np.float32), W, alpha, mask)
+    if alpha_known is not None:
+        alpha[:] = alpha_known
+    kernels.weights_of(rows.arrays, mask, alpha, W)
+    return _Block(W, alpha, mask)
 
 
 def _row_weights(problem: OneVsRest) -> Floats32:
@@ -160,42 +182,47 @@ def _generator(seed: int, block: int) -> npt.NDArray[np.uint64]:
 
 
 def _solve_block(
-    problem: OneVsRest, b: int, order: npt.NDArray[np.int32], settings: Settings, start: _Start, alpha_known: Any
+    problem: OneVsRest, b: int, order: npt.NDArray[np.int32], settings: Settings, start: _Start | None, alpha: Any
 ) -> _Block:
     rows, weight = problem.rows, _row_weights(problem)
     members, costs = _members_of_block(problem, b)
-    W, alpha, mask = aligned(rows.n_used), aligned(len(rows)), np.zeros(len(rows), np.uint32)
-    W[:], alpha[:] = start.weights[:, None], start.alpha[:, None]
-    share = kernels.SHARE_POSITIVE if problem.loss == "logistic" else np.float32(0)
-    kernels.put_positives(rows.arrays, members, weight, costs, share, start.alpha, W, alpha, mask)
+    block = _begin(problem, members, costs, start, alpha)
     generator = _generator(settings.seed, b + 1)
-    first = np.unique(members[1]).astype(np.int32)
-    if alpha_known is not None:
-        alpha[:], first = alpha_known, first[:0]
-        kernels.weights_of(rows.arrays, mask, alpha, W)
+    first = np.unique(members[1]).astype(np.int32)[: None if alpha is None else 0]
     kernels.shuffle(first, generator)
-    part = (rows.arrays, rows.norms, mask, weight, costs)
-    primal, gap, sweeps = _descend(part, problem.loss, order, first, W, alpha, settings, generator)
+    part = (rows.arrays, rows.norms, block.mask, weight, costs)
+    primal, gap, scales, sweeps = _descend(
+        part, problem.loss, order, first, block.weights, block.alpha, settings, generator
+    )
     relative = np.divide(gap, primal, out=np.zeros(WIDTH), where=primal > 0)
     history = [
         {"objective": float(primal[k]), "gap": float(relative[k]), "passes": sweeps}
         for k in range(min(WIDTH, problem.n_classes - b * WIDTH))
     ]
-    return _Block(W, alpha, mask, history)
+    return replace(block, scales=scales, history=history)
 
 
 def _descend(
-    part: Any, loss: str, order: Any, first: Any, W: Floats32, alpha: Floats32, settings: Settings, generator: Any
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int]:
-    """Run the kernel; return primal and gap of the sixteen problems, and the sweeps over all rows.
+    part: Any,
+    loss: str,
+    order: Any,
+    first: Any,
+    W: Floats32,
+    alpha: Floats32,
+    settings: Settings,
+    generator: Any,
+    *,
+    scale: bool = True,
+) -> tuple[Floats64, Floats64, Floats32, int]:
+    """Run the kernel; return primal and gap of the sixteen problems, the scale of each w, the sweeps over all rows.
 
     In float32 until its gradients are noise; what is left to do then is done in float64.
     """
-    primal, gap = np.zeros(WIDTH), np.zeros(WIDTH)
+    primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.ones(WIDTH)
     eps = min(VIOLATION_PER_GAP[loss] * settings.tol, LARGEST_VIOLATION[loss])
     limits = (max(eps, SMALLEST_FLOAT32), SMALLEST_FLOAT32)
     code, tol, left = LOSSES[loss], settings.tol, settings.max_iter
-    sweeps = int(kernels.solve_block(part, code, order, first, W, alpha, limits, tol, left, generator, primal, gap))
+    sweeps = kernels.solve_block(part, code, order, first, W, alpha, limits, tol, left, generator, primal, gap, scales)
     if np.any(gap > tol * primal) and sweeps < left:
         rows, norms, mask, weight, costs = part
         exact = (rows, norms.astype(np.float64), mask, weight, costs.astype(np.float64))
@@ -203,10 +230,12 @@ def _descend(
         kernels.weights_of(rows, mask, alpha_wide, wide)
         limits = (max(min(eps, SMALLEST_FLOAT32), SMALLEST_FLOAT64), SMALLEST_FLOAT64)
         sweeps += kernels.solve_block(
-            exact, code, order, order[:0], wide, alpha_wide, limits, tol, left - sweeps, generator, primal, gap
+            exact, code, order, order[:0], wide, alpha_wide, limits, tol, left - sweeps, generator, primal, gap, scales
         )
         W[:], alpha[:] = wide, alpha_wide
-    return primal, gap, sweeps
+    if scale:
+        W *= scales.astype(np.float32)
+    return primal, gap, scales.astype(np.float32), int(sweeps)
 
 
 def _members_of_block(problem: OneVsRest, b: int) -> tuple[Members, Floats32]:
@@ -214,7 +243,7 @@ def _members_of_block(problem: OneVsRest, b: int) -> tuple[Members, Floats32]:
     classes = np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), problem.n_classes - 1)
     parts = [problem.members_of(k) for k in classes]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    return (starts, np.concatenate(parts).astype(np.int64)), problem.costs[:, classes].astype(np.float32)
+    return (starts, np.concatenate(parts).astype(np.int64)), np.ascontiguousarray(problem.costs[:, classes], np.float32)
 
 
 # ---------------------------------------------------------------- what is kept of them
@@ -229,7 +258,8 @@ def _kept(block: _Block, problem: OneVsRest, form: str, prune: float) -> Any:
     if form == "sparse":
         return SparseWeights.of(dense, prune).matrix(), dense.intercepts
     signs = np.where(block.mask[:, None] >> np.arange(n_classes, dtype=np.uint32) & 1, 1, -1)
-    return sparse.csr_array((block.alpha[:, :n_classes] * signs).astype(np.float32).T), dense.intercepts
+    shares = block.alpha[:, :n_classes] * block.scales[:n_classes] * signs
+    return sparse.csr_array(shares.astype(np.float32).T), dense.intercepts
 
 
 def _assembled(parts: list[Any], problem: OneVsRest, form: str) -> Weights:
@@ -251,7 +281,9 @@ def _directly(
     state: Any,
     keep_state: bool,
 ) -> Solution:
-    found = solve_directly(problem, settings, executor=executor, start=state)
+    # In the dual form weights are w(α), which w approaches only as the gap closes; that takes a few steps more.
+    wanted = replace(settings, tol=settings.tol * 1e-7) if form == "dual" else settings
+    found = solve_directly(problem, wanted, executor=executor, start=state)
     W = np.array([one.weights for one in found]).reshape(problem.n_classes, problem.rows.n_used)
     history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in found]
     dense = DenseWeights.of_matrix(W, problem.rows)
@@ -271,5 +303,5 @@ def _directly(
 
 def _dual(shares: sparse.csr_array, intercepts: Any, problem: OneVsRest) -> DualWeights:
     """Keep only the rows that have a share in some class."""
-    supports = np.flatnonzero(shares.count_nonzero(axis=0))
+    supports = np.unique(shares.indices[shares.data != 0])
     return DualWeights(shares[:, supports], problem.rows.matrix(supports), intercepts)

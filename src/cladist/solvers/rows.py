@@ -44,6 +44,9 @@ class Rows:
     def of(cls, X: Any, *, constant: bool, chosen: npt.NDArray[np.int64] | None = None) -> Rows:
         """Take all rows of a matrix, or those chosen. O(nonzeros + features log features)."""
         X = sparse.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         chosen = np.arange(X.shape[0]) if chosen is None else chosen
         lengths = X.indptr[chosen + 1] - X.indptr[chosen] + constant
         indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

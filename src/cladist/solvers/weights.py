@@ -47,7 +47,7 @@ class Weights(ABC):
 
 def csr_arrays(X: Any) -> CsrArrays:
     """Return the arrays of X as CSR with sorted indices."""
-    rows = X if sparse.issparse(X) else sparse.csr_array(X)
+    rows = X if sparse.issparse(X) and X.format == "csr" else sparse.csr_array(X)
     if not rows.has_sorted_indices:
         rows = rows.sorted_indices()
     return rows.indptr, rows.indices, rows.data
@@ -77,6 +77,7 @@ class _InBlocks(Weights):
             yield first, count, block, intercepts
 
     def scores(self, X: Any) -> npt.NDArray[np.float32]:
+        """Return w_k·x_i + b_k for all rows and classes."""
         out = np.empty((X.shape[0], self.n_classes), np.float32)
         rows, place = csr_arrays(X), self._place()
         for first, _, block, intercepts in self._numbered():
@@ -84,6 +85,7 @@ class _InBlocks(Weights):
         return out
 
     def best(self, X: Any) -> Ids:
+        """Return the class of highest score of every row, ties to the first."""
         best, chosen = np.full(X.shape[0], -np.inf, np.float32), np.zeros(X.shape[0], np.int64)
         rows, place = csr_arrays(X), self._place()
         for first, count, block, intercepts in self._numbered():
@@ -91,6 +93,7 @@ class _InBlocks(Weights):
         return chosen
 
     def matrix(self) -> npt.NDArray[np.float32]:
+        """Return all weights as a matrix (classes × features)."""
         matrix = np.zeros((self.n_classes, self.n_features), np.float32)
         for first, count, block, _ in self._numbered():
             matrix[first : first + count, self.feature_of] = block[:, :count].T
@@ -131,6 +134,7 @@ class DenseWeights(_InBlocks):
         return cls.of(blocks, len(W), rows)
 
     def blocks(self) -> Iterator[npt.NDArray[np.float32]]:
+        """Yield the blocks, in the classes' order."""
         return iter(self._blocks)
 
 
@@ -147,6 +151,7 @@ class DualWeights(_InBlocks):
         self.feature_of = np.unique(vectors.indices).astype(np.int64)
 
     def blocks(self) -> Iterator[npt.NDArray[np.float32]]:
+        """Yield the blocks, in the classes' order."""
         compact = self.vectors[:, self.feature_of]
         for first in range(0, self.n_classes, WIDTH):
             part = self.shares[first : first + WIDTH]
@@ -183,7 +188,9 @@ class SparseWeights(_InBlocks):
         features = np.flatnonzero(np.diff(columns.indptr))
         indptr = np.append(columns.indptr[features], columns.indptr[-1]).astype(np.int64)
         values = columns.data.astype(np.float32)
-        return cls(features.astype(np.int32), indptr, columns.indices.astype(np.int32), values, intercepts, matrix.shape[1])
+        return cls(
+            features.astype(np.int32), indptr, columns.indices.astype(np.int32), values, intercepts, matrix.shape[1]
+        )
 
     @classmethod
     def of(cls, dense: DenseWeights, prune: float = 0.0) -> SparseWeights:
@@ -208,6 +215,7 @@ class SparseWeights(_InBlocks):
         return len(self.index[3]) / max(1, self.n_classes * self.n_features)
 
     def scores(self, X: Any) -> npt.NDArray[np.float32]:
+        """Return w_k·x_i + b_k for all rows and classes."""
         if self.density > INDEX_BELOW and X.shape[0] > MANY_ROWS:
             return super().scores(X)
         return self.scores_of(csr_arrays(X), np.arange(X.shape[0]))
@@ -219,6 +227,7 @@ class SparseWeights(_InBlocks):
         return out
 
     def best(self, X: Any) -> Ids:
+        """Return the class of highest score of every row, ties to the first."""
         if self.density > INDEX_BELOW and X.shape[0] > MANY_ROWS:
             return super().best(X)
         rows, size = csr_arrays(X), max(1, SCORES_AT_ONCE // max(1, self.n_classes))
@@ -229,6 +238,7 @@ class SparseWeights(_InBlocks):
         return np.concatenate([np.zeros(0, np.int64), *parts])
 
     def blocks(self) -> Iterator[npt.NDArray[np.float32]]:
+        """Yield the blocks, in the classes' order."""
         matrix = self.matrix()[:, self.feature_of]
         for first in range(0, self.n_classes, WIDTH):
             part = matrix[first : first + WIDTH]
@@ -237,6 +247,7 @@ class SparseWeights(_InBlocks):
             yield block
 
     def matrix(self) -> sparse.csr_array:
+        """Return all weights as a matrix (classes × features)."""
         features, indptr, classes, values = self.index
         columns = np.repeat(features, np.diff(indptr))
         return sparse.csr_array((values, (classes, columns)), shape=(self.n_classes, self.n_features))

@@ -22,13 +22,14 @@ from cladist.execution import Executor, executor_for
 from cladist.kernels.lanes import WIDTH
 from cladist.labels import LabelMatrix, encode
 from cladist.learners.base import HierarchicalClassifier, random_generator
-from cladist.learners.explaining import Explanation, explain_by_vectors
 from cladist.learners.choosing import Choice, choose_C
+from cladist.learners.explaining import Explanation, explain_by_vectors
 from cladist.learners.flat.targets import Targets, class_weights
 from cladist.learners.linear_packing import pack_weights, unpack_weights
 from cladist.learners.packing import Arrays, group, prefixed
 from cladist.solvers import Rows, Settings, Solution, solve_one_vs_rest
 from cladist.solvers.one_vs_rest import scaled
+from cladist.solvers.weights import Weights
 
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps them dense up to here
 REPAIRS = ("top_down", "bottom_up", "best")
@@ -64,6 +65,8 @@ class FlatLinear(HierarchicalClassifier):
     executor: Any
     decode: str
     verbose: bool | int
+    target_nodes_: npt.NDArray[np.int64]
+    weights_: Weights
 
     @property
     def _loss(self) -> str:
@@ -111,7 +114,7 @@ class FlatLinear(HierarchicalClassifier):
         self._check_parameters()
         wanted = [float(C) if is_positive(C) else C for C in Cs]
         for C in wanted:
-            if not is_positive(C):
+            if not (is_positive(C) and np.isfinite(C)):
                 raise ParameterError(f"{type(self).__name__}: Cs must be positive numbers; got {C!r}.")
         return self._walk_path(X, y, wanted, sample_weight)
 
@@ -136,7 +139,7 @@ class FlatLinear(HierarchicalClassifier):
 
     def _check_parameters(self) -> None:
         who = type(self).__name__
-        if self.C != "cv" and not is_positive(self.C):
+        if self.C != "cv" and not (is_positive(self.C) and np.isfinite(self.C)):
             raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {self.C!r}.")
         if not is_positive(self.tol):
             raise ParameterError(f"{who}: tol must be positive; got {self.tol!r}.")
@@ -180,9 +183,7 @@ class FlatLinear(HierarchicalClassifier):
         """Solve all problems and remember what came of them."""
         started = time.perf_counter()
         seed = int(random_generator(type(self).__name__, self.random_state).randint(2**31 - 1))
-        problem = prepared.targets.problem(
-            prepared.rows, self._loss, C, prepared.class_weights, prepared.row_weights
-        )
+        problem = prepared.targets.problem(prepared.rows, self._loss, C, prepared.class_weights, prepared.row_weights)
         solution = solve_one_vs_rest(
             problem,
             Settings(self.tol, self.max_iter, seed),
@@ -300,14 +301,14 @@ class FlatLinear(HierarchicalClassifier):
         """The weights, one row a class; made when asked for. Dense, or CSR where they are kept sparse."""
         check_is_fitted(self)
         matrix = self.weights_.matrix()
-        return matrix if self._one_a_label or not len(self.target_nodes_) else _product(self._combination, matrix)
+        return matrix if self._one_a_label else _product(self._combination, matrix)
 
     @property
     def intercept_(self) -> npt.NDArray[Any]:
         """The intercepts, one a class."""
         check_is_fitted(self)
         intercepts = self.weights_.intercepts
-        return intercepts if self._one_a_label or not len(self.target_nodes_) else self._combination @ intercepts
+        return intercepts if self._one_a_label else self._combination @ intercepts
 
     @property
     def node_coef_(self) -> sparse.csr_array:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.errors import LabelError, ParameterError
+from cladist.errors import ParameterError, TaxonomyError
 from cladist.labels import LabelMatrix
 from cladist.solvers import OneVsRest, Rows
 from cladist.solvers.problem import Members
@@ -85,12 +85,14 @@ def class_weights(who: str, given: Any, targets: Targets, taxonomy: Taxonomy, la
     if isinstance(given, str):
         if given != "balanced":
             raise ParameterError(f"{who}: class_weight must be None, 'balanced' or a mapping; got {given!r}.")
-        counts = np.bincount(labels.indices, minlength=taxonomy.n_nodes)[nodes]
+        counts = np.diff(targets.members[0])
+        if targets.one_decides:
+            counts = np.append(len(labels) - counts, counts)
         return len(labels) / (len(nodes) * counts)
     try:
         weight_of = {taxonomy.index(label): float(weight) for label, weight in dict(given).items()}
     except (TypeError, ValueError) as problem:
-        if isinstance(problem, LabelError):
+        if isinstance(problem, TaxonomyError):  # the label is no node
             raise
         raise ParameterError(
             f"{who}: class_weight must map labels to positive numbers, or be None or 'balanced'; got {given!r}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -18,7 +19,7 @@ def check_linear(model: Any, *, losses: tuple[str, ...]) -> None:
     who = type(model).__name__
     one_of(who, "loss", model.loss, losses)
     one_of(who, "fit_intercept", model.fit_intercept, (False, True))
-    if model.C != "cv" and not is_positive(model.C):
+    if model.C != "cv" and not (is_positive(model.C) and math.isfinite(model.C)):
         raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {model.C!r}.")
     if not is_positive(model.tol):
         raise ParameterError(f"{who}: tol must be positive; got {model.tol!r}.")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cladist import progress
 from cladist.decoders import top_down
@@ -17,13 +17,14 @@ from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.choosing import Choice, choose_C
-from cladist.learners.local.families import Family, Task, fit_families, pack_families, unpack_families
+from cladist.learners.local.families import Task, fit_families, pack_families, unpack_families
 from cladist.learners.local.linear import check_linear, make_plan, warn_of_gaps
 from cladist.learners.packing import Arrays, group, prefixed
 from cladist.solvers.problem import members_by_class
 
 Ids = npt.NDArray[np.int64]
-ALWAYS, NEVER = 1.0, -1.0  # scores of nodes that all rows of their parent belong to, or none
+ALWAYS, NEVER = np.inf, -np.inf  # scores of nodes that all rows of their parent belong to, or none
+CERTAIN = 1.0  # the margin of a label to which all rows belong: ∞ is no score to compare
 
 
 class NodewiseSVM(HierarchicalClassifier):
@@ -212,13 +213,8 @@ class NodewiseSVM(HierarchicalClassifier):
 
     def _class_scores(self, X: Any) -> npt.NDArray[Any]:
         lowest, below = self._path_margins(X)
-        if self._decodes_sets:
-            return lowest[:, self.class_nodes_]
-        return np.minimum(lowest, np.where(self._is_leaf, np.inf, -below))[:, self.class_nodes_]
-
-    @property
-    def _is_leaf(self) -> npt.NDArray[np.bool_]:
-        return self.taxonomy_.is_leaf
+        margins = lowest if self._decodes_sets else np.minimum(lowest, -below)
+        return np.where(np.isposinf(margins), CERTAIN, margins)[:, self.class_nodes_]
 
     def _predict_nodes(self, X: Any) -> Ids:
         parts = [self._class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
@@ -234,6 +230,7 @@ class NodewiseSVM(HierarchicalClassifier):
     @property
     def node_coef_(self) -> sparse.csr_array:
         """The weights, one row a node in `taxonomy_.names` order, as CSR; nodes without a classifier have none."""
+        check_is_fitted(self)
         parts = [sparse.csr_array((0, self.n_features_in_), dtype=np.float32)]
         nodes = [np.zeros(0, np.int64)]
         for family in self.families_.values():
@@ -282,7 +279,9 @@ def _tasks(labels: LabelMatrix) -> list[Task]:
     for first, last in zip(starts, [*starts[1:], len(order)], strict=True):
         children = order[first:last]
         above = int(parent[children[0]])
-        rows = np.arange(len(labels)) if above < 0 else by_node.indices[by_node.indptr[above] : by_node.indptr[above + 1]]
+        rows = (
+            np.arange(len(labels)) if above < 0 else by_node.indices[by_node.indptr[above] : by_node.indptr[above + 1]]
+        )
         rows = rows.astype(np.int64)
         members = [by_node.indices[by_node.indptr[c] : by_node.indptr[c + 1]] for c in children]
         classes = np.repeat(np.arange(len(children)), [len(part) for part in members])

@@ -1,0 +1,55 @@
+"""Sixteen problems at once, with their primal and dual by the definition."""
+
+import numpy as np
+
+from cladist.kernels.lanes import WIDTH
+from cladist.kernels.one_vs_rest import HINGE, LOGISTIC, SQUARED_HINGE
+
+
+class Block:
+    """Sixteen random problems over the same few rows, one of which is empty, as the kernels take them."""
+
+    def __init__(self, seed, dtype=np.float64, n_rows=9, n_features=6):
+        random = np.random.default_rng(seed)
+        self.X = random.normal(size=(n_rows, n_features)) * (random.random((n_rows, n_features)) < 0.7)
+        self.X[n_rows // 2] = 0
+        self.X = self.X.astype(np.float32).astype(np.float64)
+        present = self.X != 0
+        indptr = np.append(0, np.cumsum(present.sum(axis=1))).astype(np.int64)
+        self.rows = indptr, np.nonzero(present)[1].astype(np.uint32), self.X[present].astype(np.float32)
+        self.mask = random.integers(0, 2**WIDTH, n_rows).astype(np.uint32)
+        self.weight = random.uniform(0.5, 2, n_rows).astype(np.float32)
+        self.costs = random.uniform(0.5, 3, (2, WIDTH)).astype(np.float32).astype(dtype)
+        norms = (self.X**2).sum(axis=1).astype(np.float32).astype(dtype)
+        self.problem = self.rows, norms, self.mask, self.weight, self.costs
+        self.order = random.permutation(n_rows).astype(np.int32)
+        self.dtype, self.random = dtype, random
+
+    @property
+    def signs(self):
+        return np.where(self.mask[:, None] >> np.arange(WIDTH, dtype=np.uint32) & 1, 1.0, -1.0)
+
+    @property
+    def row_costs(self):
+        return np.where(self.signs > 0, self.costs[0], self.costs[1]) * self.weight[:, None].astype(np.float64)
+
+    def begun(self, loss):
+        """W and α that belong to each other, some α at their bounds."""
+        share = self.random.uniform(0.1, 0.9, self.signs.shape)
+        if loss != LOGISTIC:
+            share = np.where(self.random.random(share.shape) < 0.4, np.round(share), share)
+        alpha = (share * self.row_costs).astype(self.dtype)
+        return (self.X.T @ (alpha * self.signs)).astype(self.dtype), alpha
+
+    def dual(self, loss, alpha):
+        w, cost = self.X.T @ (alpha * self.signs), self.row_costs
+        share = np.clip(alpha / cost, 1e-12, 1 - 1e-12)
+        entropy = -share * np.log(share) - (1 - share) * np.log1p(-share)
+        gains = {HINGE: alpha, SQUARED_HINGE: alpha - alpha**2 / (4 * cost), LOGISTIC: cost * entropy}[loss]
+        return gains.sum(axis=0) - 0.5 * (w**2).sum(axis=0)
+
+    def primal(self, loss, W):
+        margins = self.signs * (self.X @ W)
+        miss = np.maximum(0, 1 - margins)
+        lost = {HINGE: miss, SQUARED_HINGE: miss**2, LOGISTIC: np.logaddexp(0, -margins)}[loss]
+        return 0.5 * (W**2).sum(axis=0) + (self.row_costs * lost).sum(axis=0)

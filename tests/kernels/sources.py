@@ -1,0 +1,46 @@
+"""Kernels of lanes beside their Python source: lanes cannot leave compiled code, so all they call is Python too."""
+
+from contextlib import contextmanager
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+
+@contextmanager
+def as_python(*modules):
+    """Let every kernel of some modules be its Python source for a while."""
+    before = [{name: value for name, value in vars(m).items() if isinstance(value, Dispatcher)} for m in modules]
+    try:
+        for module, kernels in zip(modules, before, strict=True):
+            vars(module).update({name: kernel.py_func for name, kernel in kernels.items()})
+        yield
+    finally:
+        for module, kernels in zip(modules, before, strict=True):
+            vars(module).update(kernels)
+
+
+def copied(argument):
+    if isinstance(argument, tuple):
+        return tuple(map(copied, argument))
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
+
+
+def close_to_python(module, kernel, *arguments, rtol=1e-6, atol=1e-6):
+    """Run a kernel compiled and as Python, each on its own copies; what they return and change must be close.
+
+    Returns what the compiled one returned, and its arguments as it left them.
+    """
+    ours, twins = copied(arguments), copied(arguments)
+    compiled = kernel(*ours)
+    with as_python(module), np.errstate(all="ignore"):
+        plain = kernel.py_func(*twins)
+    same = {"rtol": rtol, "atol": atol}
+    for one, other in zip([compiled, *ours], [plain, *twins], strict=True):
+        if isinstance(one, np.ndarray):
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(one, other, **same)
+        elif isinstance(one, (float, np.floating)):
+            np.testing.assert_allclose(one, other, **same)
+        elif not isinstance(one, tuple):
+            assert one == other
+    return compiled, ours

@@ -1,0 +1,141 @@
+"""Scores: the kernels against their Python source and against the product of matrices.
+
+All numbers are small integers and their halves, so that sums are exact in any order, and ties frequent.
+"""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from cladist.kernels import lanes, scoring
+from cladist.kernels.jit import kernel
+from cladist.kernels.lanes import WIDTH
+from tests.kernels.sources import close_to_python
+from tests.twins import kernels_not_named_in, same_as_python
+
+
+@kernel
+def stored_dot(rows, i, place, W, out):
+    lanes.store(out, 0, scoring.placed_dot(rows, i, place, W))
+
+
+def exactly(function, *arguments):
+    return close_to_python(scoring, function, *arguments, rtol=0, atol=0)
+
+
+def halves(random, *shape):
+    return random.integers(-6, 7, shape) / 2
+
+
+@st.composite
+def problems(draw):
+    """CSR rows, some of whose features have weights, these weights (used × 16) and intercepts."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows, n_features, n_used = draw(st.integers(1, 5)), draw(st.integers(1, 8)), draw(st.integers(0, 8))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    present = random.random((n_rows, n_features)) < 0.7
+    X = sparse.csr_array((halves(random, n_rows, n_features) * present).astype(dtype))
+    used = random.permutation(n_features)[:n_used]
+    W = halves(random, len(used), WIDTH) * (random.random((len(used), WIDTH)) < 0.7)
+    return X, used, W.astype(np.float32), halves(random, 1, WIDTH).astype(np.float32)
+
+
+def arrays(X):
+    return X.indptr, X.indices, X.data
+
+
+def places(X, used):
+    place = np.full(X.shape[1], -1, np.int32)
+    place[used] = np.arange(len(used))
+    return place
+
+
+def products(X, used, W):
+    return X.toarray()[:, used] @ W
+
+
+@given(problems())
+def test_placed_dot(problem):
+    X, used, W, _ = problem
+    for i in range(X.shape[0]):
+        out = np.zeros((1, WIDTH), np.float32)
+        _, (*_, out) = exactly(stored_dot, arrays(X), i, places(X, used), W, out)
+        np.testing.assert_array_equal(out[0], products(X, used, W)[i])
+
+
+@given(problems(), st.sampled_from([(16, 0), (7, 0), (40, 16), (40, 32)]))
+def test_score_block(problem, columns):
+    X, used, W, intercepts = problem
+    n_classes, first = columns
+    out = np.full((X.shape[0], n_classes), -99, np.float32)
+    _, (*_, out, _) = exactly(scoring.score_block, arrays(X), places(X, used), W, intercepts, out, first)
+    expected = np.full(out.shape, -99.0)
+    count = min(WIDTH, n_classes - first)
+    expected[:, first : first + count] = (products(X, used, W) + intercepts)[:, :count]
+    np.testing.assert_array_equal(out, expected)
+
+
+@given(problems(), st.integers(1, 16), st.sampled_from([-np.inf, 0.0, 3.0]))
+def test_best_of_block(problem, n_columns, so_far):
+    X, used, W, intercepts = problem
+    best, chosen = np.full(X.shape[0], so_far, np.float32), np.full(X.shape[0], 5)
+    block = arrays(X), places(X, used), W, intercepts
+    _, (*_, best, chosen) = exactly(scoring.best_of_block, *block, n_columns, 32, best, chosen)
+    scores = (products(X, used, W) + intercepts)[:, :n_columns]
+    np.testing.assert_array_equal(best, np.maximum(scores.max(axis=1), so_far))
+    np.testing.assert_array_equal(chosen, np.where(scores.max(axis=1) > so_far, 32 + scores.argmax(axis=1), 5))
+
+
+@given(st.sets(st.integers(0, 20)), st.integers(-1, 21), st.data())
+def test_find_feature(features, wanted, data):
+    features = np.array(sorted(features), np.int32)
+    start = data.draw(st.integers(0, np.searchsorted(features, wanted)))
+    assert same_as_python(scoring.find_feature, features, wanted, start) == np.searchsorted(features, wanted)
+
+
+def index_of(W, used, prune):
+    """The index of a block, by the kernels."""
+    counts = np.zeros(len(used), np.int64)
+    *_, counts = same_as_python(scoring.count_kept, W, WIDTH, prune, counts)
+    order = np.argsort(used)
+    order = order[counts[order] > 0]
+    starts = np.append(0, np.cumsum(counts[order]))
+    cursor, classes = starts[:-1].copy(), np.empty(starts[-1], np.int32)
+    values = np.empty(starts[-1], np.float32)
+    *_, cursor, classes, values = same_as_python(
+        scoring.keep_weights, W, WIDTH, 0, prune, order, cursor, classes, values
+    )
+    np.testing.assert_array_equal(cursor, starts[1:])
+    return used[order].astype(np.int32), starts, classes, values
+
+
+@given(problems(), st.sampled_from([0.0, 0.5, 0.75, 9.0]), st.data())
+def test_score_by_index(problem, prune, data):
+    X, used, W, intercepts = problem
+    index = index_of(W, used, prune)
+    listed = np.array(data.draw(st.lists(st.integers(0, X.shape[0] - 1), max_size=6)), np.int64)
+    out = np.empty((len(listed), WIDTH), np.float32)
+    *_, out = same_as_python(scoring.score_by_index, arrays(X), listed, index, intercepts[0], out)
+    kept = np.where(np.abs(W) > prune, W, 0)
+    np.testing.assert_array_equal(out, products(X, used, kept)[listed] + intercepts)
+
+
+@given(problems(), st.integers(1, 16), st.integers(0, 40))
+def test_weights_kept_are_of_the_columns_wanted(problem, n_columns, first):
+    _, used, W, _ = problem
+    counts = np.ones(len(used), np.int64)
+    *_, counts = same_as_python(scoring.count_kept, W, n_columns, 0.5, counts)
+    large = np.abs(W[:, :n_columns]) > 0.5
+    np.testing.assert_array_equal(counts, 1 + large.sum(axis=1))
+    cursor = np.append(0, np.cumsum(counts - 1))[:-1]
+    classes, values = np.zeros(large.sum(), np.int32), np.zeros(large.sum(), np.float32)
+    order = np.arange(len(used))
+    *_, classes, values = same_as_python(scoring.keep_weights, W, n_columns, first, 0.5, order, cursor, classes, values)
+    features, columns = np.nonzero(large)
+    np.testing.assert_array_equal(classes, first + columns)
+    np.testing.assert_array_equal(values, W[features, columns])
+
+
+def test_every_kernel_is_compared_with_its_source():
+    assert kernels_not_named_in(__file__, scoring) == []
