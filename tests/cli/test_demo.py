@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cladist.cli import comparing, demo_showing
-from cladist.cli.comparing import DIAGNOSES, FLAT, TREE, Comparison, compare
+from cladist.cli.comparing import DIAGNOSES, FLAT, FLAT_SVM, PAIRS, TOP_DOWN, TREE, Comparison, compare
 from cladist.cli.sample import sample_files
 from cladist.datasets import Dataset, read_table
 from cladist.datasets.loaders.icd10cm import _entries
@@ -49,8 +49,8 @@ def comparison(data: Dataset) -> Comparison:
     return compare(data, texts=("a dome tent with pegs", "cast iron skillet for eggs"))
 
 
-def test_four_methods_are_judged_on_the_original_tree(comparison, data):
-    assert [outcome.name for outcome in comparison.outcomes] == [TREE, FLAT, "Hieron, greedy", "TopDown, LinearSVC"]
+def test_five_methods_are_judged_on_the_original_tree_our_svms_first(comparison, data):
+    assert [outcome.name for outcome in comparison.outcomes] == ["TopDown", "FlatSVM", TREE, FLAT, "Hieron, greedy"]
     for outcome in comparison.outcomes:
         assert outcome.report.counts.taxonomy == data.taxonomy
         assert outcome.report.counts.n_rows == 108
@@ -60,6 +60,8 @@ def test_four_methods_are_judged_on_the_original_tree(comparison, data):
 
 def test_the_methods_see_what_their_names_say(data):
     models = comparing.methods(data.taxonomy)
+    assert [type(models[name]).__name__ for name in (TOP_DOWN, FLAT_SVM)] == [TOP_DOWN, FLAT_SVM]
+    assert models[TOP_DOWN].estimator is None
     assert models[TREE].taxonomy is data.taxonomy
     assert models[FLAT].taxonomy.depth.max() == 0
     assert models[FLAT].taxonomy.n_nodes == data.taxonomy.n_nodes
@@ -81,24 +83,46 @@ def test_samples_come_with_readable_paths(comparison):
 def test_the_best_has_the_smallest_error(comparison):
     errors = {o.name: o.measures["tree_induced_error"] for o in comparison.outcomes}
     assert errors[comparison.best.name] == min(errors.values())
-    assert comparison.tree_beats_flat == (errors[TREE] < errors[FLAT])
-    assert ("does not help" in comparison.verdict) != comparison.tree_beats_flat
+    assert comparison.tree_beats_flat == {
+        "the linear SVM": errors["TopDown"] < errors["FlatSVM"],
+        "Hieron": errors[TREE] < errors[FLAT],
+    }
 
 
-def test_a_tree_that_does_not_help_is_said_not_to(comparison):
-    tree, flat, *others = comparison.outcomes
-    swapped = [
-        comparing.Outcome(TREE, 1.0, max(tree, flat, key=lambda o: o.measures["tree_induced_error"]).report),
-        comparing.Outcome(FLAT, 1.0, min(tree, flat, key=lambda o: o.measures["tree_induced_error"]).report),
-    ]
-    assert Comparison(comparison.data, [*swapped, *others], []).verdict.startswith("The tree does not help here")
+def arranged(comparison, helped):
+    """The same numbers, given to each pair's two names so that the tree helps those in `helped` and no others."""
+    of = {outcome.name: outcome for outcome in comparison.outcomes}
+    swapped = []
+    for who, names in PAIRS.items():
+        pair = sorted((of[name] for name in names), key=lambda o: o.measures["tree_induced_error"])
+        for name, outcome in zip(names, pair if who in helped else reversed(pair), strict=True):
+            swapped.append(comparing.Outcome(name, 1.0, outcome.report))
+    return Comparison(comparison.data, [*swapped, of["Hieron, greedy"]], [])
+
+
+@pytest.mark.parametrize(
+    ("helped", "said"),
+    [
+        (["the linear SVM", "Hieron"], "The tree helps here: the linear SVM is "),
+        ([], "The tree does not help here: the linear SVM is "),
+        (["Hieron"], "The tree helps Hieron and not the linear SVM: the linear SVM is "),
+        (["the linear SVM"], "The tree helps the linear SVM and not Hieron: the linear SVM is "),
+    ],
+)
+def test_what_is_said_of_the_tree_is_what_was_found(comparison, helped, said):
+    found = arranged(comparison, helped)
+    assert found.tree_beats_flat == {who: who in helped for who in PAIRS}
+    assert found.verdict.startswith(said)
+    measures = {outcome.name: outcome.measures for outcome in found.outcomes}
+    assert f"Hieron is {measures[TREE]['tree_induced_error']:.3f} edges off on average" in found.verdict
+    assert f"{measures[FLAT_SVM]['accuracy']:.1%} without; Hieron" in found.verdict
 
 
 def test_the_best_numbers_are_marked(comparison):
     table = demo_showing.comparison_table(comparison)
     for column, better in ((1, max), (2, min), (3, max), (4, min)):
         values = [float(row[column]) for row in table.rows]
-        marked = [values[k] for k in range(4) if (k, column) in table.best]
+        marked = [values[k] for k in range(len(values)) if (k, column) in table.best]
         assert marked
         assert set(marked) == {better(values)}
 

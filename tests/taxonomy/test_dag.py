@@ -16,6 +16,7 @@ from cladist.errors import ModelFormatError, TaxonomyError
 from cladist.losses import HLoss, SymmetricDifference, TreeDistance, ZeroOne, node_costs
 from cladist.metrics import report
 from cladist.metrics.counts import Counts
+from cladist.registry import METHODS
 from cladist.taxonomy.packing import pack, unpack
 from tests.strategies import awkward_names, dags, edge_lists, forests, plain_names
 
@@ -295,15 +296,23 @@ def test_decoders_that_need_a_tree_say_so(decoder):
         decoder(np.zeros((1, 5)), DIAMOND)
 
 
-def test_learners_that_need_a_tree_say_so_and_name_a_way():
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_learners_that_need_a_tree_say_so_and_name_those_that_do_not(method):
     X, y = np.eye(5), list(DIAMOND.names)
-    for model in (Hieron(DIAMOND), TopDown(DIAMOND)):
-        with pytest.raises(
-            TaxonomyError, match=r"needs a tree or forest.*'end' has the parents 'left' and 'right'"
-        ) as e:
-            model.fit(X, y)
-        assert str(e.value).startswith(type(model).__name__)
-        assert "flattened()" in str(e.value)
+    model = method.load()(DIAMOND)
+    assert model._takes_dags == method.takes_dags
+    if method.takes_dags:
+        assert model.fit(X, y).predict(X).tolist() == y
+        return
+    with pytest.raises(TaxonomyError, match=r"needs a tree or forest.*'end' has the parents 'left' and 'right'") as e:
+        model.fit(X, y)
+    assert str(e.value).startswith(method.class_name)
+    able = " and ".join(other.class_name for other in METHODS if other.takes_dags)
+    assert f"'right'. {able} can learn on it; taxonomy.flattened() keeps" in str(e.value)
+
+
+def test_ways_to_a_tree():
+    X, y = np.eye(5), list(DIAMOND.names)
     with pytest.raises(TaxonomyError, match="Hieron needs a tree or forest"):
         Hieron(DIAMOND).partial_fit(X, y)
     assert set(Hieron(DIAMOND.flattened()).fit(X, y).predict(X)) <= set(y)

@@ -233,7 +233,7 @@ def row_terms(loss, margin, cost, a, terms):
 
 @kernel
 def logistic_terms(margin, cost, a, terms):
-    """The same for the logistic loss; in float64, since its terms cancel where they are close to the optimum."""
+    """Do the same for the logistic loss; in float64, since its terms cancel near the optimum."""
     store(terms, 0, margin)
     store(terms, 1, a / cost)
     for k in range(WIDTH):

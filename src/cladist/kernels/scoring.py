@@ -90,10 +90,10 @@ def count_kept(W, n_columns, prune, counts):
 @kernel
 def keep_weights(W, n_columns, first, prune, order, cursor, classes, values):
     """Append to the list of each feature, in the order given, its weights larger than `prune`."""
-    for l in range(order.shape[0]):
-        j = order[l]
+    for r in range(order.shape[0]):
+        j = order[r]
         for k in range(n_columns):
             if abs(W[j, k]) > prune:
-                classes[cursor[l]] = first + k
-                values[cursor[l]] = W[j, k]
-                cursor[l] += 1
+                classes[cursor[r]] = first + k
+                values[cursor[r]] = W[j, k]
+                cursor[r] += 1

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from cladist.errors import LabelError, ParameterError, TooLargeError, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
@@ -66,6 +66,16 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
         return X, encoded.labels
+
+    def _weighted(self, X: Any, labels: LabelMatrix, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
+        """Leave out rows of weight 0, which are as good as absent: they must not make their labels classes."""
+        if sample_weight is None:
+            return X, labels, None
+        weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+        if not weights.any():
+            raise ParameterError(f"{type(self).__name__}: all sample weights are 0, so there is nothing to learn from.")
+        kept = np.flatnonzero(weights)
+        return X[kept], labels[kept], weights[kept]
 
     def _given_taxonomy(self) -> Taxonomy | None:
         """Return the taxonomy that the parameter stands for, if this method can learn on it."""

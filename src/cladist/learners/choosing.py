@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,35 @@ from cladist.metrics import micro_f1
 
 GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
 FOLDS = 5
+Choice = tuple[float, list[dict[str, float]]]  # C, and what each gave: `C`, `score`, `standard_error`
 WORSE_IN_A_ROW = 2  # so many values of C below the best end the search: large ones cost most
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The C chosen, and what each gave: `C`, `score`, `standard_error`."""
+class ChoosesC:
+    """A learner whose parameter C may be "cv"."""
 
-    C: float
-    results: list[dict[str, float]]
+    C: Any
+    C_: float
+    cv_results_: list[dict[str, float]]
+
+    def _chosen(self, X: Any, labels: LabelMatrix, weights: Any) -> float:
+        """Return the C to learn with, and remember how it was chosen if it was."""
+        for name in ("C_", "cv_results_"):
+            self.__dict__.pop(name, None)
+        if not isinstance(self.C, str):
+            return float(self.C)
+        self.C_, self.cv_results_ = choose(self, X, labels, weights)
+        return self.C_
+
+    def _pack_choice(self) -> dict[str, Any]:
+        return {"C": getattr(self, "C_", None), "cv_results": getattr(self, "cv_results_", None)}
+
+    def _unpack_choice(self, state: dict[str, Any]) -> None:
+        if state.get("C") is not None:
+            self.C_, self.cv_results_ = float(state["C"]), state["cv_results"]
 
 
-def choose_C(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
+def choose(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
     """Return the C of highest mean micro F1 over folds of the rows, the smallest of equals.
 
     Single labels: accuracy, which is the same. All folds go up the grid together, each from where it stood, until two
@@ -53,7 +69,7 @@ def choose_C(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
             running.advance()
             if _is_past(results):
                 break
-    return Choice(max(results, key=lambda entry: entry["score"])["C"], results)
+    return max(results, key=lambda entry: entry["score"])["C"], results
 
 
 def _path(model: Any, X: Any, labels: LabelMatrix, weights: Any, rows: Any) -> Iterator[Any]:
@@ -71,7 +87,7 @@ def _score(model: Any, X: Any, labels: LabelMatrix) -> float:
     predicted = model.predict(X)
     if model._decodes_sets:
         return float(micro_f1(labels, predicted, labels.taxonomy, nodes="all"))
-    return float(np.mean(predicted.nodes("choose_C") == labels.nodes("choose_C")))
+    return float(np.mean(predicted.nodes("C='cv'") == labels.nodes("C='cv'")))
 
 
 def _is_past(results: list[dict[str, float]]) -> bool:

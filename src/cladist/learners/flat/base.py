@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
 from cladist.decoders import best_labelling, top_down
@@ -22,7 +22,7 @@ from cladist.execution import Executor, executor_for
 from cladist.kernels.lanes import WIDTH
 from cladist.labels import LabelMatrix, encode
 from cladist.learners.base import HierarchicalClassifier, random_generator
-from cladist.learners.choosing import Choice, choose_C
+from cladist.learners.choosing import ChoosesC
 from cladist.learners.explaining import Explanation, explain_by_vectors
 from cladist.learners.flat.targets import Targets, class_weights
 from cladist.learners.linear_packing import pack_weights, unpack_weights
@@ -45,13 +45,12 @@ class Prepared:
     row_weights: Any
 
 
-class FlatLinear(HierarchicalClassifier):
+class FlatLinear(ChoosesC, HierarchicalClassifier):
     """A linear classifier for every label; see `FlatSVM`."""
 
     _takes_dags: ClassVar[bool] = True
     _answers_sets: ClassVar[bool] = True
 
-    C: Any
     targets: str
     repair: str
     fit_intercept: bool
@@ -86,17 +85,15 @@ class FlatLinear(HierarchicalClassifier):
         """
         self._check_parameters()
         X, labels, weights = self._checked(X, y, sample_weight)
-        self._forget_choice()
-        C = self.C
-        if isinstance(C, str):
-            self._keep_choice(self._choose(X, labels, weights))
-            C = self.C_
         with progress.shown(self.verbose):
+            C = self._chosen(X, labels, weights)
             prepared = self._prepare(X, labels, weights)
-            self._solve(prepared, float(C), None, keep_state=False)
+            self._solve(prepared, C, None, keep_state=False)
         return self
 
-    def C_path(self, X: Any, y: Any, Cs: Iterable[float], sample_weight: npt.ArrayLike | None = None) -> Iterator[Self]:
+    def C_path(  # noqa: N802 - C is the papers' letter
+        self, X: Any, y: Any, Cs: Iterable[float], sample_weight: npt.ArrayLike | None = None
+    ) -> Iterator[Self]:
         """Yield a fitted model for each C, each solved from where the one before ended.
 
         Parameters
@@ -164,13 +161,7 @@ class FlatLinear(HierarchicalClassifier):
             labels.nodes(type(self).__name__)
         if self.targets == "nodes" and self.repair == "best":
             self.taxonomy_.require_tree(f"{type(self).__name__} with repair='best'")
-        if sample_weight is None:
-            return X, labels, None
-        weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
-        if not weights.any():
-            raise ParameterError(f"{type(self).__name__}: all sample weights are 0, so there is nothing to learn from.")
-        kept = np.flatnonzero(weights)
-        return X[kept], labels[kept], weights[kept]
+        return self._weighted(X, labels, sample_weight)
 
     def _prepare(self, X: Any, labels: LabelMatrix, weights: Any) -> Prepared:
         targets = Targets.of(labels, all_nodes=self.targets == "nodes", sets=self._decodes_sets)
@@ -234,18 +225,6 @@ class FlatLinear(HierarchicalClassifier):
                 f"tol={self.tol:g}; raise max_iter, or lower C."
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
-
-    # ---------------------------------------------------------------- choosing C
-
-    def _choose(self, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
-        return choose_C(self, X, labels, weights)
-
-    def _forget_choice(self) -> None:
-        for name in ("C_", "cv_results_"):
-            self.__dict__.pop(name, None)
-
-    def _keep_choice(self, choice: Choice) -> None:
-        self.C_, self.cv_results_ = choice.C, choice.results
 
     # ---------------------------------------------------------------- answering
 
@@ -349,15 +328,13 @@ class FlatLinear(HierarchicalClassifier):
             "history": self.history_,
             "n_iter": self.n_iter_,
             "converged": self.converged_,
-            "C": getattr(self, "C_", None),
-            "cv_results": getattr(self, "cv_results_", None),
+            **self._pack_choice(),
         }
         return state, {"target_nodes": self.target_nodes_, **prefixed("weights", pack_weights(self.weights_))}
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
-        if state["C"] is not None:
-            self._keep_choice(Choice(state["C"], state["cv_results"]))
+        self._unpack_choice(state)
         self.weights_ = unpack_weights(group("weights", arrays), self.n_features_in_)
         self.target_nodes_ = arrays["target_nodes"].astype(np.int64)
         self._check_targets()

@@ -1,4 +1,4 @@
-"""H-SVM: a linear SVM at every node, on the rows that reach its parent (Cesa-Bianchi et al. 2006, Rousu et al. 2005)."""
+"""H-SVM (Cesa-Bianchi et al. 2006, Rousu et al. 2005): a linear SVM at every node, on rows that reach its parent."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
 from cladist.decoders import top_down
-from cladist.errors import ParameterError
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.choosing import Choice, choose_C
+from cladist.learners.choosing import ChoosesC
 from cladist.learners.local.families import Task, fit_families, pack_families, unpack_families
 from cladist.learners.local.linear import check_linear, make_plan, warn_of_gaps
 from cladist.learners.packing import Arrays, group, prefixed
@@ -27,7 +26,7 @@ ALWAYS, NEVER = np.inf, -np.inf  # scores of nodes that all rows of their parent
 CERTAIN = 1.0  # the margin of a label to which all rows belong: ∞ is no score to compare
 
 
-class NodewiseSVM(HierarchicalClassifier):
+class NodewiseSVM(ChoosesC, HierarchicalClassifier):
     """A linear SVM at every node tells whether rows that belong to its parent belong to it, too.
 
     Node v learns from the rows whose labels include v's parent (a root from all rows); those that include v are
@@ -144,7 +143,7 @@ class NodewiseSVM(HierarchicalClassifier):
         if not self._decodes_sets:
             labels.nodes("NodewiseSVM")
         X, labels, weights = self._weighted(X, labels, sample_weight)
-        C = self._chosen_C(X, labels, weights)
+        C = self._chosen(X, labels, weights)
         seen = labels.indices if self._decodes_sets else labels.frontier[1]
         self._set_classes(np.unique(seen).astype(np.int64))
         tasks = _tasks(labels)
@@ -157,26 +156,6 @@ class NodewiseSVM(HierarchicalClassifier):
         self.always_ = _always(labels)
         self._remember(time.perf_counter() - started)
         return self
-
-    def _weighted(self, X: Any, labels: LabelMatrix, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
-        if sample_weight is None:
-            return X, labels, None
-        weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
-        if not weights.any():
-            raise ParameterError("NodewiseSVM: all sample weights are 0, so there is nothing to learn from.")
-        kept = np.flatnonzero(weights)
-        return X[kept], labels[kept], weights[kept]
-
-    def _chosen_C(self, X: Any, labels: LabelMatrix, weights: Any) -> float:
-        for name in ("C_", "cv_results_"):
-            self.__dict__.pop(name, None)
-        if isinstance(self.C, str):
-            self._keep_choice(choose_C(self, X, labels, weights))
-            return self.C_
-        return float(self.C)
-
-    def _keep_choice(self, choice: Choice) -> None:
-        self.C_, self.cv_results_ = choice.C, choice.results
 
     def _remember(self, seconds: float) -> None:
         told = [family.told() for family in self.families_.values()]
@@ -251,15 +230,13 @@ class NodewiseSVM(HierarchicalClassifier):
             "history": self.history_,
             "n_iter": self.n_iter_,
             "converged": self.converged_,
-            "C": getattr(self, "C_", None),
-            "cv_results": getattr(self, "cv_results_", None),
+            **self._pack_choice(),
         }
         return state, {"always": self.always_, **prefixed("families", pack_families(self.families_))}
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
-        if state["C"] is not None:
-            self._keep_choice(Choice(state["C"], state["cv_results"]))
+        self._unpack_choice(state)
         self.families_ = unpack_families(group("families", arrays), self.taxonomy_.n_nodes, self.n_features_in_)
         self.always_ = arrays["always"].astype(np.int64)
 

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone, is_regressor
-from sklearn.utils.validation import _check_sample_weight
 from threadpoolctl import threadpool_limits
 
 from cladist import progress
@@ -22,7 +21,7 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.choosing import Choice, choose_C
+from cladist.learners.choosing import ChoosesC
 from cladist.learners.local.decisions import Choosing, Decision, NodeTask, node_tasks, old_decisions
 from cladist.learners.local.families import Family, fit_families, pack_families, unpack_families
 from cladist.learners.local.linear import check_linear, make_plan, warn_of_gaps
@@ -34,7 +33,7 @@ VIRTUAL_ROOT = -1
 LEAST_REGRET = -np.finfo(np.float64).tiny  # so that an equal score still loses to the class predicted
 
 
-class TopDown(HierarchicalClassifier):
+class TopDown(ChoosesC, HierarchicalClassifier):
     """A classifier at every inner node chooses among its children, from the top down to a leaf.
 
     The classifier at node v learns from the rows whose label lies below v; its classes are v's children. A child
@@ -157,12 +156,11 @@ class TopDown(HierarchicalClassifier):
         started = time.perf_counter()
         self._check_parameters()
         X, labels = self._enter(X, y)
+        labels.nodes("TopDown")
+        self._check_takes_weights(sample_weight)
+        X, labels, weights = self._weighted(X, labels, sample_weight)
         nodes = labels.nodes("TopDown")
-        weights = self._checked_weights(sample_weight, X)
-        if weights is not None:  # a row of weight 0 is as good as absent: it must not make its label a class
-            kept = np.flatnonzero(weights)
-            X, labels, nodes, weights = X[kept], labels[kept], nodes[kept], weights[kept]
-        C = self._chosen_C(X, labels, weights)
+        C = self._chosen(X, labels, weights)
         self.walked_, nodes = self._walked_taxonomy(nodes)
         tasks = node_tasks(self.walked_, nodes)
         with progress.shown(self.verbose):
@@ -182,17 +180,6 @@ class TopDown(HierarchicalClassifier):
             raise ParameterError(f"TopDown: estimator must be a classifier; got {self.estimator!r}.")
         if self.estimator is not None and isinstance(self.C, str):
             raise ParameterError("TopDown: C='cv' is for our own linear SVM; tune another estimator by GridSearchCV.")
-
-    def _chosen_C(self, X: Any, labels: LabelMatrix, weights: Any) -> float:
-        for name in ("C_", "cv_results_"):
-            self.__dict__.pop(name, None)
-        if isinstance(self.C, str):
-            self._keep_choice(choose_C(self, X, labels, weights))
-            return self.C_
-        return float(self.C)
-
-    def _keep_choice(self, choice: Choice) -> None:
-        self.C_, self.cv_results_ = choice.C, choice.results
 
     def _fit_nodes(self, X: Any, weights: Any, tasks: list[NodeTask], C: float) -> dict[int, Choosing]:
         """Fit the classifiers of all nodes that have a choice."""
@@ -226,16 +213,12 @@ class TopDown(HierarchicalClassifier):
         if not self.converged_ and self.estimator is None:
             warn_of_gaps(self, max(inner["gap"] for inner in told))
 
-    def _checked_weights(self, sample_weight: Any, X: Any) -> npt.NDArray[Any] | None:
-        if sample_weight is None:
-            return None
-        if self.estimator is not None and "sample_weight" not in inspect.signature(self.estimator.fit).parameters:
+    def _check_takes_weights(self, sample_weight: Any) -> None:
+        if sample_weight is None or self.estimator is None:
+            return
+        if "sample_weight" not in inspect.signature(self.estimator.fit).parameters:
             name = type(self.estimator).__name__
             raise ParameterError(f"TopDown: {name} takes no sample_weight; leave it out or choose another classifier.")
-        weights = np.asarray(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
-        if not weights.any():
-            raise ParameterError("TopDown: all sample weights are 0, so there is nothing to learn from.")
-        return weights
 
     def _walked_taxonomy(self, nodes: Ids) -> tuple[Taxonomy, Ids]:
         """Return the taxonomy to walk and each row's node in it."""
@@ -326,8 +309,7 @@ class TopDown(HierarchicalClassifier):
             "history": self.history_,
             "n_iter": self.n_iter_,
             "converged": self.converged_,
-            "C": getattr(self, "C_", None),
-            "cv_results": getattr(self, "cv_results_", None),
+            **self._pack_choice(),
         }
         return state, arrays
 
@@ -337,8 +319,7 @@ class TopDown(HierarchicalClassifier):
         self.walked_ = self.taxonomy_.with_stop_leaves(state["stops"]) if state["stops"] else self.taxonomy_
         self.end_nodes_ = arrays["end_nodes"]
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
-        if state.get("C") is not None:
-            self._keep_choice(Choice(state["C"], state["cv_results"]))
+        self._unpack_choice(state)
         found: dict[int, Choosing] = {}
         if "decisions" in state:  # as the first versions wrote it
             found.update(old_decisions(state, arrays, self.n_features_in_))
