@@ -63,6 +63,8 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         X = self._checked_rows(X, reset=True)
         encoded = encode(y, self._given_taxonomy())
         check_consistent_length(X, encoded.labels)
+        if not self._takes_dags:  # labels may bring one along
+            encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
         return X, encoded.labels

@@ -1,7 +1,8 @@
-"""The choice of C by cross-validation on the rows given: `C="cv"`."""
+"""The parameters of linear classifiers, and the choice of C by cross-validation on the rows given: `C="cv"`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,22 +11,36 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from cladist import progress
-from cladist.errors import ParameterError
+from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.metrics import micro_f1
 
 GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
 FOLDS = 5
 Choice = tuple[float, list[dict[str, float]]]  # C, and what each gave: `C`, `score`, `standard_error`
-WORSE_IN_A_ROW = 2  # so many values of C below the best end the search: large ones cost most
+NO_BETTER_IN_A_ROW = 2  # so many values of C that gain nothing end the search: large ones cost most
 
 
 class ChoosesC:
-    """A learner whose parameter C may be "cv"."""
+    """A learner of linear classifiers, with `C`, `fit_intercept`, `tol`, `max_iter` and `prune`; C may be "cv"."""
 
     C: Any
     C_: float
     cv_results_: list[dict[str, float]]
+
+    def _check_linear(self) -> None:
+        """Refuse parameters of linear classifiers that make no sense."""
+        who, given = type(self).__name__, self.__dict__
+        one_of(who, "fit_intercept", given["fit_intercept"], (False, True))
+        chosen = isinstance(self.C, str) and self.C == "cv"
+        if not chosen and not (is_positive(self.C) and math.isfinite(self.C)):
+            raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {self.C!r}.")
+        if not is_positive(given["tol"]):
+            raise ParameterError(f"{who}: tol must be positive; got {given['tol']!r}.")
+        if not is_count(given["max_iter"]):
+            raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {given['max_iter']!r}.")
+        if given["prune"] != 0 and not is_positive(given["prune"]):
+            raise ParameterError(f"{who}: prune must be 0 or positive; got {given['prune']!r}.")
 
     def _chosen(self, X: Any, labels: LabelMatrix, weights: Any) -> float:
         """Return the C to learn with, and remember how it was chosen if it was."""
@@ -48,7 +63,7 @@ def choose(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
     """Return the C of highest mean micro F1 over folds of the rows, the smallest of equals.
 
     Single labels: accuracy, which is the same. All folds go up the grid together, each from where it stood, until two
-    values of C in a row have been worse than the best by more than its standard error.
+    values of C in a row are no better than the best before, once that has risen by a standard error.
     """
     n_folds = min(FOLDS, X.shape[0])
     if n_folds < 2:
@@ -91,7 +106,7 @@ def _score(model: Any, X: Any, labels: LabelMatrix) -> float:
 
 
 def _is_past(results: list[dict[str, float]]) -> bool:
+    """Tell whether the last two values of C gained nothing, after some value has gained something."""
     best = max(results, key=lambda entry: entry["score"])
-    limit = best["score"] - best["standard_error"]
-    after = results[results.index(best) + 1 :]
-    return len(after) >= WORSE_IN_A_ROW and all(entry["score"] < limit for entry in after[-WORSE_IN_A_ROW:])
+    rose = best["score"] > results[0]["score"] + results[0]["standard_error"]
+    return rose and len(results) - results.index(best) > NO_BETTER_IN_A_ROW

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.errors import DatasetError
 from cladist.kernels import compacting
 
 FEW = 8
+LONGEST = 1e24  # ‖x‖²; with C and sums over rows, float32 ends at 3e38
 LINE = 64  # bytes of a cache line: sixteen float32
 
 
@@ -67,6 +69,12 @@ class Rows:
         compacting.gather_rows(
             (X.indptr, X.indices, X.data), chosen, place, constant, len(used), indptr, indices, data, norms
         )
+        if not np.all(norms < LONGEST):
+            row = int(np.flatnonzero(~(norms < LONGEST))[0])
+            raise DatasetError(
+                f"Row {row} of those to learn from has values too large to compute with, a squared length over "
+                f"{LONGEST:.0e}; scale the features, with StandardScaler for instance."
+            )
         if constant:
             feature_of = np.append(feature_of, X.shape[1])
         return cls(indptr, indices, data, norms, feature_of, X.shape[1], constant)

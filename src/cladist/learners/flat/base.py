@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
 from cladist.decoders import best_labelling, top_down
-from cladist.errors import LabelError, ParameterError, TooLargeError, is_count, is_positive, one_of
+from cladist.errors import LabelError, ParameterError, TooLargeError, is_positive, one_of
 from cladist.execution import Executor, executor_for
 from cladist.kernels.lanes import WIDTH
 from cladist.labels import LabelMatrix, encode
@@ -136,18 +136,10 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
 
     def _check_parameters(self) -> None:
         who = type(self).__name__
-        if self.C != "cv" and not (is_positive(self.C) and np.isfinite(self.C)):
-            raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {self.C!r}.")
-        if not is_positive(self.tol):
-            raise ParameterError(f"{who}: tol must be positive; got {self.tol!r}.")
-        if not is_count(self.max_iter):
-            raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
-        if self.prune != 0 and not is_positive(self.prune):
-            raise ParameterError(f"{who}: prune must be 0 or positive; got {self.prune!r}.")
+        self._check_linear()
         one_of(who, "targets", self.targets, ("leaves", "nodes"))
         one_of(who, "repair", self.repair, REPAIRS)
         one_of(who, "weights", self.weights, ("auto", "dense", "sparse", "dual"))
-        one_of(who, "fit_intercept", self.fit_intercept, (False, True))
         if self.weights == "dual" and self._loss == "logistic":
             raise ParameterError(f"{who}: every row supports a logistic classifier; use weights='dense' or 'sparse'.")
         if self.prune and self.weights != "sparse":

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.learners.base import random_generator
 from cladist.learners.local.families import Plan
 from cladist.solvers import Settings
 
-
-def check_linear(model: Any, *, losses: tuple[str, ...]) -> None:
-    """Refuse parameters that make no sense."""
-    who = type(model).__name__
-    one_of(who, "loss", model.loss, losses)
-    one_of(who, "fit_intercept", model.fit_intercept, (False, True))
-    if model.C != "cv" and not (is_positive(model.C) and math.isfinite(model.C)):
-        raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {model.C!r}.")
-    if not is_positive(model.tol):
-        raise ParameterError(f"{who}: tol must be positive; got {model.tol!r}.")
-    if not is_count(model.max_iter):
-        raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {model.max_iter!r}.")
-    if model.prune != 0 and not is_positive(model.prune):
-        raise ParameterError(f"{who}: prune must be 0 or positive; got {model.prune!r}.")
+LOSSES = ("squared_hinge", "hinge", "logistic")
 
 
 def make_plan(model: Any, C: float) -> Plan:

@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
 from cladist.decoders import top_down
+from cladist.errors import one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.choosing import ChoosesC
 from cladist.learners.local.families import Task, fit_families, pack_families, unpack_families
-from cladist.learners.local.linear import check_linear, make_plan, warn_of_gaps
+from cladist.learners.local.linear import LOSSES, make_plan, warn_of_gaps
 from cladist.learners.packing import Arrays, group, prefixed
 from cladist.solvers.problem import members_by_class
 
@@ -136,7 +137,8 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
             Factors of C; a row of weight 0 is as good as absent.
         """
         started = time.perf_counter()
-        check_linear(self, losses=("squared_hinge", "hinge", "logistic"))
+        self._check_linear()
+        one_of("NodewiseSVM", "loss", self.loss, LOSSES)
         self._check_decode(self.decode)
         X, labels = self._enter(X, y)
         self._check_form(self.decode)

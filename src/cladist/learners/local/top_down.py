@@ -24,7 +24,7 @@ from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.choosing import ChoosesC
 from cladist.learners.local.decisions import Choosing, Decision, NodeTask, node_tasks, old_decisions
 from cladist.learners.local.families import Family, fit_families, pack_families, unpack_families
-from cladist.learners.local.linear import check_linear, make_plan, warn_of_gaps
+from cladist.learners.local.linear import LOSSES, make_plan, warn_of_gaps
 from cladist.learners.packing import Arrays, group, prefixed
 from cladist.taxonomy import Taxonomy
 
@@ -175,7 +175,8 @@ class TopDown(ChoosesC, HierarchicalClassifier):
     def _check_parameters(self) -> None:
         self._check_decode(self.decode)
         one_of("TopDown", "stop", self.stop, (False, True))
-        check_linear(self, losses=("squared_hinge", "hinge", "logistic"))
+        self._check_linear()
+        one_of("TopDown", "loss", self.loss, LOSSES)
         if self.estimator is not None and (is_regressor(self.estimator) or not hasattr(self.estimator, "predict")):
             raise ParameterError(f"TopDown: estimator must be a classifier; got {self.estimator!r}.")
         if self.estimator is not None and isinstance(self.C, str):
