@@ -32,7 +32,8 @@ def settings(method: str, source: Source | None) -> dict[str, Any]:
         "learner": METHODS[method].learner_for(source) if source is not None else None,
         "parameters": METHODS[method].parameters,
         "Cs": CS,
-        "chosen by": f"micro-F1 in {FOLDS}-fold cross-validation on the training part",
+        "chosen by": f"micro-F1 in {FOLDS}-fold cross-validation on the training part, "
+        "up to two Cs in a row that gain nothing",
         "seeds": {"folds": SEED, "learner": SEED, "bootstrap": SEED},
         "resamples": RESAMPLES,
         "features": None if source is None else source.features,

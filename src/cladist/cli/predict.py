@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from functools import cache
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -29,8 +31,11 @@ class Prediction(NamedTuple):
     score: float
 
 
-def predict(model: Any, batches: Iterable[Any], *, top_k: int = 1) -> Iterator[list[Prediction]]:
-    """Yield the `top_k` best predictions of every row, best first.
+Answer = Callable[[Any], Iterator[list[Prediction]]]  # rows as a learner takes them → the predictions of each
+
+
+def predict(model: Any, batches: Iterable[Any], *, top_k: int | None = None) -> Iterator[list[Prediction]]:
+    """Yield the predictions of every row, best first.
 
     Parameters
     ----------
@@ -38,18 +43,60 @@ def predict(model: Any, batches: Iterable[Any], *, top_k: int = 1) -> Iterator[l
         As `cladist.load` gives it.
     batches : iterable of arrays
         Rows in pieces; a piece's answers are given before the next is asked for.
+    top_k : int, optional
+        How many labels a row gets, by score. By default it gets what the model predicts: one, or the deepest of a set.
     """
     from cladist.cli.reading import learner_of
+    from cladist.learners.out_of_fold import transformed
 
     learner = learner_of(model)
-    names, nodes = learner.taxonomy_.names, learner.class_nodes_.tolist()
-    labels = learner.classes_.tolist()
-    path_of = {label: learner.taxonomy_.path(names[v]) for label, v in zip(labels, nodes, strict=True)}
+    answer = _sets(learner) if top_k is None and answers_sets(model) else _best(learner, top_k or 1)
     for batch in batches:
-        rows = model[:-1].transform(batch) if learner is not model else batch
+        yield from answer(transformed(model, batch))
+
+
+def answers_sets(model: Any) -> bool:
+    """Return whether a model's predictions are sets of labels."""
+    from cladist.cli.reading import learner_of
+    from cladist.learners.thresholded import Thresholded
+
+    learner = learner_of(model)
+    return isinstance(learner, Thresholded) or bool(learner._decodes_sets)
+
+
+def _best(learner: Any, top_k: int) -> Answer:
+    """Return what gives the labels of highest score of every row."""
+    taxonomy = learner.taxonomy_
+    node_of = dict(zip(learner.classes_.tolist(), learner.class_nodes_.tolist(), strict=True))
+    path_of = cache(lambda label: taxonomy.shortest_path(taxonomy.names[node_of[label]]))
+
+    def answer(rows: Any) -> Iterator[list[Prediction]]:
         best, scores = learner.predict_top_k(rows, top_k)
         for found, values in zip(best.tolist(), scores.tolist(), strict=True):
-            yield [Prediction(x, path_of[x], score) for x, score in zip(found, values, strict=True)]
+            yield [Prediction(x, path_of(x), score) for x, score in zip(found, values, strict=True)]
+
+    return answer
+
+
+def _sets(learner: Any) -> Answer:
+    """Return what gives the deepest labels of every row's set, those of highest score first."""
+    from cladist.learners.base import CHUNK_BYTES
+
+    names = [learner.taxonomy_.names[v] for v in learner.class_nodes_.tolist()]
+    label_of = dict(zip(names, learner.classes_.tolist(), strict=True))
+
+    def answer(rows: Any) -> Iterator[list[Prediction]]:
+        paths = learner.predict_paths(rows)
+        given = list({path[-1]: None for row in paths for path in row})
+        column_of = {name: k for k, name in enumerate(given)}
+        size = CHUNK_BYTES // (8 * len(given)) + 1 if given else len(paths)  # rows scored at once
+        for start in range(0, len(paths), size):
+            scores = learner.decision_function(rows[start : start + size], nodes=given) if given else repeat(())
+            for row, values in zip(paths[start : start + size], scores, strict=False):
+                found = [Prediction(label_of[path[-1]], path, float(values[column_of[path[-1]]])) for path in row]
+                yield sorted(found, key=lambda prediction: -prediction.score)
+
+    return answer
 
 
 class _Unmoved:
@@ -65,28 +112,32 @@ def predict_to(
     out: Path | None,
     *,
     top_k: int | None = None,
+    label_sep: str | None = None,
     as_json: bool = False,
     remark: Callable[[str], None] = lambda _: None,
 ) -> int:
     """Write the predictions for all rows to a file, or to standard output, and return how many rows there were.
 
-    `remark` is told what of the data the model does not know.
+    `label_sep` is what separated several labels in training. `remark` is told what of the data the model does not know.
     """
     import sys
 
     from cladist import progress
-    from cladist.cli.prediction_files import FORMATS, format_of, write_rows
-    from cladist.cli.reading import read_batches
+    from cladist.cli.prediction_files import FORMATS, TABLES, Layout, check_joint, format_of, joint_of, write_rows
+    from cladist.cli.reading import learner_of, read_batches
     from cladist.cli.writing import check_target, replacing
 
     kind = "json" if as_json and out is None else format_of(out)
     check_target(out)
+    joint = joint_of(label_sep) if top_k is None and answers_sets(model) else None
+    if joint is not None and kind in TABLES:
+        check_joint(joint, learner_of(model))
     batches = read_batches(source, model=model, remark=remark)
-    rows = predict(model, batches.rows, top_k=top_k or 1)
+    rows = predict(model, batches.rows, top_k=top_k)
     counted = batches.n_rows is not None or source.path == "-"
     where = nullcontext(sys.stdout) if out is None else replacing(out)
     with progress.task("Predicting", batches.n_rows) as running, where as file:
-        return write_rows(FORMATS[kind](file, top_k), rows, running if counted else _Unmoved())
+        return write_rows(FORMATS[kind](file, Layout(top_k, joint)), rows, running if counted else _Unmoved())
 
 
 def command(
@@ -120,11 +171,14 @@ def command(
 ) -> None:
     """Predict labels for new rows.
 
-    Every row of DATA gets its label, the path to it from the root, and the
-    model's score. Scores compare the labels of one row and are no
-    probabilities. Those of top-down say how far a label falls behind the one
-    predicted, which itself always has 0; --top-k 2 shows how near the second
-    came. Text columns are those of training unless --text says otherwise.
+    Every row of DATA gets its label, the path to it from the root (in a DAG
+    the shortest), and the model's score. A model that learnt sets of labels
+    gives every row its set: the deepest labels, best score first, none if it
+    is empty; with --top-k, the K best instead. Scores compare the labels of
+    one row and are no probabilities. Those of top-down say how far a label
+    falls behind the one predicted, which itself always has 0; --top-k 2 shows
+    how near the second came. Text columns are those of training unless --text
+    says otherwise.
     """
     from cladist.cli.noted import check_fits, completed, open_model
     from cladist.cli.reading import DataSource
@@ -140,7 +194,15 @@ def command(
     started = time.perf_counter()
     # On standard output the answers themselves show how far it is.
     with terminal.bars() if out is not None else nullcontext():
-        n_rows = predict_to(fitted, source, out, top_k=top_k, as_json=json, remark=terminal.remark)
+        n_rows = predict_to(
+            fitted,
+            source,
+            out,
+            top_k=top_k,
+            label_sep=notes.get("label_sep"),
+            as_json=json,
+            remark=terminal.remark,
+        )
     if out is not None:
         seconds = time.perf_counter() - started
         terminal.answer({"rows": n_rows, "seconds": seconds, "out": str(out)})

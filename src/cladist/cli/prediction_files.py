@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from cladist.errors import DatasetError
+from cladist.errors import DatasetError, quoted
 
 if TYPE_CHECKING:
     from cladist.cli.predict import Prediction
     from cladist.progress import Task
 
 PATH_JOINT = " > "
+SET_JOINT = ";"  # where training noted no separator of labels, or one of no use here
+SCORE_LETTERS = "+-.0123456789aefin"
+TABLES = ("csv", "tsv")
 STEPS = 512  # rows between two reports of progress
 
 
@@ -57,39 +61,93 @@ def write_rows(writer: Writer, rows: Iterable[list[Prediction]], running: Task) 
     return n_rows
 
 
-class _Table:
-    """Columns label, path and score; with `top_k`, label_1, path_1, score_1, label_2 and so on."""
+def joint_of(label_sep: str | None) -> str:
+    """Return what joins the labels of a set in one cell: their separator in training, if it suits paths and scores.
 
-    def __init__(self, file: TextIO, top_k: int | None, delimiter: str) -> None:
+    Examples
+    --------
+    >>> joint_of("|"), joint_of(None), joint_of(" ")
+    ('|', ';', ';')
+    """
+    if not label_sep or label_sep in PATH_JOINT or set(label_sep) <= set(SCORE_LETTERS):
+        return SET_JOINT
+    return label_sep
+
+
+def check_joint(joint: str, learner: Any) -> None:
+    """Raise a `DatasetError` if a label, or a name on its path, could not be told from the next one in a cell."""
+    from cladist.labels import LabelMatrix
+
+    taxonomy = learner.taxonomy_
+    on_paths = set(LabelMatrix.from_nodes(learner.class_nodes_, taxonomy).indices.tolist())
+    for name in [*map(str, learner.classes_.tolist()), *(taxonomy.names[v] for v in sorted(on_paths))]:
+        if (name + joint).index(joint) < len(name):
+            raise DatasetError(
+                f"CSV and TSV join the labels of a row by {joint!r}, which the model's label {quoted(name)} contains; "
+                "write JSON lines with --out FILE.jsonl, or use --json."
+            )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a row looks like: one label, with `top_k` so many, or with `joint` a set, which in cells that text joins."""
+
+    top_k: int | None = None
+    joint: str | None = None
+
+    def header(self) -> list[str]:
+        """Return the columns of a table."""
+        if self.joint is not None:
+            return ["labels", "paths", "scores"]
+        ranks = [""] if self.top_k is None else [f"_{k}" for k in range(1, self.top_k + 1)]
+        return [f"{name}{rank}" for rank in ranks for name in ("label", "path", "score")]
+
+    def cells(self, predictions: list[Prediction]) -> list[str]:
+        """Return a row of a table."""
+        of_each = [(str(p.label), PATH_JOINT.join(p.path), f"{p.score:.6g}") for p in predictions]
+        if self.joint is None:
+            return [cell for cells in of_each for cell in cells]
+        return [self.joint.join(cells[k] for cells in of_each) for k in range(3)]
+
+    def content(self, predictions: list[Prediction]) -> dict[str, Any]:
+        """Return a row as an object of JSON."""
+        objects: list[dict[str, Any]] = [
+            {"label": p.label, "path": p.path, "score": float(f"{p.score:.6g}")} for p in predictions
+        ]
+        if self.joint is not None:
+            return {f"{name}s": [each[name] for each in objects] for name in ("label", "path", "score")}
+        return objects[0] if self.top_k is None else {"top": objects}
+
+
+class _Table:
+    """A header, then a line a row."""
+
+    def __init__(self, file: TextIO, layout: Layout, delimiter: str) -> None:
         self.out = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        ranks = [""] if top_k is None else [f"_{k}" for k in range(1, top_k + 1)]
-        self.header: list[str] | None = [f"{name}{rank}" for rank in ranks for name in ("label", "path", "score")]
+        self.layout, self.begun = layout, False
 
     def _begin(self) -> None:
-        if self.header is not None:
-            self.out.writerow(self.header)
-            self.header = None
+        if not self.begun:
+            self.out.writerow(self.layout.header())
+            self.begun = True
 
     def row(self, predictions: list[Prediction]) -> None:
         self._begin()
-        self.out.writerow([cell for p in predictions for cell in (p.label, PATH_JOINT.join(p.path), f"{p.score:.6g}")])
+        self.out.writerow(self.layout.cells(predictions))
 
     def end(self) -> None:
         self._begin()
 
 
 class _Objects:
-    """An object a row with label, path and score; with `top_k`, all of them in a list under "top"."""
+    """An object a row, each in a line of its own or all in one list."""
 
-    def __init__(self, file: TextIO, top_k: int | None, *, listed: bool) -> None:
-        self.file, self.top_k, self.listed = file, top_k, listed
+    def __init__(self, file: TextIO, layout: Layout, *, listed: bool) -> None:
+        self.file, self.layout, self.listed = file, layout, listed
         self.n_rows = 0
 
     def row(self, predictions: list[Prediction]) -> None:
-        objects: list[dict[str, Any]] = [
-            {"label": p.label, "path": p.path, "score": float(f"{p.score:.6g}")} for p in predictions
-        ]
-        content = objects[0] if self.top_k is None else {"top": objects}
+        content = self.layout.content(predictions)
         before = ("[\n" if self.n_rows == 0 else ",\n") if self.listed else ""
         self.file.write(before + json.dumps(content, ensure_ascii=False) + ("" if self.listed else "\n"))
         self.n_rows += 1
@@ -99,9 +157,9 @@ class _Objects:
             self.file.write("\n]\n" if self.n_rows else "[]\n")
 
 
-FORMATS: dict[str, Callable[[TextIO, int | None], Writer]] = {
-    "csv": lambda file, top_k: _Table(file, top_k, ","),
-    "tsv": lambda file, top_k: _Table(file, top_k, "\t"),
-    "jsonl": lambda file, top_k: _Objects(file, top_k, listed=False),
-    "json": lambda file, top_k: _Objects(file, top_k, listed=True),
+FORMATS: dict[str, Callable[[TextIO, Layout], Writer]] = {
+    "csv": lambda file, layout: _Table(file, layout, ","),
+    "tsv": lambda file, layout: _Table(file, layout, "\t"),
+    "jsonl": lambda file, layout: _Objects(file, layout, listed=False),
+    "json": lambda file, layout: _Objects(file, layout, listed=True),
 }

@@ -4,8 +4,9 @@ Gopal & Yang 2013's recursive regularisation, min ½ Σ_n ‖w_n − w_parent(n)
 w_n = Σ_{u on the path to n} v_u and v_u = Σ_{leaves n below u} Σ_i α_in y_in x_i. Moving α_in by δ moves the weights of
 every leaf m by O[n, m] δ y x_i, where O[n, m] is the number of nodes that the two paths share: the overlap.
 
-A `problem` is as in `cladist.kernels.one_vs_rest`. `overlap` (16 × 16) counts nodes above several blocks that are solved
-from one snapshot as often as there are such blocks, so that the steps of all together cannot go too far.
+A `problem` is as in `cladist.kernels.one_vs_rest`, with the number of lanes in use at the end. `overlap` (16 × 16)
+counts nodes above several blocks that are solved from one snapshot as often as there are such blocks, so that the steps
+of all together cannot go too far.
 """
 
 from __future__ import annotations
@@ -71,13 +72,13 @@ def step_logistic(product, sign, cost, a, norm):
 @kernel
 def move_row(i, problem, loss, alpha, overlap, skip, scratch):
     """Move the α of a row, lane after lane; `scratch` holds its products, and what W is to be moved by."""
-    _, norms, mask, weight, costs = problem
+    _, norms, mask, weight, costs, n_lanes = problem
     store(scratch, DELTAS, spread(0.0, scratch))
     store(scratch, AFTER, load(alpha, i))
     moved = False
     for _ in range(ROUNDS):
         still = False
-        for k in range(WIDTH):
+        for k in range(n_lanes):
             positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
             sign = np.float32(1) if positive else np.float32(-1)
             cost = (costs[0, k] if positive else costs[1, k]) * weight[i]
@@ -104,7 +105,7 @@ def move_row(i, problem, loss, alpha, overlap, skip, scratch):
 @kernel
 def wanting(problem, loss, i, alpha, scratch, state, skip):
     """Tell whether a row's lanes want to move, and whether it may rest; keep the extremes in `state`."""
-    _, _, mask, weight, costs = problem
+    _, _, mask, weight, costs, n_lanes = problem
     positive = bits(mask[i])
     sign = where(positive, 1.0, -1.0)
     cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
@@ -117,11 +118,13 @@ def wanting(problem, loss, i, alpha, scratch, state, skip):
     gradient = sign * load(scratch, PRODUCTS) - 1.0 + damping * before
     at_zero, at_most = before <= 0.0, before >= most
     falling, rising = where(gradient < 0.0, gradient, 0.0), where(gradient > 0.0, gradient, 0.0)
-    projected = where(at_zero, falling, where(at_most, rising, gradient))
+    used = bits((np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1))
+    projected = where(used, where(at_zero, falling, where(at_most, rising, gradient)), 0.0)
     highest, lowest = load(state, HIGHEST), load(state, LOWEST)
     store(state, HIGHEST, where(projected > highest, projected, highest))
     store(state, LOWEST, where(projected < lowest, projected, lowest))
-    rests = all_of((at_zero & (gradient > load(state, ABOVE))) | (at_most & (gradient < load(state, BELOW))))
+    unused = bits(~((np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1)))
+    rests = all_of(unused | (at_zero & (gradient > load(state, ABOVE))) | (at_most & (gradient < load(state, BELOW))))
     return any_of((projected > skip) | (projected < -skip)), rests
 
 
@@ -295,9 +298,9 @@ def clear(listed, alpha):
 
 
 @kernel
-def joint_terms(problem, loss, W, alpha, n_lanes):
+def joint_terms(problem, loss, W, alpha):
     """Return Σ c ℓ(m), the gap and Σ α m of the lanes in use; the last is ‖v‖² of all nodes, summed over all blocks."""
-    rows, _, mask, weight, costs = problem
+    rows, _, mask, weight, costs, n_lanes = problem
     terms = np.empty((2, WIDTH), W.dtype)
     products = np.empty((1, WIDTH), W.dtype)
     lost, gap, product = 0.0, 0.0, 0.0

@@ -82,7 +82,7 @@ def choose(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
             score = round(float(np.mean(scores)), 12)  # equal means stay equal, in whatever order they were added up
             results.append({"C": C, "score": score, "standard_error": error})
             running.advance()
-            if _is_past(results):
+            if is_past(results):
                 break
     return max(results, key=lambda entry: entry["score"])["C"], results
 
@@ -105,7 +105,7 @@ def _score(model: Any, X: Any, labels: LabelMatrix) -> float:
     return float(np.mean(predicted.nodes("C='cv'") == labels.nodes("C='cv'")))
 
 
-def _is_past(results: list[dict[str, float]]) -> bool:
+def is_past(results: list[dict[str, float]]) -> bool:
     """Tell whether the last two values of C gained nothing, after some value has gained something."""
     best = max(results, key=lambda entry: entry["score"])
     rose = best["score"] > results[0]["score"] + results[0]["standard_error"]

@@ -186,8 +186,8 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.label_form_.render(self._labels(X), index=_row_index(X))
 
     def predict_paths(self, X: Any) -> list[list[list[str]]]:
-        """Return the paths from the root to the deepest labels of every row."""
-        return [[self.taxonomy_.path(name) for name in names] for names in self._labels(X).frontier_names()]
+        """Return the paths from the root to the deepest labels of every row, in a DAG the shortest."""
+        return [[self.taxonomy_.shortest_path(name) for name in names] for names in self._labels(X).frontier_names()]
 
     def decision_function(self, X: Any, nodes: Any = None) -> npt.NDArray[Any]:
         """Return the estimator's scores of `classes_`, or of `nodes`, before they are cut."""

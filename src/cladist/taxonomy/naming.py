@@ -139,6 +139,24 @@ class Named(Structure):
         """Return the names from the root down to the node."""
         return self._named(self.path_ids(self.index(name)))
 
+    def shortest_path(self, name: str) -> list[str]:
+        """Return the names on the shortest path from a root down to the node; in a tree that is `path`.
+
+        Of several in a DAG it is the first in the order of `names`, compared from the root down.
+
+        Examples
+        --------
+        >>> from cladist import Taxonomy
+        >>> dag = Taxonomy.from_edges([("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("b", "c")])
+        >>> dag.shortest_path("c"), dag.shortest_path("d")
+        (['a', 'c'], ['a', 'b', 'd'])
+        """
+        path, v = [], self.index(name)
+        while v >= 0:
+            path.append(self.names[v])
+            v = int(self.shortest_parent[v])
+        return path[::-1]
+
     def ancestors(self, name: str) -> list[str]:
         """Return all names above the node, roots first."""
         return self._named(self.ids_above(self.index(name)))

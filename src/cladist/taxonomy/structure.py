@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from cladist.errors import TaxonomyError
 from cladist.kernels import dag, tree
@@ -86,6 +87,23 @@ class Structure:
         has = self.n_parents > 0
         found[has] = self.parents.indices[self.parents.indptr[1:][has] - 1]
         return frozen(found)
+
+    @cached_property
+    def shortest_parent(self) -> Ids:
+        """The parent of each node on its shortest path from a root; −1 at roots.
+
+        Of several shortest paths it is the first in the order of ids, compared from the root down.
+        """
+        if self.kind != "dag":
+            return self.parent
+        indptr, children = self._children
+        n_nodes, n_roots = self.n_nodes, len(self.roots)
+        # A walk in breadth from a virtual root, which finds each node first on that path.
+        starts = np.append(indptr, indptr[-1] + n_roots).astype(np.int32)
+        edges = np.concatenate([children, self.roots]).astype(np.int32)
+        downwards = sparse.csr_array((np.ones(len(edges)), edges, starts), shape=(n_nodes + 1, n_nodes + 1))
+        _, above = csgraph.breadth_first_order(downwards, n_nodes)
+        return frozen(np.where(above[:-1] == n_nodes, -1, above[:-1]).astype(np.int64))
 
     @cached_property
     def level_start(self) -> Ids:

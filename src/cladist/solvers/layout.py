@@ -1,0 +1,151 @@
+"""How the leaves of a tree fall into blocks of sixteen, and which nodes above them are held in memory.
+
+Leaves are taken in the order of a walk through the tree, so that siblings share a block. A node whose leaves all lie in
+one block needs no vector of its own: the block's α say what it is. The others are `stored`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.kernels.lanes import WIDTH
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BlockLayout:
+    """Sixteen leaves, or fewer, and what lies above them.
+
+    Attributes
+    ----------
+    classes : array
+        The problems in the lanes.
+    stored : array
+        The stored nodes above any of them.
+    above : array of uint32
+        The lanes below each of `stored`, as bits.
+    paths : (indptr, stored nodes)
+        Of each group of lanes with the same stored nodes above.
+    groups : array of uint32
+        The lanes of each group, as bits.
+    local : array (16 × 16)
+        How many nodes two paths share that are not stored, the leaf itself among them.
+    """
+
+    classes: Ids
+    stored: Ids
+    above: npt.NDArray[np.uint32]
+    paths: tuple[Ids, Ids]
+    groups: npt.NDArray[np.uint32]
+    local: npt.NDArray[np.float32]
+
+    def overlap(self, counts: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """Return how many nodes two paths share, stored node u counting `counts[u]` times."""
+        found = self.local.copy()
+        for node, lanes in zip(self.stored.tolist(), self.above.tolist(), strict=True):
+            below = np.array([lanes >> k & 1 for k in range(WIDTH)], np.float32)
+            found += counts[node] * np.outer(below, below)
+        return found
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All blocks, and the tree's nodes that are stored.
+
+    Attributes
+    ----------
+    blocks : list of BlockLayout
+    stored_nodes : array
+        The tree's number of each stored node; parents come before their children.
+    """
+
+    blocks: list[BlockLayout]
+    stored_nodes: Ids
+
+
+def lay_out(parent: Ids, leaves: Ids, counted: npt.NDArray[np.bool_]) -> Layout:
+    """Lay out the problems of leaves `leaves[k]` in a tree given by parents, −1 above roots, each before its children.
+
+    `counted` says which nodes have a vector of their own; the leaves always do.
+    """
+    order, first, last = _walk_order(parent, leaves)
+    spans = (first < last) & (first // WIDTH != (last - 1) // WIDTH)
+    is_leaf = np.zeros(len(parent), bool)
+    is_leaf[leaves] = True
+    stored_nodes = np.flatnonzero(spans & counted & ~is_leaf)
+    number = np.full(len(parent), -1, np.int64)
+    number[stored_nodes] = np.arange(len(stored_nodes))
+    blocks = [
+        _block(order[start : start + WIDTH], leaves, parent, counted, number)
+        for start in range(0, len(order), WIDTH)
+    ]
+    return Layout(blocks, stored_nodes)
+
+
+def _walk_order(parent: Ids, leaves: Ids) -> tuple[Ids, Ids, Ids]:
+    """Return the problems in the order of a walk, and which stretch of it lies below each node."""
+    below = np.zeros(len(parent), np.int64)
+    below[leaves] = 1
+    for v in range(len(parent) - 1, -1, -1):
+        if parent[v] >= 0:
+            below[parent[v]] += below[v]
+    first, next_free = np.zeros(len(parent), np.int64), np.zeros(len(parent) + 1, np.int64)
+    for v in range(len(parent)):  # next_free[-1] is that of what lies above the roots
+        above = parent[v]
+        first[v] = next_free[above]
+        next_free[above] += below[v]
+        next_free[v] = first[v]
+    return np.argsort(first[leaves], kind="stable"), first, first + below
+
+
+def _block(classes: Ids, leaves: Ids, parent: Ids, counted: npt.NDArray[np.bool_], number: Ids) -> BlockLayout:
+    stored_paths, local_paths = [], []
+    for leaf in leaves[classes].tolist():
+        stored, local, v = [], [leaf], int(parent[leaf])
+        while v >= 0:
+            if counted[v]:
+                (stored if number[v] >= 0 else local).append(int(number[v]) if number[v] >= 0 else v)
+            v = int(parent[v])
+        stored_paths.append(tuple(sorted(stored)))
+        local_paths.append(set(local))
+    nodes = sorted({u for path in stored_paths for u in path})
+    above = [sum(1 << k for k, path in enumerate(stored_paths) if u in path) for u in nodes]
+    groups = sorted(set(stored_paths))
+    members = [sum(1 << k for k, path in enumerate(stored_paths) if path == group) for group in groups]
+    local_overlap = np.zeros((WIDTH, WIDTH), np.float32)
+    for a, one in enumerate(local_paths):
+        for b, other in enumerate(local_paths):
+            local_overlap[a, b] = len(one & other)
+    indptr = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
+    return BlockLayout(
+        classes,
+        np.array(nodes, np.int64),
+        np.array(above, np.uint32),
+        (indptr, np.array([u for group in groups for u in group], np.int64)),
+        np.array(members, np.uint32),
+        local_overlap,
+    )
+
+
+def by_turns(layout: Layout, tops: Ids) -> list[int]:
+    """Return the blocks so that those of one top subtree are spread evenly: neighbours share as little as they can.
+
+    `tops` is the top subtree of each problem.
+    """
+    of_top: dict[int, list[int]] = {}
+    for b, block in enumerate(layout.blocks):
+        of_top.setdefault(int(tops[block.classes[0]]), []).append(b)
+    places = [((t + 0.5) / len(found), b) for found in of_top.values() for t, b in enumerate(found)]
+    return [b for _, b in sorted(places)]
+
+
+def rounds_of(sequence: list[int], size: int) -> list[list[int]]:
+    """Cut a sequence into rounds."""
+    cuts = [*range(0, len(sequence), size), len(sequence)]
+    return [sequence[a:b] for a, b in pairwise(cuts)]
