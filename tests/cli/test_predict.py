@@ -6,11 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import cladist
+from cladist import FlatSVM, Taxonomy, Thresholded
 from cladist.cli.predict import predict
 from cladist.cli.reading import BATCH_ROWS, DataSource, read_batches
 from cladist.datasets import read_texts
+from cladist.decoders.thresholds import RCut
+from cladist.features import text_features
 
 COLUMNS = ("--text", "title", "--text", "description")
 
@@ -194,3 +198,128 @@ def test_a_damaged_model_is_refused(refused, shop):
     (arrays,) = Path("model").glob("*.safetensors")
     arrays.write_bytes(arrays.read_bytes()[:-1])
     assert "cut or altered" in refused("predict", "model", "-", input="tent")
+
+
+# ---------------------------------------------------------------- sets of labels
+
+TEXTS = ["rain coat", "tea cup", "old stone", "rain hat", "tea pot"]
+KINDS = [["coats", "rain"], ["cups"], [], ["rain", "hats"], ["pots"]]
+TREE = "wear/coats\nwear/hats\nhome/cups\nhome/pots\nrain\n"
+
+
+def train_sets(run, *options, method="svm", sep="|", kinds=KINDS, tree=TREE):
+    rows = [f"{text},{sep.join(labels)}\n" for text, labels in zip(TEXTS, kinds, strict=True)]
+    Path("sets.csv").write_text("title,kinds\n" + "".join(rows * 3))
+    Path("sets.taxonomy").write_text(tree)
+    columns = ("--text", "title", "--label", "kinds", "--label-sep", sep, "--taxonomy", "sets.taxonomy")
+    run("train", "sets.csv", *columns, "--method", method, "--param", "C=100", *options, "--out", "sets", "--quiet")
+
+
+@pytest.mark.parametrize(("method", "options"), [("svm", ()), ("lr", ("--param", "targets=nodes")), ("h-svm", ())])
+def test_a_model_of_sets_answers_with_sets(run, shop, method, options):
+    train_sets(run, *options, method=method)
+    rows = rows_of(run("predict", "sets", "sets.csv").stdout)
+    model, texts = cladist.load("sets"), read_texts("sets.csv", text=["title"])
+    assert [set(row["labels"].split("|")) - {""} for row in rows] == [set(labels) for labels in model.predict(texts)]
+    assert [set(row["labels"].split("|")) - {""} for row in rows[:5]] == [set(labels) for labels in KINDS]
+    assert rows[2] == {"labels": "", "paths": "", "scores": ""}
+    for row, X in zip(rows, model[:-1].transform(texts), strict=True):
+        labels, scores = row["labels"].split("|"), row["scores"].split("|")
+        if labels != [""]:
+            assert [path.split(" > ") for path in row["paths"].split("|")] == [*map(model[-1].taxonomy_.path, labels)]
+            wanted = model[-1].decision_function(X.reshape(1, -1), nodes=labels)[0].tolist()
+            assert wanted == sorted(wanted, reverse=True)
+            assert list(map(float, scores)) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_sets_in_json_are_lists(run, shop):
+    train_sets(run)
+    lines = "rain coat\nold stone\n"
+    run("predict", "sets", "-", "--out", "answers.jsonl", input=lines)
+    full, empty = map(json.loads, Path("answers.jsonl").read_text().splitlines())
+    assert list(full) == ["labels", "paths", "scores"]
+    assert dict(zip(full["labels"], full["paths"], strict=True)) == {"coats": ["wear", "coats"], "rain": ["rain"]}
+    assert full["scores"] == sorted(full["scores"], reverse=True)
+    assert empty == {"labels": [], "paths": [], "scores": []}
+    assert json.loads(run("predict", "sets", "-", "--json", input=lines).stdout) == [full, empty]
+    assert run("predict", "sets", "-", input="old stone\n" * 2).stdout == "labels,paths,scores\n" + ",,\n" * 2
+    assert run("predict", "sets", "-", input="").stdout == "labels,paths,scores\n"
+
+
+def test_the_best_k_of_a_model_of_sets(run, shop):
+    train_sets(run)
+    (row,) = rows_of(run("predict", "sets", "-", "--top-k", "2", input="old stone").stdout)
+    assert list(row) == [f"{name}_{k}" for k in (1, 2) for name in ("label", "path", "score")]
+    assert 0 > float(row["score_1"]) >= float(row["score_2"])
+
+
+def test_a_model_of_sets_that_predicts_one_label(run, shop):
+    train_sets(run, "--param", "decode=single", kinds=[["coats"], ["cups"], ["rain"], ["hats"], ["pots"]])
+    (row,) = rows_of(run("predict", "sets", "-", input="tea cup").stdout)
+    assert (row["label"], row["path"]) == ("cups", "home > cups")
+
+
+@pytest.mark.parametrize(("sep", "joint"), [("; ", "; "), (" ", ";"), (".", ";"), ("|", "|")])
+def test_what_joins_a_set(run, shop, sep, joint):
+    train_sets(run, sep=sep)
+    (row,) = rows_of(run("predict", "sets", "-", input="rain coat").stdout)
+    assert {*zip(row["labels"].split(joint), row["paths"].split(joint), strict=True)} == {
+        ("coats", "wear > coats"),
+        ("rain", "rain"),
+    }
+    assert all(float(score) > 0 for score in row["scores"].split(joint))
+
+
+@pytest.mark.parametrize("odd", ["wear;home/cups", "wear/cups;home"])
+def test_names_that_could_not_be_told_apart(run, refused, shop, odd):
+    kinds = [[odd.split("/")[1] if labels == ["cups"] else label for label in labels] for labels in KINDS]
+    train_sets(run, sep=" ", kinds=kinds, tree=TREE.replace("home/cups", odd))
+    said = "join the labels of a row by ';', which the model's label"
+    assert said in refused("predict", "sets", "-", "--quiet", input="tea cup")
+    assert said in refused("predict", "sets", "-", "--out", "answers.tsv", "--quiet", input="tea cup")
+    (found,) = json.loads(run("predict", "sets", "-", "--json", input="tea cup").stdout)
+    assert found["paths"] == [odd.split("/")]
+    run("predict", "sets", "-", "--top-k", "1", input="tea cup")
+
+
+def test_a_thresholded_model_answers_with_sets(run, shop):
+    X, y = [text for text in TEXTS for _ in range(3)], [set(labels) for labels in KINDS for _ in range(3)]
+    scorer = FlatSVM(Taxonomy.from_paths(TREE.split()))
+    model = make_pipeline(text_features(), Thresholded(scorer, strategy=RCut(2), random_state=0)).fit(X, y)
+    cladist.save(model, "cut")
+    rows = rows_of(run("predict", "cut", "-", input="\n".join(TEXTS)).stdout)
+    assert [set(row["labels"].split(";")) for row in rows] == model.predict(TEXTS)
+    assert [len(row["paths"].split(";")) for row in rows] == [2] * 5
+    first, second = map(float, rows[1]["scores"].split(";"))
+    assert first > 0 > second
+
+
+def test_sets_in_a_dag_have_the_shortest_paths(run, shop):
+    edges = "top a\ntop b\na low\nlow c\nb c\na d\nb d\n"
+    kinds = [["c", "d"], ["c"], [], ["d"], ["low"]]
+    train_sets(run, "--param", "targets=nodes", kinds=kinds, tree=edges)
+    rows = rows_of(run("predict", "sets", "sets.csv").stdout)[:5]
+    path_of = {"c": "top > b > c", "d": "top > a > d", "low": "top > a > low"}
+    assert [set(row["paths"].split("|")) - {""} for row in rows] == [{path_of[k] for k in row} for row in kinds]
+    best = rows_of(run("predict", "sets", "sets.csv", "--top-k", "3").stdout)
+    assert all(row[f"path_{k}"] in {*path_of.values(), "top", "top > a", "top > b"} for row in best for k in (1, 2, 3))
+
+
+def test_a_label_in_a_dag_has_the_shortest_path(run, shop):
+    Path("dag.edges").write_text("x a\ny a\nx b\ny c\nb c\n")
+    run("train", "numbers.svm", "--taxonomy", "dag.edges", "--method", "svm", "--out", "dag", "--quiet")
+    rows = rows_of(run("predict", "dag", "numbers.svm").stdout)
+    assert [(row["label"], row["path"]) for row in rows[1:4]] == [("b", "x > b"), ("a", "x > a"), ("c", "y > c")]
+
+
+def test_sets_are_scored_in_pieces(run, shop, monkeypatch):
+    train_sets(run)
+    whole = run("predict", "sets", "sets.csv").stdout
+    sizes = []
+    asked = FlatSVM.decision_function
+    monkeypatch.setattr("cladist.learners.base.CHUNK_BYTES", 8 * 5 * 4)  # four rows of five labels
+    monkeypatch.setattr(
+        FlatSVM, "decision_function", lambda self, X, nodes: sizes.append(X.shape[0]) or asked(self, X, nodes)
+    )
+    assert run("predict", "sets", "sets.csv").stdout == whole
+    assert sizes == [4, 4, 4, 3]

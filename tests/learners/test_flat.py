@@ -299,6 +299,17 @@ def test_a_dag_will_do(learner):
         assert learner(DIAMOND, targets=targets).fit(X, names).score(X, names) > 0.9
 
 
+@both
+@pytest.mark.parametrize("form", [str, lambda name: {name}], ids=["single", "sets"])
+def test_paths_in_a_dag_are_the_shortest(learner, form):
+    dag = Taxonomy.from_edges([*DIAMOND.edges(), ("right", "low"), ("low", "end"), ("low", "tip"), ("far", "tip")])
+    names = ["end", "tip", "low"]
+    rows = 3 * np.eye(3)
+    found = learner(dag, C=10).fit(rows, [form(name) for name in names]).predict_paths(rows)
+    paths = [["top", "left", "end"], ["top", "far", "tip"], ["top", "right", "low"]]
+    assert found == (paths if form is str else [[path] for path in paths])
+
+
 @pytest.mark.parametrize("y", [[{"end"}, {"far"}], ["end", "far"]], ids=["sets", "single"])
 def test_the_best_set_needs_a_tree(y):
     with pytest.raises(TaxonomyError, match=r"FlatSVM with repair='best' needs a tree.*'end' has the parents"):

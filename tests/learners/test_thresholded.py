@@ -222,6 +222,13 @@ def test_in_a_dag_all_ancestors_come_along():
     names = [{dag.names[v] for v in row.nonzero()[0]} for row in matrix.toarray()]
     assert {"a", "b", "x"} in names
     assert all(({"a", "b"} <= row) if "x" in row else ("a" not in row) for row in names)
+    paths = Thresholded(LinearScorer(dag), random_state=0).fit(rows, y).predict_paths(rows)
+    of_set = {
+        frozenset("abxy"): [["a", "x"], ["b", "y"]],
+        frozenset("abx"): [["a", "x"]],
+        frozenset("by"): [["b", "y"]],
+    }
+    assert paths == [of_set.get(frozenset(row), []) for row in names]
 
 
 # ---------------------------------------------------------------- over cladist's own learners

@@ -83,6 +83,15 @@ def test_a_path_is_given_only_where_there_is_one():
 
 
 @given(dags())
+def test_the_shortest_path_is_the_first_of_them_from_the_root_down(taxonomy):
+    graph, id_of = taxonomy.to_networkx(), taxonomy.index
+    graph.add_edges_from((("virtual root",), taxonomy.names[r]) for r in taxonomy.roots)
+    for name in taxonomy:
+        paths = [path[1:] for path in nx.all_shortest_paths(graph, ("virtual root",), name)]
+        assert taxonomy.shortest_path(name) == min(paths, key=lambda path: [id_of(node) for node in path])
+
+
+@given(dags())
 def test_colours_differ_between_parents_and_children(taxonomy):
     colour = dict(zip(taxonomy.names, taxonomy.colouring().tolist(), strict=True))
     assert all(colour[p] != colour[c] for p, c in taxonomy.edges())

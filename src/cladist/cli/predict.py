@@ -80,8 +80,6 @@ def _best(learner: Any, top_k: int) -> Answer:
 
 def _sets(learner: Any) -> Answer:
     """Return what gives the deepest labels of every row's set, those of highest score first."""
-    from cladist.learners.base import CHUNK_BYTES
-
     names = [learner.taxonomy_.names[v] for v in learner.class_nodes_.tolist()]
     label_of = dict(zip(names, learner.classes_.tolist(), strict=True))
 
@@ -89,14 +87,23 @@ def _sets(learner: Any) -> Answer:
         paths = learner.predict_paths(rows)
         given = list({path[-1]: None for row in paths for path in row})
         column_of = {name: k for k, name in enumerate(given)}
-        size = CHUNK_BYTES // (8 * len(given)) + 1 if given else len(paths)  # rows scored at once
-        for start in range(0, len(paths), size):
-            scores = learner.decision_function(rows[start : start + size], nodes=given) if given else repeat(())
-            for row, values in zip(paths[start : start + size], scores, strict=False):
-                found = [Prediction(label_of[path[-1]], path, float(values[column_of[path[-1]]])) for path in row]
-                yield sorted(found, key=lambda prediction: -prediction.score)
+        for row, scores in zip(paths, _scores_of(learner, rows, given), strict=True):
+            found = [Prediction(label_of[path[-1]], path, float(scores[column_of[path[-1]]])) for path in row]
+            yield sorted(found, key=lambda prediction: -prediction.score)
 
     return answer
+
+
+def _scores_of(learner: Any, rows: Any, names: list[str]) -> Iterator[Any]:
+    """Yield every row's scores of some nodes; however many they are, only a piece of them is in memory."""
+    from cladist.learners.base import CHUNK_BYTES
+
+    if not names:
+        yield from repeat((), rows.shape[0])
+        return
+    size = max(1, CHUNK_BYTES // (8 * len(names)))
+    for start in range(0, rows.shape[0], size):
+        yield from learner.decision_function(rows[start : start + size], nodes=names)
 
 
 class _Unmoved:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from cladist.errors import DatasetError, quoted
+from cladist.labels import LabelMatrix
 
 if TYPE_CHECKING:
     from cladist.cli.predict import Prediction
@@ -76,8 +77,6 @@ def joint_of(label_sep: str | None) -> str:
 
 def check_joint(joint: str, learner: Any) -> None:
     """Raise a `DatasetError` if a label, or a name on its path, could not be told from the next one in a cell."""
-    from cladist.labels import LabelMatrix
-
     taxonomy = learner.taxonomy_
     on_paths = set(LabelMatrix.from_nodes(learner.class_nodes_, taxonomy).indices.tolist())
     for name in [*map(str, learner.classes_.tolist()), *(taxonomy.names[v] for v in sorted(on_paths))]:
