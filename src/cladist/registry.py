@@ -35,6 +35,18 @@ class Method:
 
 METHODS: tuple[Method, ...] = (
     Method(
+        "hr-svm",
+        "cladist.learners.recursive.svm:RecursiveSVM",
+        "Gopal & Yang 2013 (HR-SVM)",
+        "linear SVMs learnt together, each label's weights pulled towards its parent's",
+    ),
+    Method(
+        "hr-lr",
+        "cladist.learners.recursive.logistic:RecursiveLogistic",
+        "Gopal & Yang 2013 (HR-LR)",
+        "logistic regressions learnt together, likewise; has probabilities",
+    ),
+    Method(
         "hieron",
         "cladist.learners.online.hieron:Hieron",
         "Dekel, Keshet & Singer 2004",
@@ -78,7 +90,7 @@ def find(name: str) -> Method:
     'Hieron'
     >>> find("heron")
     Traceback (most recent call last):
-    cladist.errors.ParameterError: There is no method 'heron'; the methods are hieron, top-down, h-svm, svm, lr.
+    cladist.errors.ParameterError: There is no method 'heron'; the methods are hr-svm, hr-lr, hieron, top-down, ...
     """
     for method in METHODS:
         if method.name == name:

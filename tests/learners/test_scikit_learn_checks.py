@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cladist import FlatLogistic, FlatSVM, Hieron, NodewiseSVM, TopDown
+from cladist import FlatLogistic, FlatSVM, Hieron, NodewiseSVM, RecursiveLogistic, RecursiveSVM, TopDown
 from cladist.errors import ParameterError
 from cladist.registry import METHODS
 
@@ -29,7 +29,7 @@ def not_to_seven_digits(estimator):
     """The solver visits rows in random order and stops at a gap, so that repeated rows end slightly elsewhere;
     scikit-learn lists its own LinearSVC for the same reason. The equivalence itself is tested below."""
     own = isinstance(estimator, TopDown) and estimator.estimator is None
-    if own or isinstance(estimator, (FlatSVM, FlatLogistic, NodewiseSVM)):
+    if own or isinstance(estimator, (FlatSVM, FlatLogistic, NodewiseSVM, RecursiveSVM, RecursiveLogistic)):
         checks = (
             "check_sample_weight_equivalence_on_dense_data",
             "check_sample_weight_equivalence_on_sparse_data",

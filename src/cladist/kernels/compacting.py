@@ -35,3 +35,15 @@ def gather_rows(rows, chosen, place, constant, constant_place, to_indptr, to_ind
             to_data[to] = 1
             total += 1.0
         norms[k] = total
+
+
+@kernel
+def copy_rows(rows, order, to_indptr, to_indices, to_data):
+    """Copy rows into another order."""
+    indptr, indices, data = rows
+    for k in range(order.shape[0]):
+        start = indptr[order[k]]
+        to = to_indptr[k]
+        for p in range(to_indptr[k + 1] - to):
+            to_indices[to + p] = indices[start + p]
+            to_data[to + p] = data[start + p]

@@ -318,3 +318,14 @@ def joint_terms(problem, loss, W, alpha):
             gap += terms[1, k]
             product += products[0, k]
     return lost, gap, product
+
+
+@kernel
+def squared_distance(W, P, n_lanes):
+    """Return Σ ‖w − p‖² of the lanes in use, in float64."""
+    total = 0.0
+    for j in range(W.shape[0]):
+        for k in range(n_lanes):
+            apart = np.float64(W[j, k]) - np.float64(P[j, k])
+            total += apart * apart
+    return total

@@ -39,8 +39,9 @@ class ChoosesC:
             raise ParameterError(f"{who}: tol must be positive; got {given['tol']!r}.")
         if not is_count(given["max_iter"]):
             raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {given['max_iter']!r}.")
-        if given["prune"] != 0 and not is_positive(given["prune"]):
-            raise ParameterError(f"{who}: prune must be 0 or positive; got {given['prune']!r}.")
+        prune = given.get("prune", 0)
+        if prune != 0 and not is_positive(prune):
+            raise ParameterError(f"{who}: prune must be 0 or positive; got {prune!r}.")
 
     def _chosen(self, X: Any, labels: LabelMatrix, weights: Any) -> float:
         """Return the C to learn with, and remember how it was chosen if it was."""

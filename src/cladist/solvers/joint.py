@@ -10,26 +10,27 @@ Found by  coordinate descent on sixteen leaves at a time, `cladist.kernels.joint
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cladist import progress
 from cladist.execution import Executor, Serial
 from cladist.kernels import joint as kernels
+from cladist.kernels import one_vs_rest as flat
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.layout import BlockLayout, Layout, rounds_of
+from cladist.solvers.layout import BlockLayout, Layout
 from cladist.solvers.one_vs_rest import LOSSES
 from cladist.solvers.problem import OneVsRest
 from cladist.solvers.rows import aligned
 
 Floats32 = npt.NDArray[np.float32]
 FULL_EVERY = 4  # sweeps; the others visit active rows alone
-PASSES = 2  # over active rows at each visit
+PASSES, MOST_PASSES = 2, 64  # over active rows at each visit, of many blocks and of one alone
 RESTING = 0.05
+UNUSED = 1e-20  # cost in lanes without a leaf
 FURTHER = 1.25  # over-relaxation of a block's step
 
 
@@ -65,6 +66,31 @@ class Terms:
         return self.product / 2 + self.lost
 
 
+@dataclass(frozen=True)
+class Finished:
+    """Leaves' weights, block by block, optimal given their parents.
+
+    Attributes
+    ----------
+    weights : list of arrays (features in use × 16)
+    own : float
+        Σ ‖w − w_parent‖² of the leaves now.
+    before : float
+        The same at w(α).
+    lost : float
+        Σ c ℓ(m) now.
+    """
+
+    weights: list[Floats32]
+    own: float
+    before: float
+    lost: float
+
+    def primal(self, terms: Terms) -> float:
+        """Return the objective: of nodes above leaves as at w(α), of the leaves as they are now."""
+        return (terms.product - self.before + self.own) / 2 + self.lost
+
+
 class Joint:
     """The joint dual on its way down: state, and the moves that lower it."""
 
@@ -74,10 +100,12 @@ class Joint:
         self.loss = LOSSES[problem.loss]
         self.V = np.zeros((len(layout.stored_nodes), problem.rows.n_used), np.float32)
         self.states = [BlockState() for _ in layout.blocks]
-        self.order = np.random.default_rng(seed).permutation(len(problem.rows)).astype(np.int32)
+        self.order = np.arange(len(problem.rows), dtype=np.int32)  # theirs in memory, which is random
         given = problem.row_weights
         self.weight = np.ones(len(problem.rows), np.float32) if given is None else given.astype(np.float32)
         self.seed = seed
+        self.further = FURTHER
+        self.passes = max(PASSES, MOST_PASSES // max(1, len(layout.blocks)))
         self._buffers = threading.local()
 
     # ---------------------------------------------------------------- one block
@@ -93,7 +121,7 @@ class Joint:
         mask = np.zeros(len(self.problem.rows), np.uint32)
         for k, c in enumerate(block.classes.tolist()):
             mask[self.problem.members_of(c)] |= np.uint32(1 << k)
-        costs = np.ones((2, WIDTH), np.float32)
+        costs = np.full((2, WIDTH), UNUSED, np.float32)
         costs[:, : len(block.classes)] = self.problem.costs[:, block.classes]
         rows = self.problem.rows
         return rows.arrays, rows.norms, mask, self.weight, costs, len(block.classes)
@@ -114,12 +142,12 @@ class Joint:
         generator = np.random.default_rng((self.seed, b, sweep)).integers(1, 2**63, 1, dtype=np.uint64)
         active = kernels.visit_block(
             part, self.loss, self.order if full else self.order[:0], state.active, W, alpha, block.overlap(counts),
-            np.float32(eps), np.float32(RESTING), PASSES, generator,
+            np.float32(eps), np.float32(RESTING), self.passes, generator,
         )  # fmt: skip
-        if sweep > 0 and self.problem.loss != "logistic":
+        if sweep > 0 and self.further > 1 and self.problem.loss != "logistic":
             bounded = self.problem.loss == "hinge"
             kernels.relax(
-                state.listed, state.values, np.float32(FURTHER), part[4], self.weight, part[2], bounded, alpha
+                state.listed, state.values, np.float32(self.further), part[4], self.weight, part[2], bounded, alpha
             )
         return self._unloaded(block, state, part, alpha, active if full else state.active)
 
@@ -144,7 +172,8 @@ class Joint:
             counts = np.zeros(len(self.V), np.float32)
             for b in together:
                 counts[self.layout.blocks[b].stored] += 1
-            changes = list(self.executor.map(lambda b: self._visit(b, counts, eps, sweep), together))
+            visit = partial(self._visit, counts=counts, eps=eps, sweep=sweep)
+            changes = list(self.executor.map(visit, together))
             for b, change in zip(together, changes, strict=True):
                 self.states[b] = change.state
                 stored = self.layout.blocks[b].stored
@@ -161,3 +190,36 @@ class Joint:
         terms = kernels.joint_terms(part, self.loss, W, alpha)
         kernels.clear(self.states[b].listed, alpha)
         return terms
+
+    # ---------------------------------------------------------------- leaves by themselves
+
+    def finished(self, eps: float, max_sweeps: int) -> Finished:
+        """Solve every leaf's own problem, the nodes above fixed; the state stays as it is.
+
+        w(α) is a poor primal for the hinge: many rows miss the margin by a little. Leaves that are optimal given their
+        parents are a good one.
+        """
+        found = list(
+            self.executor.map(lambda b: self._finished_block(b, eps, max_sweeps), range(len(self.layout.blocks)))
+        )
+        own, others, lost = np.sum([figures for _, figures in found], axis=0).tolist()
+        return Finished([W for W, _ in found], own, others, lost)
+
+    def _finished_block(self, b: int, eps: float, max_sweeps: int) -> tuple[Floats32, tuple[float, float, float]]:
+        block, state = self.layout.blocks[b], self.states[b]
+        part = self._part(block)
+        n_lanes = part[-1]
+        W, alpha = self._load(b, part)
+        above = aligned(len(W))
+        kernels.put_paths(self.V, block.paths, block.groups, above)
+        local = block.local - np.eye(WIDTH, dtype=np.float32)
+        local[n_lanes:, n_lanes:] = 0
+        kernels.put_rows(part[0], part[2], state.listed, state.values, local, above, alpha)
+        before = kernels.squared_distance(W, above, n_lanes)
+        generator = np.random.default_rng((self.seed, b)).integers(1, 2**63, 1, dtype=np.uint64)
+        flat.descend(part[:-1], self.loss, self.order, W, alpha, np.float32(eps), max_sweeps, generator)
+        after = kernels.squared_distance(W, above, n_lanes)
+        lost, _, _ = kernels.joint_terms(part, self.loss, W, alpha)
+        weights = W.copy()
+        alpha[:] = 0
+        return weights, (after, before, lost)

@@ -82,8 +82,7 @@ def lay_out(parent: Ids, leaves: Ids, counted: npt.NDArray[np.bool_]) -> Layout:
     number = np.full(len(parent), -1, np.int64)
     number[stored_nodes] = np.arange(len(stored_nodes))
     blocks = [
-        _block(order[start : start + WIDTH], leaves, parent, counted, number)
-        for start in range(0, len(order), WIDTH)
+        _block(order[start : start + WIDTH], leaves, parent, counted, number) for start in range(0, len(order), WIDTH)
     ]
     return Layout(blocks, stored_nodes)
 
@@ -107,10 +106,13 @@ def _walk_order(parent: Ids, leaves: Ids) -> tuple[Ids, Ids, Ids]:
 def _block(classes: Ids, leaves: Ids, parent: Ids, counted: npt.NDArray[np.bool_], number: Ids) -> BlockLayout:
     stored_paths, local_paths = [], []
     for leaf in leaves[classes].tolist():
-        stored, local, v = [], [leaf], int(parent[leaf])
+        stored: list[int] = []
+        local, v = [leaf], int(parent[leaf])
         while v >= 0:
-            if counted[v]:
-                (stored if number[v] >= 0 else local).append(int(number[v]) if number[v] >= 0 else v)
+            if counted[v] and number[v] >= 0:
+                stored.append(int(number[v]))
+            elif counted[v]:
+                local.append(v)
             v = int(parent[v])
         stored_paths.append(tuple(sorted(stored)))
         local_paths.append(set(local))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,14 @@ class OneVsRest:
     def n_classes(self) -> int:
         """How many problems there are."""
         return len(self.members[0]) - 1
+
+    def taken(self, order: npt.NDArray[np.int64]) -> OneVsRest:
+        """Return the same problems with the rows in another order."""
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        members = self.members[0], place[self.members[1]]
+        weights = None if self.row_weights is None else self.row_weights[order]
+        return replace(self, rows=self.rows.taken(order), members=members, row_weights=weights)
 
     def members_of(self, k: int) -> npt.NDArray[np.int64]:
         """Return the rows of a class."""

@@ -79,6 +79,14 @@ class Rows:
             feature_of = np.append(feature_of, X.shape[1])
         return cls(indptr, indices, data, norms, feature_of, X.shape[1], constant)
 
+    def taken(self, order: npt.NDArray[np.int64]) -> Rows:
+        """Return the same rows in another order in memory."""
+        lengths = np.diff(self.indptr)[order]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indices, data = np.empty_like(self.indices), np.empty_like(self.data)
+        compacting.copy_rows(self.arrays, order, indptr, indices, data)
+        return replace(self, indptr=indptr, indices=indices, data=data, norms=self.norms[order])
+
     def matrix(self, chosen: npt.NDArray[np.int64]) -> sparse.csr_array:
         """Return rows as they were, without the constant feature."""
         shape = (len(self), self.n_features + self.has_constant)

@@ -11,7 +11,48 @@ from cladist.errors import LabelError
 from cladist.learners.flat.base import FlatLinear
 
 
-class FlatLogistic(FlatLinear):
+class Probabilities:
+    """`predict_proba` for learners whose scores are log odds."""
+
+    _fitted_rows: Any
+    _chunks: Any
+    _class_scores: Any
+    _decodes_sets: bool
+    _one_a_label: bool
+    targets: str
+    class_nodes_: npt.NDArray[np.int64]
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of every class (rows × classes).
+
+        For sets of labels, σ(score) of each class by itself. For single labels these, divided by their sum, as in
+        LIBLINEAR; of two classes, σ and 1 − σ of the one classifier. With `targets="nodes"` and single labels there
+        are none: a path's sum of scores is no log odds.
+        """
+        rows = self._fitted_rows(X)
+        if self.targets == "nodes" and not self._decodes_sets:
+            raise LabelError(
+                f"{type(self).__name__}: predict_proba needs targets='leaves', or sets of labels; sums over paths are "
+                "no probabilities."
+            )
+        parts = [self._probabilities(chunk) for chunk in self._chunks(rows)]
+        return np.concatenate([np.zeros((0, len(self.class_nodes_))), *parts])
+
+    def _probabilities(self, X: Any) -> npt.NDArray[np.float64]:
+        scores = self._class_scores(X).astype(np.float64)
+        if not self._one_a_label:
+            scores = scores * 2  # halves of the score of the one classifier that tells two labels apart
+        probabilities = 0.5 * (1 + np.tanh(scores / 2))
+        if self._decodes_sets:
+            return probabilities
+        total = probabilities.sum(axis=1, keepdims=True)
+        # All scores far below 0: σ is 0 in float64, and e^score tells them apart.
+        lost = total[:, 0] < np.finfo(np.float64).tiny
+        probabilities[lost] = np.exp(scores[lost] - scores[lost].max(axis=1, keepdims=True))
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+
+class FlatLogistic(Probabilities, FlatLinear):
     """Logistic regression for every label against all others.
 
     min_w ½‖w‖² + C Σ_i s_i log(1 + e^(−y_i w·x_i)) for every label, the problem of LIBLINEAR, solved for sixteen labels
@@ -86,32 +127,3 @@ class FlatLogistic(FlatLinear):
     @property
     def _loss(self) -> str:
         return "logistic"
-
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the probability of every class (rows × classes).
-
-        For sets of labels, σ(score) of each class by itself. For single labels these, divided by their sum, as in
-        LIBLINEAR; of two classes, σ and 1 − σ of the one classifier. With `targets="nodes"` and single labels there
-        are none: a path's sum of scores is no log odds.
-        """
-        rows = self._fitted_rows(X)
-        if self.targets == "nodes" and not self._decodes_sets:
-            raise LabelError(
-                "FlatLogistic: predict_proba needs targets='leaves', or sets of labels; sums over paths are no "
-                "probabilities."
-            )
-        parts = [self._probabilities(chunk) for chunk in self._chunks(rows)]
-        return np.concatenate([np.zeros((0, len(self.class_nodes_))), *parts])
-
-    def _probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        scores = self._class_scores(X).astype(np.float64)
-        if not self._decodes_sets and scores.shape[1] == 2:
-            scores = scores * 2  # halves of the one classifier's score
-        probabilities = 0.5 * (1 + np.tanh(scores / 2))
-        if self._decodes_sets:
-            return probabilities
-        total = probabilities.sum(axis=1, keepdims=True)
-        # All scores far below 0: σ is 0 in float64, and e^score tells them apart.
-        lost = total[:, 0] < np.finfo(np.float64).tiny
-        probabilities[lost] = np.exp(scores[lost] - scores[lost].max(axis=1, keepdims=True))
-        return probabilities / probabilities.sum(axis=1, keepdims=True)

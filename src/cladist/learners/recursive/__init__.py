@@ -1,0 +1,1 @@
+"""Recursive regularisation: every node's weights are pulled towards its parent's."""
