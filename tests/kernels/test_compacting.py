@@ -47,5 +47,17 @@ def test_gather_rows(choice, constant, random):
         assert np.all(indices[indptr[1:] - 1] == n_features)
 
 
+@given(choices())
+def test_copy_rows(choice):
+    X, chosen = choice
+    X = X.astype(np.float32)
+    indptr = np.append(0, np.cumsum(np.diff(X.indptr)[chosen])).astype(np.int64)
+    indices, data = np.zeros(indptr[-1], X.indices.dtype), np.zeros(indptr[-1], np.float32)
+    rows = (X.indptr, X.indices, X.data)
+    *_, indices, data = same_as_python(compacting.copy_rows, rows, chosen, indptr, indices, data)
+    copied = sparse.csr_array((data, indices, indptr), shape=(len(chosen), X.shape[1]))
+    np.testing.assert_array_equal(copied.toarray(), X.toarray()[chosen])
+
+
 def test_every_kernel_is_compared_with_its_source():
     assert kernels_not_named_in(__file__, compacting) == []

@@ -184,12 +184,14 @@ def test_violation_and_rest_beyond(dtype, seed, bound):
     np.testing.assert_array_equal(state[one_vs_rest.BELOW], below)
 
 
-@given(st.integers(0, 40), st.integers(1, 2**63))
+@given(st.integers(0, 300), st.integers(1, 2**63))
 def test_shuffle(n_rows, seed):
     rows, generator = same_as_python(one_vs_rest.shuffle, np.arange(n_rows), np.array([seed], np.uint64))
     assert sorted(rows) == list(range(n_rows))
     assert generator[0] != 0
-    assert n_rows < 20 or rows.tolist() != list(range(n_rows))
+    stretches = rows[: n_rows // one_vs_rest.STRETCH * one_vs_rest.STRETCH].reshape(-1, one_vs_rest.STRETCH)
+    assert np.all(np.diff(stretches, axis=1) == 1)
+    assert n_rows < 160 or rows.tolist() != list(range(n_rows))
 
 
 # ---------------------------------------------------------------- until it is solved
@@ -206,11 +208,11 @@ def test_descend_and_visit_first(loss, seed, max_sweeps):
     times = 1e8 if loss == LOGISTIC else 10.0
     arguments = block.problem, loss, first, W, alpha, 1e-3
     _, (*_, W, alpha, _) = close(one_vs_rest.visit_first, *arguments, dtype=np.float64, times=times)
-    arguments = block.problem, loss, block.order, W, alpha, 1e-3, max_sweeps, generator
+    arguments = block.problem, loss, block.order, first, W, alpha, 1e-3, max_sweeps, generator
     if loss == LOGISTIC:  # which row rests may hang on the last digit of exp, and all that follows on that
         one_vs_rest.descend(*arguments)
     else:
-        done, (_, _, _, W, alpha, *_) = close(one_vs_rest.descend, *arguments, dtype=np.float64, times=1e4)
+        (done, _), (_, _, _, _, W, alpha, *_) = close(one_vs_rest.descend, *arguments, dtype=np.float64, times=1e4)
         assert done <= max_sweeps
     np.testing.assert_allclose(W, block.X.T @ (alpha * block.signs), atol=1e-9)
 

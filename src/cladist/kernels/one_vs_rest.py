@@ -29,6 +29,7 @@ HINGE, SQUARED_HINGE, LOGISTIC = 0, 1, 2
 HIGHEST, LOWEST, ABOVE, BELOW = 0, 1, 2, 3  # rows of `state`
 SKIPPED = np.float32(0.1)  # share of the tolerance below which moving α costs more than it gains
 FIRST_SWEEPS = 5
+FEW = 8
 STRETCH = 8
 ACTIVE_SWEEPS = 10  # visits to active rows before all are looked at again, as a multiple of all
 NEWTON_STEPS, NEWTON_EXACT = 30, np.float32(0.0025)  # of step² · slope, about the gap that is left
@@ -190,8 +191,19 @@ def shuffle(rows, generator):
 
 
 @kernel
-def descend(problem, loss, order, W, alpha, eps, max_sweeps, generator):
-    """Sweep over all rows and then over active ones, up to `max_sweeps` times.
+def visit_first(problem, loss, first, W, alpha, eps):
+    """Sweep a few times over the rows that every change of others moves most: the few positive ones."""
+    state, kept = np.empty((4, WIDTH), W.dtype), np.empty_like(first)
+    for _ in range(FIRST_SWEEPS):
+        rest_beyond(state, np.float32(np.inf))
+        sweep(problem, loss, first, W, alpha, state, W.dtype.type(SKIPPED * eps), kept)
+        if violation(state) <= eps:
+            break
+
+
+@kernel
+def descend(problem, loss, order, first, W, alpha, eps, max_sweeps, generator):
+    """Sweep over all rows and then over active ones, up to `max_sweeps` times; after each over those of `first`.
 
     Returns how many sweeps went over all rows, and whether the last of them found no problem to violate its optimality
     by more than `eps`.
@@ -204,6 +216,7 @@ def descend(problem, loss, order, W, alpha, eps, max_sweeps, generator):
         n_active = sweep(problem, loss, order, W, alpha, state, skip, active)
         if violation(state) <= eps:
             return done, True
+        visit_first(problem, loss, first, W, alpha, eps)
         visited = 0
         while n_active > 0 and visited < ACTIVE_SWEEPS * order.shape[0]:
             visited += n_active
@@ -213,18 +226,8 @@ def descend(problem, loss, order, W, alpha, eps, max_sweeps, generator):
             active[:n_active] = kept[:n_active]
             if violation(state) <= eps:
                 break
+            visit_first(problem, loss, first, W, alpha, eps)
     return max_sweeps, False
-
-
-@kernel
-def visit_first(problem, loss, first, W, alpha, eps):
-    """Sweep a few times over the rows that are furthest from where they belong."""
-    state, kept = np.empty((4, WIDTH), W.dtype), np.empty_like(first)
-    for _ in range(FIRST_SWEEPS):
-        rest_beyond(state, np.float32(np.inf))
-        sweep(problem, loss, first, W, alpha, state, W.dtype.type(SKIPPED * eps), kept)
-        if violation(state) <= eps:
-            break
 
 
 @kernel
@@ -360,9 +363,11 @@ def solve_block(problem, loss, order, first, W, alpha, eps, tol, max_sweeps, gen
     eps, smallest = eps
     scales[:] = 1
     visit_first(problem, loss, first, W, alpha, eps)
+    often = first if first.shape[0] * FEW < order.shape[0] else first[:0]
     done, until_check = 0, 2
     while True:
-        swept, settled = descend(problem, loss, order, W, alpha, eps, min(until_check, max_sweeps - done), generator)
+        limit = min(until_check, max_sweeps - done)
+        swept, settled = descend(problem, loss, order, often, W, alpha, eps, limit, generator)
         done += swept
         objectives(problem, loss, W, alpha, primal, gap)
         found = largest_gap(primal, gap)

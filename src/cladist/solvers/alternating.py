@@ -246,7 +246,8 @@ class _Alternation:
         W += above
         part = (rows.arrays, norms, block.mask, self.row_weights, costs)
         generator = random.integers(1, 2**63, 1, dtype=np.uint64)
-        kernels.descend(part, loss, self.order, W, a, self.eps, LEAF_SWEEPS, generator)
+        first = np.flatnonzero(block.mask).astype(np.int32)
+        kernels.descend(part, loss, self.order, first, W, a, self.eps, LEAF_SWEEPS, generator)
         alpha[:], weights[:] = a, W
         W[:], a[:] = weights, alpha  # what is measured is what is kept
         kernels.objectives(part, loss, W, a, lost, left)

@@ -31,6 +31,7 @@ FULL_EVERY = 4  # sweeps; the others visit active rows alone
 PASSES, MOST_PASSES = 2, 64  # over active rows at each visit, of many blocks and of one alone
 RESTING = 0.05
 UNUSED = 1e-20  # cost in lanes without a leaf
+LEAST_NORM = np.float32(1e-30)  # of a row without features, which so moves its α to the bound at once
 FURTHER = 1.25  # over-relaxation of a block's step
 
 
@@ -103,6 +104,7 @@ class Joint:
         self.order = np.arange(len(problem.rows), dtype=np.int32)  # theirs in memory, which is random
         given = problem.row_weights
         self.weight = np.ones(len(problem.rows), np.float32) if given is None else given.astype(np.float32)
+        self.norms = np.maximum(problem.rows.norms, LEAST_NORM)
         self.seed = seed
         self.further = FURTHER
         self.passes = max(PASSES, MOST_PASSES // max(1, len(layout.blocks)))
@@ -123,8 +125,7 @@ class Joint:
             mask[self.problem.members_of(c)] |= np.uint32(1 << k)
         costs = np.full((2, WIDTH), UNUSED, np.float32)
         costs[:, : len(block.classes)] = self.problem.costs[:, block.classes]
-        rows = self.problem.rows
-        return rows.arrays, rows.norms, mask, self.weight, costs, len(block.classes)
+        return self.problem.rows.arrays, self.norms, mask, self.weight, costs, len(block.classes)
 
     def _load(self, b: int, part: Any) -> tuple[Floats32, Floats32]:
         """Put a block into the worker's lanes: the sums of stored vectors, and what its own α add."""
@@ -216,8 +217,9 @@ class Joint:
         local[n_lanes:, n_lanes:] = 0
         kernels.put_rows(part[0], part[2], state.listed, state.values, local, above, alpha)
         before = kernels.squared_distance(W, above, n_lanes)
+        first = np.flatnonzero(part[2]).astype(np.int32)
         generator = np.random.default_rng((self.seed, b)).integers(1, 2**63, 1, dtype=np.uint64)
-        flat.descend(part[:-1], self.loss, self.order, W, alpha, np.float32(eps), max_sweeps, generator)
+        flat.descend(part[:-1], self.loss, self.order, first, W, alpha, np.float32(eps), max_sweeps, generator)
         after = kernels.squared_distance(W, above, n_lanes)
         lost, _, _ = kernels.joint_terms(part, self.loss, W, alpha)
         weights = W.copy()

@@ -1,0 +1,154 @@
+"""How leaves fall into blocks: every law by brute force over random trees."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cladist.kernels.lanes import WIDTH
+from cladist.solvers.layout import by_turns, lay_out, rounds_of
+from cladist.solvers.trees import Tree
+from tests.solvers.joint_reference import random_tree
+
+
+@st.composite
+def trees(draw):
+    """A random tree with up to a few blocks of leaves, and which nodes are counted."""
+    seed, n_nodes = draw(st.integers(0, 2**32 - 1)), draw(st.sampled_from([1, 5, 20, 60, 120]))
+    tree, roots_count = random_tree(seed, n_nodes), draw(st.booleans())
+    return tree, np.ones(n_nodes, bool) if roots_count else tree.parent >= 0
+
+
+def path_of(tree, leaf):
+    """The leaf and what is above it."""
+    path = [int(leaf)]
+    while tree.parent[path[-1]] >= 0:
+        path.append(int(tree.parent[path[-1]]))
+    return path
+
+
+def counted_path(tree, counted, leaf):
+    above = path_of(tree, leaf)[1:]
+    return {int(leaf)} | {n for n in above if counted[n]}
+
+
+def lanes_of(bits):
+    return [k for k in range(WIDTH) if int(bits) >> k & 1]
+
+
+@given(trees())
+def test_every_problem_has_one_lane(given_tree):
+    tree, counted = given_tree
+    layout = lay_out(tree.parent, tree.leaves, counted)
+    everywhere = np.concatenate([block.classes for block in layout.blocks])
+    assert sorted(everywhere.tolist()) == list(range(len(tree.leaves)))
+    assert [len(block.classes) for block in layout.blocks[:-1]] == [WIDTH] * (len(layout.blocks) - 1)
+    assert 1 <= len(layout.blocks[-1].classes) <= WIDTH
+
+
+@given(trees())
+def test_overlap_is_the_number_of_nodes_two_paths_share(given_tree):
+    tree, counted = given_tree
+    layout = lay_out(tree.parent, tree.leaves, counted)
+    ones = np.ones(len(layout.stored_nodes))
+    for block in layout.blocks:
+        paths = [counted_path(tree, counted, leaf) for leaf in tree.leaves[block.classes]]
+        shared = np.zeros((WIDTH, WIDTH))
+        shared[: len(paths), : len(paths)] = [[len(one & other) for other in paths] for one in paths]
+        np.testing.assert_array_equal(block.overlap(ones), shared)
+        stored = set(layout.stored_nodes.tolist())
+        shared[: len(paths), : len(paths)] = [[len((one & other) - stored) for other in paths] for one in paths]
+        np.testing.assert_array_equal(block.local, shared)
+        assert block.local.dtype == np.float32
+
+
+@given(trees(), st.integers(0, 2**32 - 1))
+def test_stored_nodes_count_as_often_as_they_are_told_to(given_tree, seed):
+    tree, counted = given_tree
+    layout = lay_out(tree.parent, tree.leaves, counted)
+    counts = np.random.default_rng(seed).integers(0, 9, len(layout.stored_nodes))
+    times = dict(zip(layout.stored_nodes.tolist(), counts.tolist(), strict=True))
+    for block in layout.blocks:
+        paths = [counted_path(tree, counted, leaf) for leaf in tree.leaves[block.classes]]
+        expected = [[sum(times.get(n, 1) for n in one & other) for other in paths] for one in paths]
+        np.testing.assert_array_equal(block.overlap(counts)[: len(paths), : len(paths)], expected)
+
+
+@given(trees())
+def test_stored_nodes_are_those_above_several_blocks(given_tree):
+    tree, counted = given_tree
+    layout = lay_out(tree.parent, tree.leaves, counted)
+    blocks_below = {}
+    for b, block in enumerate(layout.blocks):
+        for leaf in tree.leaves[block.classes]:
+            for n in counted_path(tree, counted, leaf):
+                blocks_below.setdefault(n, set()).add(b)
+    assert layout.stored_nodes.tolist() == sorted(n for n, found in blocks_below.items() if len(found) > 1)
+    for b, block in enumerate(layout.blocks):
+        above = [n for n in layout.stored_nodes.tolist() if b in blocks_below[n]]
+        assert layout.stored_nodes[block.stored].tolist() == above
+
+
+@given(trees())
+def test_bits_and_groups_say_which_stored_nodes_are_above_which_lanes(given_tree):
+    tree, counted = given_tree
+    layout = lay_out(tree.parent, tree.leaves, counted)
+    for block in layout.blocks:
+        above = [set(path_of(tree, leaf)) & set(layout.stored_nodes.tolist()) for leaf in tree.leaves[block.classes]]
+        for u, bits in zip(block.stored.tolist(), block.above, strict=True):
+            assert lanes_of(bits) == [k for k, nodes in enumerate(above) if layout.stored_nodes[u] in nodes]
+        grouped = [lanes_of(bits) for bits in block.groups]
+        assert sorted(k for lanes in grouped for k in lanes) == list(range(len(above)))
+        indptr, stored = block.paths
+        assert len(indptr) == len(grouped) + 1
+        for g, lanes in enumerate(grouped):
+            found = layout.stored_nodes[stored[indptr[g] : indptr[g + 1]]].tolist()
+            assert all(above[k] == set(found) for k in lanes)
+            assert len(found) == len(set(found))
+
+
+@given(trees())
+def test_the_leaves_below_any_node_stand_side_by_side(given_tree):
+    tree, counted = given_tree
+    order = np.concatenate([block.classes for block in lay_out(tree.parent, tree.leaves, counted).blocks])
+    places = {}
+    for place, leaf in enumerate(tree.leaves[order]):
+        for n in path_of(tree, leaf):
+            places.setdefault(n, []).append(place)
+    for found in places.values():
+        assert found == list(range(found[0], found[0] + len(found)))
+
+
+# ---------------------------------------------------------------- turns and rounds
+
+
+def test_blocks_of_one_subtree_are_spread_over_the_sequence():
+    """A root with two children, of 64 and 32 leaves: four blocks, then two."""
+    parent = np.append([-1, 0, 0], np.repeat([1, 2], [64, 32]))
+    tree = Tree(parent, np.arange(3, 99))
+    layout = lay_out(tree.parent, tree.leaves, np.ones(99, bool))
+    sequence = by_turns(layout, tree.tops)
+    assert [b < 4 for b in sequence] == [True, False, True, True, False, True]
+
+
+@given(trees())
+def test_turns_take_every_block_once_and_each_subtrees_evenly(given_tree):
+    tree, counted = given_tree
+    layout, tops = lay_out(tree.parent, tree.leaves, counted), tree.tops
+    sequence = by_turns(layout, tops)
+    assert sorted(sequence) == list(range(len(layout.blocks)))
+    assert sequence == by_turns(layout, tops)
+    top_of = [int(tops[layout.blocks[b].classes[0]]) for b in sequence]
+    for top in set(top_of):
+        share = top_of.count(top) / len(sequence)
+        for n in range(len(sequence) + 1):  # of any beginning, a subtree has its share, to within a few blocks
+            assert abs(top_of[:n].count(top) - share * n) <= 1 + share * len(set(top_of))
+
+
+@given(st.lists(st.integers(0, 99), max_size=20), st.integers(1, 30))
+def test_rounds_are_the_sequence_in_pieces(sequence, size):
+    rounds = rounds_of(sequence, size)
+    assert [b for together in rounds for b in together] == sequence
+    assert all(len(together) == size for together in rounds[:-1])
+    assert not rounds or 1 <= len(rounds[-1]) <= size

@@ -1,0 +1,272 @@
+"""Recursive regularisation solved jointly: the optimum, the certificate, rounds, threads, and the guard."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cladist.errors import ParameterError
+from cladist.execution import Serial, Threads
+from cladist.solvers import Settings, solve_one_vs_rest
+from cladist.solvers import joint as joint_solver
+from cladist.solvers.alternating import solve_alternating
+from cladist.solvers.recursive import solve_recursive
+from cladist.solvers.trees import Tree
+from tests.solvers.joint_reference import TREES, joint_optimum, objective, random_tree, regularizer, tree_case
+from tests.solvers.problems import LOSSES
+
+TIGHT = Settings(tol=1e-6, max_iter=400)
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_root = pytest.mark.parametrize("root", ["zero", "fixed"])
+every_tree = pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+
+
+def many_leaves(n_leaves=40):
+    """Leaves below three nodes of one root, as many blocks as sixteens: nodes that lie above several are stored."""
+    return Tree(np.append([-1, 0, 0, 0], 1 + np.arange(n_leaves) % 3), np.arange(4, n_leaves + 4)[::-1].copy())
+
+
+def all_weights(problem, tree, root, solution):
+    """The weights of all nodes, those of inner nodes being the best given the leaves."""
+    M, nodes = regularizer(tree, root)
+    inner = np.setdiff1d(nodes, tree.leaves)
+    weights = np.zeros((len(tree.parent), problem.X.shape[1]))
+    weights[tree.leaves] = problem.weights(solution)
+    weights[inner] = -np.linalg.solve(M[np.ix_(inner, inner)], M[np.ix_(inner, tree.leaves)] @ weights[tree.leaves])
+    return weights
+
+
+def at_the_optimum(problem, tree, root, solution, rel=1e-5):
+    """Assert that it has converged, to the joint optimum, and that the history says nothing else."""
+    best, last = joint_optimum(problem, tree, root).objective, solution.history[-1]
+    found = objective(problem, tree, root, all_weights(problem, tree, root, solution))
+    assert solution.converged
+    assert best * (1 - 1e-7) <= found <= best * (1 + rel)
+    assert found <= last["objective"] * (1 + 1e-6)
+    assert last["objective"] == pytest.approx(best, rel=rel)
+    assert last["dual"] == pytest.approx(best, rel=rel)
+    assert last["gap"] == pytest.approx((last["objective"] - last["dual"]) / last["objective"], abs=1e-12)
+
+
+# ---------------------------------------------------------------- the optimum
+
+
+@every_tree
+@every_root
+@every_loss
+@pytest.mark.parametrize("C", [0.1, 1, 10])
+def test_the_optimum_is_the_joint_one(tree, root, loss, C):
+    problem = tree_case(0, tree, loss, C)
+    at_the_optimum(problem, tree, root, solve_recursive(problem.problem, tree, TIGHT, root=root))
+
+
+@every_root
+@every_loss
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32 - 1), blocks_per_round=st.integers(1, 3))
+def test_any_tree_costs_and_weights(root, loss, seed, blocks_per_round):
+    random, tree = np.random.default_rng(seed), random_tree(seed)
+    costs, row_weights = random.uniform(0.3, 3, (2, len(tree.leaves))), random.uniform(0.2, 3, 40)
+    problem = tree_case(seed, tree, loss, costs=costs, row_weights=row_weights, constant=True)
+    tol = Settings(1e-5, 1000)
+    solution = solve_recursive(problem.problem, tree, tol, root=root, blocks_per_round=blocks_per_round)
+    at_the_optimum(problem, tree, root, solution, rel=2e-5)
+
+
+@every_tree
+@every_root
+@every_loss
+def test_alternating_leads_to_the_same(tree, root, loss):
+    problem = tree_case(1, tree, loss)
+    joint = solve_recursive(problem.problem, tree, TIGHT, root=root)
+    by_turns = solve_alternating(problem.problem, tree, Settings(1e-6, 2000), root=root, exact_inner=True)
+    assert joint.history[-1]["objective"] == pytest.approx(by_turns.history[-1]["objective"], rel=2e-6)
+    np.testing.assert_allclose(problem.weights(joint), problem.weights(by_turns), atol=0.02)
+
+
+@every_loss
+def test_a_star_with_a_fixed_root_is_one_vs_rest(loss):
+    tree = TREES["star"]
+    problem = tree_case(2, tree, loss, constant=True)
+    flat = solve_one_vs_rest(problem.problem, Settings(1e-6, 10_000))
+    solution = solve_recursive(problem.problem, tree, Settings(1e-6, 10_000), root="fixed")
+    np.testing.assert_array_equal(problem.weights(solution), problem.weights(flat))
+    assert solution.history[-1]["objective"] == pytest.approx(sum(e["objective"] for e in flat.history))
+    assert solution.converged
+    free = solve_recursive(problem.problem, tree, TIGHT, root="zero")
+    assert not np.allclose(problem.weights(free), problem.weights(flat), atol=0.02)  # a root that is pulled pools them
+
+
+@every_root
+@every_loss
+def test_the_order_of_siblings_does_not_matter(root, loss):
+    tree, other = TREES["nine nodes"], Tree(np.array([-1, 0, 0, 1, 1, 1, 2, 2, 5]), np.array([8, 7, 3, 6, 4]))
+    problem = tree_case(3, tree, loss)
+    one, two = (solve_recursive(problem.problem, t, TIGHT, root=root) for t in (tree, other))
+    assert one.history[-1]["objective"] == pytest.approx(two.history[-1]["objective"], rel=2e-6)
+
+
+# ---------------------------------------------------------------- many blocks
+
+
+@every_loss
+@every_root
+@pytest.mark.parametrize("blocks_per_round", [1, 2, 3, 8])
+def test_many_leaves_however_many_blocks_a_round(loss, root, blocks_per_round):
+    tree = many_leaves()
+    problem = tree_case(4, tree, loss, n_rows=50, n_features=3)
+    solution = solve_recursive(problem.problem, tree, TIGHT, root=root, blocks_per_round=blocks_per_round)
+    at_the_optimum(problem, tree, root, solution)
+
+
+@every_loss
+@pytest.mark.parametrize("n_leaves", [1, 2, 15, 16, 17, 33])
+def test_lanes_without_a_leaf_play_no_part(loss, n_leaves):
+    tree = many_leaves(n_leaves)
+    problem = tree_case(5, tree, loss, n_rows=60, n_features=5)
+    solution = solve_recursive(problem.problem, tree, TIGHT)
+    assert solution.weights.matrix().shape == (n_leaves, 5)
+    at_the_optimum(problem, tree, "zero", solution)
+
+
+@every_root
+@every_loss
+@pytest.mark.parametrize("parent", [[-1], [-1, 0], [-1, 0, 1]], ids=["root", "below a root", "below a chain"])
+def test_one_leaf(root, loss, parent):
+    """Of a chain of k nodes the last has k times what it has alone: ½‖w‖² / k is what the chain costs."""
+    tree = Tree(np.array(parent), np.array([len(parent) - 1]))
+    problem = tree_case(6, Tree(np.array([-1, 0, 0]), np.array([1, 2])), loss, constant=True)
+    alone = tree_case(6, tree, loss, constant=True)
+    members = problem.problem.members_of(0)
+    one = type(alone)(alone.problem.__class__(
+        alone.problem.rows, (np.array([0, len(members)]), members), loss, np.ones((2, 1))
+    ), alone.given, alone.X)  # fmt: skip
+    at_the_optimum(one, tree, root, solve_recursive(one.problem, tree, TIGHT, root=root))
+
+
+@every_loss
+def test_rows_without_features(loss):
+    tree = many_leaves(20)
+    given_rows = tree_case(7, tree, loss, n_rows=60, n_features=5)
+    X = given_rows.X.copy()
+    X[::7] = 0
+    problem = tree_case(7, tree, loss, n_rows=60, n_features=5)
+    rows = problem.problem.rows.of(X, constant=False)
+    members, costs = problem.problem.members, problem.problem.costs
+    empty = type(problem)(type(problem.problem)(rows, members, loss, costs), problem.given, X)
+    at_the_optimum(empty, tree, "zero", solve_recursive(empty.problem, tree, TIGHT))
+
+
+# ---------------------------------------------------------------- the certificate
+
+
+@every_root
+@every_loss
+@pytest.mark.parametrize("blocks_per_round", [1, 3])
+def test_the_dual_rises_the_gap_shrinks_and_the_optimum_lies_between(root, loss, blocks_per_round):
+    tree = many_leaves()
+    problem = tree_case(8, tree, loss, C=10, n_rows=50, n_features=3)
+    best = joint_optimum(problem, tree, root).objective
+    history = solve_recursive(problem.problem, tree, TIGHT, root=root, blocks_per_round=blocks_per_round).history
+    assert len(history) > 1
+    duals, objectives, gaps = (np.array([e[key] for e in history]) for key in ("dual", "objective", "gap"))
+    assert np.all(np.diff(duals) >= 0)
+    assert np.all(np.diff(objectives) <= 0)
+    assert np.all(np.diff(gaps) <= 0)
+    assert np.all(duals <= best * (1 + 1e-6))
+    assert np.all(objectives >= best * (1 - 1e-6))
+    passes = [entry["passes"] for entry in history]
+    assert passes == sorted(set(passes))
+
+
+@every_loss
+@pytest.mark.parametrize("sweeps", [1, 2, 7])
+def test_what_few_sweeps_reach_is_said_honestly(loss, sweeps):
+    tree = many_leaves()
+    problem = tree_case(9, tree, loss, C=10, n_rows=50, n_features=3)
+    solution, best = solve_recursive(problem.problem, tree, Settings(1e-9, sweeps)), joint_optimum(problem, tree, "zero")
+    last = solution.history[-1]
+    assert not solution.converged
+    assert last["passes"] == sweeps
+    assert last["gap"] > 1e-9
+    assert last["dual"] <= best.objective * (1 + 1e-6)
+    found = objective(problem, tree, "zero", all_weights(problem, tree, "zero", solution))
+    assert best.objective * (1 - 1e-7) <= found <= last["objective"] * (1 + 1e-6)
+
+
+def test_a_looser_tolerance_takes_no_more_sweeps():
+    tree = many_leaves()
+    problem = tree_case(10, tree, "hinge", C=10, n_rows=50, n_features=3)
+    passes = []
+    for tol in (1e-2, 1e-4, 1e-6):
+        last = solve_recursive(problem.problem, tree, Settings(tol, 400)).history[-1]
+        assert last["gap"] <= tol
+        passes.append(last["passes"])
+    assert passes == sorted(passes)
+    assert passes[0] < passes[-1]
+
+
+# ---------------------------------------------------------------- threads, and the guard
+
+
+@every_loss
+@pytest.mark.parametrize("blocks_per_round", [1, 3])
+def test_threads_change_nothing(loss, blocks_per_round):
+    tree = many_leaves()
+    problem = tree_case(11, tree, loss, n_rows=50, n_features=3)
+    one, two = (
+        solve_recursive(problem.problem, tree, Settings(1e-4, 30), blocks_per_round=blocks_per_round, executor=executor)
+        for executor in (Serial(), Threads(3))
+    )
+    np.testing.assert_array_equal(one.weights.matrix(), two.weights.matrix())
+    without_time = [[{**entry, "seconds": 0} for entry in found.history] for found in (one, two)]
+    assert without_time[0] == without_time[1]
+
+
+def test_the_model_depends_on_blocks_per_round():
+    tree = many_leaves()
+    problem = tree_case(12, tree, "squared_hinge", n_rows=50, n_features=3)
+    one, three = (
+        solve_recursive(problem.problem, tree, Settings(1e-2, 100), blocks_per_round=n).weights.matrix() for n in (1, 3)
+    )
+    assert not np.array_equal(one, three)
+    np.testing.assert_allclose(one, three, atol=0.2)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_steps_that_go_too_far_are_taken_back(loss, monkeypatch):
+    monkeypatch.setattr(joint_solver, "FURTHER", 3.0)
+    restored = []
+    restore = solve_recursive.__globals__["_Search"]._restore
+    monkeypatch.setattr(
+        solve_recursive.__globals__["_Search"], "_restore", lambda self: (restored.append(1), restore(self))
+    )
+    tree = many_leaves()
+    problem = tree_case(13, tree, loss, n_rows=50, n_features=3)
+    solution = solve_recursive(problem.problem, tree, TIGHT)
+    at_the_optimum(problem, tree, "zero", solution)
+    assert restored
+    assert np.all(np.diff([entry["dual"] for entry in solution.history]) >= 0)
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_refusals():
+    tree = TREES["star"]
+    problem = tree_case(0, tree, "hinge").problem
+    with pytest.raises(ParameterError, match="root must be one of 'zero', 'fixed'; got 'free'"):
+        solve_recursive(problem, tree, root="free")
+    with pytest.raises(ParameterError, match="blocks_per_round must be 1 or more; got 0"):
+        solve_recursive(problem, tree, blocks_per_round=0)
+
+
+@every_root
+def test_no_leaves_at_all(root):
+    tree = Tree(np.array([-1]), np.zeros(0, np.int64))
+    problem = tree_case(12, tree, "hinge", n_rows=0, n_features=3, constant=True)
+    solution = solve_recursive(problem.problem, tree, root=root)
+    assert solution.converged
+    assert solution.weights.matrix().shape == (0, 3)
