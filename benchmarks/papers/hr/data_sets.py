@@ -116,6 +116,7 @@ def quarter_held_out(data: Dataset) -> Dataset:
 # ---------------------------------------------------------------- the table
 
 _WORDS, _PAIRS = "TF-IDF of words", "TF-IDF of words and word pairs"
+_POSTS = "TF-IDF of words, counted as 1 + log"
 _COUNTS = "TF-IDF of counts"
 
 
@@ -167,7 +168,7 @@ DATA: dict[str, DataSet] = {
     "dmoz-2011": DataSet("DMOZ-2011", (_counted("dmoz2011", partial(load_dmoz, year=2011), multilabel=True),)),
     "swiki-2011": DataSet("SWIKI-2011", (_counted("swiki2011", load_swiki2011, multilabel=True),)),
     "lwiki": DataSet("LWIKI", (_counted("lwiki", load_lwiki, multilabel=True),)),
-    "news20": DataSet("news20", (Source(OTHER, load_news20, _WORDS, DATA_SETS["news20"]),)),
+    "news20": DataSet("news20", (Source(OTHER, load_news20, _POSTS, DATA_SETS["news20"]),)),
     "naics2017": DataSet(
         "naics2017",
         (Source(OTHER, lambda: quarter_held_out(load_naics2017()), _PAIRS, DATA_SETS["naics2017"]),),

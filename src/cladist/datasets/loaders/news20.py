@@ -39,8 +39,8 @@ def load_news20(*, folder: Folder = None) -> Dataset:
     Returns
     -------
     Dataset
-        Split. `X` is TF-IDF of words, float32 CSR, fitted on the training part; `texts` has the posts, ordered by
-        group and file name. The taxonomy is a forest of 7 top groups with 20 groups below them.
+        Split. `X` is TF-IDF of words, counted as 1 + log, float32 CSR, fitted on the training part; `texts` has the
+        posts, ordered by group and file name. The taxonomy is a forest of 7 top groups with 20 groups below them.
 
     Examples
     --------
@@ -51,8 +51,9 @@ def load_news20(*, folder: Folder = None) -> Dataset:
     taxonomy = _taxonomy(path_of(place, "hierarchy.tsv"))
     train, test = (_posts(place / f"20news-bydate-{part}", taxonomy) for part in ("train", "test"))
     posts = Dataset.from_parts(*train, *test, taxonomy=taxonomy, source="20 Newsgroups by date")
-    # Word pairs, which help short texts, would make a million columns of such long ones.
-    return vectorised(posts, text_features(ngram_range=(1, 1)))
+    # Word pairs, which help short texts, would make a million columns of such long ones; and in these a word seen ten
+    # times says little more than one seen twice (92.7 against 91.7 % right in cross-validation on the training part).
+    return vectorised(posts, text_features(ngram_range=(1, 1), sublinear_tf=True))
 
 
 def _taxonomy(path: Path) -> Taxonomy:
