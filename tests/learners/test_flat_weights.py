@@ -251,7 +251,7 @@ def test_more_that_is_refused():
 @both
 def test_a_gap_that_is_not_closed_is_told(learner):
     X, y = single()
-    with pytest.warns(ConvergenceWarning, match=rf"{learner.__name__} made max_iter=1 sweeps and still has a gap of"):
+    with pytest.warns(ConvergenceWarning, match=rf"{learner.__name__} stopped after 1 sweeps with a gap of"):
         model = learner(C=100, max_iter=1, tol=1e-6).fit(X, y)
     assert not model.converged_
     assert model.history_[0]["worst_gap"] > 1e-6

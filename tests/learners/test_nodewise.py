@@ -257,7 +257,7 @@ def test_a_dag_is_refused_with_what_can_learn_on_it():
 
 def test_a_gap_that_is_not_closed_is_told():
     X, y, _ = sets_of()
-    with pytest.warns(ConvergenceWarning, match=r"NodewiseSVM made max_iter=1 sweeps at a node and still has a gap of"):
+    with pytest.warns(ConvergenceWarning, match=r"NodewiseSVM stopped after 1 sweeps with a gap of"):
         model = NodewiseSVM(TAXONOMY, C=100, max_iter=1, tol=1e-6).fit(X, y)
     assert not model.converged_
     assert NodewiseSVM(TAXONOMY).fit(X, y).converged_

@@ -30,7 +30,7 @@ HIGHEST, LOWEST, ABOVE, BELOW = 0, 1, 2, 3  # rows of `state`
 SKIPPED = np.float32(0.1)  # share of the tolerance below which moving α costs more than it gains
 FIRST_SWEEPS = 5
 FEW = 8
-STRETCH = 8
+STRETCH = 8  # rows that are shuffled as one; about as many fit into what a processor fetches ahead
 ACTIVE_SWEEPS = 10  # visits to active rows before all are looked at again, as a multiple of all
 NEWTON_STEPS, NEWTON_EXACT = 30, np.float32(0.0025)  # of step² · slope, about the gap that is left
 SCALES, SCALE_STEPS = (0.5, 2.0), 14
@@ -178,7 +178,7 @@ def shuffle(rows, generator):
     """Put stretches of rows into a random order; `generator` is the state of a xorshift, one a block, never shared.
 
     Rows that follow each other lie side by side in memory, and in a random order already: whole stretches of them are
-    read much faster than as many single rows, and serve as well.
+    read much faster than as many single rows, and serve as well. Those beyond the last whole stretch stay.
     """
     for k in range(rows.shape[0] // STRETCH - 1, 0, -1):
         generator[0] ^= generator[0] << np.uint64(13)
@@ -343,9 +343,11 @@ def best_scales(problem, W, primal, gap, scales):
 
 @kernel
 def largest_gap(primal, gap):
-    """Return the largest relative gap of the sixteen problems."""
+    """Return the largest relative gap of the sixteen problems; what is no number is no optimum."""
     most = 0.0
     for k in range(WIDTH):
+        if not np.isfinite(primal[k]) or not np.isfinite(gap[k]):
+            return np.inf
         if primal[k] > 0:
             most = max(most, gap[k] / primal[k])
     return most

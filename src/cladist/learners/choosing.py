@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from cladist import progress
-from cladist.errors import ParameterError, is_count, is_positive, one_of
+from cladist.errors import DatasetError, ParameterError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.metrics import micro_f1
 
 GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
 FOLDS = 5
+LARGEST_C, LARGEST_VALUE = 1e12, 1e12  # float32 ends at 3e38, and their squares are added up
+MOST_STATE_BYTES = 2**30  # α of all folds; beyond, each C is learnt from scratch
 Choice = tuple[float, list[dict[str, float]]]  # C, and what each gave: `C`, `score`, `standard_error`
 NO_BETTER_IN_A_ROW = 2  # so many values of C that gain nothing end the search: large ones cost most
 
@@ -31,9 +35,10 @@ class ChoosesC:
     def _check_linear(self) -> None:
         """Refuse parameters of linear classifiers that make no sense."""
         who, given = type(self).__name__, self.__dict__
-        one_of(who, "fit_intercept", given["fit_intercept"], (False, True))
+        if not isinstance(given["fit_intercept"], (bool, np.bool_)):
+            one_of(who, "fit_intercept", given["fit_intercept"], (False, True))
         chosen = isinstance(self.C, str) and self.C == "cv"
-        if not chosen and not (is_positive(self.C) and math.isfinite(self.C)):
+        if not chosen and not (is_positive(self.C) and self.C <= LARGEST_C):
             raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {self.C!r}.")
         if not is_positive(given["tol"]):
             raise ParameterError(f"{who}: tol must be positive; got {given['tol']!r}.")
@@ -52,12 +57,32 @@ class ChoosesC:
         self.C_, self.cv_results_ = choose(self, X, labels, weights)
         return self.C_
 
+    def _fitted_rows(self, X: Any) -> Any:
+        """Refuse rows whose scores would be no numbers, as those to learn from are refused."""
+        rows = super()._fitted_rows(X)  # type: ignore[misc]
+        values = rows.data if sparse.issparse(rows) else rows
+        if values.size and not np.max(np.abs(values)) < LARGEST_VALUE:
+            raise DatasetError(
+                f"{type(self).__name__}: a value of {np.max(np.abs(values)):.0e} is too large to compute with; scale "
+                "the features as those learnt from."
+            )
+        return rows
+
     def _pack_choice(self) -> dict[str, Any]:
         return {"C": getattr(self, "C_", None), "cv_results": getattr(self, "cv_results_", None)}
 
     def _unpack_choice(self, state: dict[str, Any]) -> None:
         if state.get("C") is not None:
             self.C_, self.cv_results_ = float(state["C"]), state["cv_results"]
+
+
+def warn_of_gap(model: Any, worst: float, *, stacklevel: int = 4) -> None:
+    """Say that a classifier did not reach its tolerance, and what may help."""
+    said = (
+        f"{type(model).__name__} stopped after {model.n_iter_} sweeps with a gap of {worst:.1e}, over tol={model.tol:g}"
+    )
+    advice = "raise max_iter, or lower C" if model.n_iter_ >= model.max_iter else "scale the features, or raise tol"
+    warnings.warn(f"{said}; {advice}.", ConvergenceWarning, stacklevel=stacklevel)
 
 
 def choose(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
@@ -94,7 +119,8 @@ def _path(model: Any, X: Any, labels: LabelMatrix, weights: Any, rows: Any) -> I
     inner = clone(model).set_params(decode="multi" if model._decodes_sets else "single", verbose=0)
     parts = X[rows], labels[rows]
     part_weights = None if weights is None else weights[rows]
-    if hasattr(inner, "C_path"):
+    n_labels = len(np.unique(labels.frontier[1]))
+    if hasattr(inner, "C_path") and FOLDS * X.shape[0] * n_labels * 4 <= MOST_STATE_BYTES:
         return inner.C_path(*parts, GRID, part_weights)
     return (clone(inner).set_params(C=C).fit(*parts, sample_weight=part_weights) for C in GRID)
 

@@ -32,6 +32,7 @@ def pack_weights(weights: Weights) -> Arrays:
 def unpack_weights(arrays: Arrays, n_features: int) -> Weights:
     """Restore what `pack_weights` gave."""
     intercepts = arrays["intercepts"]
+    _require(intercepts.ndim == 1 and bool(np.all(np.isfinite(intercepts))), "its intercepts are not plain numbers")
     if group("sparse", arrays):
         return unpack_index(group("sparse", arrays), intercepts, n_features)
     if group("shares", arrays):
@@ -40,6 +41,7 @@ def unpack_weights(arrays: Arrays, n_features: int) -> Weights:
         _require(shares.shape[0] == len(intercepts), "its shares are not as many as its intercepts")
         return DualWeights(shares, vectors, intercepts)
     blocks, features = arrays["blocks"], arrays["feature_of"]
+    _require(features.ndim == 1, "its features are no list")
     shape = (-(-len(intercepts) // WIDTH), len(features), WIDTH)
     _require(blocks.shape == shape and blocks.dtype == np.float32, f"blocks of shape {shape} are wanted")
     _require(_within(features, n_features) and len(np.unique(features)) == len(features), "features are out of range")
@@ -59,9 +61,11 @@ def pack_index(weights: SparseWeights) -> Arrays:
 
 def unpack_index(arrays: Arrays, intercepts: npt.NDArray[Any], n_features: int) -> SparseWeights:
     """Restore what `pack_index` gave; nothing in it may point outside."""
+    _require(all(part.ndim == 1 for part in (*arrays.values(), intercepts)), "its lists are no lists")
     features, indptr = arrays["features"].astype(np.int32), arrays["indptr"].astype(np.int64)
     classes, values = arrays["classes"].astype(np.int32), arrays["values"].astype(np.float32)
     fits = len(indptr) == len(features) + 1 and len(classes) == len(values)
+    fits = fits and _within(indptr, len(values) + 1)  # before differences, which could wrap
     fits = fits and indptr[0] == 0 and indptr[-1] == len(values) and not np.any(np.diff(indptr) < 0)
     _require(fits, "its lists of weights do not fit together")
     _require(_within(classes, len(intercepts)), "a weight belongs to a class that is not there")

@@ -34,7 +34,11 @@ def unpack_matrix(arrays: Arrays, n_columns: int) -> Any:
         matrix = arrays["dense"]
     else:
         shape = tuple(int(k) for k in arrays["shape"])
-        matrix = sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+        indptr, n_entries = arrays["indptr"], len(arrays["data"])
+        outside = np.any((indptr < 0) | (indptr > n_entries))  # before differences, which could wrap
+        if len(indptr) != shape[0] + 1 or outside or indptr[-1] != n_entries or np.any(np.diff(indptr) < 0):
+            raise ModelFormatError("A matrix in this model has rows that do not fit its entries.")
+        matrix = sparse.csr_array((arrays["data"], arrays["indices"], indptr), shape=shape)
         matrix.check_format(full_check=True)
     if matrix.ndim != 2 or matrix.shape[1] != n_columns:
         raise ModelFormatError(f"A matrix in this model has shape {matrix.shape}; {n_columns} columns are wanted.")
@@ -50,3 +54,10 @@ def group(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
     """Return the arrays under a prefix, without it."""
     start = f"{prefix}/"
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+def check_nodes(nodes: npt.NDArray[Any], n_nodes: int, count: int | None = None) -> None:
+    """Refuse ids that are not those of different nodes, or not as many as wanted."""
+    fits = nodes.ndim == 1 and not np.any((nodes < 0) | (nodes >= n_nodes)) and len(np.unique(nodes)) == len(nodes)
+    if not fits or count not in (None, len(nodes)):
+        raise ModelFormatError("Some of its nodes are not nodes of its taxonomy.")

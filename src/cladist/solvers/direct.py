@@ -6,6 +6,7 @@ few steps whatever the scale of features.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,17 @@ def suits_direct(problem: OneVsRest) -> bool:
 
 
 def solve_directly(
-    problem: OneVsRest, settings: Settings, *, executor: Executor | None = None, start: npt.NDArray[Any] | None = None
+    problem: OneVsRest,
+    settings: Settings,
+    *,
+    executor: Executor | None = None,
+    start: npt.NDArray[Any] | None = None,
+    keep_alpha: bool = False,
 ) -> list[Found]:
-    """Solve every class's problem; `start` are weights to begin with (classes × features in use)."""
+    """Solve every class's problem; `start` are weights to begin with (classes × features in use).
+
+    The α of all rows and classes, 8 bytes each, are kept only where they are wanted.
+    """
     X = _dense(problem.rows)
     weights = np.ones(len(X)) if problem.row_weights is None else problem.row_weights.astype(np.float64)
     # Threads inside BLAS would mostly wait for each other; classes side by side use the cores better.
@@ -52,7 +61,7 @@ def solve_directly(
             else:
                 found = minimise_smooth(signed, costs, problem.loss, settings, None if start is None else start[k])
             running.advance()
-            return found
+            return found if keep_alpha else replace(found, alpha=found.alpha[:0])
 
         return list((executor or Serial()).map(solve, range(problem.n_classes)))
 

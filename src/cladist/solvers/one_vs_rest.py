@@ -36,6 +36,7 @@ VIOLATION_PER_GAP = {"hinge": 4.0, "squared_hinge": 150.0, "logistic": 5.0}
 WITH_CONSTANT = {"hinge": 1.0, "squared_hinge": 0.25, "logistic": 1.0}  # a factor of it: all rows share an intercept
 LARGEST_VIOLATION = {"hinge": 0.1, "squared_hinge": 0.5, "logistic": 0.1}
 SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-4, 1e-10  # violations that rounding leaves visible
+SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
 BLOCKS_THAT_SHARE = 6  # as many blocks make a shared start worth its cost, which is about that of a block
 
 Floats32 = npt.NDArray[np.float32]
@@ -177,7 +178,11 @@ def _begin(problem: OneVsRest, members: Members, costs: Floats32, start: _Start 
 
 def _row_weights(problem: OneVsRest) -> Floats32:
     given = problem.row_weights
-    return np.ones(len(problem.rows), np.float32) if given is None else given.astype(np.float32)
+    return (
+        np.ones(len(problem.rows), np.float32)
+        if given is None
+        else np.maximum(given, SMALLEST_WEIGHT).astype(np.float32)
+    )
 
 
 def _generator(seed: int, block: int) -> npt.NDArray[np.uint64]:
@@ -209,7 +214,7 @@ def _solve_block(
         generator,
         constant=rows.has_constant,
     )
-    relative = np.divide(gap, primal, out=np.zeros(WIDTH), where=primal > 0)
+    relative = np.divide(gap, primal, out=np.zeros(WIDTH), where=~(primal <= 0))  # NaN stays NaN
     history = [
         {"objective": float(primal[k]), "gap": float(relative[k]), "passes": sweeps}
         for k in range(min(WIDTH, problem.n_classes - b * WIDTH))
@@ -301,7 +306,7 @@ def _directly(
 ) -> Solution:
     # In the dual form weights are w(α), which w approaches only as the gap closes; that takes a few steps more.
     wanted = replace(settings, tol=settings.tol * 1e-7) if form == "dual" else settings
-    found = solve_directly(problem, wanted, executor=executor, start=state)
+    found = solve_directly(problem, wanted, executor=executor, start=state, keep_alpha=form == "dual")
     W = np.array([one.weights for one in found]).reshape(problem.n_classes, problem.rows.n_used)
     history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in found]
     dense = DenseWeights.of_matrix(W, problem.rows)

@@ -184,6 +184,8 @@ class SparseWeights(_InBlocks):
     @classmethod
     def from_matrix(cls, matrix: Any, intercepts: Floats) -> SparseWeights:
         """Take a sparse matrix (classes × features)."""
+        if matrix.shape[0] != len(intercepts):
+            raise ValueError(f"{matrix.shape[0]} rows of weights and {len(intercepts)} intercepts")
         columns = sparse.csc_array(matrix)
         features = np.flatnonzero(np.diff(columns.indptr))
         indptr = np.append(columns.indptr[features], columns.indptr[-1]).astype(np.int64)

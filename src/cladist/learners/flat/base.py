@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -12,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
@@ -22,11 +20,11 @@ from cladist.execution import Executor, executor_for
 from cladist.kernels.lanes import WIDTH
 from cladist.labels import LabelMatrix, encode
 from cladist.learners.base import HierarchicalClassifier, random_generator
-from cladist.learners.choosing import ChoosesC
+from cladist.learners.choosing import ChoosesC, warn_of_gap
 from cladist.learners.explaining import Explanation, explain_by_vectors
 from cladist.learners.flat.targets import Targets, class_weights
 from cladist.learners.linear_packing import pack_weights, unpack_weights
-from cladist.learners.packing import Arrays, group, prefixed
+from cladist.learners.packing import Arrays, check_nodes, group, prefixed
 from cladist.solvers import Rows, Settings, Solution, solve_one_vs_rest
 from cladist.solvers.one_vs_rest import scaled
 from cladist.solvers.weights import Weights
@@ -212,11 +210,7 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
             }
         ]
         if not solution.converged:
-            message = (
-                f"{type(self).__name__} made max_iter={self.max_iter} sweeps and still has a gap of {worst:.1e}, over "
-                f"tol={self.tol:g}; raise max_iter, or lower C."
-            )
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warn_of_gap(self, worst, stacklevel=5)
 
     # ---------------------------------------------------------------- answering
 
@@ -236,8 +230,8 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
         )
 
     def _class_scores(self, X: Any) -> npt.NDArray[Any]:
-        if len(self.class_nodes_) == 1 and not self._decodes_sets:
-            return np.zeros((X.shape[0], 1), np.float32)
+        if not len(self.target_nodes_):
+            return np.zeros((X.shape[0], len(self.class_nodes_)), np.float32)
         scores = self.weights_.scores(X)
         return scores if self._one_a_label else scores @ self._combination.T
 
@@ -332,9 +326,7 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
         self._check_targets()
 
     def _check_targets(self) -> None:
-        nodes = self.target_nodes_
-        if len(nodes) != self.weights_.n_classes or np.any((nodes < 0) | (nodes >= self.taxonomy_.n_nodes)):
-            raise LabelError("Its classifiers do not belong to nodes of its taxonomy.")
+        check_nodes(self.target_nodes_, self.taxonomy_.n_nodes, self.weights_.n_classes)
 
 
 def _product(combination: npt.NDArray[Any], matrix: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from cladist.errors import LabelError
 from cladist.learners.flat.base import FlatLinear
@@ -42,7 +43,7 @@ class Probabilities:
         scores = self._class_scores(X).astype(np.float64)
         if not self._one_a_label:
             scores = scores * 2  # halves of the score of the one classifier that tells two labels apart
-        probabilities = 0.5 * (1 + np.tanh(scores / 2))
+        probabilities = expit(scores)
         if self._decodes_sets:
             return probabilities
         total = probabilities.sum(axis=1, keepdims=True)

@@ -153,7 +153,14 @@ def pack_families(families: dict[int, Family]) -> Arrays:
     arrays = {name: _joined(listed, _NAMES[name]) for name, listed in parts.items()}
     for name in ("children", "features", "values", "intercepts"):
         arrays[f"n_{name}"] = np.array([len(part) for part in parts[name]], np.int64)
-    return {"parents": np.array(list(families), np.int64), **arrays}
+    return {name: _small(array) for name, array in {"parents": np.array(list(families), np.int64), **arrays}.items()}
+
+
+def _small(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return whole numbers in the smallest type that holds them: a file of many small families is half as large."""
+    if array.dtype.kind != "i" or not len(array):
+        return array
+    return array.astype(np.result_type(np.min_scalar_type(array.min()), np.min_scalar_type(array.max())))
 
 
 _NAMES: dict[str, Any] = {
@@ -170,8 +177,10 @@ def _joined(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:
     return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype, copy=False)
 
 
-def unpack_families(arrays: Arrays, n_nodes: int, n_features: int) -> dict[int, Family]:
-    """Restore what `pack_families` gave, checking that everything fits."""
+def unpack_families(arrays: Arrays, parent_of: Ids, n_features: int) -> dict[int, Family]:
+    """Restore what `pack_families` gave, checking that everything fits a tree given by its parents."""
+    n_nodes = len(parent_of)
+    arrays = {name: array if array.dtype.kind == "f" else array.astype(np.int64) for name, array in arrays.items()}
     parents = arrays["parents"].tolist()
     children = _split(arrays["children"], arrays["n_children"], len(parents))
     features = _split(arrays["features"], arrays["n_features"], len(parents))
@@ -186,6 +195,10 @@ def unpack_families(arrays: Arrays, n_nodes: int, n_features: int) -> dict[int, 
             raise ModelFormatError(f"Node {parent} has {n_children} children and {n_problems} classifiers.")
         if np.any((children[k] < 0) | (children[k] >= n_nodes)) or not -1 <= parent < n_nodes or not n_children:
             raise ModelFormatError("Its families are not nodes of its taxonomy.")
+        if np.any(parent_of[children[k]] != parent) or np.any((lengths[k] < 0) | (lengths[k] > len(values[k]))):
+            raise ModelFormatError(f"What it keeps of the children of node {parent} does not fit.")
+        if not np.all(np.isfinite(intercepts[k])):
+            raise ModelFormatError("Its intercepts are not plain numbers.")
         weights = None
         if n_problems:
             index = {
@@ -200,6 +213,7 @@ def unpack_families(arrays: Arrays, n_nodes: int, n_features: int) -> dict[int, 
 
 
 def _split(array: npt.NDArray[Any], lengths: npt.NDArray[Any], n_parts: int) -> list[npt.NDArray[Any]]:
-    if len(lengths) != n_parts or np.any(lengths < 0) or lengths.sum() != len(array):
+    wrong = np.any((lengths < 0) | (lengths > len(array)))  # before the sum, which could wrap
+    if array.ndim != 1 or lengths.shape != (n_parts,) or wrong or lengths.sum() != len(array):
         raise ModelFormatError("Its families do not fit together.")
     return np.split(array, np.cumsum(lengths)[:-1]) if n_parts else []

@@ -16,10 +16,10 @@ from cladist.errors import one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.choosing import ChoosesC
+from cladist.learners.choosing import ChoosesC, warn_of_gap
 from cladist.learners.local.families import Task, fit_families, pack_families, unpack_families
-from cladist.learners.local.linear import LOSSES, make_plan, warn_of_gaps
-from cladist.learners.packing import Arrays, group, prefixed
+from cladist.learners.local.linear import LOSSES, make_plan
+from cladist.learners.packing import Arrays, check_nodes, group, prefixed
 from cladist.solvers.problem import members_by_class
 
 Ids = npt.NDArray[np.int64]
@@ -145,7 +145,8 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         if not self._decodes_sets:
             labels.nodes("NodewiseSVM")
         X, labels, weights = self._weighted(X, labels, sample_weight)
-        C = self._chosen(X, labels, weights)
+        with progress.shown(self.verbose):
+            C = self._chosen(X, labels, weights)
         seen = labels.indices if self._decodes_sets else labels.frontier[1]
         self._set_classes(np.unique(seen).astype(np.int64))
         tasks = _tasks(labels)
@@ -167,7 +168,7 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         objective = float(sum(entry["objective"] for entry in told))
         self.history_ = [{"objective": objective, "gap": worst, "seconds": seconds}]
         if not self.converged_:
-            warn_of_gaps(self, worst)
+            warn_of_gap(self, worst)
 
     # ---------------------------------------------------------------- answering
 
@@ -239,8 +240,9 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self._unpack_choice(state)
-        self.families_ = unpack_families(group("families", arrays), self.taxonomy_.n_nodes, self.n_features_in_)
+        self.families_ = unpack_families(group("families", arrays), self.taxonomy_.parent, self.n_features_in_)
         self.always_ = arrays["always"].astype(np.int64)
+        check_nodes(self.always_, self.taxonomy_.n_nodes)
 
 
 def _tasks(labels: LabelMatrix) -> list[Task]:

@@ -21,11 +21,11 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.choosing import ChoosesC
+from cladist.learners.choosing import ChoosesC, warn_of_gap
 from cladist.learners.local.decisions import Choosing, Decision, NodeTask, node_tasks, old_decisions
 from cladist.learners.local.families import Family, fit_families, pack_families, unpack_families
-from cladist.learners.local.linear import LOSSES, make_plan, warn_of_gaps
-from cladist.learners.packing import Arrays, group, prefixed
+from cladist.learners.local.linear import LOSSES, make_plan
+from cladist.learners.packing import Arrays, check_nodes, group, prefixed
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
@@ -160,7 +160,8 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         self._check_takes_weights(sample_weight)
         X, labels, weights = self._weighted(X, labels, sample_weight)
         nodes = labels.nodes("TopDown")
-        C = self._chosen(X, labels, weights)
+        with progress.shown(self.verbose):
+            C = self._chosen(X, labels, weights)
         self.walked_, nodes = self._walked_taxonomy(nodes)
         tasks = node_tasks(self.walked_, nodes)
         with progress.shown(self.verbose):
@@ -210,9 +211,11 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         entry: dict[str, float] = {"seconds": seconds, "nodes": len(told)}
         if all("objective" in inner for inner in told):
             entry = {"objective": float(sum(inner["objective"] for inner in told)), **entry}
+        if told and all("gap" in inner for inner in told):
+            entry["gap"] = float(max(inner["gap"] for inner in told))
         self.history_ = [entry]
         if not self.converged_ and self.estimator is None:
-            warn_of_gaps(self, max(inner["gap"] for inner in told))
+            warn_of_gap(self, max(inner["gap"] for inner in told))
 
     def _check_takes_weights(self, sample_weight: Any) -> None:
         if sample_weight is None or self.estimator is None:
@@ -318,7 +321,8 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         from cladist.learners.persistence import unpack_learner
 
         self.walked_ = self.taxonomy_.with_stop_leaves(state["stops"]) if state["stops"] else self.taxonomy_
-        self.end_nodes_ = arrays["end_nodes"]
+        self.end_nodes_ = arrays["end_nodes"].astype(np.int64)
+        check_nodes(self.end_nodes_, self.walked_.n_nodes, len(self.class_nodes_))
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self._unpack_choice(state)
         found: dict[int, Choosing] = {}
@@ -326,7 +330,7 @@ class TopDown(ChoosesC, HierarchicalClassifier):
             found.update(old_decisions(state, arrays, self.n_features_in_))
         else:
             packed = group("families", arrays)
-            found.update(unpack_families(packed, self.walked_.n_nodes, self.n_features_in_))
+            found.update(unpack_families(packed, self.walked_.parent, self.n_features_in_))
             for v, inner in state["estimators"].items():
                 estimator = unpack_learner(inner, group(f"{v}/estimator", arrays))
                 found[int(v)] = Decision(arrays[f"{v}/children"], estimator)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from cladist.errors import ParameterError, is_count, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
+from cladist.learners.choosing import warn_of_gap
 from cladist.learners.flat.base import FlatLinear, Prepared
 from cladist.learners.flat.targets import Targets, class_weights
 from cladist.solvers import Rows, Settings, Solution
@@ -91,11 +90,7 @@ class RecursiveLinear(FlatLinear):
         self.n_iter_ = int(self.history_[-1].get("passes", len(self.history_)))
         self.converged_ = solution.converged
         if not solution.converged:
-            message = (
-                f"{type(self).__name__} made max_iter={self.max_iter} sweeps and still has a gap of "
-                f"{self.history_[-1]['gap']:.1e}, over tol={self.tol:g}; raise max_iter, or lower C."
-            )
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warn_of_gap(self, self.history_[-1]["gap"], stacklevel=5)
 
     @property
     def _one_a_label(self) -> bool:
