@@ -15,7 +15,7 @@ def methods() -> list[dict[str, str]]:
     Examples
     --------
     >>> methods()[0]["name"], methods()[0]["class"]
-    ('hieron', 'Hieron')
+    ('hr-svm', 'RecursiveSVM')
     """
     from cladist.registry import METHODS
 
