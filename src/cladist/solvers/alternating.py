@@ -153,8 +153,7 @@ class _Alternation:
         self.problem, self.executor, self.seed = problem, executor, seed
         self.inner = Inner(tree, root, problem.rows.n_used)
         self.inner_of = [tree.of_parity(self.inner.nodes, parity) for parity in (0, 1)]
-        given = problem.row_weights
-        self.row_weights = np.ones(len(problem.rows), np.float32) if given is None else given.astype(np.float32)
+        self.row_weights = problem.weights32
         self.blocks: list[_Block] = []
         self.blocks_of: list[range] = []
         for parity in (0, 1):

@@ -102,8 +102,7 @@ class Joint:
         self.V = np.zeros((len(layout.stored_nodes), problem.rows.n_used), np.float32)
         self.states = [BlockState() for _ in layout.blocks]
         self.order = np.arange(len(problem.rows), dtype=np.int32)  # theirs in memory, which is random
-        given = problem.row_weights
-        self.weight = np.ones(len(problem.rows), np.float32) if given is None else given.astype(np.float32)
+        self.weight = problem.weights32
         self.norms = np.maximum(problem.rows.norms, LEAST_NORM)
         self.seed = seed
         self.further = FURTHER

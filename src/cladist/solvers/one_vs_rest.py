@@ -36,7 +36,6 @@ VIOLATION_PER_GAP = {"hinge": 4.0, "squared_hinge": 150.0, "logistic": 5.0}
 WITH_CONSTANT = {"hinge": 1.0, "squared_hinge": 0.25, "logistic": 1.0}  # a factor of it: all rows share an intercept
 LARGEST_VIOLATION = {"hinge": 0.1, "squared_hinge": 0.5, "logistic": 0.1}
 SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-4, 1e-10  # violations that rounding leaves visible
-SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
 BLOCKS_THAT_SHARE = 6  # as many blocks make a shared start worth its cost, which is about that of a block
 
 Floats32 = npt.NDArray[np.float32]
@@ -145,7 +144,7 @@ def scaled(state: Any, factor: float) -> Any:
 
 def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _Start:
     """Solve the problem in which every row is negative."""
-    rows, weight = problem.rows, _row_weights(problem)
+    rows, weight = problem.rows, problem.weights32
     W, alpha, mask = aligned(rows.n_used), aligned(len(rows)), np.zeros(len(rows), np.uint32)
     costs = np.full((2, WIDTH), problem.costs[1, 0], np.float32)
     if problem.loss == "logistic":
@@ -160,7 +159,7 @@ def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _Start:
 
 def _begin(problem: OneVsRest, members: Members, costs: Floats32, start: _Start | None, alpha_known: Any) -> _Block:
     """Return a block where it begins: at the α known, at the shared start, or at nothing."""
-    rows, weight = problem.rows, _row_weights(problem)
+    rows, weight = problem.rows, problem.weights32
     W, alpha, mask = aligned(rows.n_used), aligned(len(rows)), np.zeros(len(rows), np.uint32)
     share = kernels.SHARE_POSITIVE if problem.loss == "logistic" else np.float32(0)
     if start is not None:
@@ -176,15 +175,6 @@ def _begin(problem: OneVsRest, members: Members, costs: Floats32, start: _Start 
     return _Block(W, alpha, mask)
 
 
-def _row_weights(problem: OneVsRest) -> Floats32:
-    given = problem.row_weights
-    return (
-        np.ones(len(problem.rows), np.float32)
-        if given is None
-        else np.maximum(given, SMALLEST_WEIGHT).astype(np.float32)
-    )
-
-
 def _generator(seed: int, block: int) -> npt.NDArray[np.uint64]:
     """Return the state of a block's own random numbers; never 0, which would stay 0."""
     return np.random.default_rng((seed, block)).integers(1, 2**63, 1, dtype=np.uint64)
@@ -196,7 +186,7 @@ def _generator(seed: int, block: int) -> npt.NDArray[np.uint64]:
 def _solve_block(
     problem: OneVsRest, b: int, order: npt.NDArray[np.int32], settings: Settings, start: _Start | None, alpha: Any
 ) -> _Block:
-    rows, weight = problem.rows, _row_weights(problem)
+    rows, weight = problem.rows, problem.weights32
     members, costs = _members_of_block(problem, b)
     block = _begin(problem, members, costs, start, alpha)
     generator = _generator(settings.seed, b + 1)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cladist.solvers.rows import Rows
 
 Members = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # where each class begins, and the rows that belong to it
-LOSSES = ("hinge", "squared_hinge", "logistic")
+SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,13 @@ class OneVsRest:
     def n_classes(self) -> int:
         """How many problems there are."""
         return len(self.members[0]) - 1
+
+    @property
+    def weights32(self) -> npt.NDArray[np.float32]:
+        """The rows' weights as kernels take them; 1 where none are given."""
+        if self.row_weights is None:
+            return np.ones(len(self.rows), np.float32)
+        return np.maximum(self.row_weights, SMALLEST_WEIGHT).astype(np.float32)
 
     def taken(self, order: npt.NDArray[np.int64]) -> OneVsRest:
         """Return the same problems with the rows in another order."""

@@ -26,6 +26,7 @@ from cladist.learners.local.decisions import Choosing, Decision, NodeTask, node_
 from cladist.learners.local.families import Family, fit_families, pack_families, unpack_families
 from cladist.learners.local.linear import LOSSES, make_plan
 from cladist.learners.packing import Arrays, check_nodes, group, prefixed
+from cladist.learners.stopping import with_stops
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
@@ -228,12 +229,9 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         """Return the taxonomy to walk and each row's node in it."""
         if not self.stop:
             return self.taxonomy_, nodes
-        names = self.taxonomy_.names
-        carrying = np.unique(nodes)
-        walked = self.taxonomy_.with_stop_leaves(names[v] for v in carrying)
-        stop_of = {inner: stop for stop, inner in walked.stop_leaves.items()}
-        place = {int(v): walked.index(stop_of.get(names[v], names[v])) for v in carrying}
-        return walked, np.array([place[int(v)] for v in nodes], dtype=np.int64)
+        carrying, which = np.unique(nodes, return_inverse=True)
+        walked, places = with_stops(self.taxonomy_, carrying)
+        return walked, places[which]
 
     def _ends(self, nodes: Ids) -> Ids:
         """Return the labels at which a walk can end: nodes with rows, and no rows below."""

@@ -16,6 +16,7 @@ from cladist.learners.base import random_generator
 from cladist.learners.choosing import warn_of_gap
 from cladist.learners.flat.base import FlatLinear, Prepared
 from cladist.learners.flat.targets import Targets, class_weights
+from cladist.learners.stopping import with_stops
 from cladist.solvers import Rows, Settings, Solution
 from cladist.solvers.alternating import solve_alternating
 from cladist.solvers.recursive import solve_recursive
@@ -56,11 +57,8 @@ class RecursiveLinear(FlatLinear):
 
     def _tree(self) -> Tree:
         """Return the tree above the labels; one that has others below it hangs there as a leaf of its own."""
-        names = self.taxonomy_.names
-        walked = self.taxonomy_.with_stop_leaves(names[v] for v in self.class_nodes_)
-        stop_of = {inner: stop for stop, inner in walked.stop_leaves.items()}
-        leaves = [walked.index(stop_of.get(names[v], names[v])) for v in self.class_nodes_]
-        return Tree(walked.parent.astype(np.int64), np.array(leaves, np.int64))
+        walked, leaves = with_stops(self.taxonomy_, self.class_nodes_)
+        return Tree(walked.parent.astype(np.int64), leaves)
 
     def _solve(self, prepared: Prepared, C: float, state: Any, keep_state: bool) -> Solution:
         started = time.perf_counter()
@@ -110,15 +108,14 @@ class RecursiveLinear(FlatLinear):
         np.add.at(sums, inner.place[tree.parent[tree.leaves]], leaves)
         inner.solve(sums[:-1])
         vectors = np.zeros((self.taxonomy_.n_nodes, leaves.shape[1]), np.float32)
-        known = self._names_of(tree)
+        known = self._nodes_walked()
         for node, vector in inner.by_node().items():
             vectors[known[node]] = vector
         vectors[self.class_nodes_] = leaves
         return sparse.csr_array(vectors)
 
-    def _names_of(self, tree: Tree) -> npt.NDArray[np.int64]:
-        """Return the id in `taxonomy_` of each node of the tree walked."""
-        names = self.taxonomy_.names
-        walked = self.taxonomy_.with_stop_leaves(names[v] for v in self.class_nodes_)
+    def _nodes_walked(self) -> npt.NDArray[np.int64]:
+        """Return the id in `taxonomy_` of each node of the tree, a stop leaf standing for its parent."""
+        walked, _ = with_stops(self.taxonomy_, self.class_nodes_)
         found = [self.taxonomy_.index(walked.stop_leaves.get(name, name)) for name in walked.names]
         return np.array(found, np.int64)

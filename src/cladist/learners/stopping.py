@@ -1,0 +1,24 @@
+"""Labels at inner nodes as leaves of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.taxonomy import Taxonomy
+
+
+def with_stops(taxonomy: Taxonomy, labels: npt.NDArray[np.int64]) -> tuple[Taxonomy, npt.NDArray[np.int64]]:
+    """Return the taxonomy with a leaf below each of these nodes that has others below it, and where each is found.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "art"])
+    >>> walked, places = with_stops(taxonomy, np.array([taxonomy.index("sport"), taxonomy.index("art")]))
+    >>> [walked.path(walked.names[v])[0] for v in places], len(walked) - len(taxonomy)
+    (['sport', 'art'], 1)
+    """
+    names = taxonomy.names
+    walked = taxonomy.with_stop_leaves(names[v] for v in labels)
+    stop_of = {inner: stop for stop, inner in walked.stop_leaves.items()}
+    return walked, np.array([walked.index(stop_of.get(names[v], names[v])) for v in labels], np.int64)
