@@ -243,14 +243,24 @@ def test_put_paths(seed):
 
 
 @given(seed=seeds)
-def test_put_rows(seed):
+def test_rows_are_put_and_added(seed):
     leaves = Leaves(seed, np.float32)
     _, alpha = leaves.begun(HINGE)
     alpha[leaves.random.random(len(alpha)) < 0.4] = 0
-    arguments = leaves.rows, leaves.mask, *stored_alpha(alpha), leaves.overlap, leaves.others, np.zeros_like(alpha)
-    _, (*_, W, put) = close(joint.put_rows, *arguments, tolerance=1e-4)
+    stored = stored_alpha(alpha)
+    _, (*_, put) = close(joint.put_rows, *stored, np.zeros_like(alpha))
     np.testing.assert_array_equal(put, alpha)
+    arguments = leaves.rows, leaves.mask, *stored, leaves.overlap, leaves.others
+    _, (*_, W) = close(joint.add_rows, *arguments, tolerance=1e-4)
     np.testing.assert_allclose(W, leaves.weights_of(alpha), rtol=1e-4, atol=1e-3)
+
+
+@given(seed=seeds)
+def test_sign_rows(seed):
+    leaves = Leaves(seed, np.float32)
+    listed, values = stored_alpha(leaves.begun(HINGE)[1])
+    _, (*_, signed) = close(joint.sign_rows, leaves.mask, listed, values)
+    np.testing.assert_array_equal(signed, values * leaves.signs[listed])
 
 
 @given(seed=seeds, bounded=st.booleans(), factor=st.sampled_from([1.25, 3.0]))
@@ -281,12 +291,11 @@ def test_changes_move_stored_vectors(seed):
     count, (left, *_, coefficients, changed) = close(joint.changes, *arguments, tolerance=1e-5)
     np.testing.assert_array_equal(changed[:count], np.flatnonzero((before != after).any(axis=1)))
     np.testing.assert_allclose(left, after - before, atol=1e-6)
-    V, nodes = leaves.random.normal(size=(7, 6)).astype(np.float32), np.array([6, 0, 3, 2])
-    arguments = leaves.rows, changed[:count], coefficients[:count], nodes, V
-    _, (*_, moved) = close(joint.add_changes, *arguments, tolerance=1e-4)
-    expected = V.astype(np.float64)
-    expected[nodes] += leaves.below @ leaves.sums(after.astype(np.float64) - before).T
-    np.testing.assert_allclose(moved, expected, atol=1e-4)
+    for u, vector in enumerate(leaves.random.normal(size=(4, 6)).astype(np.float32)):
+        arguments = leaves.rows, changed[:count], coefficients[:count], u, vector
+        _, (*_, moved) = close(joint.add_change, *arguments, tolerance=1e-4)
+        expected = vector + leaves.sums(after.astype(np.float64) - before) @ leaves.below[u]
+        np.testing.assert_allclose(moved, expected, atol=1e-4)
     _, cleared = same_as_python(joint.clear, changed[:count], left)
     assert not np.any(cleared)
 
@@ -314,6 +323,21 @@ def test_joint_terms(loss, seed):
     assert lost == pytest.approx(losses, rel=1e-5)
     assert product == pytest.approx(np.sum(W * sums), rel=1e-9, abs=1e-9)
     assert gap == pytest.approx(losses + product - gained, rel=1e-5, abs=1e-4)
+
+
+@every_loss
+@given(seed=seeds)
+def test_dual_terms(loss, seed):
+    leaves = Leaves(seed)
+    W, alpha = leaves.begun(loss)
+    if loss != LOGISTIC:
+        alpha[leaves.random.random(len(alpha)) < 0.4] = 0
+    listed, _ = stored_alpha(alpha)
+    (gain, product), _ = close(joint.dual_terms, leaves.problem, loss, listed, W, alpha, tolerance=1e-6)
+    sums = leaves.sums(alpha)
+    gained = (leaves.dual(loss, alpha) + 0.5 * (sums**2).sum(axis=0))[: leaves.n_lanes].sum()
+    assert gain == pytest.approx(gained, rel=1e-6, abs=1e-6)
+    assert product == pytest.approx(np.sum(W * sums), rel=1e-9, abs=1e-9)
 
 
 @given(seed=seeds, n_lanes=st.integers(0, WIDTH))

@@ -64,27 +64,29 @@ def test_placed_dot(problem):
         np.testing.assert_array_equal(out[0], products(X, used, W)[i])
 
 
-@given(problems(), st.sampled_from([(16, 0), (7, 0), (40, 16), (40, 32)]))
-def test_score_block(problem, columns):
+@given(problems(), st.permutations(range(40)), st.integers(1, WIDTH))
+def test_score_block(problem, order, n_lanes):
     X, used, W, intercepts = problem
-    n_classes, first = columns
-    out = np.full((X.shape[0], n_classes), -99, np.float32)
-    _, (*_, out, _) = exactly(scoring.score_block, arrays(X), places(X, used), W, intercepts, out, first)
+    classes = np.array(order[:n_lanes])
+    out = np.full((X.shape[0], 40), -99, np.float32)
+    _, (*_, out) = exactly(scoring.score_block, arrays(X), places(X, used), W, intercepts, classes, out)
     expected = np.full(out.shape, -99.0)
-    count = min(WIDTH, n_classes - first)
-    expected[:, first : first + count] = (products(X, used, W) + intercepts)[:, :count]
+    expected[:, classes] = (products(X, used, W) + intercepts)[:, :n_lanes]
     np.testing.assert_array_equal(out, expected)
 
 
-@given(problems(), st.integers(1, 16), st.sampled_from([-np.inf, 0.0, 3.0]))
-def test_best_of_block(problem, n_columns, so_far):
+@given(problems(), st.permutations(range(40)), st.integers(1, WIDTH), st.sampled_from([-np.inf, 0.0, 3.0]))
+def test_best_of_block(problem, order, n_lanes, so_far):
     X, used, W, intercepts = problem
+    classes = np.array([c for c in order if c != 5][:n_lanes])
     best, chosen = np.full(X.shape[0], so_far, np.float32), np.full(X.shape[0], 5)
     block = arrays(X), places(X, used), W, intercepts
-    _, (*_, best, chosen) = exactly(scoring.best_of_block, *block, n_columns, 32, best, chosen)
-    scores = (products(X, used, W) + intercepts)[:, :n_columns]
-    np.testing.assert_array_equal(best, np.maximum(scores.max(axis=1), so_far))
-    np.testing.assert_array_equal(chosen, np.where(scores.max(axis=1) > so_far, 32 + scores.argmax(axis=1), 5))
+    _, (*_, best, chosen) = exactly(scoring.best_of_block, *block, classes, best, chosen)
+    scores = np.full((X.shape[0], 40), -np.inf)
+    scores[:, classes] = (products(X, used, W) + intercepts)[:, :n_lanes]
+    scores[:, 5] = so_far
+    np.testing.assert_array_equal(best, scores.max(axis=1))
+    np.testing.assert_array_equal(chosen, scores.argmax(axis=1))  # of equal ones the first
 
 
 @given(st.sets(st.integers(0, 20)), st.integers(-1, 21), st.data())
@@ -104,7 +106,7 @@ def index_of(W, used, prune):
     cursor, classes = starts[:-1].copy(), np.empty(starts[-1], np.int32)
     values = np.empty(starts[-1], np.float32)
     *_, cursor, classes, values = same_as_python(
-        scoring.keep_weights, W, WIDTH, 0, prune, order, cursor, classes, values
+        scoring.keep_weights, W, np.arange(WIDTH), prune, order, cursor, classes, values
     )
     np.testing.assert_array_equal(cursor, starts[1:])
     return used[order].astype(np.int32), starts, classes, values
@@ -131,9 +133,10 @@ def test_weights_kept_are_of_the_columns_wanted(problem, n_columns, first):
     cursor = np.append(0, np.cumsum(counts - 1))[:-1]
     classes, values = np.zeros(large.sum(), np.int32), np.zeros(large.sum(), np.float32)
     order = np.arange(len(used))
-    *_, classes, values = same_as_python(scoring.keep_weights, W, n_columns, first, 0.5, order, cursor, classes, values)
+    lanes = first + np.arange(n_columns)[::-1]
+    *_, classes, values = same_as_python(scoring.keep_weights, W, lanes, 0.5, order, cursor, classes, values)
     features, columns = np.nonzero(large)
-    np.testing.assert_array_equal(classes, first + columns)
+    np.testing.assert_array_equal(classes, lanes[columns])
     np.testing.assert_array_equal(values, W[features, columns])
 
 

@@ -10,12 +10,14 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import KFold
 
-from cladist import FlatLogistic, FlatSVM, load
+from cladist import FlatLogistic, FlatSVM, Hieron, NodewiseSVM, RecursiveSVM, Taxonomy, TopDown, load
 from cladist.errors import LabelError, ParameterError, TaxonomyError, TooLargeError
 from cladist.execution import Threads
+from cladist.learners import base as learner_base
 from cladist.learners.choosing import GRID
-from cladist.learners.flat import base
+from cladist.learners.flat import answering, base
 from cladist.metrics import micro_f1
+from cladist.solvers.weights import InBlocks
 from tests.learners.flat_rows import TAXONOMY, sets_of, single
 
 both = pytest.mark.parametrize("learner", [FlatSVM, FlatLogistic])
@@ -78,6 +80,63 @@ def test_scores_are_what_coefficients_make_them(options, labels):
     named = model.explain(X, nodes=["tennis"] * len(y))
     column = model.classes_.tolist().index("tennis")
     np.testing.assert_allclose([why.score for why in named], scores[:, column], atol=1e-4)
+
+
+@forms
+@pytest.mark.parametrize("targets", ["leaves", "nodes"])
+def test_an_explanation_makes_the_weights_of_its_labels_only(form, targets, monkeypatch):
+    labels = [f"c{k}" for k in range(40)]
+    taxonomy = Taxonomy.from_paths([f"p{k % 4}/c{k}" for k in range(40)])
+    X, y = single(n_rows=200, labels=labels, n_features=120)
+    model = FlatSVM(taxonomy, weights=form, targets=targets).fit(X, y)
+    expected = model.decision_function(X)
+    asked, matrix = [], type(model.weights_).matrix
+    monkeypatch.setattr(type(model.weights_), "matrix", lambda self, k=None: asked.append(k) or matrix(self, k))
+    found = model.explain(X, nodes=y)
+    of_row = [model.classes_.tolist().index(label) for label in y]
+    np.testing.assert_allclose([why.score for why in found], expected[np.arange(len(y)), of_row], atol=1e-4)
+    asked.clear()
+    model.explain(X[:5], nodes=["c3", "c7", "c3", "c7", "c3"])
+    problems = {"c3", "c7"} if targets == "leaves" else {"p3", "c3", "c7"}
+    assert [{taxonomy.names[v] for v in model.target_nodes_[k]} for k in asked] == [problems]
+    asked.clear()
+    model.explain(X[: len(model.classes_)], nodes=model.classes_)
+    assert len(model.classes_) > 32
+    assert len(asked) == 3
+    assert max(len(k) for k in asked) <= 16 + 4  # never all at once
+
+
+@forms
+def test_weights_of_some_classes_are_rows_of_the_matrix(form):
+    X, y = single(n_rows=200, labels=[f"c{k}" for k in range(40)], n_features=120)
+    weights = FlatSVM(weights=form).fit(X, y).weights_
+    whole = weights.matrix()
+    for classes in (np.array([33, 2, 2, 17]), np.arange(weights.n_classes), np.zeros(0, np.int64)):
+        expected = whole[classes].toarray() if sparse.issparse(whole) else whole[classes]
+        found = weights.matrix(classes)
+        np.testing.assert_allclose(found.toarray() if sparse.issparse(found) else found, expected, atol=1e-6)
+        np.testing.assert_allclose(InBlocks._rows(weights, classes), expected, atol=1e-6)  # as any form can
+
+
+@forms
+@pytest.mark.parametrize("sets", [False, True])
+def test_weights_made_for_scores_are_made_once(form, sets, monkeypatch):
+    X, y = single(n_rows=400, labels=[f"c{k}" for k in range(20)], n_features=120)
+    model = FlatSVM(weights=form).fit(X, [{label} for label in y] if sets else y)
+    answers = model.predict_top_k(X, 3), model.decision_function(X), model.predict(X)
+    monkeypatch.setattr(learner_base, "CHUNK_BYTES", 8 * model.taxonomy_.n_nodes * 7)  # seven rows at a time
+    calls, blocks = [], type(model.weights_).blocks
+    monkeypatch.setattr(type(model.weights_), "blocks", lambda self: calls.append(1) or blocks(self))
+    for ours, before in zip(model.predict_top_k(X, 3), answers[0], strict=True):
+        np.testing.assert_array_equal(ours, before)
+    assert len(calls) == (58 if form == "dense" else 1)  # dense ones need not be made
+    np.testing.assert_array_equal(model.decision_function(X), answers[1])
+    assert list(model.predict(X)) == list(answers[2])
+    assert len(calls) == (58 * 2 + (58 if sets else 1) if form == "dense" else 3)
+    monkeypatch.setattr(answering, "PIECE_BYTES", 4 * 20 * 100)  # a hundred rows at a time
+    calls.clear()
+    np.testing.assert_array_equal(model.predict_top_k(X, 3)[0], answers[0][0])
+    assert len(calls) == {"dense": 58, "dual": 4, "sparse": 0}[form]  # a hundred are few: through the lists
 
 
 def test_node_coefficients_are_those_of_the_problems():
@@ -243,9 +302,21 @@ def test_more_that_is_refused():
         FlatSVM(class_weight={"c": 2.0}).fit(np.eye(2), ["a", "b"])
     with pytest.raises(ParameterError, match="FlatSVM: C='cv' needs two rows at least; there is 1"):
         FlatSVM(C="cv").fit([[1.0]], ["a"])
+    with pytest.raises(ParameterError, match=r"FlatSVM: Cs must be a sequence of positive numbers; got 3\.0\."):
+        FlatSVM().C_path(np.eye(2), ["a", "b"], 3.0)
     for Cs in ([1, 0], [np.inf], ["cv"]):
         with pytest.raises(ParameterError, match="FlatSVM: Cs must be positive numbers; got"):
             FlatSVM().C_path(np.eye(2), ["a", "b"], Cs)  # before the first is asked for
+
+
+@pytest.mark.parametrize("learner", [FlatSVM, FlatLogistic, RecursiveSVM, NodewiseSVM, TopDown, Hieron])
+@pytest.mark.parametrize("nodes", [5, np.array(5), 2.5, object])
+def test_nodes_that_are_no_sequence_are_refused(learner, nodes):
+    model = learner(TAXONOMY).fit(*single())
+    with pytest.raises(LabelError) as e:
+        model.decision_function(single()[0], nodes=nodes)
+    assert str(e.value) == f"{learner.__name__}: nodes must be a sequence of labels; got {nodes!r}."
+    assert model.decision_function(single()[0], nodes="tennis").shape == (90, 1)
 
 
 @both

@@ -53,17 +53,21 @@ def random_tree(seed, n_nodes=None):
 
 
 def regularizer(tree, root):
-    """Return M over all nodes and the nodes that take part in it; fixed roots do not."""
+    """Return M over all nodes and the nodes that take part in it; fixed roots do not.
+
+    Inner nodes are pulled 1 / sharing times as much as leaves.
+    """
     M, parent = np.zeros((len(tree.parent),) * 2), tree.parent
     for n in np.flatnonzero(tree.in_use):
         is_leaf = n in tree.leaves
+        pull = 1 if is_leaf else 1 / tree.sharing
         if parent[n] >= 0:
-            M[n, n] += 1
-            M[parent[n], parent[n]] += 1
-            M[n, parent[n]] -= 1
-            M[parent[n], n] -= 1
+            M[n, n] += pull
+            M[parent[n], parent[n]] += pull
+            M[n, parent[n]] -= pull
+            M[parent[n], n] -= pull
         elif root == "zero" or is_leaf:
-            M[n, n] += 1
+            M[n, n] += pull
     taking_part = tree.in_use.copy()
     if root == "fixed":
         taking_part[tree.inner[parent[tree.inner] < 0]] = False
@@ -90,7 +94,8 @@ def joint_dual(problem, tree, root, alpha):
             path |= {n} & set(counted.tolist())
             n = int(tree.parent[n])
         paths.append(path)
-    shared = np.array([[len(one & other) for other in paths] for one in paths], np.float64)
+    shared = tree.sharing * np.array([[len(one & other) for other in paths] for one in paths], np.float64)
+    np.fill_diagonal(shared, shared.diagonal() + 1 - tree.sharing)  # the leaves themselves
     sums = np.array([problem.weights_of(k, alpha[k]) for k in problem.classes])
     gained = sum(gains(problem.problem.loss, alpha[k], problem.costs(k)).sum() for k in problem.classes)
     return gained - 0.5 * np.sum(sums * (shared @ sums))

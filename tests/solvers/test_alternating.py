@@ -301,16 +301,3 @@ def test_trees_know_their_nodes(seed):
         assert tree.n_children[node] == sum(tree.parent[n] == node for n in used)
     for parity in (0, 1):
         assert tree.of_parity(tree.leaves, parity).tolist() == [k for k, p in enumerate(paths) if len(p) % 2 != parity]
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_top_subtrees_are_the_first_that_differ(seed):
-    tree = random_tree(seed, n_nodes=20)
-    tops, parent = tree.tops.tolist(), tree.parent.tolist()
-    for leaf, top in zip(tree.leaves.tolist(), tops, strict=True):
-        while leaf != top:
-            leaf = parent[leaf]
-            assert leaf >= 0
-    if len(tops) > 1:
-        assert len(set(tops)) > 1
-        assert len({parent[top] for top in tops}) == 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.layout import by_turns, lay_out, rounds_of
-from cladist.solvers.trees import Tree
+from cladist.solvers.layout import lay_out, layout_for, rounds_of
 from tests.solvers.joint_reference import random_tree
 
 
@@ -120,35 +121,23 @@ def test_the_leaves_below_any_node_stand_side_by_side(given_tree):
         assert found == list(range(found[0], found[0] + len(found)))
 
 
-# ---------------------------------------------------------------- turns and rounds
-
-
-def test_blocks_of_one_subtree_are_spread_over_the_sequence():
-    """A root with two children, of 64 and 32 leaves: four blocks, then two."""
-    parent = np.append([-1, 0, 0], np.repeat([1, 2], [64, 32]))
-    tree = Tree(parent, np.arange(3, 99))
-    layout = lay_out(tree.parent, tree.leaves, np.ones(99, bool))
-    sequence = by_turns(layout, tree.tops)
-    assert [b < 4 for b in sequence] == [True, False, True, True, False, True]
-
-
 @given(trees())
-def test_turns_take_every_block_once_and_each_subtrees_evenly(given_tree):
-    tree, counted = given_tree
-    layout, tops = lay_out(tree.parent, tree.leaves, counted), tree.tops
-    sequence = by_turns(layout, tops)
-    assert sorted(sequence) == list(range(len(layout.blocks)))
-    assert sequence == by_turns(layout, tops)
-    top_of = [int(tops[layout.blocks[b].classes[0]]) for b in sequence]
-    for top in set(top_of):
-        share = top_of.count(top) / len(sequence)
-        for n in range(len(sequence) + 1):  # of any beginning, a subtree has its share, to within a few blocks
-            assert abs(top_of[:n].count(top) - share * n) <= 1 + share * len(set(top_of))
+def test_free_roots_are_stored_and_fixed_ones_play_no_part(given_tree):
+    tree, _ = given_tree
+    roots = set(tree.inner[tree.parent[tree.inner] < 0].tolist())
+    zero, free, fixed = (set(layout_for(tree, root).stored_nodes.tolist()) for root in ("zero", "free", "fixed"))
+    assert free == zero | roots
+    assert fixed == zero - roots
 
 
-@given(st.lists(st.integers(0, 99), max_size=20), st.integers(1, 30))
-def test_rounds_are_the_sequence_in_pieces(sequence, size):
-    rounds = rounds_of(sequence, size)
-    assert [b for together in rounds for b in together] == sequence
-    assert all(len(together) == size for together in rounds[:-1])
-    assert not rounds or 1 <= len(rounds[-1]) <= size
+# ---------------------------------------------------------------- rounds
+
+
+@given(st.integers(0, 50), st.integers(1, 60))
+def test_rounds_take_the_next_block_of_each_stretch(n_blocks, size):
+    rounds = rounds_of(n_blocks, size)
+    assert sorted(b for together in rounds for b in together) == list(range(n_blocks))
+    assert all(len(together) <= size for together in rounds)
+    assert len(rounds) <= -(-n_blocks // size) + 1
+    for one, next_one in pairwise(rounds):
+        assert {b - 1 for b in next_one} <= set(one)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
@@ -21,7 +23,7 @@ from tests.solvers.problems import LOSSES, case
 
 TIGHT = Settings(tol=1e-6, max_iter=400)
 every_loss = pytest.mark.parametrize("loss", LOSSES)
-every_root = pytest.mark.parametrize("root", ["zero", "fixed"])
+every_root = pytest.mark.parametrize("root", ["zero", "free", "fixed"])
 every_tree = pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
 
 
@@ -72,7 +74,33 @@ def test_the_optimum_is_the_joint_one(tree, root, loss, C):
     at_the_optimum(problem, tree, root, solve_recursive(problem.problem, tree, TIGHT, root=root))
 
 
+@every_tree
 @every_root
+@every_loss
+@pytest.mark.parametrize("sharing", [0.25, 3.0])
+def test_inner_nodes_may_be_pulled_more_or_less_than_leaves(tree, root, loss, sharing):
+    tree = replace(tree, sharing=sharing)
+    problem = tree_case(10, tree, loss, constant=True)
+    best = joint_optimum(problem, tree, root).objective
+    solution = solve_recursive(problem.problem, tree, TIGHT, root=root)
+    at_the_optimum(problem, tree, root, solution, best=best)
+    by_turns = solve_alternating(problem.problem, tree, Settings(1e-6, 2000), root=root, exact_inner=True)
+    assert by_turns.history[-1]["objective"] == pytest.approx(best, rel=2e-6)
+    assert by_turns.converged
+
+
+@every_loss
+def test_leaves_that_share_nothing_are_one_vs_rest(loss):
+    tree = replace(TREES["nine nodes"], sharing=0.0)
+    problem = tree_case(2, tree, loss, constant=True)
+    flat = solve_one_vs_rest(problem.problem, Settings(1e-6, 10_000))
+    solution = solve_recursive(problem.problem, tree, Settings(1e-6, 10_000))
+    np.testing.assert_array_equal(problem.weights(solution), problem.weights(flat))
+    with pytest.raises(ParameterError, match=r"inner nodes need a sharing over 0; got 0\.0"):
+        solve_alternating(problem.problem, tree)
+
+
+@pytest.mark.parametrize("root", ["zero", "fixed"])  # with a free one there may be no lowest point
 @every_loss
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1), blocks_per_round=st.integers(1, 3))
@@ -236,13 +264,59 @@ def test_the_model_depends_on_blocks_per_round():
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_steps_that_go_too_far_are_taken_back(loss, monkeypatch):
     monkeypatch.setattr(joint_solver, "FURTHER", 3.0)
-    restored, restore = [], recursive._Search._restore
-    monkeypatch.setattr(recursive._Search, "_restore", lambda self: (restored.append(self), restore(self)))
+    restored, restore = [], joint_solver.Joint.start_from
+    monkeypatch.setattr(joint_solver.Joint, "start_from", lambda *given: (restored.append(given), restore(*given)))
     tree, problem, best = crowd(loss, "zero")
     solution = solve_recursive(problem.problem, tree, TIGHT)
     at_the_optimum(problem, tree, "zero", solution, best=best)
     assert restored
     assert np.all(np.diff([entry["dual"] for entry in solution.history]) >= 0)
+
+
+# ---------------------------------------------------------------- forms, and going on
+
+
+@every_loss
+@every_root
+@pytest.mark.parametrize("constant", [False, True])
+def test_every_form_has_the_same_weights(loss, root, constant):
+    tree = many_leaves()
+    problem = tree_case(8, tree, loss, n_rows=60, n_features=5, constant=constant)
+    dense, dual, thin = (
+        solve_recursive(problem.problem, tree, Settings(1e-3, 100), root=root, form=form)
+        for form in ("dense", "dual", "sparse")
+    )
+    X = problem.X[:, :5]
+    as_array = sparse.csr_array(thin.weights.matrix()).toarray()
+    np.testing.assert_array_equal(as_array, dual.weights.matrix())
+    for other in (dual, thin):  # dense ones are as they have become step by step
+        np.testing.assert_allclose(other.weights.intercepts, dense.weights.intercepts, atol=1e-4)
+        np.testing.assert_allclose(other.weights.scores(X), dense.weights.scores(X), atol=1e-3)
+        np.testing.assert_array_equal(other.weights.best(X), other.weights.scores(X).argmax(axis=1))
+        assert other.history[-1]["objective"] == pytest.approx(dense.history[-1]["objective"], rel=1e-4)
+    np.testing.assert_allclose(dual.weights.matrix(), dense.weights.matrix(), atol=1e-3)
+    some = np.array([31, 0, 31, 17])
+    np.testing.assert_array_equal(dual.weights.matrix(some), dual.weights.matrix()[some])
+    pruned = solve_recursive(problem.problem, tree, Settings(1e-3, 100), root=root, form="sparse", prune=0.1)
+    kept = np.where(np.abs(as_array) > 0.1, as_array, 0)
+    np.testing.assert_array_equal(pruned.weights.matrix().toarray(), kept)
+
+
+@every_loss
+@every_root
+def test_going_on_from_where_it_ended(loss, root):
+    tree, problem, best = crowd(loss, root)
+    first = solve_recursive(problem.problem, tree, TIGHT, root=root, keep_state=True)
+    again = solve_recursive(problem.problem, tree, Settings(1e-4, 400), root=root, state=first.state)
+    assert again.history[-1]["passes"] == recursive.FIRST_CHECK < first.history[-1]["passes"]
+    harder = replace(problem.problem, costs=2 * problem.problem.costs)
+    state = first.state.scaled(2.0)
+    warm = solve_recursive(harder, tree, Settings(1e-5, 1000), root=root, state=state)
+    cold = solve_recursive(harder, tree, Settings(1e-5, 1000), root=root)
+    assert warm.history[-1]["objective"] == pytest.approx(cold.history[-1]["objective"], rel=2e-5)
+    easier = solve_recursive(problem.problem, tree, Settings(1e-5, 1000), root=root, state=state)  # α over their bounds
+    assert easier.history[-1]["objective"] == pytest.approx(best, rel=2e-5)
+    assert easier.converged
 
 
 # ---------------------------------------------------------------- refusals
@@ -251,8 +325,10 @@ def test_steps_that_go_too_far_are_taken_back(loss, monkeypatch):
 def test_refusals():
     tree = TREES["star"]
     problem = tree_case(0, tree, "hinge").problem
-    with pytest.raises(ParameterError, match="root must be one of 'zero', 'fixed'; got 'free'"):
-        solve_recursive(problem, tree, root="free")
+    with pytest.raises(ParameterError, match="root must be one of 'zero', 'free', 'fixed'; got 'none'"):
+        solve_recursive(problem, tree, root="none")
+    with pytest.raises(ParameterError, match="form must be one of 'dense', 'sparse', 'dual'; got 'thin'"):
+        solve_recursive(problem, tree, form="thin")
     with pytest.raises(ParameterError, match="blocks_per_round must be 1 or more; got 0"):
         solve_recursive(problem, tree, blocks_per_round=0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,13 +95,14 @@ def command(
             hashing=bool(options["hashing"]),
             remark=terminal.remark,
         )
-    terminal.answer(asdict(done))
+    terminal.answer(done.as_answer())
     if not quiet:
         terminal.plain(_summary(done))
 
 
 def _summary(done: Trained) -> str:
+    chosen = "" if done.C is None else f"C={done.C:g} was chosen by cross-validation.\n"
     return (
         f"Trained {done.method} on {done.rows:,} rows with {done.features:,} features in {done.seconds:.1f} s: "
-        f"{done.nodes:,} nodes, {done.classes:,} classes that can be predicted.\nThe model is in {done.model}"
+        f"{done.nodes:,} nodes, {done.classes:,} classes that can be predicted.\n{chosen}The model is in {done.model}"
     )

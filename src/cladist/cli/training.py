@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ class Trained:
     classes: int
     seconds: float
     model: str
+    C: float | None = None  # where it was chosen by cross-validation
+
+    def as_answer(self) -> dict[str, Any]:
+        """Return what ``--json`` prints: C only where it was chosen."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def train(
@@ -70,7 +75,14 @@ def train(
     with progress.task("Saving"):
         save(model, out, notes=notes_of(source, data.feature_names))
     return Trained(
-        method, len(data.y), learner.n_features_in_, learner.taxonomy_.n_nodes, len(learner.classes_), seconds, str(out)
+        method=method,
+        rows=len(data.y),
+        features=learner.n_features_in_,
+        nodes=learner.taxonomy_.n_nodes,
+        classes=len(learner.classes_),
+        seconds=seconds,
+        model=str(out),
+        C=getattr(learner, "C_", None),
     )
 
 

@@ -204,11 +204,10 @@ def put_paths(V, paths, members, W):
 
 
 @kernel
-def put_rows(rows, mask, listed, values, overlap, W, alpha):
-    """Add to W what the α of a block contribute, `overlap` telling how much each to each lane; put them into alpha."""
+def add_rows(rows, mask, listed, values, overlap, W):
+    """Add to W what the α of some rows contribute, `overlap` telling how much each to each lane."""
     for s in range(listed.shape[0]):
         i = listed[s]
-        store(alpha, i, load(values, s))
         steps = spread(0.0, W)
         for k in range(WIDTH):
             a = values[s, k]
@@ -217,6 +216,22 @@ def put_rows(rows, mask, listed, values, overlap, W, alpha):
                     a = -a
                 steps = load(overlap, k) * a + steps
         add_row(rows, i, W, steps)
+
+
+@kernel
+def put_rows(listed, values, alpha):
+    """Put the α of some rows into alpha."""
+    for s in range(listed.shape[0]):
+        store(alpha, listed[s], load(values, s))
+
+
+@kernel
+def sign_rows(mask, listed, values):
+    """Turn α into α y, in place."""
+    for s in range(listed.shape[0]):
+        for k in range(WIDTH):
+            if not (mask[listed[s]] >> np.uint32(k)) & np.uint32(1):
+                values[s, k] = -values[s, k]
 
 
 @kernel
@@ -278,16 +293,15 @@ def changes(alpha, mask, listed, values, above, coefficients, changed):
 
 
 @kernel
-def add_changes(rows, changed, coefficients, nodes, V):
-    """Add to the stored vectors what `changes` has found."""
+def add_change(rows, changed, coefficients, u, vector):
+    """Add to a vector by how much `changes` has found the u-th stored node above the block to move."""
     indptr, indices, data = rows
-    for u in range(nodes.shape[0]):
-        for s in range(changed.shape[0]):
-            step = coefficients[s, u]
-            if step != 0:
-                i = changed[s]
-                for p in range(indptr[i], indptr[i + 1]):
-                    V[nodes[u], indices[p]] += step * data[p]
+    for s in range(changed.shape[0]):
+        step = coefficients[s, u]
+        if step != 0:
+            i = changed[s]
+            for p in range(indptr[i], indptr[i + 1]):
+                vector[indices[p]] += step * data[p]
 
 
 @kernel
@@ -318,6 +332,29 @@ def joint_terms(problem, loss, W, alpha):
             gap += terms[1, k]
             product += products[0, k]
     return lost, gap, product
+
+
+@kernel
+def dual_terms(problem, loss, listed, W, alpha):
+    """Return what α gain and Σ α m, over the rows listed, where some α is not 0; the dual is gain − Σ α m / 2."""
+    rows, _, mask, weight, costs, n_lanes = problem
+    products = np.empty((1, WIDTH), W.dtype)
+    gain, product = 0.0, 0.0
+    for i in listed:
+        store(products, 0, dot(rows, i, W))
+        for k in range(n_lanes):
+            positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
+            a = np.float64(alpha[i, k])
+            cost = np.float64((costs[0, k] if positive else costs[1, k]) * weight[i])
+            product += a * (products[0, k] if positive else -products[0, k])
+            if loss == LOGISTIC:
+                share = min(max(a / cost, 1e-12), 1 - 1e-12)
+                gain -= cost * (share * np.log(share) + (1 - share) * np.log1p(-share))
+            elif loss == SQUARED_HINGE:
+                gain += a - a * a / (4.0 * cost)
+            else:
+                gain += a
+    return gain, product
 
 
 @kernel

@@ -25,26 +25,25 @@ def placed_dot(rows, i, place, W):
 
 
 @kernel
-def score_block(rows, place, W, intercepts, out, first):
-    """Write the scores of a block into columns `first` and on of `out`, as many as there are."""
-    n_columns = min(WIDTH, out.shape[1] - first)
+def score_block(rows, place, W, intercepts, classes, out):
+    """Write the scores of a block into the columns of `out` that its classes have."""
     lanes = np.empty((1, WIDTH), np.float32)
     for i in range(out.shape[0]):
         store(lanes, 0, placed_dot(rows, i, place, W) + load(intercepts, 0))
-        for k in range(n_columns):
-            out[i, first + k] = lanes[0, k]
+        for k in range(classes.shape[0]):
+            out[i, classes[k]] = lanes[0, k]
 
 
 @kernel
-def best_of_block(rows, place, W, intercepts, n_columns, first, best, best_class):
-    """Keep the higher of the best score so far and those of a block; ties stay with the class that came first."""
+def best_of_block(rows, place, W, intercepts, classes, best, best_class):
+    """Keep the higher of the best score so far and those of a block; of equal ones, the class of lowest number."""
     lanes = np.empty((1, WIDTH), np.float32)
     for i in range(best.shape[0]):
         store(lanes, 0, placed_dot(rows, i, place, W) + load(intercepts, 0))
-        for k in range(n_columns):
-            if lanes[0, k] > best[i]:
+        for k in range(classes.shape[0]):
+            if lanes[0, k] > best[i] or (lanes[0, k] == best[i] and classes[k] < best_class[i]):
                 best[i] = lanes[0, k]
-                best_class[i] = first + k
+                best_class[i] = classes[k]
 
 
 @kernel
@@ -88,12 +87,12 @@ def count_kept(W, n_columns, prune, counts):
 
 
 @kernel
-def keep_weights(W, n_columns, first, prune, order, cursor, classes, values):
-    """Append to the list of each feature, in the order given, its weights larger than `prune`."""
+def keep_weights(W, lanes, prune, order, cursor, classes, values):
+    """Append to the list of each feature, in the order given, its weights larger than `prune`; `lanes` are classes."""
     for r in range(order.shape[0]):
         j = order[r]
-        for k in range(n_columns):
+        for k in range(lanes.shape[0]):
             if abs(W[j, k]) > prune:
-                classes[cursor[r]] = first + k
+                classes[cursor[r]] = lanes[k]
                 values[cursor[r]] = W[j, k]
                 cursor[r] += 1

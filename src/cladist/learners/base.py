@@ -189,8 +189,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"{X.shape[0]} rows × {len(columns)} classes are {needed / 2**30:.1f} GiB of scores, over the limit of "
                 f"{MOST_SCORE_BYTES / 2**30:.0f} GiB; use predict_top_k(X, k), name fewer `nodes`, or give fewer rows."
             )
-        parts = [self._class_scores(chunk)[:, columns] for chunk in self._chunks(X)]
-        scores = np.concatenate(parts)
+        scores = np.concatenate([scores[:, columns] for scores in self._scored(X)])
         if nodes is None and scores.shape[1] == 2 and not self._decodes_sets:
             return scores[:, 1] - scores[:, 0]
         return scores
@@ -206,8 +205,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"predict_top_k: k must be between 1 and the number of classes, {len(self.classes_)}; got {k!r}."
             )
         best, scores = [], []
-        for chunk in self._chunks(X):
-            found = self._class_scores(chunk)
+        for found in self._scored(X):
             order = _top_k(found, int(k))
             best.append(order)
             scores.append(np.take_along_axis(found, order, axis=1))
@@ -238,14 +236,25 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _columns_of(self, nodes: Any) -> npt.NDArray[np.int64]:
         position = {int(v): k for k, v in enumerate(self.class_nodes_)}
-        wanted = [self.taxonomy_.index(name) for name in ([nodes] if isinstance(nodes, str) else nodes)]
+        names = [nodes] if isinstance(nodes, str) else nodes
+        try:
+            iter(names)
+        except TypeError:
+            raise LabelError(f"{type(self).__name__}: nodes must be a sequence of labels; got {nodes!r}.") from None
+        wanted = [self.taxonomy_.index(name) for name in names]
         for v in wanted:
             if v not in position:
                 raise LabelError(f"{self.taxonomy_.names[v]!r} is not among classes_, so it has no score of its own.")
         return np.array([position[v] for v in wanted], dtype=np.int64)
 
-    def _chunks(self, X: Any) -> Iterator[Any]:
-        rows = max(1, CHUNK_BYTES // (8 * self.taxonomy_.n_nodes))
+    def _scored(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Yield the class scores of all rows, some rows at a time."""
+        for chunk in self._chunks(X):
+            yield self._class_scores(chunk)
+
+    def _chunks(self, X: Any, *, at_least: int = 1) -> Iterator[Any]:
+        """Yield rows in pieces: as many as scores of all nodes are about `CHUNK_BYTES`, and `at_least` so many."""
+        rows = max(at_least, CHUNK_BYTES // (8 * self.taxonomy_.n_nodes))
         for start in range(0, X.shape[0], rows):
             yield X[start : start + rows]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,21 +85,22 @@ def warn_of_gap(model: Any, worst: float, *, stacklevel: int = 4) -> None:
     warnings.warn(f"{said}; {advice}.", ConvergenceWarning, stacklevel=stacklevel)
 
 
-def choose(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
+def choose(model: Any, X: Any, labels: LabelMatrix, weights: Any, Cs: Sequence[float] = GRID, **others: Any) -> Choice:
     """Return the C of highest mean micro F1 over folds of the rows, the smallest of equals.
 
     Single labels: accuracy, which is the same. All folds go up the grid together, each from where it stood, until two
-    values of C in a row are no better than the best before, once that has risen by a standard error.
+    values of C in a row are no better than the best before, once that has risen by a standard error. `others` are
+    values for other parameters of the model.
     """
     n_folds = min(FOLDS, X.shape[0])
     if n_folds < 2:
         raise ParameterError(f"{type(model).__name__}: C='cv' needs two rows at least; there is {X.shape[0]}.")
     random = np.random.RandomState(0) if model.random_state is None else model.random_state
     folds = list(KFold(n_folds, shuffle=True, random_state=random).split(np.arange(X.shape[0])))
-    paths = [_path(model, X, labels, weights, rows) for rows, _ in folds]
+    paths = [_path(model, X, labels, weights, rows, Cs, others) for rows, _ in folds]
     results: list[dict[str, float]] = []
-    with progress.task("choosing C", len(GRID)) as running:
-        for C in GRID:
+    with progress.task("choosing C", len(Cs)) as running:
+        for C in Cs:
             scores = [
                 _score(next(path), X[held_out], labels[held_out])
                 for path, (_, held_out) in zip(paths, folds, strict=True)
@@ -113,16 +114,18 @@ def choose(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Choice:
     return max(results, key=lambda entry: entry["score"])["C"], results
 
 
-def _path(model: Any, X: Any, labels: LabelMatrix, weights: Any, rows: Any) -> Iterator[Any]:
+def _path(
+    model: Any, X: Any, labels: LabelMatrix, weights: Any, rows: Any, Cs: Sequence[float], others: dict[str, Any]
+) -> Iterator[Any]:
     """Yield the model fitted to some rows, for each C of the grid."""
     # As a LabelMatrix, y brings the whole taxonomy along: labels outside the fold keep their places.
-    inner = clone(model).set_params(decode="multi" if model._decodes_sets else "single", verbose=0)
+    inner = clone(model).set_params(decode="multi" if model._decodes_sets else "single", verbose=0, **others)
     parts = X[rows], labels[rows]
     part_weights = None if weights is None else weights[rows]
     n_labels = len(np.unique(labels.frontier[1]))
     if hasattr(inner, "C_path") and FOLDS * X.shape[0] * n_labels * 4 <= MOST_STATE_BYTES:
-        return inner.C_path(*parts, GRID, part_weights)
-    return (clone(inner).set_params(C=C).fit(*parts, sample_weight=part_weights) for C in GRID)
+        return inner.C_path(*parts, Cs, part_weights)
+    return (clone(inner).set_params(C=C).fit(*parts, sample_weight=part_weights) for C in Cs)
 
 
 def _score(model: Any, X: Any, labels: LabelMatrix) -> float:

@@ -9,9 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.errors import LabelError
+from cladist.labels import encode
 from cladist.taxonomy import Taxonomy
 
 INTERCEPT = "(intercept)"
+Ids = npt.NDArray[np.int64]
+Part = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -23,66 +27,120 @@ class Explanation:
     label : str
         The node explained.
     score : float
-        Its path score: the sum of all contributions.
+        Its path score, as `decision_function` has it: what `rule` makes of the nodes' parts.
     contributions : dict of str to dict of str to float
-        For every node on the path, root first, what each feature of the row adds there, largest first.
+        For every node on the path, root first, what each feature of the row adds there, largest first. The sum is the
+        node's part.
+    rule : {"sum", "lowest", "negative"}
+        How the nodes' parts make the score: their sum, the lowest of them, or the sum of those that are negative.
+
+    Examples
+    --------
+    >>> why = Explanation("tennis", -0.5, {"sport": {"ball": 2.0}, "tennis": {"ball": 0.25, "net": -0.75}}, "lowest")
+    >>> why.parts
+    {'sport': 2.0, 'tennis': -0.5}
+    >>> print(why)
+    tennis: -0.5, the lowest of
+      sport: +2  (ball +2)
+      tennis: -0.5  (ball +0.25, net -0.75)
     """
 
     label: str
     score: float
-    contributions: dict[str, dict[str, float]]
+    contributions: dict[str, Part]
+    rule: str = "sum"
+
+    @classmethod
+    def of(cls, label: str, contributions: dict[str, Part], rule: str = "sum") -> Explanation:
+        """Make the score of the nodes' parts."""
+        why = cls(label, 0.0, contributions, rule)
+        return cls(label, _RULES[rule](list(why.parts.values())), contributions, rule)
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The sum of what all features add, at each node."""
+        return {node: float(sum(features.values())) for node, features in self.contributions.items()}
 
     def __str__(self) -> str:
-        lines = [f"{self.label}: {self.score:.4g}"]
-        for node, features in self.contributions.items():
-            shown = ", ".join(f"{name} {value:+.3g}" for name, value in list(features.items())[:5])
-            lines.append(f"  {node}: {sum(features.values()):+.4g}" + (f"  ({shown})" if shown else ""))
+        lines = [f"{self.label}: {self.score:.4g}{_SAID[self.rule]}"]
+        for node, part in self.parts.items():
+            largest = list(self.contributions[node].items())[:5]
+            shown = ", ".join(f"{name} {value:+.3g}" for name, value in largest)
+            lines.append(f"  {node}: {part:+.4g}" + (f"  ({shown})" if shown else ""))
         return "\n".join(lines)
 
 
-def explain_rows(
-    X: Any, nodes: npt.NDArray[np.int64], W: npt.NDArray[Any], taxonomy: Taxonomy, feature_names: Any
-) -> list[Explanation]:
+_RULES: dict[str, Any] = {
+    "sum": lambda parts: float(sum(parts)),
+    "lowest": min,
+    "negative": lambda parts: float(sum(part for part in parts if part < 0)),
+}
+_SAID = {"sum": "", "lowest": ", the lowest of", "negative": ", the sum of what is negative in"}
+
+
+def nodes_to_explain(nodes: Any, n_rows: int, taxonomy: Taxonomy) -> Ids:
+    """Return the node named for each row, or say what is wrong with them."""
+    ids = encode(nodes, taxonomy).labels.nodes("explain")
+    if len(ids) != n_rows:
+        raise LabelError(f"explain: {n_rows} rows need as many labels in `nodes`; got {len(ids)}.")
+    return ids
+
+
+def explain_rows(X: Any, nodes: Ids, W: npt.NDArray[Any], taxonomy: Taxonomy, feature_names: Any) -> list[Explanation]:
     """Explain node ``nodes[i]`` for every row i, given weights W (features × nodes)."""
     rows = sparse.csr_array(X)
     explanations = []
     for i, v in enumerate(nodes.tolist()):
-        part = slice(rows.indptr[i], rows.indptr[i + 1])
-        features, values = rows.indices[part], rows.data[part]
+        features, values = row_of(rows, i)
         contributions = {
-            taxonomy.names[u]: _by_feature(features, values * W[features, u], feature_names)
+            taxonomy.names[u]: by_feature(features, values * W[features, u], feature_names)
             for u in taxonomy.path_ids(v)
         }
-        score = sum(sum(by_feature.values()) for by_feature in contributions.values())
-        explanations.append(Explanation(taxonomy.names[v], float(score), contributions))
+        explanations.append(Explanation.of(taxonomy.names[v], contributions))
     return explanations
 
 
 def explain_by_vectors(
-    X: Any,
-    nodes: npt.NDArray[np.int64],
-    columns: npt.NDArray[np.int64],
-    coef: Any,
-    intercepts: npt.NDArray[Any],
-    taxonomy: Taxonomy,
-    feature_names: Any,
+    X: Any, labels: list[str], places: Ids, coef: Any, intercepts: npt.NDArray[Any], feature_names: Any
 ) -> list[Explanation]:
-    """Explain node ``nodes[i]`` for every row i by row ``columns[i]`` of `coef` and its intercept."""
+    """Explain ``labels[i]`` for every row i by row ``places[i]`` of `coef`, dense or CSR, and its intercept."""
     rows = sparse.csr_array(X)
     explanations = []
-    for i, (v, k) in enumerate(zip(nodes.tolist(), columns.tolist(), strict=True)):
-        part = slice(rows.indptr[i], rows.indptr[i + 1])
-        features, values = rows.indices[part], rows.data[part]
-        vector = coef[[k]].toarray()[0] if sparse.issparse(coef) else coef[k]
-        found = _by_feature(features, values * vector[features], feature_names)
-        if intercepts[k]:
-            found[INTERCEPT] = float(intercepts[k])
-        name = taxonomy.names[v]
-        explanations.append(Explanation(name, float(sum(found.values())), {name: found}))
+    for i, (label, k) in enumerate(zip(labels, places.tolist(), strict=True)):
+        features, values = row_of(rows, i)
+        found = by_feature(features, values * entries(coef, k, features), feature_names, intercepts[k])
+        explanations.append(Explanation.of(label, {label: found}))
     return explanations
 
 
-def _by_feature(features: Any, contributions: Any, feature_names: Any) -> dict[str, float]:
+def row_of(rows: Any, i: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the features and the values of a row of a CSR matrix."""
+    part = slice(rows.indptr[i], rows.indptr[i + 1])
+    return rows.indices[part], rows.data[part].astype(np.float64)
+
+
+def entries(matrix: Any, k: int, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return some entries of row k of a matrix, dense or CSR with sorted indices.
+
+    Examples
+    --------
+    >>> entries(sparse.csr_array([[0, 0, 0], [4, 0, 6]]), 1, np.array([2, 1]))
+    array([6., 0.])
+    """
+    if not sparse.issparse(matrix):
+        return matrix[k, features]
+    known, values = row_of(matrix, k)
+    if not len(known):
+        return np.zeros(len(features))
+    at = np.minimum(np.searchsorted(known, features), len(known) - 1)
+    return np.where(known[at] == features, values[at], 0.0)
+
+
+def by_feature(features: Any, contributions: Any, feature_names: Any, constant: float = 0.0) -> Part:
+    """Return contributions by the names of features, largest first, and the constant after them; without zeros."""
     order = np.argsort(-np.abs(contributions), kind="stable")
     names = {int(j): f"x{j}" if feature_names is None else str(feature_names[j]) for j in features}
-    return {names[int(features[k])]: float(contributions[k]) for k in order if contributions[k] != 0}
+    found = {names[int(features[k])]: float(contributions[k]) for k in order if contributions[k] != 0}
+    if constant:
+        found[INTERCEPT] = found.get(INTERCEPT, 0.0) + float(constant)
+    return found

@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cladist.errors import ModelFormatError
 from cladist.kernels.lanes import WIDTH
 from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
-from cladist.solvers.rows import aligned
+from cladist.solvers.layout import layout_for
+from cladist.solvers.path_weights import PathWeights, free_roots
+from cladist.solvers.recursive import ROOTS
+from cladist.solvers.rows import Rows, aligned
+from cladist.solvers.trees import Tree
 from cladist.solvers.weights import DenseWeights, DualWeights, SparseWeights, Weights
 
 
@@ -26,31 +31,44 @@ def pack_weights(weights: Weights) -> Arrays:
         blocks = list(weights.blocks())
         stacked = np.stack(blocks) if blocks else np.zeros((0, len(weights.feature_of), WIDTH), np.float32)
         return {**arrays, "blocks": stacked, "feature_of": weights.feature_of}
+    if isinstance(weights, PathWeights):
+        return {**arrays, **prefixed("paths", pack_paths(weights))}
     raise ModelFormatError(f"Weights of the form {type(weights).__name__} cannot be saved.")
 
 
 def unpack_weights(arrays: Arrays, n_features: int) -> Weights:
     """Restore what `pack_weights` gave."""
     intercepts = arrays["intercepts"]
-    _require(intercepts.ndim == 1 and bool(np.all(np.isfinite(intercepts))), "its intercepts are not plain numbers")
+    _require(intercepts.ndim == 1 and _plain(intercepts), "its intercepts are not plain numbers")
     if group("sparse", arrays):
         return unpack_index(group("sparse", arrays), intercepts, n_features)
+    if group("paths", arrays):
+        return unpack_paths(group("paths", arrays), len(intercepts), n_features)
     if group("shares", arrays):
-        vectors = unpack_matrix(group("vectors", arrays), n_features)
-        shares = unpack_matrix(group("shares", arrays), vectors.shape[0])
+        vectors = _unpack_csr(group("vectors", arrays), n_features)
+        shares = _unpack_csr(group("shares", arrays), vectors.shape[0])
         _require(shares.shape[0] == len(intercepts), "its shares are not as many as its intercepts")
         return DualWeights(shares, vectors, intercepts)
-    blocks, features = arrays["blocks"], arrays["feature_of"]
-    _require(features.ndim == 1, "its features are no list")
+    blocks, features = arrays["blocks"], unpack_ids(arrays["feature_of"])
     shape = (-(-len(intercepts) // WIDTH), len(features), WIDTH)
-    _require(blocks.shape == shape and blocks.dtype == np.float32, f"blocks of shape {shape} are wanted")
+    _require(blocks.shape == shape and _plain(blocks), f"blocks of shape {shape} are wanted, of plain numbers")
     _require(_within(features, n_features) and len(np.unique(features)) == len(features), "features are out of range")
     copies = []
     for block in blocks:
         copy = aligned(len(features))
         copy[:] = block
         copies.append(copy)
-    return DenseWeights(copies, intercepts, features.astype(np.int64), n_features)
+    return DenseWeights(copies, intercepts, features, n_features)
+
+
+def _unpack_csr(arrays: Arrays, n_columns: int) -> sparse.csr_array:
+    """Restore a sparse matrix of plain float32 numbers."""
+    for name in ("shape", "indptr", "indices"):
+        unpack_ids(arrays[name])
+    _require(len(arrays["shape"]) == 2 and _plain(arrays["data"]), "its matrices are not of plain numbers")
+    matrix = unpack_matrix(arrays, n_columns)
+    _require(sparse.issparse(matrix), "a matrix is not sparse")
+    return matrix
 
 
 def pack_index(weights: SparseWeights) -> Arrays:
@@ -61,16 +79,66 @@ def pack_index(weights: SparseWeights) -> Arrays:
 
 def unpack_index(arrays: Arrays, intercepts: npt.NDArray[Any], n_features: int) -> SparseWeights:
     """Restore what `pack_index` gave; nothing in it may point outside."""
-    _require(all(part.ndim == 1 for part in (*arrays.values(), intercepts)), "its lists are no lists")
-    features, indptr = arrays["features"].astype(np.int32), arrays["indptr"].astype(np.int64)
-    classes, values = arrays["classes"].astype(np.int32), arrays["values"].astype(np.float32)
+    features, indptr, classes = (unpack_ids(arrays[name]) for name in ("features", "indptr", "classes"))
+    values = arrays["values"]
+    for numbers in (values, intercepts):
+        _require(numbers.ndim == 1 and _plain(numbers), "weights or intercepts are not plain numbers")
     fits = len(indptr) == len(features) + 1 and len(classes) == len(values)
     fits = fits and _within(indptr, len(values) + 1)  # before differences, which could wrap
     fits = fits and indptr[0] == 0 and indptr[-1] == len(values) and not np.any(np.diff(indptr) < 0)
     _require(fits, "its lists of weights do not fit together")
     _require(_within(classes, len(intercepts)), "a weight belongs to a class that is not there")
     _require(_within(features, n_features) and not np.any(np.diff(features) <= 0), "its features are not in order")
-    return SparseWeights(features, indptr, classes, values, intercepts, n_features)
+    return SparseWeights(features.astype(np.int32), indptr, classes.astype(np.int32), values, intercepts, n_features)
+
+
+def pack_paths(weights: PathWeights) -> Arrays:
+    """Return the arrays of weights that are sums along paths: a tree, rows, and their shares in the leaves."""
+    sums, tree = weights.sums, weights.tree
+    if sums.own is None:
+        raise ModelFormatError(
+            "Every row supports a logistic classifier; to save so many of them, fit with weights='sparse' and a prune "
+            "of 0.01 or so."
+        )
+    return {
+        "parent": tree.parent,
+        "leaves": tree.leaves,
+        "sharing": np.array([tree.sharing]),
+        "root": np.array([ROOTS.index(weights.root), int(sums.rows.has_constant)]),
+        "centres": weights.centres,
+        **prefixed("vectors", pack_matrix(sums.rows.matrix(np.arange(len(sums.rows))))),
+        **prefixed("state", pack_matrix(weights.shares(sums.state))),
+        **prefixed("own", pack_matrix(weights.shares(sums.own))),
+    }
+
+
+def unpack_paths(arrays: Arrays, n_classes: int, n_features: int) -> PathWeights:
+    """Restore what `pack_paths` gave."""
+    parent, leaves, root = (unpack_ids(arrays[name]) for name in ("parent", "leaves", "root"))
+    sharing, centres = arrays["sharing"], arrays["centres"]
+    _require(sharing.shape == (1,) and sharing.dtype.kind == "f" and 0 < sharing[0] < np.inf, "sharing is no number")
+    _require(len(root) == 2 and _within(root[:1], len(ROOTS)) and _within(root[1:], 2), "its root is not known")
+    ordered = np.all((parent >= -1) & (parent < np.arange(len(parent))))
+    is_leaf = _within(leaves, len(parent)) and len(np.unique(leaves)) == len(leaves) == n_classes
+    _require(bool(ordered) and is_leaf and not np.any(np.isin(leaves, parent)), "its tree is none")
+    vectors = _unpack_csr(group("vectors", arrays), n_features)
+    state, own = (_unpack_csr(group(name, arrays), vectors.shape[0]) for name in ("state", "own"))
+    _require(state.shape[0] == own.shape[0] == n_classes, "its shares are not as many as its intercepts")
+    tree, rows = Tree(parent, leaves, float(sharing[0])), Rows.of(vectors, constant=bool(root[1]))
+    name = ROOTS[root[0]]
+    n_free = len(free_roots(layout_for(tree, name), tree, name))
+    _require(centres.shape == (n_free, rows.n_used) and _plain(centres), "centres of its roots do not fit")
+    return PathWeights.from_shares(tree, name, rows, state, own, centres)
+
+
+def unpack_ids(ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return a list of whole numbers as int64; of whatever else is in a file, nothing."""
+    _require(ids.ndim == 1 and ids.dtype.kind in "iu", "a list of whole numbers is something else")
+    return ids.astype(np.int64)  # what is too large becomes negative, and is refused as that
+
+
+def _plain(numbers: npt.NDArray[Any]) -> bool:
+    return numbers.dtype == np.float32 and bool(np.all(np.isfinite(numbers)))
 
 
 def _within(ids: npt.NDArray[Any], limit: int) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist import progress
-from cladist.errors import one_of
+from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
@@ -99,6 +99,8 @@ def solve_alternating(
     """
     settings = settings or Settings()
     one_of("solve_alternating", "root", root, ROOTS)
+    if not tree.sharing > 0:
+        raise ParameterError(f"solve_alternating: inner nodes need a sharing over 0; got {tree.sharing!r}.")
     search = _Alternation(problem, tree, root, executor or Serial(), settings.seed)
     history: list[dict[str, float]] = []
     started = time.perf_counter()

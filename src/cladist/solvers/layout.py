@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.kernels.lanes import WIDTH
+from cladist.solvers.trees import Tree
 
 Ids = npt.NDArray[np.int64]
 
@@ -35,7 +36,7 @@ class BlockLayout:
     groups : array of uint32
         The lanes of each group, as bits.
     local : array (16 × 16)
-        How many nodes two paths share that are not stored, the leaf itself among them.
+        How many nodes two paths share that are not stored, inner nodes counting `sharing` each and the leaf itself 1.
     """
 
     classes: Ids
@@ -45,8 +46,13 @@ class BlockLayout:
     groups: npt.NDArray[np.uint32]
     local: npt.NDArray[np.float32]
 
+    @property
+    def local_above(self) -> npt.NDArray[np.float32]:
+        """`local` without the leaves themselves."""
+        return self.local - np.diag((np.arange(WIDTH) < len(self.classes)).astype(np.float32))
+
     def overlap(self, counts: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """Return how many nodes two paths share, stored node u counting `counts[u]` times."""
+        """Return `local` with stored nodes, u counting `counts[u]`."""
         found = self.local.copy()
         for node, lanes in zip(self.stored.tolist(), self.above.tolist(), strict=True):
             below = np.array([lanes >> k & 1 for k in range(WIDTH)], np.float32)
@@ -63,28 +69,57 @@ class Layout:
     blocks : list of BlockLayout
     stored_nodes : array
         The tree's number of each stored node; parents come before their children.
+    sharing : float
+        Of the tree.
     """
 
     blocks: list[BlockLayout]
     stored_nodes: Ids
+    sharing: float = 1.0
 
 
-def lay_out(parent: Ids, leaves: Ids, counted: npt.NDArray[np.bool_]) -> Layout:
+def layout_for(tree: Tree, root: str) -> Layout:
+    """Lay out the problems of a tree whose roots are pulled to "zero", are "fixed" there, or "free"; those are stored.
+
+    Examples
+    --------
+    >>> tree = Tree(np.array([-1, 0, 0, 1, 1]), np.array([3, 4, 2]))
+    >>> layout = layout_for(tree, "zero")
+    >>> layout.blocks[0].classes.tolist(), layout.stored_nodes.tolist()
+    ([0, 1, 2], [])
+    >>> layout_for(tree, "free").stored_nodes.tolist()
+    [0]
+    """
+    is_root = tree.parent < 0
+    counted = ~is_root if root == "fixed" else np.ones(len(is_root), bool)
+    return lay_out(tree.parent, tree.leaves, counted, is_root & (root == "free"), tree.sharing)
+
+
+def lay_out(
+    parent: Ids,
+    leaves: Ids,
+    counted: npt.NDArray[np.bool_],
+    always: npt.NDArray[np.bool_] | None = None,
+    sharing: float = 1.0,
+) -> Layout:
     """Lay out the problems of leaves `leaves[k]` in a tree given by parents, −1 above roots, each before its children.
 
-    `counted` says which nodes have a vector of their own; the leaves always do.
+    `counted` says which nodes have a vector of their own; the leaves always do. `always` says which are stored even if
+    one block has all their leaves.
     """
     order, first, last = _walk_order(parent, leaves)
     spans = (first < last) & (first // WIDTH != (last - 1) // WIDTH)
     is_leaf = np.zeros(len(parent), bool)
     is_leaf[leaves] = True
-    stored_nodes = np.flatnonzero(spans & counted & ~is_leaf)
+    wanted = spans if always is None else spans | (always & (first < last))
+    stored_nodes = np.flatnonzero(wanted & counted & ~is_leaf)
     number = np.full(len(parent), -1, np.int64)
     number[stored_nodes] = np.arange(len(stored_nodes))
     blocks = [
-        _block(order[start : start + WIDTH], leaves, parent, counted, number) for start in range(0, len(order), WIDTH)
+        _block(order[start : start + WIDTH], leaves, parent, counted, number, sharing)
+        for start in range(0, len(order), WIDTH)
     ]
-    return Layout(blocks, stored_nodes)
+    return Layout(blocks, stored_nodes, sharing)
 
 
 def _walk_order(parent: Ids, leaves: Ids) -> tuple[Ids, Ids, Ids]:
@@ -103,7 +138,9 @@ def _walk_order(parent: Ids, leaves: Ids) -> tuple[Ids, Ids, Ids]:
     return np.argsort(first[leaves], kind="stable"), first, first + below
 
 
-def _block(classes: Ids, leaves: Ids, parent: Ids, counted: npt.NDArray[np.bool_], number: Ids) -> BlockLayout:
+def _block(
+    classes: Ids, leaves: Ids, parent: Ids, counted: npt.NDArray[np.bool_], number: Ids, sharing: float
+) -> BlockLayout:
     stored_paths, local_paths = [], []
     for leaf in leaves[classes].tolist():
         stored: list[int] = []
@@ -123,7 +160,7 @@ def _block(classes: Ids, leaves: Ids, parent: Ids, counted: npt.NDArray[np.bool_
     local_overlap = np.zeros((WIDTH, WIDTH), np.float32)
     for a, one in enumerate(local_paths):
         for b, other in enumerate(local_paths):
-            local_overlap[a, b] = len(one & other)
+            local_overlap[a, b] = sharing * (len(one & other) - (a == b)) + (a == b)
     indptr = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
     return BlockLayout(
         classes,
@@ -135,19 +172,16 @@ def _block(classes: Ids, leaves: Ids, parent: Ids, counted: npt.NDArray[np.bool_
     )
 
 
-def by_turns(layout: Layout, tops: Ids) -> list[int]:
-    """Return the blocks so that those of one top subtree are spread evenly: neighbours share as little as they can.
+def rounds_of(n_blocks: int, size: int) -> list[list[int]]:
+    """Return which blocks are solved together: the next of each of `size` stretches of the walk through the tree.
 
-    `tops` is the top subtree of each problem.
+    Blocks that are visited one after the other so share most of the tree, and those visited together the least.
+
+    Examples
+    --------
+    >>> rounds_of(7, 3)
+    [[0, 2, 5], [1, 3, 6], [4]]
     """
-    of_top: dict[int, list[int]] = {}
-    for b, block in enumerate(layout.blocks):
-        of_top.setdefault(int(tops[block.classes[0]]), []).append(b)
-    places = [((t + 0.5) / len(found), b) for found in of_top.values() for t, b in enumerate(found)]
-    return [b for _, b in sorted(places)]
-
-
-def rounds_of(sequence: list[int], size: int) -> list[list[int]]:
-    """Cut a sequence into rounds."""
-    cuts = [*range(0, len(sequence), size), len(sequence)]
-    return [sequence[a:b] for a, b in pairwise(cuts)]
+    cuts = np.rint(np.linspace(0, n_blocks, min(size, n_blocks) + 1)).astype(int)
+    longest = int(np.diff(cuts).max(initial=0))
+    return [[a + r for a, b in pairwise(cuts.tolist()) if a + r < b] for r in range(longest)]

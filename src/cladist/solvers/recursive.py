@@ -7,7 +7,9 @@ themselves, the nodes above fixed, which gives a good primal point, and the two 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,21 +19,46 @@ from cladist import progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.joint import BlockState, Finished, Joint, Terms
-from cladist.solvers.layout import Layout, by_turns, lay_out, rounds_of
+from cladist.solvers.joint import Alphas, Finished, Joint, Measured
+from cladist.solvers.layout import Layout, layout_for, rounds_of
 from cladist.solvers.one_vs_rest import solve_one_vs_rest
+from cladist.solvers.path_weights import PathWeights, Sums, free_roots
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.rows import aligned
 from cladist.solvers.solution import Solution
 from cladist.solvers.trees import Tree
-from cladist.solvers.weights import DenseWeights
+from cladist.solvers.weights import DenseWeights, SparseWeights, Weights
 
+ROOTS, FORMS = ("zero", "free", "fixed"), ("dense", "sparse", "dual")
 FIRST_CHECK, CHECK_EVERY = 6, 4  # sweeps
-PROMISING = 3.0  # relative rise of the dual between checks, as a multiple of tol, at which leaves are solved
+NEAR, SETTLED = 20.0, 3.0  # as multiples of tol: the last gap, or the dual's rise since, at which a check is worth it
 # Violations of optimality that sweeps over blocks leave, at first; they are tightened with every check that fails.
 EPS = {"hinge": 0.01, "squared_hinge": 0.01, "logistic": 0.001}
 SMALLEST_EPS = 1e-6
 LEAF_SWEEPS = 50
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a search ended.
+
+    Attributes
+    ----------
+    alphas : list of Alphas
+        Of each block.
+    order : array
+        The order of the rows that they speak of.
+    centres : array (free roots × features in use)
+    """
+
+    alphas: list[Alphas]
+    order: npt.NDArray[np.int64]
+    centres: npt.NDArray[np.float32]
+
+    def scaled(self, factor: float) -> State:
+        """Return where to begin if C is so many times as large."""
+        alphas = [Alphas(a.listed, a.values * np.float32(factor)) for a in self.alphas]
+        return State(alphas, self.order, self.centres)
 
 
 def solve_recursive(
@@ -42,8 +69,12 @@ def solve_recursive(
     root: str = "zero",
     blocks_per_round: int = 1,
     executor: Executor | None = None,
+    form: str = "dense",
+    prune: float = 0.0,
+    state: Any = None,
+    keep_state: bool = False,
 ) -> Solution:
-    """Minimise ½ Σ_n ‖w_n − w_parent(n)‖² + Σ_leaves Σ_i c_i ℓ(y_i w·x_i).
+    """Minimise ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + Σ_leaves Σ_i c_i ℓ(y_i w·x_i), κ = 1 but for inner nodes `sharing`.
 
     Parameters
     ----------
@@ -52,12 +83,20 @@ def solve_recursive(
     tree : Tree
     settings : Settings, optional
         `tol` is the relative duality gap, `max_iter` the most sweeps.
-    root : {"zero", "fixed"}
-        Whether inner roots are pulled to 0 or held there.
+    root : {"zero", "free", "fixed"}
+        Whether inner roots are pulled to 0, pulled nowhere, or held at 0. A leaf that is a root is always pulled to 0.
     blocks_per_round : int
         How many blocks are solved from one snapshot; part of the algorithm, whatever the number of workers.
     executor : Executor, optional
         Runs the blocks of a round; the result does not depend on it.
+    form : {"dense", "sparse", "dual"}
+        That of the weights returned; "dual" takes no more memory than the search.
+    prune : float
+        With "sparse", weights up to this size are dropped.
+    state : State, optional
+        Where to begin, from an earlier call for the same rows and tree.
+    keep_state : bool
+        Whether to return that.
 
     Returns
     -------
@@ -67,38 +106,39 @@ def solve_recursive(
 
     Notes
     -----
-    Memory: 4 bytes a feature for each node whose leaves fill more than one block, 64 bytes a feature and row for each
-    worker, 68 bytes for each row and block in which an α is not 0, and 4 bytes a leaf and feature for the result.
+    Memory: 4 bytes a feature for each node whose leaves fill more than one block, 128 bytes a feature and 64 a row for
+    each worker, 68 bytes for each row and block in which an α is not 0, three times at most, and 4 bytes a leaf and
+    feature for dense weights.
+
+    A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
+    wherever no root is further from where it is now than the longest leaf is from 0; the objective being convex, a
+    point k times as far away is better by k times that gap at most.
     """
-    one_of("solve_recursive", "root", root, ("zero", "fixed"))
+    one_of("solve_recursive", "root", root, ROOTS)
+    one_of("solve_recursive", "form", form, FORMS)
     if blocks_per_round < 1:
         raise ParameterError(f"solve_recursive: blocks_per_round must be 1 or more; got {blocks_per_round}.")
     settings = settings or Settings(max_iter=100)
-    counted = _counted(tree, root)
-    if not np.any(counted[tree.inner]):
-        return _flat(problem, settings, executor)
-    search = _Search(problem, tree, settings, counted, blocks_per_round, executor)
+    if tree.sharing == 0 or not len(tree.inner) or (root == "fixed" and np.all(tree.parent[tree.inner] < 0)):
+        return _flat(problem, settings, executor, form, prune, state, keep_state)
+    search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, dense=form == "dense")
     with progress.task("recursive regularisation", search.settings.max_iter) as running:
         for sweep in range(search.settings.max_iter):
             search.sweep(sweep)
             running.advance()
             if search.is_due(sweep) and search.check(sweep):
                 break
-    return search.solution()
+    return search.solution(form, prune, keep_state)
 
 
-def _counted(tree: Tree, root: str) -> npt.NDArray[np.bool_]:
-    """Return which nodes have a vector of their own; those of fixed roots are 0."""
-    counted = np.ones(len(tree.parent), bool)
-    if root == "fixed":
-        counted[tree.parent < 0] = False
-    return counted
-
-
-def _flat(problem: OneVsRest, settings: Settings, executor: Executor | None) -> Solution:
+def _flat(
+    problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any, keep_state: bool
+) -> Solution:
     """Solve leaves that share nothing, each by itself."""
     started = time.perf_counter()
-    solution = solve_one_vs_rest(problem, settings, executor=executor)
+    solution = solve_one_vs_rest(
+        problem, settings, executor=executor, form=form, prune=prune, state=state, keep_state=keep_state
+    )
     objective = float(sum(entry["objective"] for entry in solution.history))
     lost = float(sum(entry["objective"] * entry["gap"] for entry in solution.history))
     entry = {
@@ -111,17 +151,13 @@ def _flat(problem: OneVsRest, settings: Settings, executor: Executor | None) -> 
     return replace(solution, history=[entry])
 
 
-@dataclass
-class _Best:
-    """The best primal point so far, and the best dual."""
+@dataclass(frozen=True)
+class _Point:
+    """Leaves, and the α that say what lies above them; None: as they are now."""
 
-    finished: Finished | None = None
-    primal: float = np.inf
-    dual: float = -np.inf
-
-    @property
-    def gap(self) -> float:
-        return (self.primal - self.dual) / self.primal if 0 < self.primal < np.inf else np.inf
+    finished: Finished
+    alphas: list[Alphas] | None = None
+    centres: Any = None
 
 
 class _Search:
@@ -132,22 +168,34 @@ class _Search:
         problem: OneVsRest,
         tree: Tree,
         settings: Settings,
-        counted: npt.NDArray[np.bool_],
+        root: str,
         blocks_per_round: int,
         executor: Executor | None,
+        state: State | None,
+        *,
+        dense: bool,
     ) -> None:
         # In memory, too, rows are in a random order: see `cladist.solvers.one_vs_rest`.
-        order = np.random.default_rng(settings.seed).permutation(len(problem.rows))
-        self.problem, self.settings = problem.taken(order), settings
-        self.layout = lay_out(tree.parent, tree.leaves, counted)
-        self.joint = Joint(self.problem, self.layout, executor, settings.seed)
-        self.rounds = rounds_of(by_turns(self.layout, tree.tops), blocks_per_round)
+        self.order = np.random.default_rng(settings.seed).permutation(len(problem.rows))
+        if state is not None:
+            self.order = state.order
+        self.problem, self.settings = problem.taken(self.order), settings
+        self.layout = layout_for(tree, root)
+        roots = free_roots(self.layout, tree, root)
+        self.tree, self.root = tree, root
+        self.joint = Joint(self.problem, self.layout, executor, settings.seed, free=roots)
+        self.rounds = rounds_of(len(self.layout.blocks), blocks_per_round)
         self.largest_cost = max(1.0, float(np.max(problem.costs, initial=0.0)))
         self.eps = EPS[problem.loss] / (1.0 if problem.loss == "logistic" else self.largest_cost)
-        self.best = _Best()
+        self.dense = dense
+        self.best: _Point | None = None
+        self.dual, self.longest = -np.inf, 0.0
+        self.kept: list[Alphas] | None = None  # where the dual was highest
         self.history: list[dict[str, float]] = []
         self.started = time.perf_counter()
-        self.kept: tuple[list[BlockState], npt.NDArray[np.float32]] | None = None
+        if state is not None:
+            self.joint.centres[:] = state.centres
+            self.joint.start_from(state.alphas)
 
     def sweep(self, sweep: int) -> None:
         """Visit all blocks."""
@@ -160,60 +208,95 @@ class _Search:
 
     def check(self, sweep: int) -> bool:
         """Measure how far it is; return whether that is near enough."""
-        terms = self.joint.terms()
-        dual = terms.primal - terms.gap
-        if dual < self.best.dual and self.kept is not None:
-            self._restore()
-            terms = self.joint.terms()
-            dual = terms.primal - terms.gap
-        rise = (dual - self.best.dual) / abs(dual) if np.isfinite(self.best.dual) and dual else np.inf
-        self.best.dual = max(self.best.dual, dual)
-        self.kept = list(self.joint.states), self.joint.V.copy()
-        near = terms.gap <= self.settings.tol * terms.primal or rise <= PROMISING * self.settings.tol
-        if near or not self.history or sweep + 1 >= self.settings.max_iter:
-            self._finish(terms)
-        self.history.append(
-            {
-                "objective": self.best.primal,
-                "dual": self.best.dual,
-                "gap": self.best.gap,
-                "passes": sweep + 1,
-                "seconds": time.perf_counter() - self.started,
-            }
-        )
+        tol, last = self.settings.tol, sweep + 1 >= self.settings.max_iter
+        if last or not self.history or self.gap <= NEAR * tol:
+            self._finish()
+        else:
+            measured = self._risen(self.joint.measured())
+            rise = measured.dual(self.longest) - self.dual
+            self._keep(measured)
+            if rise <= SETTLED * tol * abs(self.dual):
+                self._finish()
+        entry = {"objective": self.primal, "dual": self.dual, "gap": self.gap, "passes": sweep + 1}
+        self.history.append({**entry, "seconds": time.perf_counter() - self.started})
         self.eps = max(self.eps / 2, SMALLEST_EPS)
-        return self.best.gap <= self.settings.tol
+        return self.gap <= tol
 
-    def _restore(self) -> None:
-        """Go back to where the dual was highest, and take no longer steps than are safe from there."""
-        assert self.kept is not None
-        states, V = self.kept
-        self.joint.states, self.joint.V = list(states), V.copy()
+    @property
+    def primal(self) -> float:
+        """The lowest objective so far."""
+        return self.best.finished.primal if self.best is not None else np.inf
+
+    @property
+    def gap(self) -> float:
+        """The relative duality gap."""
+        return (self.primal - self.dual) / self.primal if 0 < self.primal < np.inf else np.inf
+
+    def _risen(self, measured: Measured) -> Measured:
+        """Go back to where the dual was highest if it has fallen, and take no longer steps than are safe from there."""
+        if self.kept is None or len(self.joint.free) or measured.dual(0.0) >= self.dual:
+            return measured
         self.joint.further = 1.0
+        self.joint.start_from(self.kept)
+        return self.joint.measured()
 
-    def _finish(self, terms: Terms) -> None:
+    def _keep(self, measured: Measured) -> None:
+        self.dual = max(self.dual, measured.dual(self.longest))
+        if self.joint.further > 1:
+            self.kept = self._alphas()
+
+    def _alphas(self) -> list[Alphas]:
+        return [state.alphas for state in self.joint.states]
+
+    def _finish(self) -> None:
         """Solve the leaves by themselves, and keep what comes of it if it is the best."""
         tol = self.settings.tol
         eps = {"hinge": 0.5 * tol / self.largest_cost, "squared_hinge": min(0.01, 10 * tol), "logistic": 0.1 * tol}
-        finished = self.joint.finished(max(eps[self.problem.loss], SMALLEST_EPS), LEAF_SWEEPS)
-        primal = finished.primal(terms)
-        if primal < self.best.primal:
-            self.best.finished, self.best.primal = finished, primal
+        finish = partial(self.joint.finished, max(eps[self.problem.loss], SMALLEST_EPS), LEAF_SWEEPS, dense=self.dense)
+        finished = finish()
+        if self._risen(finished.measured) is not finished.measured:
+            finished = finish()
+        self.longest = finished.longest
+        self._keep(finished.measured)
+        if self.problem.loss == "logistic":  # all rows have α: a second set of them would be twice the memory
+            self.best = _Point(finished)
+        elif finished.primal < self.primal:
+            self.best = _Point(finished, self._alphas(), self.joint.centres.copy())
 
-    def solution(self) -> Solution:
-        """Return the best primal point."""
-        assert self.best.finished is not None
-        blocks = _in_class_order(self.best.finished.weights, self.layout, self.problem)
-        weights = DenseWeights.of(blocks, self.problem.n_classes, self.problem.rows)
-        return Solution(weights, weights.intercepts, self.history, self.best.gap <= self.settings.tol)
+    # ---------------------------------------------------------------- what comes of it
+
+    def solution(self, form: str, prune: float, keep_state: bool) -> Solution:
+        """Return the best point."""
+        assert self.best is not None
+        state = None
+        if keep_state:
+            copies = [Alphas(a.listed, a.values.copy()) for a in self._alphas()]
+            state = State(copies, self.order, self.joint.centres.copy())
+        weights = self._weights(self.best, form, prune)
+        return Solution(weights, weights.intercepts, self.history, self.gap <= self.settings.tol, state)
+
+    def _weights(self, best: _Point, form: str, prune: float) -> Weights:
+        n_classes, rows = self.problem.n_classes, self.problem.rows
+        if best.finished.weights is not None:
+            return DenseWeights.of(in_class_order(best.finished.weights, self.layout, n_classes), n_classes, rows)
+        if best.alphas is not None and any(a is not b for a, b in zip(self._alphas(), best.alphas, strict=True)):
+            self.joint.centres[:] = best.centres
+            self.joint.start_from(best.alphas)
+        weights = PathWeights(Sums.of(self.joint, best.finished.own), self.tree, self.root, self.joint.centres)
+        if form == "dense":
+            blocks = in_class_order(weights.sums.blocks(), self.layout, n_classes)
+            return DenseWeights.of(blocks, n_classes, rows)
+        return SparseWeights.of(weights, prune) if form == "sparse" else weights
 
 
-def _in_class_order(blocks: list[Any], layout: Layout, problem: OneVsRest) -> list[npt.NDArray[np.float32]]:
-    """Return the blocks with their lanes in the order of the classes."""
-    if all(np.array_equal(b.classes, k * WIDTH + np.arange(len(b.classes))) for k, b in enumerate(layout.blocks)):
-        return blocks
-    ordered = [aligned(problem.rows.n_used) for _ in range(-(-problem.n_classes // WIDTH))]
+def in_class_order(
+    blocks: Iterable[npt.NDArray[np.float32]], layout: Layout, n_classes: int
+) -> list[npt.NDArray[np.float32]]:
+    """Return blocks whose lanes are in the order of the classes."""
+    ordered: list[npt.NDArray[np.float32]] = []
     for block, lanes in zip(blocks, layout.blocks, strict=True):
+        if not ordered:
+            ordered = [aligned(len(block)) for _ in range(-(-n_classes // WIDTH))]
         for lane, c in enumerate(lanes.classes.tolist()):
             ordered[c // WIDTH][:, c % WIDTH] = block[:, lane]
     return ordered

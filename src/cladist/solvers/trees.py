@@ -25,6 +25,9 @@ class Tree:
         The parent of each node, −1 above roots; parents come before their children.
     leaves : array (problems,), int64
         The node of each problem: different ones, none above another.
+    sharing : float
+        How freely inner nodes move, κ: they are pulled to their parents by ‖w_n − w_parent(n)‖² / κ, leaves by
+        ‖w_n − w_parent(n)‖². Gopal & Yang 2013 have 1; with 0 leaves share nothing.
 
     Examples
     --------
@@ -35,6 +38,7 @@ class Tree:
 
     parent: Ids
     leaves: Ids
+    sharing: float = 1.0
 
     @cached_property
     def depth(self) -> Ids:
@@ -68,23 +72,6 @@ class Tree:
         above = self.parent[self.in_use]
         return np.bincount(above[above >= 0], minlength=len(self.parent))
 
-    @cached_property
-    def tops(self) -> Ids:
-        """The top subtree that each problem's leaf lies in: its ancestor at the first level where there are several.
-
-        Examples
-        --------
-        >>> Tree(np.array([-1, 0, 0, 1, 1]), np.array([3, 4, 2])).tops.tolist()
-        [1, 1, 2]
-        """
-        above = self.leaves.copy()
-        for level in range(int(self.depth[above].max(initial=0)) - 1, -1, -1):
-            higher = np.where(self.depth[above] > level, self.parent[above], above)
-            if len(np.unique(higher)) == 1:
-                break
-            above = higher
-        return above
-
     def of_parity(self, nodes: Ids, parity: int) -> Ids:
         """Return where in `nodes` those of odd depth (1) or even depth (0) are.
 
@@ -107,7 +94,11 @@ class Inner:
         self.parents = self.place[tree.parent[self.nodes]]
         self.free = (self.parents < 0) & (root == "free")
         self.held = (self.parents < 0) & (root == "fixed")
-        self.pulls = tree.n_children[self.nodes] + ~self.free
+        self.sharing = np.float32(tree.sharing)
+        above = tree.parent[tree.leaves]
+        n_leaves = np.bincount(above[above >= 0], minlength=len(tree.parent))[self.nodes]
+        # What pulls at a node, in units of what its parent does: inner children as much, leaves κ times as much.
+        self.pulls = tree.n_children[self.nodes] - n_leaves + tree.sharing * n_leaves + ~self.free
         self.vectors = np.zeros((len(self.nodes), n_features), np.float32)
 
     def by_node(self) -> dict[int, Floats32]:
@@ -116,6 +107,7 @@ class Inner:
 
     def average(self, chosen: Ids, sums: Floats32) -> None:
         """Set nodes to the mean of parent and children, `sums` being those of the leaves among the children."""
+        sums *= self.sharing
         is_chosen = np.zeros(len(self.nodes) + 1, bool)
         is_chosen[chosen] = True
         for child in np.flatnonzero(is_chosen[self.parents]):
@@ -124,6 +116,7 @@ class Inner:
 
     def solve(self, sums: Floats32) -> None:
         """Set all nodes so that each is the mean of parent and children: one elimination up, one substitution down."""
+        sums *= self.sharing
         weight = self.pulls.astype(np.float64)
         for u in range(len(self.nodes) - 1, -1, -1):
             if self.parents[u] >= 0:
@@ -137,12 +130,12 @@ class Inner:
             self.vectors[u] = (sums[u] + above) * np.float32(1 / weight[u])
 
     def cost(self) -> float:
-        """Return ½ Σ ‖w_n − w_parent(n)‖²."""
+        """Return ½ Σ ‖w_n − w_parent(n)‖² / κ."""
         found = 0.0
         for u in np.flatnonzero(~self.free & ~self.held).tolist():
             above = self.vectors[self.parents[u]] if self.parents[u] >= 0 else np.float32(0)
             found += float(squared(self.vectors[u] - above)) / 2
-        return found
+        return found / float(self.sharing)
 
     def dual_cost(self, sums: Floats32, reach: float) -> float:
         """Return what inner nodes take from the dual, `sums` being Σ α y x of their children that are leaves."""
@@ -153,7 +146,7 @@ class Inner:
             if self.free[u]:
                 found += float(self.vectors[u].astype(np.float64) @ sums[u]) + reach * float(np.sqrt(squared(sums[u])))
             elif not self.held[u]:
-                found += float(squared(sums[u])) / 2
+                found += float(self.sharing) * float(squared(sums[u])) / 2
         return found
 
 

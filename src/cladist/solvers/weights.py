@@ -41,8 +41,12 @@ class Weights(ABC):
         """Return the class of highest score of every row, ties to the first."""
 
     @abstractmethod
-    def matrix(self) -> Any:
-        """Return all weights as a matrix (classes × features), dense or CSR."""
+    def matrix(self, classes: Ids | None = None) -> Any:
+        """Return the weights of some classes, or of all, as a matrix (classes × features), dense or CSR."""
+
+    def makes_blocks(self, n_rows: int) -> bool:
+        """Tell whether scoring so many rows makes all weights anew, so that they had better come all at once."""
+        return False
 
 
 def csr_arrays(X: Any) -> CsrArrays:
@@ -53,7 +57,7 @@ def csr_arrays(X: Any) -> CsrArrays:
     return rows.indptr, rows.indices, rows.data
 
 
-class _InBlocks(Weights):
+class InBlocks(Weights):
     """Weights that come as blocks (features in use × 16)."""
 
     feature_of: Ids
@@ -67,40 +71,53 @@ class _InBlocks(Weights):
         place[self.feature_of] = np.arange(len(self.feature_of), dtype=np.int32)
         return place
 
-    def _numbered(self) -> Iterator[tuple[int, int, npt.NDArray[np.float32], npt.NDArray[np.float32]]]:
-        """Yield each block with its first class, its number of classes and its intercepts."""
+    def classes_of(self, b: int) -> Ids:
+        """Return the classes in the lanes of a block."""
+        return np.arange(b * WIDTH, min((b + 1) * WIDTH, self.n_classes))
+
+    def numbered(self) -> Iterator[tuple[Ids, npt.NDArray[np.float32], npt.NDArray[np.float32]]]:
+        """Yield the classes of each block, its weights and its intercepts."""
         for b, block in enumerate(self.blocks()):
-            first = b * WIDTH
-            count = min(WIDTH, self.n_classes - first)
+            classes = self.classes_of(b)
             intercepts = np.zeros((1, WIDTH), np.float32)
-            intercepts[0, :count] = self.intercepts[first : first + count]
-            yield first, count, block, intercepts
+            intercepts[0, : len(classes)] = self.intercepts[classes]
+            yield classes, block, intercepts
 
     def scores(self, X: Any) -> npt.NDArray[np.float32]:
         """Return w_k·x_i + b_k for all rows and classes."""
         out = np.empty((X.shape[0], self.n_classes), np.float32)
         rows, place = csr_arrays(X), self._place()
-        for first, _, block, intercepts in self._numbered():
-            scoring.score_block(rows, place, block, intercepts, out, first)
+        for classes, block, intercepts in self.numbered():
+            scoring.score_block(rows, place, block, intercepts, classes, out)
         return out
 
     def best(self, X: Any) -> Ids:
         """Return the class of highest score of every row, ties to the first."""
         best, chosen = np.full(X.shape[0], -np.inf, np.float32), np.zeros(X.shape[0], np.int64)
         rows, place = csr_arrays(X), self._place()
-        for first, count, block, intercepts in self._numbered():
-            scoring.best_of_block(rows, place, block, intercepts, count, first, best, chosen)
+        for classes, block, intercepts in self.numbered():
+            scoring.best_of_block(rows, place, block, intercepts, classes, best, chosen)
         return chosen
 
-    def matrix(self) -> npt.NDArray[np.float32]:
-        """Return all weights as a matrix (classes × features)."""
+    def matrix(self, classes: Ids | None = None) -> Any:
+        """Return the weights of some classes, or of all, as a matrix (classes × features)."""
+        if classes is not None:
+            return self._rows(classes)
         matrix = np.zeros((self.n_classes, self.n_features), np.float32)
-        for first, count, block, _ in self._numbered():
-            matrix[first : first + count, self.feature_of] = block[:, :count].T
+        for lanes, block, _ in self.numbered():
+            matrix[np.ix_(lanes, self.feature_of)] = block[:, : len(lanes)].T
+        return matrix
+
+    def _rows(self, classes: Ids) -> Any:
+        """Return the weights of some classes; blocks without any are made and passed by, unless a form knows better."""
+        matrix = np.zeros((len(classes), self.n_features), np.float32)
+        for lanes, block, _ in self.numbered():
+            rows, places = np.nonzero(classes[:, None] == lanes[None, :])
+            matrix[np.ix_(rows, self.feature_of)] = block[:, places].T
         return matrix
 
 
-class DenseWeights(_InBlocks):
+class DenseWeights(InBlocks):
     """All weights of all features in use: 4 bytes each, in the numbering of the rows they were learnt from."""
 
     def __init__(
@@ -137,8 +154,14 @@ class DenseWeights(_InBlocks):
         """Yield the blocks, in the classes' order."""
         return iter(self._blocks)
 
+    def _rows(self, classes: Ids) -> npt.NDArray[np.float32]:
+        matrix = np.zeros((len(classes), self.n_features), np.float32)
+        for row, k in enumerate(classes.tolist()):
+            matrix[row, self.feature_of] = self._blocks[k // WIDTH][:, k % WIDTH]
+        return matrix
 
-class DualWeights(_InBlocks):
+
+class DualWeights(InBlocks):
     """The rows' shares in each class, and the rows: w_k = Σ_i β_ki x_i, made sixteen at a time when scores are wanted.
 
     Lossless, and small where few rows support a class.
@@ -159,8 +182,15 @@ class DualWeights(_InBlocks):
             block[:, : part.shape[0]] = (part @ compact).toarray().T
             yield block
 
+    def makes_blocks(self, n_rows: int) -> bool:
+        """Tell whether scoring so many rows makes all weights anew: always."""
+        return True
 
-class SparseWeights(_InBlocks):
+    def _rows(self, classes: Ids) -> npt.NDArray[np.float32]:
+        return (self.shares[classes] @ self.vectors).toarray()
+
+
+class SparseWeights(InBlocks):
     """The weights that are not 0, or larger than what was pruned, listed by feature: 8 bytes each.
 
     Scores come through these lists where few weights are kept, and from blocks made for the occasion otherwise.
@@ -195,30 +225,33 @@ class SparseWeights(_InBlocks):
         )
 
     @classmethod
-    def of(cls, dense: DenseWeights, prune: float = 0.0) -> SparseWeights:
-        """Keep the weights whose size is more than `prune`."""
-        counts = np.zeros(len(dense.feature_of), np.int64)
-        parts = [(first, count, block) for first, count, block, _ in dense._numbered()]
-        for _, count, block in parts:
-            scoring.count_kept(block, count, prune, counts)
-        order = np.argsort(dense.feature_of, kind="stable")
+    def of(cls, whole: InBlocks, prune: float = 0.0) -> SparseWeights:
+        """Keep the weights whose size is more than `prune`; blocks are asked for twice, one at a time."""
+        counts = np.zeros(len(whole.feature_of), np.int64)
+        for lanes, block, _ in whole.numbered():
+            scoring.count_kept(block, len(lanes), prune, counts)
+        order = np.argsort(whole.feature_of, kind="stable")
         order = order[counts[order] > 0]
         indptr = np.concatenate([[0], np.cumsum(counts[order])])
         classes, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.float32)
         cursor = indptr[:-1].copy()
-        for first, count, block in parts:
-            scoring.keep_weights(block, count, first, prune, order, cursor, classes, values)
-        features = dense.feature_of[order].astype(np.int32)
-        return cls(features, indptr, classes, values, dense.intercepts, dense.n_features)
+        for lanes, block, _ in whole.numbered():
+            scoring.keep_weights(block, lanes, prune, order, cursor, classes, values)
+        features = whole.feature_of[order].astype(np.int32)
+        return cls(features, indptr, classes, values, whole.intercepts, whole.n_features)
 
     @property
     def density(self) -> float:
         """The share of weights that are kept."""
         return len(self.index[3]) / max(1, self.n_classes * self.n_features)
 
+    def makes_blocks(self, n_rows: int) -> bool:
+        """Tell whether scoring so many rows makes all weights anew."""
+        return self.density > INDEX_BELOW and n_rows > MANY_ROWS
+
     def scores(self, X: Any) -> npt.NDArray[np.float32]:
         """Return w_k·x_i + b_k for all rows and classes."""
-        if self.density > INDEX_BELOW and X.shape[0] > MANY_ROWS:
+        if self.makes_blocks(X.shape[0]):
             return super().scores(X)
         return self.scores_of(csr_arrays(X), np.arange(X.shape[0]))
 
@@ -230,7 +263,7 @@ class SparseWeights(_InBlocks):
 
     def best(self, X: Any) -> Ids:
         """Return the class of highest score of every row, ties to the first."""
-        if self.density > INDEX_BELOW and X.shape[0] > MANY_ROWS:
+        if self.makes_blocks(X.shape[0]):
             return super().best(X)
         rows, size = csr_arrays(X), max(1, SCORES_AT_ONCE // max(1, self.n_classes))
         parts = [
@@ -248,8 +281,20 @@ class SparseWeights(_InBlocks):
             block[:, : part.shape[0]] = part.toarray().T
             yield block
 
-    def matrix(self) -> sparse.csr_array:
-        """Return all weights as a matrix (classes × features)."""
-        features, indptr, classes, values = self.index
+    def matrix(self, classes: Ids | None = None) -> sparse.csr_array:
+        """Return the weights of some classes, or of all, as a matrix (classes × features), indices sorted."""
+        if classes is not None:
+            return self._rows(classes)
+        features, indptr, of_class, values = self.index
         columns = np.repeat(features, np.diff(indptr))
-        return sparse.csr_array((values, (classes, columns)), shape=(self.n_classes, self.n_features))
+        return sparse.csr_array((values, (of_class, columns)), shape=(self.n_classes, self.n_features))
+
+    def _rows(self, classes: Ids) -> sparse.csr_array:
+        features, indptr, of_class, values = self.index
+        wanted, places = np.unique(classes, return_inverse=True)
+        asked = np.zeros(self.n_classes, bool)
+        asked[wanted] = True
+        kept = np.flatnonzero(asked[of_class])
+        columns = features[np.searchsorted(indptr, kept, side="right") - 1]
+        rows = np.searchsorted(wanted, of_class[kept])
+        return sparse.csr_array((values[kept], (rows, columns)), shape=(len(wanted), self.n_features))[places]

@@ -9,27 +9,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
-from cladist.decoders import best_labelling, top_down
-from cladist.errors import LabelError, ParameterError, TooLargeError, is_positive, one_of
+from cladist.errors import ParameterError, TooLargeError, is_positive, one_of
 from cladist.execution import Executor, executor_for
 from cladist.kernels.lanes import WIDTH
-from cladist.labels import LabelMatrix, encode
-from cladist.learners.base import HierarchicalClassifier, random_generator
-from cladist.learners.choosing import ChoosesC, warn_of_gap
-from cladist.learners.explaining import Explanation, explain_by_vectors
+from cladist.labels import LabelMatrix
+from cladist.learners.base import random_generator
+from cladist.learners.choosing import warn_of_gap
+from cladist.learners.flat.answering import LinearAnswers
 from cladist.learners.flat.targets import Targets, class_weights
-from cladist.learners.linear_packing import pack_weights, unpack_weights
+from cladist.learners.flat.warm import LastFit
+from cladist.learners.linear_packing import pack_weights, unpack_ids, unpack_weights
 from cladist.learners.packing import Arrays, check_nodes, group, prefixed
-from cladist.solvers import Rows, Settings, Solution, solve_one_vs_rest
+from cladist.solvers import OneVsRest, Rows, Settings, Solution, solve_one_vs_rest
 from cladist.solvers.one_vs_rest import scaled
-from cladist.solvers.weights import Weights
 
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps them dense up to here
+FORMS = ("auto", "dense", "sparse", "dual")
 REPAIRS = ("top_down", "bottom_up", "best")
 
 
@@ -43,27 +41,24 @@ class Prepared:
     row_weights: Any
 
 
-class FlatLinear(ChoosesC, HierarchicalClassifier):
+class FlatLinear(LinearAnswers):
     """A linear classifier for every label; see `FlatSVM`."""
 
     _takes_dags: ClassVar[bool] = True
     _answers_sets: ClassVar[bool] = True
 
-    targets: str
-    repair: str
     fit_intercept: bool
     class_weight: Any
     weights: str
     prune: float
     tol: float
     max_iter: int
+    warm_start: bool
     random_state: Any
     n_jobs: int | None
     executor: Any
     decode: str
     verbose: bool | int
-    target_nodes_: npt.NDArray[np.int64]
-    weights_: Weights
 
     @property
     def _loss(self) -> str:
@@ -86,8 +81,23 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
         with progress.shown(self.verbose):
             C = self._chosen(X, labels, weights)
             prepared = self._prepare(X, labels, weights)
-            self._solve(prepared, C, None, keep_state=False)
+            start = self._state_to_begin(prepared, C)
+            solution = self._solve(prepared, C, start, keep_state=self.warm_start)
+            if self.warm_start:
+                self._last_fit = self._remembered(solution.state, prepared, C)
         return self
+
+    def _state_to_begin(self, prepared: Prepared, C: float) -> Any:
+        """Return where the last fit ended, with `warm_start` and where that fits; it is forgotten."""
+        last = self.__dict__.pop("_last_fit", None)
+        return last.state_for(self._problem(prepared, C)) if last is not None and self.warm_start else None
+
+    def _remembered(self, state: Any, prepared: Prepared, C: float) -> Any:
+        """Return what a later fit may begin from."""
+        return LastFit.of(state, self._problem(prepared, C))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_last_fit"}
 
     def C_path(  # noqa: N802 - C is the papers' letter
         self, X: Any, y: Any, Cs: Iterable[float], sample_weight: npt.ArrayLike | None = None
@@ -107,6 +117,12 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
             A clone with that `C`, fitted. They come one by one, so that not all are in memory at once.
         """
         self._check_parameters()
+        try:
+            iter(Cs)
+        except TypeError:
+            raise ParameterError(
+                f"{type(self).__name__}: Cs must be a sequence of positive numbers; got {Cs!r}."
+            ) from None
         wanted = [float(C) if is_positive(C) else C for C in Cs]
         for C in wanted:
             if not (is_positive(C) and np.isfinite(C)):
@@ -121,9 +137,14 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
         for C in Cs:
             fitted = clone(self).set_params(C=C)
             fitted._take_form(model)
-            solution = fitted._solve(prepared, C, scaled(state, C / before) if state is not None else None, True)
+            start = None if state is None else self._scaled(state, C / before)
+            solution = fitted._solve(prepared, C, start, keep_state=True)
             state, before = solution.state, C
             yield fitted
+
+    def _scaled(self, state: Any, factor: float) -> Any:
+        """Return where to begin if C is so many times as large."""
+        return scaled(state, factor)
 
     def _take_form(self, other: Self) -> None:
         """Take what `_checked` and `_prepare` have set on another model."""
@@ -137,12 +158,17 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
         self._check_linear()
         one_of(who, "targets", self.targets, ("leaves", "nodes"))
         one_of(who, "repair", self.repair, REPAIRS)
-        one_of(who, "weights", self.weights, ("auto", "dense", "sparse", "dual"))
+        self._check_forms()
         if self.weights == "dual" and self._loss == "logistic":
             raise ParameterError(f"{who}: every row supports a logistic classifier; use weights='dense' or 'sparse'.")
+        self._check_decode(self.decode)
+
+    def _check_forms(self) -> None:
+        who = type(self).__name__
+        one_of(who, "weights", self.weights, FORMS)
+        one_of(who, "warm_start", self.warm_start, (False, True))
         if self.prune and self.weights != "sparse":
             raise ParameterError(f"{who}: prune={self.prune!r} needs weights='sparse', which keeps what is larger.")
-        self._check_decode(self.decode)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
         X, labels = self._enter(X, y)
@@ -164,7 +190,7 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
         """Solve all problems and remember what came of them."""
         started = time.perf_counter()
         seed = int(random_generator(type(self).__name__, self.random_state).randint(2**31 - 1))
-        problem = prepared.targets.problem(prepared.rows, self._loss, C, prepared.class_weights, prepared.row_weights)
+        problem = self._problem(prepared, C)
         solution = solve_one_vs_rest(
             problem,
             Settings(self.tol, self.max_iter, seed),
@@ -178,13 +204,16 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
         self._remember(solution, time.perf_counter() - started)
         return solution
 
+    def _problem(self, prepared: Prepared, C: float) -> OneVsRest:
+        return prepared.targets.problem(prepared.rows, self._loss, C, prepared.class_weights, prepared.row_weights)
+
     def _executor(self) -> Executor:
         return executor_for(self.n_jobs, self.executor)
 
     def _form(self, n_classes: int, n_used: int) -> str:
         if self.weights != "auto":
             return self.weights
-        if -(-n_classes // WIDTH) * WIDTH * n_used * 4 <= MOST_DENSE_BYTES:
+        if self._is_small(n_classes, n_used):
             return "dense"
         if self._loss == "logistic":
             raise TooLargeError(
@@ -193,6 +222,10 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
                 "weights='dense' if there is room."
             )
         return "dual"
+
+    def _is_small(self, n_classes: int, n_used: int) -> bool:
+        """Tell whether dense weights are few enough to be kept as they are."""
+        return -(-n_classes // WIDTH) * WIDTH * n_used * 4 <= MOST_DENSE_BYTES
 
     def _remember(self, solution: Solution, seconds: float) -> None:
         objective = float(sum(entry["objective"] for entry in solution.history))
@@ -212,101 +245,6 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
         if not solution.converged:
             warn_of_gap(self, worst, stacklevel=5)
 
-    # ---------------------------------------------------------------- answering
-
-    def _predict_nodes(self, X: Any) -> npt.NDArray[np.int64]:
-        if len(self.class_nodes_) == 1:
-            return np.repeat(self.class_nodes_, X.shape[0])
-        if self._one_a_label:
-            return self.class_nodes_[self.weights_.best(X)]
-        parts = [self._class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
-        return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
-
-    @property
-    def _one_a_label(self) -> bool:
-        """Whether there is exactly one problem a label, in the same order."""
-        return np.array_equal(self.target_nodes_, self.class_nodes_) and (
-            self.targets == "leaves" or self._decodes_sets
-        )
-
-    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
-        if not len(self.target_nodes_):
-            return np.zeros((X.shape[0], len(self.class_nodes_)), np.float32)
-        scores = self.weights_.scores(X)
-        return scores if self._one_a_label else scores @ self._combination.T
-
-    @property
-    def _combination(self) -> npt.NDArray[np.float32]:
-        """What the problems' scores add to the labels' (labels × problems): halves of the one, or sums over paths."""
-        if len(self.target_nodes_) == 1 and len(self.class_nodes_) == 2 and self.targets == "leaves":
-            return np.array([[-0.5], [0.5]], np.float32)
-        paths = LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).to_indicator()
-        return paths[:, self.target_nodes_].toarray().astype(np.float32)
-
-    def _predict_sets(self, X: Any) -> LabelMatrix:
-        parts = [self._cut(self.weights_.scores(chunk)) for chunk in self._chunks(X)]
-        chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
-        return LabelMatrix.closing(chosen.indptr, chosen.indices, self.taxonomy_)
-
-    def _cut(self, scores: npt.NDArray[Any]) -> sparse.csr_array:
-        """Return the labels whose score is positive, made consistent."""
-        if self.targets == "leaves" or self.repair == "bottom_up":
-            rows, columns = np.nonzero(scores > 0)
-            shape = (len(scores), self.taxonomy_.n_nodes)
-            return sparse.csr_array((np.ones(len(rows), np.int8), (rows, self.target_nodes_[columns])), shape=shape)
-        of_nodes = np.full((len(scores), self.taxonomy_.n_nodes), -np.inf)
-        of_nodes[:, self.target_nodes_] = scores
-        decode = top_down if self.repair == "top_down" else best_labelling
-        return decode(of_nodes, self.taxonomy_).to_indicator()
-
-    # ---------------------------------------------------------------- weights
-
-    @property
-    def coef_(self) -> Any:
-        """The weights, one row a class; made when asked for. Dense, or CSR where they are kept sparse."""
-        check_is_fitted(self)
-        matrix = self.weights_.matrix()
-        return matrix if self._one_a_label else _product(self._combination, matrix)
-
-    @property
-    def intercept_(self) -> npt.NDArray[Any]:
-        """The intercepts, one a class."""
-        check_is_fitted(self)
-        intercepts = self.weights_.intercepts
-        return intercepts if self._one_a_label else self._combination @ intercepts
-
-    @property
-    def node_coef_(self) -> sparse.csr_array:
-        """The weights, one row a node in `taxonomy_.names` order, as CSR; nodes without a classifier have none."""
-        check_is_fitted(self)
-        matrix = sparse.csr_array(self.weights_.matrix())
-        shape = (self.taxonomy_.n_nodes, self.n_features_in_)
-        indptr = np.zeros(shape[0] + 1, np.int64)
-        indptr[self.target_nodes_ + 1] = np.diff(matrix.indptr)
-        return sparse.csr_array((matrix.data, matrix.indices, np.cumsum(indptr)), shape=shape)
-
-    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
-        """Return what every feature adds to a label's score; the parts sum to the score.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-        nodes : sequence of labels, optional
-            The label to explain of every row; the one of highest score by default.
-        """
-        rows = self._fitted_rows(X)
-        if nodes is None:
-            best = [self._class_scores(chunk).argmax(axis=1) for chunk in self._chunks(rows)]
-            ids = self.class_nodes_[np.concatenate(best)]
-        else:
-            ids = encode(nodes, self.taxonomy_).labels.nodes("explain")
-        if len(ids) != rows.shape[0]:
-            raise LabelError(f"explain: {rows.shape[0]} rows need as many labels in `nodes`; got {len(ids)}.")
-        columns = self._columns_of([self.taxonomy_.names[v] for v in ids])
-        return explain_by_vectors(
-            rows, ids, columns, self.coef_, self.intercept_, self.taxonomy_, getattr(self, "feature_names_in_", None)
-        )
-
     # ---------------------------------------------------------------- being saved
 
     def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
@@ -322,12 +260,8 @@ class FlatLinear(ChoosesC, HierarchicalClassifier):
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self._unpack_choice(state)
         self.weights_ = unpack_weights(group("weights", arrays), self.n_features_in_)
-        self.target_nodes_ = arrays["target_nodes"].astype(np.int64)
+        self.target_nodes_ = unpack_ids(arrays["target_nodes"])
         self._check_targets()
 
     def _check_targets(self) -> None:
         check_nodes(self.target_nodes_, self.taxonomy_.n_nodes, self.weights_.n_classes)
-
-
-def _product(combination: npt.NDArray[Any], matrix: Any) -> Any:
-    return sparse.csr_array(sparse.csr_array(combination) @ matrix) if sparse.issparse(matrix) else combination @ matrix

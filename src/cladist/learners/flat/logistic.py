@@ -16,8 +16,7 @@ class Probabilities:
     """`predict_proba` for learners whose scores are log odds."""
 
     _fitted_rows: Any
-    _chunks: Any
-    _class_scores: Any
+    _scored: Any
     _decodes_sets: bool
     _one_a_label: bool
     targets: str
@@ -36,11 +35,11 @@ class Probabilities:
                 f"{type(self).__name__}: predict_proba needs targets='leaves', or sets of labels; sums over paths are "
                 "no probabilities."
             )
-        parts = [self._probabilities(chunk) for chunk in self._chunks(rows)]
+        parts = [self._probabilities(scores) for scores in self._scored(rows)]
         return np.concatenate([np.zeros((0, len(self.class_nodes_))), *parts])
 
-    def _probabilities(self, X: Any) -> npt.NDArray[np.float64]:
-        scores = self._class_scores(X).astype(np.float64)
+    def _probabilities(self, scores: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        scores = scores.astype(np.float64)
         if not self._one_a_label:
             scores = scores * 2  # halves of the score of the one classifier that tells two labels apart
         probabilities = expit(scores)
@@ -72,6 +71,7 @@ class FlatLogistic(Probabilities, FlatLinear):
     prune : float
     tol : float
     max_iter : int
+    warm_start : bool
     random_state : int, RandomState or None
     n_jobs : int or None
     executor : Executor, optional
@@ -103,6 +103,7 @@ class FlatLogistic(Probabilities, FlatLinear):
         prune: float = 0.0,
         tol: float = 1e-3,
         max_iter: int = 1000,
+        warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
         executor: Any = None,
@@ -119,6 +120,7 @@ class FlatLogistic(Probabilities, FlatLinear):
         self.prune = prune
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.executor = executor

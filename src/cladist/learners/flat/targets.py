@@ -52,6 +52,13 @@ class Targets:
             return cls(nodes[:0], (np.zeros(1, np.int64), np.zeros(0, np.int64)), nodes)
         return cls(nodes, members, seen)
 
+    def with_nodes(self, others: Ids) -> Targets:
+        """Return these and problems of other nodes, to which no row belongs, as labels of their own."""
+        nodes = np.union1d(self.nodes, others)
+        counts = np.zeros(len(nodes), np.int64)
+        counts[np.searchsorted(nodes, self.nodes)] = np.diff(self.members[0])
+        return Targets(nodes, (np.concatenate([[0], np.cumsum(counts)]), self.members[1]), nodes)
+
     @property
     def one_decides(self) -> bool:
         """Whether a single problem tells two labels apart."""
@@ -88,7 +95,7 @@ def class_weights(who: str, given: Any, targets: Targets, taxonomy: Taxonomy, la
         counts = np.diff(targets.members[0])
         if targets.one_decides:
             counts = np.append(len(labels) - counts, counts)
-        return len(labels) / (len(nodes) * counts)
+        return len(labels) / (len(nodes) * np.maximum(counts, 1))  # that of a class without rows weighs nothing
     try:
         weight_of = {taxonomy.index(label): float(weight) for label, weight in dict(given).items()}
     except (TypeError, ValueError) as problem:

@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.labels import LabelMatrix
-from cladist.learners.local.families import Family, Task
-from cladist.learners.packing import Arrays, group, unpack_matrix
+from cladist.learners.local.families import Task
 from cladist.solvers import members_by_class
-from cladist.solvers.weights import SparseWeights
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
@@ -34,6 +32,9 @@ class Choosing(Protocol):
 
     def choices(self, X: Any, listed: Ids) -> Ids:
         """Return which child, by position, each of the rows listed goes to."""
+
+    def scored(self, X: Any, listed: Ids) -> tuple[npt.NDArray[Any], Ids]:
+        """Return both."""
 
     def told(self) -> dict[str, float]:
         """Return what is known of the fit: `objective`, `gap`, `passes`, `converged`."""
@@ -68,6 +69,10 @@ class Decision:
     def choices(self, X: Any, listed: Ids) -> Ids:
         """Return which child, by position, the classifier predicts."""
         return np.searchsorted(self.children, self.estimator.predict(X[listed]))
+
+    def scored(self, X: Any, listed: Ids) -> tuple[npt.NDArray[Any], Ids]:
+        """Return `scores` and `choices`; the classifier's own prediction need not be the highest score."""
+        return self.scores(X, listed), self.choices(X, listed)
 
     def told(self) -> dict[str, float]:
         """Return what the classifier's attributes say."""
@@ -112,21 +117,3 @@ def node_tasks(taxonomy: Taxonomy, nodes: Ids) -> list[NodeTask]:
         targets = children[first:last]
         tasks.append(NodeTask(int(parents[first]), rows[first:last], np.unique(targets), targets))
     return tasks
-
-
-def old_decisions(state: dict[str, Any], arrays: Arrays, n_features: int) -> dict[int, Choosing]:
-    """Read the choices of a model file of the first versions, which held an estimator a node."""
-    from cladist.learners.persistence import unpack_learner
-
-    found: dict[int, Choosing] = {}
-    for v in state["decisions"]:
-        children, packed = arrays[f"{v}/children"], state["estimators"].get(str(v))
-        if packed is None:
-            found[v] = Family(children)
-        elif packed["class"] == "LinearNode":
-            inner = group("state", group(f"{v}/estimator", arrays))
-            coef = unpack_matrix(group("coef", inner), n_features)
-            found[v] = Family(children, SparseWeights.from_matrix(coef, inner["intercept"]))
-        else:
-            found[v] = Decision(children, unpack_learner(packed, group(f"{v}/estimator", arrays)))
-    return found

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cladist import progress
 from cladist.errors import ModelFormatError
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
-from cladist.learners.linear_packing import pack_index, unpack_index
+from cladist.learners.linear_packing import pack_index, unpack_ids, unpack_index
 from cladist.learners.packing import Arrays
 from cladist.solvers import OneVsRest, Rows, Settings, solve_one_vs_rest
 from cladist.solvers.problem import Members
@@ -79,6 +80,24 @@ class Family:
         if self.weights is None:
             return np.zeros(len(listed), np.int64)
         return self.scores(X, listed).argmax(axis=1)
+
+    def scored(self, X: Any, listed: Ids) -> tuple[npt.NDArray[np.float32], Ids]:
+        """Return `scores` and `choices` of the rows listed, the scores computed once."""
+        scores = self.scores(X, listed)
+        return scores, scores.argmax(axis=1)
+
+    def vectors(self, places: Ids) -> tuple[sparse.csr_array, npt.NDArray[np.float32]]:
+        """Return the weights (CSR, indices sorted) and intercepts that make the scores of some children.
+
+        Of two that one classifier tells apart, minus and plus half of its own.
+        """
+        if self.weights is None:
+            raise ValueError("a family without a choice has no weights")
+        if self.weights.n_classes == len(self.children):
+            return self.weights.matrix(places).sorted_indices(), self.weights.intercepts[places]
+        halves = np.array([-0.5, 0.5], np.float32)[places]
+        twice = self.weights.matrix(np.zeros(len(places), np.int64))
+        return sparse.csr_array(sparse.diags_array(halves) @ twice).sorted_indices(), halves * self.weights.intercepts
 
     def told(self) -> dict[str, float]:
         """Return what is known of the fit: the sum of the objectives, the worst gap, the most passes."""
@@ -179,8 +198,7 @@ def _joined(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:
 
 def unpack_families(arrays: Arrays, parent_of: Ids, n_features: int) -> dict[int, Family]:
     """Restore what `pack_families` gave, checking that everything fits a tree given by its parents."""
-    n_nodes = len(parent_of)
-    arrays = {name: array if array.dtype.kind == "f" else array.astype(np.int64) for name, array in arrays.items()}
+    arrays = {name: array if name in ("values", "intercepts") else unpack_ids(array) for name, array in arrays.items()}
     parents = arrays["parents"].tolist()
     children = _split(arrays["children"], arrays["n_children"], len(parents))
     features = _split(arrays["features"], arrays["n_features"], len(parents))
@@ -188,28 +206,34 @@ def unpack_families(arrays: Arrays, parent_of: Ids, n_features: int) -> dict[int
     classes = _split(arrays["classes"], arrays["n_values"], len(parents))
     values = _split(arrays["values"], arrays["n_values"], len(parents))
     intercepts = _split(arrays["intercepts"], arrays["n_intercepts"], len(parents))
+    if len(set(parents)) != len(parents):
+        raise ModelFormatError("It has the children of a node twice.")
     families = {}
     for k, parent in enumerate(parents):
+        check_children(parent, children[k], parent_of)
         n_problems, n_children = len(intercepts[k]), len(children[k])
-        if n_problems not in (0, n_children) and (n_problems, n_children) != (1, 2):
+        if n_problems != n_children and (n_problems, n_children) not in ((0, 1), (1, 2)):
             raise ModelFormatError(f"Node {parent} has {n_children} children and {n_problems} classifiers.")
-        if np.any((children[k] < 0) | (children[k] >= n_nodes)) or not -1 <= parent < n_nodes or not n_children:
-            raise ModelFormatError("Its families are not nodes of its taxonomy.")
-        if np.any(parent_of[children[k]] != parent) or np.any((lengths[k] < 0) | (lengths[k] > len(values[k]))):
+        if np.any((lengths[k] < 0) | (lengths[k] > len(values[k]))):  # before the sum, which could wrap
             raise ModelFormatError(f"What it keeps of the children of node {parent} does not fit.")
-        if not np.all(np.isfinite(intercepts[k])):
-            raise ModelFormatError("Its intercepts are not plain numbers.")
-        weights = None
-        if n_problems:
-            index = {
-                "features": features[k],
-                "indptr": np.concatenate([[0], np.cumsum(lengths[k])]),
-                "classes": classes[k],
-                "values": values[k],
-            }
-            weights = unpack_index(index, intercepts[k], n_features)
-        families[parent] = Family(children[k], weights)
+        index = {
+            "features": features[k],
+            "indptr": np.concatenate([[0], np.cumsum(lengths[k])]),
+            "classes": classes[k],
+            "values": values[k],
+        }
+        weights = unpack_index(index, intercepts[k], n_features)
+        families[parent] = Family(children[k], weights if n_problems else None)
     return families
+
+
+def check_children(parent: int, children: Ids, parent_of: Ids) -> None:
+    """Refuse what are not different children of their parent."""
+    n_nodes = len(parent_of)
+    if not -1 <= parent < n_nodes or np.any((children < 0) | (children >= n_nodes)):
+        raise ModelFormatError("Its families are not nodes of its taxonomy.")
+    if not len(children) or np.any(parent_of[children] != parent) or len(np.unique(children)) < len(children):
+        raise ModelFormatError(f"What it keeps of the children of node {parent} does not fit.")
 
 
 def _split(array: npt.NDArray[Any], lengths: npt.NDArray[Any], n_parts: int) -> list[npt.NDArray[Any]]:

@@ -12,15 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
 from cladist.decoders import top_down
-from cladist.errors import one_of
+from cladist.errors import LabelError, ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.choosing import ChoosesC, warn_of_gap
-from cladist.learners.local.families import Task, fit_families, pack_families, unpack_families
+from cladist.learners.explaining import INTERCEPT, Explanation, nodes_to_explain
+from cladist.learners.linear_packing import unpack_ids
+from cladist.learners.local.explaining import margins, weights_of_nodes
+from cladist.learners.local.families import fit_families, pack_families, unpack_families
 from cladist.learners.local.linear import LOSSES, make_plan
+from cladist.learners.local.node_problems import always_on, nodewise_tasks
 from cladist.learners.packing import Arrays, check_nodes, group, prefixed
-from cladist.solvers.problem import members_by_class
 
 Ids = npt.NDArray[np.int64]
 ALWAYS, NEVER = np.inf, -np.inf  # scores of nodes that all rows of their parent belong to, or none
@@ -68,6 +71,8 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         labels seen.
     families_ : dict of int to Family
         The classifiers of the children of each node id; −1 is the virtual root.
+    coef_, intercept_ : CSR, array
+        Of each class's own node, one row a class; `node_coef_`, CSR (nodes × features), of all nodes.
     C_, cv_results_
         With `C="cv"`, the C chosen and what each gave.
     n_iter_, converged_ : int, bool
@@ -149,14 +154,14 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
             C = self._chosen(X, labels, weights)
         seen = labels.indices if self._decodes_sets else labels.frontier[1]
         self._set_classes(np.unique(seen).astype(np.int64))
-        tasks = _tasks(labels)
+        tasks = nodewise_tasks(labels)
         with progress.shown(self.verbose):
             problems = [task for task in tasks if task.n_problems]
             executor = executor_for(self.n_jobs, self.executor)
             plan = make_plan(self, C)
             fitted = fit_families(sparse.csr_array(X), problems, plan, weights, executor, "NodewiseSVM")
         self.families_ = dict(sorted(fitted.items()))
-        self.always_ = _always(labels)
+        self.always_ = always_on(labels)
         self._remember(time.perf_counter() - started)
         return self
 
@@ -194,12 +199,16 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         return lowest, below
 
     def _class_scores(self, X: Any) -> npt.NDArray[Any]:
+        return self._margins(X, ends=not self._decodes_sets)
+
+    def _margins(self, X: Any, *, ends: bool) -> npt.NDArray[Any]:
+        """Return the lowest score on the path to each class; with `ends`, the margin by which the path ends there."""
         lowest, below = self._path_margins(X)
-        margins = lowest if self._decodes_sets else np.minimum(lowest, -below)
-        return np.where(np.isposinf(margins), CERTAIN, margins)[:, self.class_nodes_]
+        found = np.minimum(lowest, -below) if ends else lowest
+        return np.where(np.isposinf(found), CERTAIN, found)[:, self.class_nodes_]
 
     def _predict_nodes(self, X: Any) -> Ids:
-        parts = [self._class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
+        parts = [self._margins(chunk, ends=True).argmax(axis=1) for chunk in self._chunks(X)]
         return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
 
     def _predict_sets(self, X: Any) -> LabelMatrix:
@@ -209,22 +218,64 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
 
     # ---------------------------------------------------------------- weights
 
+    def _weights(self) -> tuple[sparse.csr_array, npt.NDArray[np.float32]]:
+        """Return the weights and intercepts of all nodes."""
+        check_is_fitted(self)
+        return weights_of_nodes(self.families_.values(), self.taxonomy_.n_nodes, self.n_features_in_)
+
     @property
     def node_coef_(self) -> sparse.csr_array:
         """The weights, one row a node in `taxonomy_.names` order, as CSR; nodes without a classifier have none."""
-        check_is_fitted(self)
-        parts = [sparse.csr_array((0, self.n_features_in_), dtype=np.float32)]
-        nodes = [np.zeros(0, np.int64)]
-        for family in self.families_.values():
-            if family.weights is not None:
-                parts.append(family.weights.matrix())
-                nodes.append(family.children)
-        stacked, of_row = sparse.vstack(parts, format="csr"), np.concatenate(nodes)
-        place = sparse.csr_array(
-            (np.ones(len(of_row), np.float32), (of_row, np.arange(len(of_row)))),
-            shape=(self.taxonomy_.n_nodes, len(of_row)),
-        )
-        return sparse.csr_array(place @ stacked)
+        return self._weights()[0]
+
+    @property
+    def coef_(self) -> sparse.csr_array:
+        """The weights of each class's own node, one row a class, as CSR; made when asked for.
+
+        A class to which all rows of its parent belong has no classifier, and a row of zeros. Scores are lowest ones of
+        paths, and so no linear function of `coef_` alone: see `explain`.
+        """
+        return self._weights()[0][self.class_nodes_]
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float32]:
+        """The intercepts that belong to `coef_`."""
+        return self._weights()[1][self.class_nodes_]
+
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return what every feature adds to the scores on the path of a label; the lowest of them is the label's.
+
+        At each node of the path that has a classifier, contributions sum to the node's score. `score` is the lowest of
+        these sums, as `decision_function` has it. With one label a row, a label with nodes below it that could be on
+        has one more: of the child of highest score, with the signs reversed, since what speaks for going on speaks
+        against ending here. A label whose path has no classifier at all has the constant score of what is certain, 1.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        nodes : sequence of labels, optional
+            The label to explain of every row. By default the one to predict if there must be one: that of the largest
+            margin (see Notes).
+        """
+        rows = sparse.csr_array(self._fitted_rows(X))
+        if not len(self.class_nodes_):
+            raise LabelError("NodewiseSVM: there is no label to explain; the rows learnt from had none.")
+        ids = self._predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        labels = [self.taxonomy_.names[v] for v in ids]
+        self._columns_of(labels)
+        explained: list[Explanation] = []
+        for chunk in self._chunks(rows):
+            start, ends = len(explained), not self._decodes_sets
+            paths = [self.taxonomy_.path_ids(int(v)) for v in ids[start : start + chunk.shape[0]]]
+            feature_names = getattr(self, "feature_names_in_", None)
+            found = margins(self.families_, chunk, paths, self.taxonomy_.parent, feature_names, ends=ends)
+            explained += [self._explanation(path[-1], parts) for path, parts in zip(paths, found, strict=True)]
+        return explained
+
+    def _explanation(self, v: int, parts: dict[int, dict[str, float]]) -> Explanation:
+        names = self.taxonomy_.names
+        certain = {} if parts else {names[v]: {INTERCEPT: CERTAIN}}
+        return Explanation.of(names[v], {names[u]: part for u, part in parts.items()} or certain, "lowest")
 
     # ---------------------------------------------------------------- being saved
 
@@ -241,45 +292,8 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self._unpack_choice(state)
         self.families_ = unpack_families(group("families", arrays), self.taxonomy_.parent, self.n_features_in_)
-        self.always_ = arrays["always"].astype(np.int64)
-        check_nodes(self.always_, self.taxonomy_.n_nodes)
-
-
-def _tasks(labels: LabelMatrix) -> list[Task]:
-    """Return the problems of every family with rows; children to which all rows or none belong have none."""
-    taxonomy = labels.taxonomy
-    counts, reaching = _counts(labels)
-    by_node = labels.to_indicator().tocsc()
-    parent = taxonomy.parent
-    asked = np.flatnonzero((counts > 0) & (counts < reaching))
-    if not len(asked):
-        return []
-    tasks = []
-    order = asked[np.argsort(parent[asked], kind="stable")]
-    starts = np.flatnonzero(np.diff(parent[order], prepend=-2))
-    for first, last in zip(starts, [*starts[1:], len(order)], strict=True):
-        children = order[first:last]
-        above = int(parent[children[0]])
-        rows = (
-            np.arange(len(labels)) if above < 0 else by_node.indices[by_node.indptr[above] : by_node.indptr[above + 1]]
-        )
-        rows = rows.astype(np.int64)
-        members = [by_node.indices[by_node.indptr[c] : by_node.indptr[c + 1]] for c in children]
-        classes = np.repeat(np.arange(len(children)), [len(part) for part in members])
-        indptr, places = members_by_class(classes, len(children))
-        positions = np.searchsorted(rows, np.concatenate(members)[places])
-        tasks.append(Task(above, rows, children, (indptr, positions)))
-    return tasks
-
-
-def _counts(labels: LabelMatrix) -> tuple[Ids, Ids]:
-    """Return how many rows belong to each node, and how many reach it."""
-    counts = np.bincount(labels.indices, minlength=labels.taxonomy.n_nodes)
-    parent = labels.taxonomy.parent
-    return counts, np.where(parent < 0, len(labels), counts[parent])
-
-
-def _always(labels: LabelMatrix) -> Ids:
-    """Return the nodes to which all rows belong that reach them."""
-    counts, reaching = _counts(labels)
-    return np.flatnonzero((counts > 0) & (counts == reaching))
+        self.always_ = unpack_ids(arrays["always"])
+        told = np.concatenate([self.always_, *(family.children for family in self.families_.values())])
+        check_nodes(told, self.taxonomy_.n_nodes)
+        if not np.all(np.isin(LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).indices, told)):
+            raise ModelFormatError("It cannot tell of some nodes above its classes whether they are on.")

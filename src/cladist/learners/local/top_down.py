@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone, is_regressor
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cladist import progress
@@ -22,16 +24,30 @@ from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.choosing import ChoosesC, warn_of_gap
-from cladist.learners.local.decisions import Choosing, Decision, NodeTask, node_tasks, old_decisions
-from cladist.learners.local.families import Family, fit_families, pack_families, unpack_families
+from cladist.learners.explaining import Explanation, nodes_to_explain
+from cladist.learners.linear_packing import unpack_ids
+from cladist.learners.local.decision_packing import pack_decisions, unpack_decisions
+from cladist.learners.local.decisions import Choosing, Decision, NodeTask, node_tasks
+from cladist.learners.local.explaining import leads, weights_of_nodes
+from cladist.learners.local.families import Family, fit_families
 from cladist.learners.local.linear import LOSSES, make_plan
-from cladist.learners.packing import Arrays, check_nodes, group, prefixed
+from cladist.learners.packing import Arrays, check_nodes
 from cladist.learners.stopping import with_stops
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
 VIRTUAL_ROOT = -1
 LEAST_REGRET = -np.finfo(np.float64).tiny  # so that an equal score still loses to the class predicted
+
+
+def _has_weights(model: Any) -> bool:
+    """Say why a model cannot explain itself, where it cannot."""
+    if model.estimator is not None:
+        raise AttributeError(
+            "TopDown has weights, and explanations by them, only with its own classifiers; a classifier given as "
+            "`estimator` keeps its own in `decisions_`."
+        )
+    return True
 
 
 class TopDown(ChoosesC, HierarchicalClassifier):
@@ -89,6 +105,8 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         False if a classifier says that it did not converge.
     history_ : list of one dict
         `objective`, the sum over all classifiers (for our own SVM), `nodes` with a classifier, `seconds`.
+    coef_, intercept_ : CSR, array
+        One row a class, and `node_coef_`, CSR (nodes × features): of our own linear SVM.
     walked_ : Taxonomy
         The taxonomy walked: `taxonomy_`, with stop leaves if `stop`.
 
@@ -284,27 +302,76 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         """Return how far each child's score falls behind that of the child chosen, which gets 0."""
         if not decision.has_choice:
             return np.zeros((X.shape[0], 1))
-        everything = np.arange(X.shape[0])
-        chosen = decision.choices(X, everything)[:, None]
-        scores = decision.scores(X, everything).astype(np.float64)
+        found, chosen = decision.scored(X, np.arange(X.shape[0]))
+        scores, chosen = found.astype(np.float64), chosen[:, None]
         regrets = np.minimum(scores - np.take_along_axis(scores, chosen, axis=1), LEAST_REGRET)
         np.put_along_axis(regrets, chosen, 0.0, axis=1)
         return regrets
 
+    # ---------------------------------------------------------------- weights
+
+    def _weights(self) -> tuple[Any, npt.NDArray[np.float32]]:
+        """Return the weights and intercepts of all nodes walked."""
+        _has_weights(self)
+        check_is_fitted(self)
+        return weights_of_nodes(self.decisions_.values(), self.walked_.n_nodes, self.n_features_in_)
+
+    @property
+    def node_coef_(self) -> sparse.csr_array:
+        """The weights of each node's classifier, one row a node in `taxonomy_.names` order, as CSR.
+
+        Made when asked for. Two children told apart by one classifier have minus and plus half of its weights; nodes
+        that are never chosen, or always, have none.
+        """
+        weights, _ = self._weights()
+        return weights[[self.walked_.index(name) for name in self.taxonomy_.names]]
+
+    @property
+    def coef_(self) -> sparse.csr_array:
+        """The weights of the last choice on the way to each class, one row a class, as CSR; made when asked for.
+
+        Those of its own node, or of its "stop here". Scores are no linear function: see `explain`.
+        """
+        return self._weights()[0][self.end_nodes_]
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float32]:
+        """The intercepts that belong to `coef_`."""
+        return self._weights()[1][self.end_nodes_]
+
+    @available_if(_has_weights)  # type: ignore[untyped-decorator]
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return what every feature adds along the path of a label to its lead over what else could be chosen.
+
+        At each node of the path, contributions sum to the node's part: how far its score is above the highest of its
+        siblings', positive where the node is chosen. `score` is the sum of the negative parts, as `decision_function`
+        has it: 0 for the label predicted. A node without siblings to choose from has no contributions.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        nodes : sequence of labels, optional
+            The label to explain of every row; the predicted one by default.
+        """
+        rows = self._as_read(self._fitted_rows(X))
+        ids = self._predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        labels, names = [self.taxonomy_.names[v] for v in ids], self.walked_.names
+        paths = [self.walked_.path_ids(int(end)) for end in self.end_nodes_[self._columns_of(labels)]]
+        explained: list[Explanation] = []
+        for chunk in self._chunks(rows):
+            part = slice(len(explained), len(explained) + chunk.shape[0])
+            feature_names = getattr(self, "feature_names_in_", None)
+            found = leads(self.decisions_, chunk, paths[part], self.walked_.parent, feature_names)
+            explained += [
+                Explanation.of(label, {names[v]: by_feature for v, by_feature in of_nodes.items()}, "negative")
+                for label, of_nodes in zip(labels[part], found, strict=True)
+            ]
+        return explained
+
     # ---------------------------------------------------------------- being saved
 
     def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        from cladist.learners.persistence import pack_learner
-
-        arrays: Arrays = {"end_nodes": self.end_nodes_}
-        estimators: dict[str, Any] = {}
-        families = {v: decision for v, decision in self.decisions_.items() if isinstance(decision, Family)}
-        arrays.update(prefixed("families", pack_families(families)))
-        for v, decision in self.decisions_.items():
-            if isinstance(decision, Decision):
-                arrays[f"{v}/children"] = decision.children
-                estimators[str(v)], packed = pack_learner(decision.estimator)
-                arrays.update(prefixed(f"{v}/estimator", packed))
+        estimators, arrays = pack_decisions(self.decisions_)
         state = {
             "stops": list(self.walked_.stop_leaves.values()),
             "estimators": estimators,
@@ -313,23 +380,12 @@ class TopDown(ChoosesC, HierarchicalClassifier):
             "converged": self.converged_,
             **self._pack_choice(),
         }
-        return state, arrays
+        return state, {"end_nodes": self.end_nodes_, **arrays}
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        from cladist.learners.persistence import unpack_learner
-
         self.walked_ = self.taxonomy_.with_stop_leaves(state["stops"]) if state["stops"] else self.taxonomy_
-        self.end_nodes_ = arrays["end_nodes"].astype(np.int64)
+        self.end_nodes_ = unpack_ids(arrays["end_nodes"])
         check_nodes(self.end_nodes_, self.walked_.n_nodes, len(self.class_nodes_))
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self._unpack_choice(state)
-        found: dict[int, Choosing] = {}
-        if "decisions" in state:  # as the first versions wrote it
-            found.update(old_decisions(state, arrays, self.n_features_in_))
-        else:
-            packed = group("families", arrays)
-            found.update(unpack_families(packed, self.walked_.parent, self.n_features_in_))
-            for v, inner in state["estimators"].items():
-                estimator = unpack_learner(inner, group(f"{v}/estimator", arrays))
-                found[int(v)] = Decision(arrays[f"{v}/children"], estimator)
-        self.decisions_ = dict(sorted(found.items()))
+        self.decisions_ = unpack_decisions(state, arrays, self.walked_.parent, self.end_nodes_, self.n_features_in_)

@@ -10,46 +10,79 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from cladist.errors import ParameterError, is_count, one_of
+from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.choosing import warn_of_gap
+from cladist.learners.choosing import choose, warn_of_gap
 from cladist.learners.flat.base import FlatLinear, Prepared
 from cladist.learners.flat.targets import Targets, class_weights
+from cladist.learners.packing import Arrays
+from cladist.learners.recursive.warm import LastState, scaled_state
 from cladist.learners.stopping import with_stops
 from cladist.solvers import Rows, Settings, Solution
 from cladist.solvers.alternating import solve_alternating
 from cladist.solvers.recursive import solve_recursive
 from cladist.solvers.trees import Inner, Tree
 
-ROOTS, SOLVERS = ("zero", "free", "fixed"), ("joint", "alternating")
+ROOTS, SOLVERS, EMPTY_LEAVES = ("zero", "free", "fixed"), ("joint", "alternating"), ("skip", "negative")
+SHARINGS = (1.0, 0.1, 0.0)  # what "cv" chooses from: the paper's, a little, nothing
 
 
 class RecursiveLinear(FlatLinear):
     """Linear classifiers for labels, each pulled towards what lies above it; see `RecursiveSVM`."""
 
     _takes_dags = False
-    targets, repair, weights, prune = "leaves", "bottom_up", "dense", 0.0  # what the flat learners leave to choose
+    targets, repair = "leaves", "bottom_up"  # what the flat learners leave to choose
 
     root: str
+    sharing: Any
+    empty_leaf: str
     solver: str
     blocks_per_round: int
+    sharing_: float
 
     def _check_parameters(self) -> None:
         who = type(self).__name__
         self._check_linear()
         one_of(who, "root", self.root, ROOTS)
+        one_of(who, "empty_leaf", self.empty_leaf, EMPTY_LEAVES)
         one_of(who, "solver", self.solver, SOLVERS)
+        self._check_forms()
+        chosen = isinstance(self.sharing, str) and self.sharing == "cv"
+        if not chosen and not (is_positive(self.sharing) or self.sharing == 0):
+            raise ParameterError(f"{who}: sharing must be 0 or positive, or 'cv' to choose it; got {self.sharing!r}.")
         if not is_count(self.blocks_per_round):
             raise ParameterError(
                 f"{who}: blocks_per_round must be a whole number from 1 up; got {self.blocks_per_round!r}."
             )
-        if self.root == "free" and self.solver == "joint":
-            raise ParameterError(f"{who}: root='free' has no joint dual to climb; use solver='alternating'.")
+        if self.solver == "alternating" and (self.weights not in ("auto", "dense") or self.warm_start):
+            raise ParameterError(
+                f"{who}: solver='alternating' has dense weights and starts anew; use solver='joint' for "
+                "weights='sparse' or 'dual' and for warm_start."
+            )
         self._check_decode(self.decode)
+
+    # ---------------------------------------------------------------- learning
+
+    def _chosen(self, X: Any, labels: LabelMatrix, weights: Any) -> float:
+        """Return the C to learn with, and remember how it and `sharing` were chosen if they were."""
+        if not isinstance(self.sharing, str):
+            self.sharing_ = float(self.sharing)
+            return super()._chosen(X, labels, weights)
+        grid = {} if isinstance(self.C, str) else {"Cs": (float(self.C),)}
+        found = []
+        for sharing in SHARINGS:
+            C, results = choose(self, X, labels, weights, sharing=sharing, **grid)
+            best = max(entry["score"] for entry in results)
+            found.append((best, sharing, C, [{**entry, "sharing": sharing} for entry in results]))
+        _, self.sharing_, self.C_, _ = max(found, key=lambda entry: entry[0])  # the first of equals
+        self.cv_results_ = [entry for *_, results in found for entry in results]
+        return self.C_
 
     def _prepare(self, X: Any, labels: LabelMatrix, weights: Any) -> Prepared:
         targets = Targets.of(labels, all_nodes=False, sets=True)  # a problem for every label, also of two
+        if self.empty_leaf == "negative":
+            targets = targets.with_nodes(self.taxonomy_.leaves)
         self.target_nodes_ = targets.nodes
         self._set_classes(targets.labels)
         factors = class_weights(type(self).__name__, self.class_weight, targets, self.taxonomy_, labels)
@@ -58,29 +91,56 @@ class RecursiveLinear(FlatLinear):
     def _tree(self) -> Tree:
         """Return the tree above the labels; one that has others below it hangs there as a leaf of its own."""
         walked, leaves = with_stops(self.taxonomy_, self.class_nodes_)
-        return Tree(walked.parent.astype(np.int64), leaves)
+        return Tree(walked.parent.astype(np.int64), leaves, self.sharing_)
 
     def _solve(self, prepared: Prepared, C: float, state: Any, keep_state: bool) -> Solution:
         started = time.perf_counter()
+        if not hasattr(self, "sharing_"):
+            self.sharing_ = self._sharing_as_given()
         seed = int(random_generator(type(self).__name__, self.random_state).randint(2**31 - 1))
-        problem = prepared.targets.problem(prepared.rows, self._loss, C, prepared.class_weights, prepared.row_weights)
-        settings = Settings(self.tol, self.max_iter, seed)
-        if self.solver == "joint":
+        problem, tree, settings = self._problem(prepared, C), self._tree(), Settings(self.tol, self.max_iter, seed)
+        if self.solver == "joint" or self.sharing_ == 0:
             solution = solve_recursive(
                 problem,
-                self._tree(),
+                tree,
                 settings,
                 root=self.root,
                 blocks_per_round=self.blocks_per_round,
                 executor=self._executor(),
+                form=self._form(problem.n_classes, prepared.rows.n_used),
+                prune=self.prune,
+                state=state,
+                keep_state=keep_state,
             )
         else:
             solution = solve_alternating(
-                problem, self._tree(), settings, root=self.root, executor=self._executor(), exact_inner=True
+                problem, tree, settings, root=self.root, executor=self._executor(), exact_inner=True
             )
         self.weights_ = solution.weights
         self._remember(solution, time.perf_counter() - started)
         return solution
+
+    def _sharing_as_given(self) -> float:
+        if isinstance(self.sharing, str):
+            raise ParameterError(f"{type(self).__name__}: C_path walks along C alone; give sharing as a number.")
+        return float(self.sharing)
+
+    def _form(self, n_classes: int, n_used: int) -> str:
+        if self.weights == "auto" and self._is_small(n_classes, n_used):
+            return "dense"
+        return "dual" if self.weights == "auto" else self.weights
+
+    def _scaled(self, state: Any, factor: float) -> Any:
+        return scaled_state(state, factor)
+
+    def _state_to_begin(self, prepared: Prepared, C: float) -> Any:
+        last: LastState | None = self.__dict__.pop("_last_fit", None)
+        if last is None or not self.warm_start:
+            return None
+        return last.state_for(self._problem(prepared, C), self._tree(), self.root, C)
+
+    def _remembered(self, state: Any, prepared: Prepared, C: float) -> Any:
+        return LastState.of(state, self._problem(prepared, C), self._tree(), self.root, C)
 
     def _remember(self, solution: Solution, seconds: float) -> None:
         self.history_ = [dict(entry) for entry in solution.history]
@@ -89,6 +149,8 @@ class RecursiveLinear(FlatLinear):
         self.converged_ = solution.converged
         if not solution.converged:
             warn_of_gap(self, self.history_[-1]["gap"], stacklevel=5)
+
+    # ---------------------------------------------------------------- weights
 
     @property
     def _one_a_label(self) -> bool:
@@ -99,18 +161,25 @@ class RecursiveLinear(FlatLinear):
         """The weights, one row a node in `taxonomy_.names` order, as CSR; made when asked for.
 
         Of nodes above leaves they are what is best given the leaves. A label with others below it has the weights of
-        the leaf that stands for it there; nodes above no label have none.
+        the leaf that stands for it there; nodes above no label have those of what lies above them.
         """
         check_is_fitted(self)
         tree, leaves = self._tree(), self.weights_.matrix()
+        leaves = leaves.toarray() if sparse.issparse(leaves) else leaves
         inner = Inner(tree, self.root, leaves.shape[1])
-        sums = np.zeros((len(inner.nodes) + 1, leaves.shape[1]), np.float32)
-        np.add.at(sums, inner.place[tree.parent[tree.leaves]], leaves)
-        inner.solve(sums[:-1])
+        if self.sharing_ > 0:
+            sums = np.zeros((len(inner.nodes) + 1, leaves.shape[1]), np.float32)
+            np.add.at(sums, inner.place[tree.parent[tree.leaves]], leaves)
+            inner.solve(sums[:-1])
         vectors = np.zeros((self.taxonomy_.n_nodes, leaves.shape[1]), np.float32)
         known = self._nodes_walked()
         for node, vector in inner.by_node().items():
             vectors[known[node]] = vector
+        above = self.taxonomy_.parent
+        in_use = np.zeros(len(vectors), bool)
+        in_use[known[tree.in_use]] = True
+        for node in np.flatnonzero(~in_use & (above >= 0)).tolist():  # parents come before their children
+            vectors[node] = vectors[above[node]]
         vectors[self.class_nodes_] = leaves
         return sparse.csr_array(vectors)
 
@@ -119,3 +188,13 @@ class RecursiveLinear(FlatLinear):
         walked, _ = with_stops(self.taxonomy_, self.class_nodes_)
         found = [self.taxonomy_.index(walked.stop_leaves.get(name, name)) for name in walked.names]
         return np.array(found, np.int64)
+
+    # ---------------------------------------------------------------- being saved
+
+    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        state, arrays = super()._pack_state()
+        return {**state, "sharing": self.sharing_}, arrays
+
+    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        super()._unpack_state(state, arrays)
+        self.sharing_ = float(state.get("sharing", 1.0))

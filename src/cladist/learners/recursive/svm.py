@@ -11,33 +11,49 @@ from cladist.learners.recursive.base import RecursiveLinear
 class RecursiveSVM(RecursiveLinear):
     """Linear SVMs of all labels, learnt together: every node's weights are pulled towards its parent's.
 
-    min ½ Σ_n ‖w_n − w_parent(n)‖² + C Σ_labels n Σ_i ℓ(y_in w_n·x_i), eq. (2) of Gopal & Yang 2013: labels with few
-    rows borrow from their siblings. Solved to a certified duality gap.
+    min ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + C Σ_labels n Σ_i ℓ(y_in w_n·x_i), with κ = 1 for labels and κ = `sharing` for
+    nodes above them; all 1, eq. (2) of Gopal & Yang 2013: labels with few rows borrow from their siblings. Solved to a
+    certified duality gap.
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
-        The labels' tree or forest. None: a star of the classes seen, where this is `FlatSVM`.
+        The labels' tree or forest. None: a star of the classes seen, where labels share nothing: `FlatSVM`, if that has
+        the same loss.
     C : float or "cv"
         Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the rows given to `fit`.
     loss : {"hinge", "squared_hinge"}
         What is minimised; the paper's is the hinge.
     root : {"zero", "free", "fixed"}
         Whether inner roots are pulled to 0 like any node to its parent, pulled nowhere, or held at 0.
+    sharing : float or "cv"
+        How freely nodes above labels move: 1 as in the paper, less where the tree says little about the features, 0 if
+        labels are to share nothing. "cv": the best of 1, 0.1 and 0, together with C if that is "cv", too.
+    empty_leaf : {"skip", "negative"}
+        What becomes of leaves without rows: they play no part and are not predicted, or all rows are negative for them,
+        as the paper's formula has it, and they are labels like others.
     solver : {"joint", "alternating"}
         Block Gauss–Seidel on the joint dual, or the paper's alternation between levels (with all inner nodes solved at
-        once), which takes longer. "free" roots need the second.
+        once), which takes longer.
     blocks_per_round : int
-        How many blocks of sixteen labels the joint solver solves from one snapshot of what they share. More lets more
-        workers take part and needs more sweeps; the model depends on it, and not on the number of workers.
+        How many blocks of sixteen labels the joint solver solves from one snapshot of what they share. Threads and
+        other workers divide these among them. More needs more sweeps; the model depends on it, and not on the number of
+        workers.
     fit_intercept : bool
         Whether classifiers have an intercept, the weight of a constant feature of 1, pulled like the others.
     class_weight : None, "balanced" or mapping of label to number
         Factors of C for the rows of a label in its own problem.
+    weights : {"auto", "dense", "sparse", "dual"}
+        The form in which weights are kept. "dual": vectors of nodes with more than sixteen labels, and the rows' shares
+        in the others, from which weights are made again when they are wanted. "auto": dense up to 2 GiB, then dual.
+    prune : float
+        With "sparse", weights up to this size are dropped after learning.
     tol : float
         Relative duality gap.
     max_iter : int
         Sweeps over all labels at most; if they do not suffice, a ConvergenceWarning says so.
+    warm_start : bool
+        Whether `fit` begins where the last one ended, if rows, features in use and tree are as many as then.
     random_state : int, RandomState or None
         For the order in which rows are visited.
     n_jobs : int or None
@@ -56,8 +72,9 @@ class RecursiveSVM(RecursiveLinear):
     coef_, intercept_ : arrays
         One row a class.
     node_coef_ : CSR (nodes × features)
+    sharing_ : float
     C_, cv_results_
-        With `C="cv"`, the C chosen and what each gave.
+        With `C="cv"` or `sharing="cv"`, the C chosen and what each gave.
     n_iter_, converged_ : int, bool
     history_ : list of dict
         One entry a check: `objective`, `dual`, `gap` (relative), `seconds`; the last is the returned model's.
@@ -65,8 +82,9 @@ class RecursiveSVM(RecursiveLinear):
     Notes
     -----
     A sweep costs O(labels / 16 · nonzeros) when it looks at all rows, every fourth time, and less otherwise. Memory:
-    4 bytes a label and feature for the weights and 4 a feature for each inner node whose labels fill more than one
-    block of sixteen.
+    4 bytes a feature for each inner node whose labels fill more than one block of sixteen, 128 bytes a feature and 64 a
+    row for each worker, 68 bytes for each row and block in which an α is not 0, up to three times; and 4 bytes a label
+    and feature for dense weights.
 
     Examples
     --------
@@ -85,12 +103,17 @@ class RecursiveSVM(RecursiveLinear):
         C: Any = 1.0,
         loss: str = "hinge",
         root: str = "zero",
+        sharing: Any = 1.0,
+        empty_leaf: str = "skip",
         solver: str = "joint",
         blocks_per_round: int = 1,
         fit_intercept: bool = True,
         class_weight: Any = None,
+        weights: str = "auto",
+        prune: float = 0.0,
         tol: float = 1e-2,
         max_iter: int = 200,
+        warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
         executor: Any = None,
@@ -101,12 +124,17 @@ class RecursiveSVM(RecursiveLinear):
         self.C = C
         self.loss = loss
         self.root = root
+        self.sharing = sharing
+        self.empty_leaf = empty_leaf
         self.solver = solver
         self.blocks_per_round = blocks_per_round
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.weights = weights
+        self.prune = prune
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.executor = executor

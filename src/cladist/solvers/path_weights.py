@@ -1,0 +1,174 @@
+"""Weights of leaves as sums along their paths: what many leaves share is kept once.
+
+Stored nodes have a vector each; what lies below them is said by the rows' shares, α y. A leaf's weights would be 4
+bytes a feature; its shares are 8 bytes for each row that supports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cladist.kernels import joint as kernels
+from cladist.kernels.lanes import WIDTH
+from cladist.solvers.joint import EVERY_LANE, IDENTITY, Alphas, Joint
+from cladist.solvers.layout import Layout, layout_for
+from cladist.solvers.rows import Rows, aligned
+from cladist.solvers.trees import Tree
+from cladist.solvers.weights import InBlocks
+
+Floats32 = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the weights of leaves are sums of.
+
+    Attributes
+    ----------
+    layout : Layout
+    V : array (stored nodes × features in use)
+        Their vectors.
+    rows : Rows
+        Those learnt from.
+    state : list of Alphas
+        α y of every block, which say what nodes within it are.
+    own : list of Alphas, or None
+        α y that leaves add to their parents' weights; None: those of the state.
+
+    Notes
+    -----
+    What is stored could be made from `state` again: `set_vectors`.
+    """
+
+    layout: Layout
+    V: Floats32
+    rows: Rows
+    state: list[Alphas]
+    own: list[Alphas] | None
+
+    @classmethod
+    def of(cls, joint: Joint, own: list[Alphas] | None) -> Sums:
+        """Take them from a solver that needs its α no more: their signs are changed in place."""
+        for b, block in enumerate(joint.layout.blocks):
+            mask = joint.mask_of(block)
+            for listed, values in [joint.states[b].alphas, *([] if own is None else [own[b]])]:
+                kernels.sign_rows(mask, listed, values)
+        state = [found.alphas for found in joint.states]
+        sums = cls(joint.layout, joint.V, joint.problem.rows, state, own)
+        sums.set_vectors(joint.free, joint.centres)  # without what rounding has added to them sweep by sweep
+        return sums
+
+    def set_vectors(self, free: Ids, centres: Floats32) -> None:
+        """Set the vectors of stored nodes to what α y say, those of free roots being `centres` and that."""
+        self.V[:] = 0
+        self.V[free] = centres
+        sharing = np.float32(self.layout.sharing)
+        for block, (listed, values) in zip(self.layout.blocks, self.state, strict=True):
+            lanes = (block.above[:, None] >> np.arange(WIDTH, dtype=np.uint32)) & np.uint32(1)
+            steps = sharing * (values @ lanes.T.astype(np.float32))
+            for place, u in enumerate(block.stored.tolist()):
+                kernels.add_change(self.rows.arrays, listed, steps, place, self.V[u])
+
+    def put(self, b: int, W: Floats32) -> None:
+        """Set W to the weights of a block's leaves."""
+        block, rows = self.layout.blocks[b], self.rows.arrays
+        positive = np.full(len(self.rows), EVERY_LANE)
+        kernels.put_paths(self.V, block.paths, block.groups, W)
+        if self.own is None:
+            kernels.add_rows(rows, positive, *self.state[b], block.local, W)
+        else:
+            kernels.add_rows(rows, positive, *self.state[b], block.local_above, W)
+            kernels.add_rows(rows, positive, *self.own[b], IDENTITY, W)
+
+    def blocks(self) -> Iterator[Floats32]:
+        """Yield the weights of each block, one after the other in the same array."""
+        W = aligned(self.rows.n_used)
+        for b in range(len(self.layout.blocks)):
+            self.put(b, W)
+            yield W
+
+    def constants(self, b: int) -> Floats32:
+        """Return the weights that a block's leaves give to the last feature, every row's being 1."""
+        block = self.layout.blocks[b]
+        starts, nodes = block.paths
+        above = np.zeros(WIDTH)
+        for g, lanes in enumerate(block.groups.tolist()):
+            total = self.V[nodes[starts[g] : starts[g + 1]], -1].sum(dtype=np.float64)
+            above += total * np.array([lanes >> k & 1 for k in range(WIDTH)])
+        local = block.local if self.own is None else block.local_above
+        above += self.state[b].values.sum(axis=0, dtype=np.float64) @ local
+        if self.own is not None:
+            above += self.own[b].values.sum(axis=0, dtype=np.float64)
+        return above[: len(block.classes)].astype(np.float32)
+
+
+class PathWeights(InBlocks):
+    """Leaves' weights in the form of `Sums`, made sixteen at a time when scores are wanted.
+
+    `tree`, `root` and `centres`, the vectors that free roots were last pulled to, are what else is needed to make them.
+    """
+
+    def __init__(self, sums: Sums, tree: Tree, root: str, centres: Floats32) -> None:
+        self.sums, self.tree, self.root, self.centres = sums, tree, root, centres
+        self.n_classes = n_classes = len(tree.leaves)
+        rows = sums.rows
+        self.n_features = rows.n_features
+        self.feature_of = rows.feature_of[:-1] if rows.has_constant else rows.feature_of
+        self.intercepts = np.zeros(n_classes, np.float32)
+        if rows.has_constant:
+            for b, block in enumerate(sums.layout.blocks):
+                self.intercepts[block.classes] = sums.constants(b)
+
+    def classes_of(self, b: int) -> Ids:
+        """Return the classes in the lanes of a block."""
+        return self.sums.layout.blocks[b].classes
+
+    def blocks(self) -> Iterator[Floats32]:
+        """Yield the blocks one after the other, all in the same array."""
+        return (W[: len(self.feature_of)] for W in self.sums.blocks())
+
+    def shares(self, alphas: list[Alphas]) -> sparse.csr_array:
+        """Return α y of all blocks as a matrix (classes × rows)."""
+        rows, columns, values = [], [], []
+        for b, (listed, found) in enumerate(alphas):
+            at, lanes = np.nonzero(found)
+            rows.append(self.classes_of(b)[lanes])
+            columns.append(listed[at])
+            values.append(found[at, lanes])
+        entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+        return sparse.csr_array(entries, shape=(self.n_classes, len(self.sums.rows)), dtype=np.float32)
+
+    @classmethod
+    def from_shares(
+        cls, tree: Tree, root: str, rows: Rows, state: sparse.csr_array, own: sparse.csr_array, centres: Floats32
+    ) -> PathWeights:
+        """Make them again from α y (classes × rows): those that inner nodes are made of, and the leaves' own."""
+        layout = layout_for(tree, root)
+        V = np.zeros((len(layout.stored_nodes), rows.n_used), np.float32)
+        in_blocks = [[_in_block(shares, block.classes) for block in layout.blocks] for shares in (state, own)]
+        sums = Sums(layout, V, rows, *in_blocks)
+        sums.set_vectors(free_roots(layout, tree, root), centres)
+        return cls(sums, tree, root, centres)
+
+    def makes_blocks(self, n_rows: int) -> bool:
+        """Tell whether scoring so many rows makes all weights anew: always."""
+        return True
+
+
+def free_roots(layout: Layout, tree: Tree, root: str) -> Ids:
+    """Return which stored nodes are roots that are pulled nowhere."""
+    return np.flatnonzero(tree.parent[layout.stored_nodes] < 0) if root == "free" else np.zeros(0, np.int64)
+
+
+def _in_block(shares: sparse.csr_array, classes: Ids) -> Alphas:
+    part = sparse.csc_array(shares[classes])
+    listed = np.flatnonzero(np.diff(part.indptr)).astype(np.int32)
+    values = np.zeros((len(listed), WIDTH), np.float32)
+    values[:, : len(classes)] = part[:, listed].toarray().T
+    return Alphas(listed, values)
