@@ -1,4 +1,4 @@
-"""What every benchmark shares: the machine's size, peak memory, the choice of C, and results written by machine."""
+"""What every benchmark shares: the machine's size, peak memory, and results written by machine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import platform
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.choosing import Chosen, choose_C, walks_path
 from benchmarks.processes import in_new_process
 from cladist.files import written
 from cladist.versions import versions
@@ -19,6 +20,7 @@ from cladist.versions import versions
 __all__ = [
     "Chosen",
     "Outcome",
+    "Part",
     "best_of",
     "choose_C",
     "circumstances",
@@ -26,7 +28,9 @@ __all__ = [
     "in_new_process",
     "machine",
     "peak_memory",
+    "print_outcome",
     "print_rows",
+    "walks_path",
     "write_results",
 ]
 
@@ -91,6 +95,15 @@ def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+class Part(NamedTuple):
+    """A further table in words, with its title and the remarks on it."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    remarks: list[str]
+
+
 class Outcome(NamedTuple):
     """What the runner of a paper hands to ``cladist bench``: a table in words, remarks on it, and all as values."""
 
@@ -98,6 +111,16 @@ class Outcome(NamedTuple):
     rows: list[list[str]]
     remarks: list[str]
     content: dict[str, Any]
+    further: tuple[Part, ...] = ()
+
+
+def print_outcome(outcome: Outcome) -> None:
+    """Print all tables of an outcome, each with its remarks."""
+    for part in (Part("", *outcome[:3]), *outcome.further):
+        if part.title:
+            print(f"\n{part.title}\n")
+        print_rows([dict(zip(part.header, row, strict=True)) for row in part.rows])
+        print("", *part.remarks, sep="\n")
 
 
 # ---------------------------------------------------------------- measuring
@@ -116,77 +139,3 @@ def best_of(times: int, work: Callable[[], Any]) -> float:
 def peak_memory() -> int:
     """Return the largest resident size of this process so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-class Chosen(NamedTuple):
-    """The C that scored best, and the mean score of each."""
-
-    C: float
-    scores: dict[float, float]
-
-
-def choose_C(  # noqa: N802 - C is the papers' letter
-    make: Callable[[float], Any],
-    X: Any,
-    y: Any,
-    Cs: Iterable[float],
-    *,
-    score: Callable[[Any, Any], float] | None = None,
-    folds: int = 3,
-    random_state: int = 0,
-) -> Chosen:
-    """Choose C by cross-validation on these rows; of several that score best, the smallest.
-
-    Values are tried from small to large until two in a row gain nothing, once the score has risen by a standard error:
-    the rule of ``C="cv"`` in cladist. Large values cost most.
-
-    Parameters
-    ----------
-    make : callable
-        C → unfitted estimator.
-    X, y : training rows and their labels, in any form that has rows
-    Cs : iterable of float
-    score : callable, optional
-        ``score(y_true, y_pred)``, the larger the better; None: the share of labels that are right.
-    folds, random_state : int
-        Rows are shuffled once; every C sees the same folds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import LinearSVC
-    >>> X, y = np.array([[0.0], [1.0]] * 9), np.array(["no", "yes"] * 9)
-    >>> choose_C(lambda C: LinearSVC(C=C), X, y, [0.1, 1, 10])
-    Chosen(C=0.1, scores={0.1: 1.0, 1: 1.0, 10: 1.0})
-    """
-    # Imported here: other benchmarks measure what starts without these.
-    import numpy as np
-    from sklearn.model_selection import KFold
-
-    from cladist import progress
-    from cladist.datasets.rows import length, taken
-    from cladist.learners.choosing import is_past
-
-    judge = _share_right if score is None else score
-    parts = list(KFold(folds, shuffle=True, random_state=random_state).split(np.empty(length(X))))
-    ascending = sorted(Cs)
-    found: dict[float, float] = {}
-    tried: list[dict[str, float]] = []
-    with progress.task("Choosing C", total=len(ascending) * folds) as running:
-        for C in ascending:
-            scores = []
-            for train, test in parts:
-                model = make(C).fit(taken(X, train), taken(y, train))
-                scores.append(float(judge(taken(y, test), model.predict(taken(X, test)))))
-                running.advance()
-            found[C] = float(np.mean(scores))
-            error = float(np.std(scores, ddof=1) / np.sqrt(folds))
-            tried.append({"C": C, "score": found[C], "standard_error": error})
-            if is_past(tried):
-                break
-    return Chosen(max(found, key=lambda C: (found[C], -C)), found)
-
-
-def _share_right(y_true: Any, y_pred: Any) -> float:
-    right = [true == pred for true, pred in zip(y_true, y_pred, strict=True)]
-    return float(sum(right) / len(right))

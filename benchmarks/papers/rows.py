@@ -53,7 +53,7 @@ def run_rows(
     found = []
     for planned in plan:
         old = kept.get(_key(planned))
-        if old is not None and not again and _is_still_good(old, planned):
+        if old is not None and not again and is_still_good(old, planned):
             row = old | {"published": planned["published"]}
         elif "status" in planned:
             row = _plain(planned)
@@ -94,7 +94,8 @@ def sources() -> str:
     return digest.hexdigest()[:12]
 
 
-def _is_still_good(old: Row, planned: Row) -> bool:
+def is_still_good(old: Row, planned: Row) -> bool:
+    """Tell whether a row was measured with the settings of the plan."""
     settings = {name: value for name, value in _plain(planned["settings"]).items() if value is not None}
     return old["status"] == MEASURED and all(old["settings"].get(name) == value for name, value in settings.items())
 

@@ -5,13 +5,17 @@ import json
 import os
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 
-from benchmarks import harness
+from benchmarks import choosing, harness
 from benchmarks.papers import published
-from cladist import progress
+from benchmarks.papers.hr import verdicts, verdicts_showing
+from cladist import FlatSVM, progress
+from cladist.datasets import make_topics
+from cladist.errors import LabelError
 
 
 class Constant:
@@ -53,8 +57,43 @@ def test_every_c_sees_the_same_folds_and_no_row_is_in_its_own_model():
     assert sorted(seen[0] + seen[1] + seen[2]) == y
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_c_is_chosen_along_the_learners_own_path(monkeypatch, workers):
+    data = make_topics(n_samples=120, n_features=200, branching=(2, 3), noise=0.7, random_state=0)
+    walked = []
+    walk = FlatSVM.C_path
+    monkeypatch.setattr(FlatSVM, "C_path", lambda self, X, *rest: walked.append(X.shape[0]) or walk(self, X, *rest))
+
+    def choose(**options):
+        make = partial(FlatSVM, data.taxonomy, tol=1e-5)
+        return harness.choose_C(lambda C: make(C=C), data.X, data.y, [0.01, 0.1, 1.0], **options)
+
+    along = choose(workers=workers)
+    assert walked == [80, 80, 80]
+    monkeypatch.setattr("benchmarks.choosing.MOST_STATE_BYTES", 0)
+    assert choose() == along
+    assert len(walked) == 3
+
+
+def test_a_fold_that_fails_says_why_from_its_thread():
+    class Refusing(Constant):
+        def fit(self, X, y):
+            raise LabelError("these rows have no labels")
+
+    with pytest.raises(LabelError, match="no labels"):
+        harness.choose_C(Refusing, np.arange(9)[:, None], [0] * 9, [1.0], workers=3)
+
+
+def test_an_outcome_is_printed_with_its_further_tables(capsys):
+    further = harness.Part("Times", ["what", "s"], [["b", "2"]], ["Second remark."])
+    harness.print_outcome(harness.Outcome(["name"], [["a"]], ["First remark."], {}, (further,)))
+    lines = capsys.readouterr().out.split("\n")
+    assert lines == ["name", "----", "   a", "", "First remark.", "", "Times", "", "what  s", "----  -", "   b  2", "",
+                     "Second remark.", ""]  # fmt: skip
+
+
 def test_examples():
-    for module in (harness, published):
+    for module in (harness, choosing, published, verdicts, verdicts_showing):
         assert doctest.testmod(module).failed == 0
 
 

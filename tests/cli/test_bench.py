@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import harness
-from benchmarks.papers.hr import data_sets, measuring
+from benchmarks.papers.hr import data_sets, measuring, verdicts
 from benchmarks.papers.hr import run as hr
 from cladist.cli import bench_papers
 from tests.benchmarks import toys
@@ -32,6 +32,7 @@ def toy_hr(tmp_path, monkeypatch):
     monkeypatch.setattr(hr, "measure_apart", measuring.measure)
     monkeypatch.setattr(measuring, "CS", (1.0,))
     monkeypatch.setattr(measuring, "RESAMPLES", 10)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name, title, kind in (
         ("toy", "toy", data_sets.OTHER),
         ("second", "second", data_sets.OTHER),
@@ -108,6 +109,26 @@ def test_a_stand_in_is_never_printed_as_the_papers_data(run, toy_hr):
     assert row["kind"] == "stand-in"
 
 
+def test_times_are_printed_below_the_table(run, toy_hr):
+    done = run("bench", "hr", "--data", "toy", "--methods", "td", env=WIDE)
+    assert "Training time (Table 4)" in done.stdout
+    assert "published minutes" in done.stdout
+
+
+def test_verdicts_are_printed_and_written(run, toy_hr, monkeypatch):
+    monkeypatch.setattr(verdicts, "COMPARED", ("toy",))
+    monkeypatch.setattr(verdicts, "RESAMPLES", 10)
+    monkeypatch.setattr(verdicts, "judge_apart", verdicts.judge_pair)
+    waiting = run("bench", "hr", "--verdicts", env=WIDE | {"COLUMNS": "400"}).stdout
+    assert "not measured yet: cladist bench hr --data toy --methods hr-svm,svm" in waiting
+    run("bench", "hr", "--data", "toy", "--methods", "lr,hr-lr")
+    content = json.loads(run("bench", "hr", "--verdicts", "--methods", "hr-lr", "--json").stdout)
+    assert [row["method"] for row in content["rows"]] == ["HR-LR − LR"]
+    shown = run("bench", "hr", "--verdicts", "--methods", "hr-lr", env=WIDE).stdout
+    assert "toy, HR-LR − LR" in shown
+    assert toy_hr.with_name("hr-verdicts.json").exists()
+
+
 def test_a_second_run_keeps_the_rows_and_again_does_not(run, toy_hr, monkeypatch):
     measured = []
     monkeypatch.setattr(hr, "measure_apart", lambda *names: measured.append(names) or measuring.measure(*names))
@@ -143,7 +164,10 @@ def test_ctrl_c_keeps_the_rows_and_says_so(run, toy_hr, monkeypatch):
         (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hr."),
         (("bench", "sp"), "benchmarks/papers/sp has published tables but nothing to run yet"),
         (("bench", "hr", "--data", "clev"), "there is no data set 'clev'; there are clef, rcv1"),
-        (("bench", "hr", "--methods", "svn"), "there is no method 'svn'; there are svm, lr, td"),
+        (("bench", "hr", "--methods", "svn"), "there is no method 'svn'; there are svm, hr-svm, lr, hr-lr, td"),
+        (("bench", "hr", "--verdicts", "--methods", "svm"), "there is no method 'svm'; there are hr-svm, hr-lr"),
+        (("bench", "hieron", "--verdicts"), "There are no verdicts for hieron"),
+        (("bench", "--verdicts"), "--verdicts needs the name of a paper"),
         (("bench", "hr", "--data", "clef,"), "--data: wanted names separated by commas"),
         (("bench", "--data", "clef"), "--data needs the name of a paper"),
         (("bench", "--again"), "--again needs the name of a paper"),

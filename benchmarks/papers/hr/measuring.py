@@ -10,7 +10,8 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.harness import choose_C, peak_memory
+from benchmarks.harness import choose_C, peak_memory, walks_path
+from benchmarks.papers.hr import predictions
 from benchmarks.papers.hr.data_sets import DATA, EXACT, NEAR, Source
 from benchmarks.papers.hr.methods import METHODS
 from benchmarks.papers.published import read
@@ -19,11 +20,13 @@ from cladist import progress
 from cladist.datasets import Dataset
 from cladist.datasets.rows import length
 from cladist.errors import CladistError
+from cladist.labels import LabelMatrix, encode
 from cladist.metrics import macro_f1, micro_f1
 from cladist.metrics.significance import bootstrap_interval
 
 CS = tuple(10.0**k for k in range(-3, 4))  # the paper's
 FOLDS, RESAMPLES, SEED = 3, 1000, 0
+CHOOSERS = FOLDS  # threads that choose C, a fold each, however many cores share them; the fit that is timed has one
 
 
 def settings(method: str, source: Source | None) -> dict[str, Any]:
@@ -52,8 +55,11 @@ def measure(data_set: str, method: str) -> Row:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the row says whether the model converged
+            predictions.make_folder()
             data = source.load()
-            found = _measured(data, source, method)
+            found, predicted = _measured(data, source, method)
+            true = encode(data.y_test, data.taxonomy).labels
+            predictions.keep(predictions.place(data_set, method, settings(method, source), found["C"]), true, predicted)
     except CladistError as problem:
         return {"status": f"not run: {problem}"}
     return {
@@ -79,39 +85,55 @@ def kind(source: Source, data: Dataset, title: str) -> str:
     return EXACT if all(published[column].value == count for column, count in here.items()) else NEAR
 
 
-def _measured(data: Dataset, source: Source, method: str) -> Row:
+def refitted(data: Dataset, source: Source, method: str, C: float) -> LabelMatrix:
+    """Return the test predictions of a method with a C that was chosen before."""
+    with warnings.catch_warnings(), progress.task("Fitting"):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = METHODS[method].make(source, data.taxonomy, C).fit(data.X_train, data.y_train)
+    return encode(model.predict(data.X_test), data.taxonomy).labels
+
+
+def measures(source: Source) -> dict[str, Callable[..., float]]:
+    """Return the table's two measures, over the nodes that count for this data."""
+    return {"micro": partial(micro_f1, nodes=source.nodes), "macro": partial(macro_f1, nodes=source.nodes)}
+
+
+def _measured(data: Dataset, source: Source, method: str) -> tuple[Row, LabelMatrix]:
+    """Return what is measured, and the test predictions."""
     taxonomy = data.taxonomy
     assert taxonomy is not None
-    measures: dict[str, Callable[..., float]] = {
-        "micro": partial(micro_f1, nodes=source.nodes),
-        "macro": partial(macro_f1, nodes=source.nodes),
-    }
+    wanted = measures(source)
     make = partial(METHODS[method].make, source, taxonomy)
 
     def score(y_true: Any, y_pred: Any) -> float:
-        return measures["micro"](y_true, y_pred, taxonomy)
+        return wanted["micro"](y_true, y_pred, taxonomy)
 
     started = time.perf_counter()
-    C, scores = choose_C(make, data.X_train, data.y_train, CS, score=score, folds=FOLDS, random_state=SEED)
+    rows = data.X_train, data.y_train
+    C, scores = choose_C(make, *rows, CS, score=score, folds=FOLDS, random_state=SEED, workers=CHOOSERS)
     chosen = time.perf_counter()
     with progress.task("Fitting"):
-        model = make(C).fit(data.X_train, data.y_train)
+        model = make(C).fit(*rows)
     fitted = time.perf_counter()
     predicted = model.predict(data.X_test)
     seconds = {"choosing C": chosen - started, "fit": fitted - chosen, "predict": time.perf_counter() - fitted}
     intervals = {
         name: bootstrap_interval(metric, data.y_test, predicted, taxonomy, n_resamples=RESAMPLES, random_state=SEED)
-        for name, metric in measures.items()
+        for name, metric in wanted.items()
     }
-    return {
-        "measured": {name: _percent(found.estimate) for name, found in intervals.items()},
-        "interval": {name: [_percent(found.low), _percent(found.high)] for name, found in intervals.items()},
+    found = {
+        "measured": {name: percent(found.estimate) for name, found in intervals.items()},
+        "interval": {name: [percent(found.low), percent(found.high)] for name, found in intervals.items()},
         "C": C,
-        "scores": {f"{tried:g}": _percent(value) for tried, value in scores.items()},
+        "scores": {f"{tried:g}": percent(value) for tried, value in scores.items()},
+        "choosing": {"threads": CHOOSERS, "C_path": walks_path(make(C), (FOLDS - 1) * length(data.y_train))},
+        "tol": getattr(model, "tol", None),
         "converged": bool(getattr(model, "converged_", True)),
         "seconds": {name: round(value, 3) for name, value in seconds.items()},
     }
+    return found, encode(predicted, taxonomy).labels
 
 
-def _percent(fraction: float) -> float:
+def percent(fraction: float) -> float:
+    """Return a fraction in %, as tables print it."""
     return round(100 * fraction, 2)

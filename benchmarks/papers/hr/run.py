@@ -1,4 +1,4 @@
-"""Gopal & Yang 2013, Table 3: published beside measured. README.md beside this file has the protocol.
+"""Gopal & Yang 2013, Tables 3 and 4: published beside measured. README.md beside this file has the protocol.
 
 Run it as ``cladist bench hr`` or ``python benchmarks/papers/hr/run.py``; both go on where an earlier run ended.
 """
@@ -14,11 +14,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from benchmarks.harness import Outcome, in_new_process, print_rows
+from benchmarks.harness import Outcome, in_new_process, print_outcome
 from benchmarks.papers.hr.data_sets import DATA
 from benchmarks.papers.hr.measuring import settings
 from benchmarks.papers.hr.methods import METHODS
 from benchmarks.papers.hr.showing import MEASURES, remarks, table
+from benchmarks.papers.hr.times import times
 from benchmarks.papers.published import read
 from benchmarks.papers.rows import NO_DATA, NO_METHOD, Row, run_rows
 from cladist.errors import ParameterError
@@ -41,7 +42,7 @@ def bench(
     measure: Measure | None = None,
 ) -> Outcome:
     """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`."""
-    chosen = [(d, m) for d in _known("data set", data, DATA) for m in _known("method", methods, METHODS)]
+    chosen = [(d, m) for d in known("data set", data, DATA) for m in known("method", methods, METHODS)]
     plan = [planned(*names) for names in chosen]
     names_of = {(row["data"], row["method"]): names for row, names in zip(plan, chosen, strict=True)}
     rows, content = run_rows(
@@ -54,7 +55,8 @@ def bench(
         measures=MEASURES,
         protocol="benchmarks/papers/hr/README.md",
     )
-    return Outcome(*table(rows), remarks(rows), content | {"rows": rows})
+    slower = times(rows, content.get("rows", []))
+    return Outcome(*table(rows), remarks(rows), content | {"rows": rows}, (slower,) if slower.rows else ())
 
 
 def planned(data_set: str, method: str) -> Row:
@@ -82,12 +84,13 @@ def published(data: str, method: str) -> dict[str, Any] | None:
     return printed | {"uncertain": " ".join(doubts)}
 
 
-def _known(what: str, names: list[str] | None, known: Iterable[str]) -> list[str]:
+def known(what: str, names: list[str] | None, there: Iterable[str]) -> list[str]:
+    """Return the names asked for, all of them if None; one that is not known is refused."""
     if names is None:
-        return list(known)
+        return list(there)
     for name in names:
-        if name not in known:
-            raise ParameterError(f"bench {NAME}: there is no {what} {name!r}; there are {', '.join(known)}.")
+        if name not in there:
+            raise ParameterError(f"bench {NAME}: there is no {what} {name!r}; there are {', '.join(there)}.")
     return list(dict.fromkeys(names))
 
 
@@ -105,8 +108,7 @@ def main() -> None:
     if given.json:
         print(json.dumps(outcome.content, indent=2, ensure_ascii=False))
         return
-    print_rows([dict(zip(outcome.header, row, strict=True)) for row in outcome.rows])
-    print("", *outcome.remarks, sep="\n")
+    print_outcome(outcome)
 
 
 if __name__ == "__main__":

@@ -30,17 +30,22 @@ def table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
 
 
 def remarks(rows: list[Row]) -> list[str]:
-    """Return what must be said of a table: what its figures are, where ours are worse, what is doubtful."""
+    """Return what must be said of a table: what its figures are, where ours are worse, what is doubtful or old."""
+    old = [name_of(row) for row in rows if row["status"] == MEASURED and row["sources"] != sources()]
+    said = [f"Measured with other sources of cladist (--again measures anew): {'; '.join(old)}."] if old else []
+    return [*lasting_remarks(rows), *said]
+
+
+def lasting_remarks(rows: list[Row]) -> list[str]:
+    """Return what rows say of themselves, whatever the package has become since."""
     said = [f"{MEASURES}."]
     if worse := [place for row in rows for place in _worse(row)]:
         said.append(f"The published figure lies above our interval: {'; '.join(worse)}.")
     for row in rows:
         if row["published"] and row["published"]["uncertain"]:
-            said.append(f"(!) {_name(row)}: {row['published']['uncertain']}")
-    if loose := [_name(row) for row in rows if row["status"] == MEASURED and not row["converged"]]:
+            said.append(f"(!) {name_of(row)}: {row['published']['uncertain']}")
+    if loose := [name_of(row) for row in rows if row["status"] == MEASURED and not row["converged"]]:
         said.append(f"Not converged: {'; '.join(loose)}.")
-    if old := [_name(row) for row in rows if row["status"] == MEASURED and row["sources"] != sources()]:
-        said.append(f"Measured with other sources of cladist (--again measures anew): {'; '.join(old)}.")
     return said
 
 
@@ -49,10 +54,10 @@ def _line(row: Row) -> list[str]:
     printed = NOTHING if published is None else f"{published['micro']:.2f} / {published['macro']:.2f}"
     doubt = UNCERTAIN if published and published["uncertain"] else ""
     if row["status"] != MEASURED:
-        return [_name(row), printed + doubt, row["status"], *[NOTHING] * 5]
+        return [name_of(row), printed + doubt, row["status"], *[NOTHING] * 5]
     micro, macro = (row["interval"][name] for name in ("micro", "macro"))
     return [
-        _name(row),
+        name_of(row),
         printed + doubt,
         f"{row['measured']['micro']:.2f} / {row['measured']['macro']:.2f}",
         f"{micro[0]:.1f}–{micro[1]:.1f} / {macro[0]:.1f}–{macro[1]:.1f}",
@@ -74,7 +79,7 @@ def _worse(row: Row) -> list[str]:
     if row["status"] != MEASURED or row["published"] is None or row["kind"] not in (EXACT, NEAR):
         return []
     return [
-        f"{_name(row)} ({name}, {row['kind']} data)"
+        f"{name_of(row)} ({name}, {row['kind']} data)"
         for name in ("micro", "macro")
         if row["published"][name] > row["interval"][name][1]
     ]
@@ -84,5 +89,6 @@ def _is_stand_in(row: Row) -> bool:
     return bool(row["status"] == MEASURED and row["kind"] == STAND_IN)
 
 
-def _name(row: Row) -> str:
+def name_of(row: Row) -> str:
+    """Return the data set and the method of a row."""
     return f"{row['data']}, {row['method']}"

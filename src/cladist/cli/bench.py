@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "Examples: [bold]cladist bench[/bold]"
     "\n\n[bold]cladist bench hr --data clef,news20 --methods svm,td[/bold]"
+    "\n\n[bold]cladist bench hr --verdicts[/bold]"
     "\n\n[bold]cladist bench hr --json[/bold]"
 )
 
@@ -32,6 +33,9 @@ def command(
         str | None, typer.Option("--methods", metavar="NAMES", help="Only these methods, separated by commas.")
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure rows anew that are there already.")] = False,
+    verdicts: Annotated[
+        bool, typer.Option("--verdicts", help="Instead of the table: does the tree help, and is it more than luck?")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -48,13 +52,13 @@ def command(
     given = {"--data": _names("--data", data), "--methods": _names("--methods", methods)}
     root = checkout()
     if name is None:
-        _check_no_options(given, again)
+        _check_no_options({**given, "--again": again or None, "--verdicts": verdicts or None})
         found = papers(root)
         terminal.answer([asdict(paper) for paper in found])
         terminal.show(_drawn_papers(found))
         return
     paper = find(root, name)
-    run = runner(root, name)
+    run = runner(root, name, "verdicts" if verdicts else "run")
     try:
         with terminal.bars():
             outcome = run(data=given["--data"], methods=given["--methods"], again=again)
@@ -63,6 +67,8 @@ def command(
         raise
     terminal.answer(outcome.content)
     terminal.show(f"{paper.paper} ({paper.methods})", _drawn(outcome), *outcome.remarks)
+    for part in outcome.further:
+        terminal.show("", part.title, _drawn(part), *part.remarks)
     terminal.remark(f"The rows are in {_shown(root / 'benchmarks' / 'results')}")
 
 
@@ -82,8 +88,8 @@ def _names(option: str, text: str | None) -> list[str] | None:
     return names
 
 
-def _check_no_options(given: dict[str, list[str] | None], again: bool) -> None:
-    for option, value in {**given, "--again": again or None}.items():
+def _check_no_options(given: dict[str, Any]) -> None:
+    for option, value in given.items():
         if value is not None:
             raise ParameterError(f"{option} needs the name of a paper, as in cladist bench hr.")
 

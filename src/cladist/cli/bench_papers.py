@@ -70,12 +70,14 @@ def find(root: Path, name: str) -> Paper:
     raise ParameterError(f"There is no paper {name!r}; those that run: {running}.")
 
 
-def runner(root: Path, name: str) -> Runner:
-    """Import the runner of a paper from its checkout and return the function that measures its rows."""
+def runner(root: Path, name: str, script: str = "run") -> Runner:
+    """Import a script of a paper from its checkout and return the function that measures its rows."""
+    wanted = root / PAPERS / name / f"{script}.py"
+    if not wanted.is_file():
+        raise ParameterError(f"There are no {script} for {name}: {PAPERS.as_posix()}/{name} has no {script}.py.")
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    module = import_module(f"benchmarks.papers.{name}.run")
-    wanted = root / PAPERS / name / "run.py"
+    module = import_module(f"benchmarks.papers.{name}.{script}")
     if not Path(str(module.__file__)).samefile(wanted):
         raise DatasetError(
             f"{wanted} cannot be run: another folder called benchmarks hides it ({module.__file__}); take that folder "
