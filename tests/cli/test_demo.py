@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cladist.cli import comparing, demo_showing
-from cladist.cli.comparing import DIAGNOSES, FLAT, FLAT_SVM, PAIRS, TOP_DOWN, TREE, Comparison, compare
+from cladist.cli.comparing import DIAGNOSES, FLAT, FLAT_SVM, PAIRS, RECURSIVE, TOP_DOWN, TREE, Comparison, compare
 from cladist.cli.sample import sample_files
 from cladist.datasets import Dataset, read_table
 from cladist.datasets.loaders.icd10cm import _entries
@@ -49,8 +49,10 @@ def comparison(data: Dataset) -> Comparison:
     return compare(data, texts=("a dome tent with pegs", "cast iron skillet for eggs"))
 
 
-def test_five_methods_are_judged_on_the_original_tree_our_svms_first(comparison, data):
-    assert [outcome.name for outcome in comparison.outcomes] == ["TopDown", "FlatSVM", TREE, FLAT, "Hieron, greedy"]
+def test_six_methods_are_judged_on_the_original_tree_recursive_svm_first(comparison, data):
+    names = [outcome.name for outcome in comparison.outcomes]
+    assert names == ["RecursiveSVM", "TopDown", "FlatSVM", TREE, FLAT, "Hieron, greedy"]
+    assert comparison.lead is comparison.outcomes[0]
     for outcome in comparison.outcomes:
         assert outcome.report.counts.taxonomy == data.taxonomy
         assert outcome.report.counts.n_rows == 108
@@ -60,7 +62,9 @@ def test_five_methods_are_judged_on_the_original_tree_our_svms_first(comparison,
 
 def test_the_methods_see_what_their_names_say(data):
     models = comparing.methods(data.taxonomy)
-    assert [type(models[name]).__name__ for name in (TOP_DOWN, FLAT_SVM)] == [TOP_DOWN, FLAT_SVM]
+    svms = [RECURSIVE, TOP_DOWN, FLAT_SVM]
+    assert [type(models[name]).__name__ for name in svms] == svms
+    assert models[RECURSIVE].loss == models[FLAT_SVM].loss
     assert models[TOP_DOWN].estimator is None
     assert models[TREE].taxonomy is data.taxonomy
     assert models[FLAT].taxonomy.depth.max() == 0
@@ -84,29 +88,31 @@ def test_the_best_has_the_smallest_error(comparison):
     errors = {o.name: o.measures["tree_induced_error"] for o in comparison.outcomes}
     assert errors[comparison.best.name] == min(errors.values())
     assert comparison.tree_beats_flat == {
-        "the linear SVM": errors["TopDown"] < errors["FlatSVM"],
+        "RecursiveSVM": errors["RecursiveSVM"] < errors["FlatSVM"],
+        "TopDown": errors["TopDown"] < errors["FlatSVM"],
         "Hieron": errors[TREE] < errors[FLAT],
     }
 
 
 def arranged(comparison, helped):
-    """The same numbers, given to each pair's two names so that the tree helps those in `helped` and no others."""
-    of = {outcome.name: outcome for outcome in comparison.outcomes}
-    swapped = []
-    for who, names in PAIRS.items():
-        pair = sorted((of[name] for name in names), key=lambda o: o.measures["tree_induced_error"])
-        for name, outcome in zip(names, pair if who in helped else reversed(pair), strict=True):
-            swapped.append(comparing.Outcome(name, 1.0, outcome.report))
-    return Comparison(comparison.data, [*swapped, of["Hieron, greedy"]], [])
+    """The same numbers under other names, so that the tree helps those in `helped` and no others."""
+    reports = sorted((o.report for o in comparison.outcomes), key=lambda report: report.metrics["tree_induced_error"])
+    low, high = reports[0], reports[-1]
+    middle = next(
+        report for report in reports if report.metrics["tree_induced_error"] > low.metrics["tree_induced_error"]
+    )
+    found = {flat: middle for _, flat in PAIRS.values()}
+    found |= {tree: low if who in helped else high for who, (tree, _) in PAIRS.items()}
+    return Comparison(comparison.data, [comparing.Outcome(name, 1.0, report) for name, report in found.items()], [])
 
 
 @pytest.mark.parametrize(
     ("helped", "said"),
     [
-        (["the linear SVM", "Hieron"], "The tree helps here: the linear SVM is "),
-        ([], "The tree does not help here: the linear SVM is "),
-        (["Hieron"], "The tree helps Hieron and not the linear SVM: the linear SVM is "),
-        (["the linear SVM"], "The tree helps the linear SVM and not Hieron: the linear SVM is "),
+        (["RecursiveSVM", "TopDown", "Hieron"], "The tree helps here: RecursiveSVM is "),
+        ([], "The tree does not help here: RecursiveSVM is "),
+        (["Hieron"], "The tree helps Hieron, and not RecursiveSVM or TopDown: RecursiveSVM is "),
+        (["RecursiveSVM", "TopDown"], "The tree helps RecursiveSVM and TopDown, and not Hieron: RecursiveSVM is "),
     ],
 )
 def test_what_is_said_of_the_tree_is_what_was_found(comparison, helped, said):
@@ -132,11 +138,20 @@ def test_json_says_it_all(comparison):
     assert found["data"] == {"source": "the shop", "train_rows": 252, "test_rows": 108, "nodes": 30, "leaves": 18}
     assert found["methods"][0].keys() == {"name", "accuracy", "tree_induced_error", "hierarchical_f1", "seconds"}
     assert found["samples"][0]["label"] == "Tents"
+    assert found["lead"] == "RecursiveSVM"
+    assert found["best"] == comparison.best.name
 
 
 def test_the_page_has_everything(comparison):
     page = demo_showing.page(comparison)
-    for wanted in ("Hieron, greedy", "Level by level", 'class="icicle"', "a dome tent with pegs", comparison.verdict):
+    for wanted in (
+        "RecursiveSVM on the shop",
+        "Hieron, greedy",
+        "Level by level",
+        'class="icicle"',
+        "a dome tent with pegs",
+        comparison.verdict,
+    ):
         assert wanted in page
 
 
@@ -145,7 +160,7 @@ def test_the_picture_asks_no_host(comparison):
     assert svg.startswith("<svg")
     assert re.findall(r"https?://[^\"' )]+", svg) == ["http://www.w3.org/2000/svg"]
     assert "@font-face" not in svg
-    assert "TopDown" in svg
+    assert "RecursiveSVM" in svg
 
 
 def test_a_document_gets_the_table_between_its_markers(comparison):

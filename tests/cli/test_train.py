@@ -216,3 +216,12 @@ def test_cycles_in_the_taxonomy_are_named_with_a_way_out(refused, run, shop):
 def test_numbers_are_not_hashed():
     with pytest.raises(DatasetError, match="--hashing is for texts"):
         new_model("hieron", {}, text=False, hashing=True)
+
+
+def test_a_c_that_was_chosen_is_told(run, shop):
+    given = ("train", "numbers.svm", "--param", "C=cv", "--out", "chosen")
+    summary = json.loads(run(*given, "--json").stdout)
+    C = cladist.load("chosen").C_
+    assert summary["C"] == C
+    assert f"C={C:g} was chosen by cross-validation.\n" in run(*given).stdout
+    assert "chosen by" not in run(*TRAIN, "--out", "new").stdout

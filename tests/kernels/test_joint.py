@@ -292,7 +292,7 @@ def test_changes_move_stored_vectors(seed):
     np.testing.assert_array_equal(changed[:count], np.flatnonzero((before != after).any(axis=1)))
     np.testing.assert_allclose(left, after - before, atol=1e-6)
     for u, vector in enumerate(leaves.random.normal(size=(4, 6)).astype(np.float32)):
-        arguments = leaves.rows, changed[:count], coefficients[:count], u, vector
+        arguments = leaves.rows, changed[:count], coefficients[:count, u].copy(), vector
         _, (*_, moved) = close(joint.add_change, *arguments, tolerance=1e-4)
         expected = vector + leaves.sums(after.astype(np.float64) - before) @ leaves.below[u]
         np.testing.assert_allclose(moved, expected, atol=1e-4)

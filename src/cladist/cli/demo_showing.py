@@ -68,7 +68,7 @@ def drawn(comparison: Comparison, *, quiet: bool = False) -> Group:
         f"{facts(comparison)}.",
         methods,
         Text(comparison.verdict, style="bold"),
-        f"\n{comparison.best.name}, the best by tree-induced error, files these texts, which nobody has labelled:\n",
+        f"\n{comparison.lead.name} files these texts, which nobody has labelled:\n",
         *map(_drawn_sample, comparison.samples),
     )
 
@@ -93,6 +93,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         },
         "machine": machine(),
         "methods": [{"name": outcome.name, **outcome.measures} for outcome in comparison.outcomes],
+        "lead": comparison.lead.name,
         "best": comparison.best.name,
         "tree_beats_flat": comparison.tree_beats_flat,
         "samples": [sample._asdict() for sample in comparison.samples],
@@ -102,8 +103,8 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
 def page(comparison: Comparison) -> str:
     """Return the web page."""
     return html_report(
-        comparison.best.report,
-        title=f"{comparison.best.name} on {comparison.data.source}",
+        comparison.lead.report,
+        title=f"{comparison.lead.name} on {comparison.data.source}",
         subtitle=facts(comparison) + ".",
         comparison=comparison_table(comparison),
         verdict=comparison.verdict,

@@ -293,11 +293,11 @@ def changes(alpha, mask, listed, values, above, coefficients, changed):
 
 
 @kernel
-def add_change(rows, changed, coefficients, u, vector):
-    """Add to a vector by how much `changes` has found the u-th stored node above the block to move."""
+def add_change(rows, changed, steps, vector):
+    """Add rows to a vector, each so many times; `changes` says which and how often."""
     indptr, indices, data = rows
     for s in range(changed.shape[0]):
-        step = coefficients[s, u]
+        step = steps[s]
         if step != 0:
             i = changed[s]
             for p in range(indptr[i], indptr[i + 1]):

@@ -255,33 +255,39 @@ class Joint:
         Each block rises as much as if node u moved by √counts[u] times its step. So all together do, as long as
         ‖Σ Δ_u‖² ≤ counts[u] Σ ‖Δ_u‖²; where they agree more than was counted on, all take a smaller step.
         """
-        moves = list(self.executor.map(lambda u: self._moved(u, together, changes), np.flatnonzero(below).tolist()))
-        share = 1.0
-        for u, total, squares in moves:
-            if below[u] > 1 and squares > 0:
+        steps: dict[int, list[tuple[Change, int]]] = {u: [] for u in np.flatnonzero(below).tolist()}
+        for b, change in zip(together, changes, strict=True):
+            for place, u in enumerate(self.layout.blocks[b].stored.tolist()):
+                steps[u].append((change, place))
+        shared = np.flatnonzero(below > 1).tolist()
+        share, totals = 1.0, list(self.executor.map(lambda u: self._total(steps[u]), shared))
+        for u, (total, squares) in zip(shared, totals, strict=True):
+            if squares > 0:
                 agreed = float(total.astype(np.float64) @ total) / squares
                 share = min(share, float(counts[u]) / agreed) if agreed > 0 else share
                 remembered = self.agreement[u]
                 self.agreement[u] = agreed if np.isinf(remembered) else max(agreed, FORGETTING * remembered)
-        for u, total, _ in moves:
-            self.V[u] += total if share == 1 else np.float32(share) * total
+        for u, (total, _) in zip(shared, totals, strict=True):
+            self.V[u] += np.float32(share) * total
+        alone = np.flatnonzero(below == 1).tolist()
+        list(self.executor.map(lambda u: self._add(*steps[u][0], self.V[u], share), alone))
         for b, change in zip(together, changes, strict=True):
             self.states[b] = change.state if share == 1 else _blended(self.states[b], change.state, share)
 
-    def _moved(self, u: int, together: list[int], changes: list[Change]) -> tuple[int, Floats32, float]:
-        """Return by how much the blocks of a round want to move a stored node, and the sum of each one's ‖Δ‖²."""
+    def _add(self, change: Change, place: int, vector: Floats32, share: float = 1.0) -> None:
+        """Add to a stored vector what a block's change moves it by."""
+        step = self.sharing * np.float32(share) * change.coefficients[:, place]
+        kernels.add_change(self.problem.rows.arrays, change.rows, step, vector)
+
+    def _total(self, steps: list[tuple[Change, int]]) -> tuple[Floats32, float]:
+        """Return by how much several blocks want to move a stored node, and the sum of each one's ‖Δ‖²."""
         total, squares = np.zeros(self.V.shape[1], np.float32), 0.0
-        for b, change in zip(together, changes, strict=True):
-            stored = self.layout.blocks[b].stored
-            place = int(np.searchsorted(stored, u))
-            if place < len(stored) and stored[place] == u:
-                before = total.copy() if len(together) > 1 else total
-                step = self.sharing * change.coefficients
-                kernels.add_change(self.problem.rows.arrays, change.rows, step, place, total)
-                if len(together) > 1:
-                    np.subtract(total, before, out=before)
-                    squares += float(before @ before)
-        return u, total, squares
+        for change, place in steps:
+            moved = np.zeros_like(total)
+            self._add(change, place, moved)
+            squares += float(moved @ moved)
+            total += moved
+        return total, squares
 
     def start_from(self, alphas: list[Alphas]) -> None:
         """Set the α of all blocks, or as much as their bounds allow, and the stored vectors to what they say."""
@@ -292,8 +298,7 @@ class Joint:
             change = self._started(block, given)
             self.states[b] = change.state
             for place, u in enumerate(block.stored.tolist()):
-                step = self.sharing * change.coefficients
-                kernels.add_change(self.problem.rows.arrays, change.rows, step, place, self.V[u])
+                self._add(change, place, self.V[u])
 
     def _started(self, block: BlockLayout, given: Alphas) -> Change:
         _, _, mask, _, costs, _ = self._part(block)

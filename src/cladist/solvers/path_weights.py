@@ -71,9 +71,9 @@ class Sums:
         sharing = np.float32(self.layout.sharing)
         for block, (listed, values) in zip(self.layout.blocks, self.state, strict=True):
             lanes = (block.above[:, None] >> np.arange(WIDTH, dtype=np.uint32)) & np.uint32(1)
-            steps = sharing * (values @ lanes.T.astype(np.float32))
-            for place, u in enumerate(block.stored.tolist()):
-                kernels.add_change(self.rows.arrays, listed, steps, place, self.V[u])
+            steps = sharing * (lanes.astype(np.float32) @ values.T)
+            for u, step in zip(block.stored.tolist(), steps, strict=True):
+                kernels.add_change(self.rows.arrays, listed, step, self.V[u])
 
     def put(self, b: int, W: Floats32) -> None:
         """Set W to the weights of a block's leaves."""

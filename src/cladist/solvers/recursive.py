@@ -30,12 +30,13 @@ from cladist.solvers.trees import Tree
 from cladist.solvers.weights import DenseWeights, SparseWeights, Weights
 
 ROOTS, FORMS = ("zero", "free", "fixed"), ("dense", "sparse", "dual")
-FIRST_CHECK, CHECK_EVERY = 6, 4  # sweeps
+FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # as multiples of tol: the last gap, or the dual's rise since, at which a check is worth it
 # Violations of optimality that sweeps over blocks leave, at first; they are tightened with every check that fails.
 EPS = {"hinge": 0.01, "squared_hinge": 0.01, "logistic": 0.001}
 SMALLEST_EPS = 1e-6
 LEAF_SWEEPS = 50
+CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap, one sweep over so many rows and some over active ones do
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,8 @@ class _Search:
         """Solve the leaves by themselves, and keep what comes of it if it is the best."""
         tol = self.settings.tol
         eps = {"hinge": 0.5 * tol / self.largest_cost, "squared_hinge": min(0.01, 10 * tol), "logistic": 0.1 * tol}
-        finish = partial(self.joint.finished, max(eps[self.problem.loss], SMALLEST_EPS), LEAF_SWEEPS, dense=self.dense)
+        sweeps = LEAF_SWEEPS if tol < CLOSE or len(self.order) < MANY_ROWS else 1
+        finish = partial(self.joint.finished, max(eps[self.problem.loss], SMALLEST_EPS), sweeps, dense=self.dense)
         finished = finish()
         if self._risen(finished.measured) is not finished.measured:
             finished = finish()
