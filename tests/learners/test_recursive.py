@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import cladist
 from cladist import FlatLogistic, FlatSVM, LabelMatrix, RecursiveLogistic, RecursiveSVM, Taxonomy
-from cladist.datasets import make_topics
 from cladist.errors import ParameterError, TaxonomyError
 from tests.learners.flat_rows import TAXONOMY, rows_of, sets_of, single
 from tests.learners.recursive_models import CLOSE, DEEP, both, every_learner, every_root, objective_of
@@ -286,26 +285,3 @@ def test_a_gap_that_is_not_closed_is_told(learner, solver):
     assert not model.converged_
     assert model.n_iter_ == 1
     assert model.history_[-1]["gap"] > 1e-9
-
-
-# ---------------------------------------------------------------- a tree that says nothing
-
-
-@pytest.mark.parametrize(
-    ("recursive", "flat"),
-    [(RecursiveSVM(), FlatSVM(loss="hinge")), (RecursiveLogistic(C=10), FlatLogistic(C=10))],
-    ids=["svm", "logistic"],
-)
-def test_a_tree_that_says_nothing_costs_at_most_a_point(recursive, flat):
-    """Over twenty seeds, whose mean is known to about 0.3 points; that of five would be to 0.7."""
-    gained = []
-    for seed in range(20):
-        sizes = {"n_samples": 400, "n_features": 1000, "branching": (4, 5), "n_test": 1000}
-        data = make_topics(**sizes, informative=0, noise=0.8, random_state=seed)
-        scores = [
-            model.set_params(taxonomy=data.taxonomy).fit(data.X_train, data.y_train).score(data.X_test, data.y_test)
-            for model in (recursive, flat)
-        ]
-        assert 0.3 < scores[1] < 0.95  # neither hopeless nor trivial
-        gained.append(scores[0] - scores[1])
-    assert abs(np.mean(gained)) <= 0.01
