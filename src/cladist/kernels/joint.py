@@ -5,8 +5,8 @@ w_n = Σ_{u on the path to n} v_u and v_u = Σ_{leaves n below u} Σ_i α_in y_i
 every leaf m by O[n, m] δ y x_i, where O[n, m] is the number of nodes that the two paths share: the overlap.
 
 A `problem` is as in `cladist.kernels.one_vs_rest`, with the number of lanes in use at the end. `overlap` (16 × 16)
-counts nodes above several blocks that are solved from one snapshot as often as there are such blocks, so that the steps
-of all together cannot go too far.
+counts nodes above several blocks that are solved from one snapshot more than once, so that the steps of all together do
+not go too far.
 """
 
 from __future__ import annotations

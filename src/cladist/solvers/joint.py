@@ -24,7 +24,6 @@ import numpy.typing as npt
 
 from cladist.execution import Executor, Serial
 from cladist.kernels import joint as kernels
-from cladist.kernels import one_vs_rest as flat
 from cladist.kernels.lanes import WIDTH
 from cladist.solvers.layout import BlockLayout, Layout
 from cladist.solvers.one_vs_rest import LOSSES
@@ -75,53 +74,6 @@ class Change:
     coefficients: Floats32
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Where the dual is.
-
-    Attributes
-    ----------
-    gain : float
-        What α gain.
-    energy : float
-        Σ ‖v‖² / κ over all nodes but free roots.
-    pulled, apart : float
-        Σ w·s and Σ ‖s‖ over free roots.
-    """
-
-    gain: float
-    energy: float
-    pulled: float = 0.0
-    apart: float = 0.0
-
-    def dual(self, reach: float) -> float:
-        """Return what the objective is at least, as long as no free root is further than `reach` from where it is."""
-        return self.gain - self.energy / 2 - self.pulled - reach * self.apart
-
-
-@dataclass(frozen=True)
-class Finished:
-    """Leaves that are optimal given their parents, nodes above being as α say.
-
-    Attributes
-    ----------
-    weights : list of arrays (features in use × 16), or None
-        The leaves of each block, if they were asked for.
-    own : list of Alphas, or None
-        Otherwise, whose sums the leaves add to their parents' weights; None: those of the state.
-    measured : Measured
-    primal : float
-    longest : float
-        The largest ‖w‖ of a leaf.
-    """
-
-    weights: list[Floats32] | None
-    own: list[Alphas] | None
-    measured: Measured
-    primal: float
-    longest: float
-
-
 class Room(NamedTuple):
     """Where one block is worked on: W, another like it, and α."""
 
@@ -167,7 +119,7 @@ class Joint:
     # ---------------------------------------------------------------- one block
 
     @contextmanager
-    def _room(self) -> Iterator[Room]:
+    def room(self) -> Iterator[Room]:
         """Lend a worker room for one block; its α is all 0, and must be so again."""
         room = self._rooms.pop() if self._rooms else Room.of(self.problem.rows)
         yield room
@@ -180,12 +132,14 @@ class Joint:
             mask[self.problem.members_of(c)] |= np.uint32(1 << k)
         return mask
 
-    def _part(self, block: BlockLayout) -> tuple[Any, ...]:
+    def part(self, b: int) -> tuple[Any, ...]:
+        """Return a block's problem as kernels take it."""
+        block = self.layout.blocks[b]
         costs = np.full((2, WIDTH), UNUSED, np.float32)
         costs[:, : len(block.classes)] = self.problem.costs[:, block.classes]
         return self.problem.rows.arrays, self.norms, self.mask_of(block), self.weight, costs, len(block.classes)
 
-    def _load(self, b: int, part: Any, room: Room) -> tuple[Floats32, Floats32]:
+    def load(self, b: int, part: Any, room: Room) -> tuple[Floats32, Floats32]:
         """Put a block into the worker's lanes: the sums of stored vectors, and what its own α add."""
         block, alphas = self.layout.blocks[b], self.states[b].alphas
         W, _, alpha = room
@@ -195,13 +149,13 @@ class Joint:
         return W, alpha
 
     def _visit(self, b: int, counts: Any, eps: float, sweep: int) -> Change:
-        with self._room() as room:
+        with self.room() as room:
             return self._visited(b, counts, eps, sweep, room)
 
     def _visited(self, b: int, counts: Any, eps: float, sweep: int, room: Room) -> Change:
         block, state = self.layout.blocks[b], self.states[b]
-        part = self._part(block)
-        W, alpha = self._load(b, part, room)
+        part = self.part(b)
+        W, alpha = self.load(b, part, room)
         full = sweep % FULL_EVERY == 0
         generator = np.random.default_rng((self.seed, b, sweep)).integers(1, 2**63, 1, dtype=np.uint64)
         active = kernels.visit_block(
@@ -216,7 +170,7 @@ class Joint:
 
     def _unloaded(self, block: BlockLayout, state: BlockState, mask: Any, alpha: Floats32, active: Any) -> Change:
         """Take the new α out of the lanes, and what they change above; leave α all 0."""
-        after = BlockState(self._taken(alpha), active)
+        after = BlockState(self.taken(alpha), active)
         changed = np.empty(len(alpha), np.int32)
         most = min(len(alpha), len(after.alphas.listed) + len(state.alphas.listed))
         coefficients = np.empty((most, len(block.stored)), np.float32)
@@ -225,7 +179,7 @@ class Joint:
         kernels.clear(changed, alpha)
         return Change(after, changed, coefficients[:count].copy())
 
-    def _taken(self, alpha: Floats32) -> Alphas:
+    def taken(self, alpha: Floats32) -> Alphas:
         """Return the α in the lanes."""
         listed = np.empty(len(alpha), np.int32)
         count = kernels.nonzero_rows(alpha, listed)
@@ -295,94 +249,18 @@ class Joint:
         self.V[self.free] = self.centres
         self.states = [BlockState() for _ in alphas]
         for b, (block, given) in enumerate(zip(self.layout.blocks, alphas, strict=True)):
-            change = self._started(block, given)
+            change = self._started(b, given)
             self.states[b] = change.state
             for place, u in enumerate(block.stored.tolist()):
                 self._add(change, place, self.V[u])
 
-    def _started(self, block: BlockLayout, given: Alphas) -> Change:
-        _, _, mask, _, costs, _ = self._part(block)
-        with self._room() as room:
+    def _started(self, b: int, given: Alphas) -> Change:
+        _, _, mask, _, costs, _ = self.part(b)
+        with self.room() as room:
             kernels.put_rows(*given, room.alpha)
             if self.problem.loss != "squared_hinge":
                 kernels.relax(*Alphas.none(), np.float32(1), costs, self.weight, mask, True, room.alpha)
-            return self._unloaded(block, BlockState(), mask, room.alpha, self.order[:0])
-
-    # ---------------------------------------------------------------- where it is
-
-    def measured(self) -> Measured:
-        """Return where the dual is. O(leaves / 16 · (features + nonzeros of rows in which an α is not 0))."""
-        found = list(self.executor.map(self._dual_terms_of, range(len(self.layout.blocks))))
-        return self._measured(*np.sum(found, axis=0).tolist())
-
-    def _measured(self, gain: float, product: float) -> Measured:
-        w = self.V[self.free].astype(np.float64)
-        s = (w - self.centres) / self.sharing
-        pulled = float(np.sum(w * s))
-        return Measured(gain, product - pulled, pulled, float(np.sum(np.sqrt(np.sum(s * s, axis=1)))))
-
-    def _dual_terms_of(self, b: int) -> tuple[float, float]:
-        part, listed = self._part(self.layout.blocks[b]), self.states[b].alphas.listed
-        with self._room() as room:
-            W, alpha = self._load(b, part, room)
-            terms: tuple[float, float] = kernels.dual_terms(part, self.loss, listed, W, alpha)
-            kernels.clear(listed, alpha)
-        return terms
-
-    def finished(self, eps: float, max_sweeps: int, *, dense: bool) -> Finished:
-        """Solve every leaf's own problem, the nodes above fixed; the state stays as it is.
-
-        w(α) is a poor primal for the hinges: many rows miss the margin by a little. Leaves that are optimal given their
-        parents are a good one. For the logistic loss w(α) is a good one, and is what is measured.
-        """
-        numbers = range(len(self.layout.blocks))
-        if self.problem.loss == "logistic":
-            return self._summed(list(self.executor.map(self._evaluated, numbers)), None, None)
-        solve = partial(self._solved_leaves, eps=eps, max_sweeps=max_sweeps, dense=dense)
-        found = list(self.executor.map(solve, numbers))
-        leaves: list[Any] = [leaf for leaf, _ in found]
-        return self._summed([figures for _, figures in found], *((leaves, None) if dense else (None, leaves)))
-
-    def _summed(self, figures: Any, weights: list[Floats32] | None, own: list[Alphas] | None) -> Finished:
-        figures = np.array(figures)
-        gain, product, change, lost = figures[:, :4].sum(axis=0).tolist()
-        measured = self._measured(gain, product)
-        return Finished(weights, own, measured, (measured.energy + change) / 2 + lost, float(figures[:, 4].max()))
-
-    def _evaluated(self, b: int) -> tuple[float, ...]:
-        part = self._part(self.layout.blocks[b])
-        with self._room() as room:
-            W, alpha = self._load(b, part, room)
-            lost, gap, product = kernels.joint_terms(part, self.loss, W, alpha)
-            kernels.clear(self.states[b].alphas.listed, alpha)
-            return lost + product - gap, product, 0.0, lost, longest(W, part[-1])
-
-    def _solved_leaves(self, b: int, eps: float, max_sweeps: int, dense: bool) -> tuple[Any, tuple[float, ...]]:
-        with self._room() as room:
-            return self._solved(b, eps, max_sweeps, dense, room)
-
-    def _solved(self, b: int, eps: float, max_sweeps: int, dense: bool, room: Room) -> tuple[Any, tuple[float, ...]]:
-        block, alphas = self.layout.blocks[b], self.states[b].alphas
-        part = self._part(block)
-        n_lanes = part[-1]
-        W, alpha = self._load(b, part, room)
-        terms = kernels.dual_terms(part, self.loss, alphas.listed, W, alpha)
-        above = room.above
-        kernels.put_paths(self.V, block.paths, block.groups, above)
-        kernels.add_rows(part[0], part[2], *alphas, block.local_above, above)
-        before = kernels.squared_distance(W, above, n_lanes)
-        first = np.flatnonzero(part[2]).astype(np.int32)
-        generator = np.random.default_rng((self.seed, b)).integers(1, 2**63, 1, dtype=np.uint64)
-        flat.descend(part[:-1], self.loss, self.order, first, W, alpha, np.float32(eps), max_sweeps, generator)
-        alpha[:, n_lanes:] = 0
-        own = self._taken(alpha)
-        if not dense:  # what is measured is what can be made again from α, not W as it has become step by step
-            W[:] = above
-            kernels.add_rows(part[0], part[2], *own, IDENTITY, W)
-        after = kernels.squared_distance(W, above, n_lanes)
-        lost, _, _ = kernels.joint_terms(part, self.loss, W, alpha)
-        kernels.clear(own.listed, alpha)
-        return W.copy() if dense else own, (*terms, after - before, lost, longest(W, n_lanes))
+            return self._unloaded(self.layout.blocks[b], BlockState(), mask, room.alpha, self.order[:0])
 
 
 def _blended(before: BlockState, after: BlockState, share: float) -> BlockState:
@@ -392,10 +270,3 @@ def _blended(before: BlockState, after: BlockState, share: float) -> BlockState:
     for alphas, part in ((before.alphas, 1 - share), (after.alphas, share)):
         values[np.searchsorted(listed, alphas.listed)] += np.float32(part) * alphas.values
     return BlockState(Alphas(listed, values), after.active)
-
-
-def longest(W: Floats32, n_lanes: int) -> float:
-    """Return the largest ‖w‖ of the lanes in use."""
-    norms = np.empty(WIDTH)
-    flat.squared_norms(W, norms)
-    return float(np.sqrt(norms[:n_lanes].max()))

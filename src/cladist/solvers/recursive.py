@@ -19,7 +19,8 @@ from cladist import progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.joint import Alphas, Finished, Joint, Measured
+from cladist.solvers.certifying import Finished, Measured, finished, measured
+from cladist.solvers.joint import Alphas, Joint
 from cladist.solvers.layout import Layout, layout_for, rounds_of
 from cladist.solvers.one_vs_rest import solve_one_vs_rest
 from cladist.solvers.path_weights import PathWeights, Sums, free_roots
@@ -108,7 +109,7 @@ def solve_recursive(
     Notes
     -----
     Memory: 4 bytes a feature for each node whose leaves fill more than one block, 128 bytes a feature and 64 a row for
-    each worker, 68 bytes for each row and block in which an α is not 0, three times at most, and 4 bytes a leaf and
+    each worker, 68 bytes for each row and block in which an α is not 0, five times at most, and 4 bytes a leaf and
     feature for dense weights.
 
     A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
@@ -213,9 +214,9 @@ class _Search:
         if last or not self.history or self.gap <= NEAR * tol:
             self._finish()
         else:
-            measured = self._risen(self.joint.measured())
-            rise = measured.dual(self.longest) - self.dual
-            self._keep(measured)
+            now = self._risen(measured(self.joint))
+            rise = now.dual(self.longest) - self.dual
+            self._keep(now)
             if rise <= SETTLED * tol * abs(self.dual):
                 self._finish()
         entry = {"objective": self.primal, "dual": self.dual, "gap": self.gap, "passes": sweep + 1}
@@ -233,16 +234,16 @@ class _Search:
         """The relative duality gap."""
         return (self.primal - self.dual) / self.primal if 0 < self.primal < np.inf else np.inf
 
-    def _risen(self, measured: Measured) -> Measured:
+    def _risen(self, now: Measured) -> Measured:
         """Go back to where the dual was highest if it has fallen, and take no longer steps than are safe from there."""
-        if self.kept is None or len(self.joint.free) or measured.dual(0.0) >= self.dual:
-            return measured
+        if self.kept is None or len(self.joint.free) or now.dual(0.0) >= self.dual:
+            return now
         self.joint.further = 1.0
         self.joint.start_from(self.kept)
-        return self.joint.measured()
+        return measured(self.joint)
 
-    def _keep(self, measured: Measured) -> None:
-        self.dual = max(self.dual, measured.dual(self.longest))
+    def _keep(self, now: Measured) -> None:
+        self.dual = max(self.dual, now.dual(self.longest))
         if self.joint.further > 1:
             self.kept = self._alphas()
 
@@ -254,16 +255,16 @@ class _Search:
         tol = self.settings.tol
         eps = {"hinge": 0.5 * tol / self.largest_cost, "squared_hinge": min(0.01, 10 * tol), "logistic": 0.1 * tol}
         sweeps = LEAF_SWEEPS if tol < CLOSE or len(self.order) < MANY_ROWS else 1
-        finish = partial(self.joint.finished, max(eps[self.problem.loss], SMALLEST_EPS), sweeps, dense=self.dense)
-        finished = finish()
-        if self._risen(finished.measured) is not finished.measured:
-            finished = finish()
-        self.longest = finished.longest
-        self._keep(finished.measured)
+        finish = partial(finished, self.joint, max(eps[self.problem.loss], SMALLEST_EPS), sweeps, dense=self.dense)
+        found = finish()
+        if self._risen(found.measured) is not found.measured:
+            found = finish()
+        self.longest = found.longest
+        self._keep(found.measured)
         if self.problem.loss == "logistic":  # all rows have α: a second set of them would be twice the memory
-            self.best = _Point(finished)
-        elif finished.primal < self.primal:
-            self.best = _Point(finished, self._alphas(), self.joint.centres.copy())
+            self.best = _Point(found)
+        elif found.primal < self.primal:
+            self.best = _Point(found, self._alphas(), self.joint.centres.copy())
 
     # ---------------------------------------------------------------- what comes of it
 

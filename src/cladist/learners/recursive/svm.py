@@ -83,7 +83,7 @@ class RecursiveSVM(RecursiveLinear):
     -----
     A sweep costs O(labels / 16 · nonzeros) when it looks at all rows, every fourth time, and less otherwise. Memory:
     4 bytes a feature for each inner node whose labels fill more than one block of sixteen, 128 bytes a feature and 64 a
-    row for each worker, 68 bytes for each row and block in which an α is not 0, up to three times; and 4 bytes a label
+    row for each worker, 68 bytes for each row and block in which an α is not 0, up to five times; and 4 bytes a label
     and feature for dense weights.
 
     Examples
