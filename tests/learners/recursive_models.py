@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from cladist import LabelMatrix, RecursiveLogistic, RecursiveSVM, Taxonomy
 from tests.learners.flat_rows import TAXONOMY
@@ -17,6 +18,12 @@ every_learner = pytest.mark.parametrize(("learner", "loss"), LEARNERS.values(), 
 both = pytest.mark.parametrize("learner", [RecursiveSVM, RecursiveLogistic])
 SOLVERS = [(root, solver) for root in ("zero", "fixed", "free") for solver in ("joint", "alternating")]
 every_root = pytest.mark.parametrize(("root", "solver"), SOLVERS)
+
+
+def for_sweeps(rows):
+    """X and y with a feature of its own for every row: more features than rows, which are not solved directly."""
+    X, y = rows
+    return sparse.hstack([X, 0.1 * sparse.eye_array(X.shape[0])], format="csr"), y
 
 
 def losses_of(model, margins):

@@ -10,7 +10,7 @@ import cladist
 from cladist import FlatLogistic, FlatSVM, LabelMatrix, RecursiveLogistic, RecursiveSVM, Taxonomy
 from cladist.errors import ParameterError, TaxonomyError
 from tests.learners.flat_rows import TAXONOMY, rows_of, sets_of, single
-from tests.learners.recursive_models import CLOSE, DEEP, both, every_learner, every_root, objective_of
+from tests.learners.recursive_models import CLOSE, DEEP, both, every_learner, every_root, for_sweeps, objective_of
 
 # ---------------------------------------------------------------- the problem
 
@@ -205,7 +205,7 @@ def test_c_is_chosen(learner):
 def test_threads_change_nothing_and_rounds_little(learner):
     taxonomy = Taxonomy.from_paths([f"all/{a}/{a}{b}" for a in "abcde" for b in "pqrstuvw"])
     names = [n for n in taxonomy.names if len(n) == 2]
-    X, y = single(200, labels=names)
+    X, y = for_sweeps(single(200, labels=names))
     models = [learner(taxonomy, blocks_per_round=3, n_jobs=n).fit(X, y) for n in (1, 2, 3)]
     for other in models[1:]:
         np.testing.assert_array_equal(models[0].coef_, other.coef_)

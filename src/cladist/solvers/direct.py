@@ -46,7 +46,7 @@ def solve_directly(
 
     The α of all rows and classes, 8 bytes each, are kept only where they are wanted.
     """
-    X = _dense(problem.rows)
+    X = dense_rows(problem.rows)
     weights = np.ones(len(X)) if problem.row_weights is None else problem.row_weights.astype(np.float64)
     # Threads inside BLAS would mostly wait for each other; classes side by side use the cores better.
     with progress.task("one-vs-rest", problem.n_classes) as running, threadpool_limits(1, user_api="blas"):
@@ -66,7 +66,8 @@ def solve_directly(
         return list((executor or Serial()).map(solve, range(problem.n_classes)))
 
 
-def _dense(rows: Rows) -> npt.NDArray[np.float64]:
+def dense_rows(rows: Rows) -> npt.NDArray[np.float64]:
+    """Return rows as a plain matrix over the features in use."""
     X = np.zeros((len(rows), rows.n_used))
     X[np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), rows.indices] = rows.data
     return X

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from cladist.learners.flat.targets import Targets, class_weights
 from cladist.learners.packing import Arrays
 from cladist.learners.recursive.warm import LastState, scaled_state
 from cladist.learners.stopping import with_stops
-from cladist.solvers import Rows, Settings, Solution
+from cladist.solvers import OneVsRest, Rows, Settings, Solution
 from cladist.solvers.alternating import solve_alternating
+from cladist.solvers.direct_recursive import solve_recursive_directly, suits_direct_recursive
 from cladist.solvers.recursive import solve_recursive
 from cladist.solvers.trees import Inner, Tree
+from cladist.solvers.weights import SparseWeights
 
 ROOTS, SOLVERS, EMPTY_LEAVES = ("zero", "free", "fixed"), ("joint", "alternating"), ("skip", "negative")
 SHARINGS = (1.0, 0.1, 0.0)  # what "cv" chooses from: the paper's, a little, nothing
@@ -97,28 +100,28 @@ class RecursiveLinear(FlatLinear):
         started = time.perf_counter()
         if not hasattr(self, "sharing_"):
             self.sharing_ = self._sharing_as_given()
-        seed = int(random_generator(type(self).__name__, self.random_state).randint(2**31 - 1))
-        problem, tree, settings = self._problem(prepared, C), self._tree(), Settings(self.tol, self.max_iter, seed)
-        if self.solver == "joint" or self.sharing_ == 0:
-            solution = solve_recursive(
-                problem,
-                tree,
-                settings,
-                root=self.root,
-                blocks_per_round=self.blocks_per_round,
-                executor=self._executor(),
-                form=self._form(problem.n_classes, prepared.rows.n_used),
-                prune=self.prune,
-                state=state,
-                keep_state=keep_state,
-            )
-        else:
-            solution = solve_alternating(
-                problem, tree, settings, root=self.root, executor=self._executor(), exact_inner=True
-            )
+        problem, tree = self._problem(prepared, C), self._tree()
+        solution = self._searched(problem, tree, state, keep_state)
         self.weights_ = solution.weights
         self._remember(solution, time.perf_counter() - started)
         return solution
+
+    def _searched(self, problem: OneVsRest, tree: Tree, state: Any, keep_state: bool) -> Solution:
+        seed = int(random_generator(type(self).__name__, self.random_state).randint(2**31 - 1))
+        settings = Settings(self.tol, self.max_iter, seed)
+        common: dict[str, Any] = {"root": self.root, "executor": self._executor()}
+        if self.solver == "alternating" and self.sharing_ > 0:
+            return solve_alternating(problem, tree, settings, exact_inner=True, **common)
+        form = self._form(problem.n_classes, problem.rows.n_used)
+        if form != "dual" and suits_direct_recursive(problem, tree):
+            solution = solve_recursive_directly(problem, tree, settings, **common)
+            return (
+                solution
+                if form == "dense"
+                else replace(solution, weights=SparseWeights.of(solution.weights, self.prune))
+            )
+        rounds: dict[str, Any] = {"blocks_per_round": self.blocks_per_round, "form": form, "prune": self.prune}
+        return solve_recursive(problem, tree, settings, **rounds, state=state, keep_state=keep_state, **common)
 
     def _sharing_as_given(self) -> float:
         if isinstance(self.sharing, str):
