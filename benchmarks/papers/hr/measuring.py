@@ -29,12 +29,17 @@ FOLDS, RESAMPLES, SEED = 3, 1000, 0
 CHOOSERS = FOLDS  # threads that choose C, a fold each, however many cores share them; the fit that is timed has one
 
 
+def Cs_for(source: Source | None) -> tuple[float, ...]:  # noqa: N802 - C is the papers' letter
+    """Return the values that C is chosen from."""
+    return tuple(C for C in CS if source is None or C <= source.largest_C)
+
+
 def settings(method: str, source: Source | None) -> dict[str, Any]:
     """Return everything that decides a row's figures; what depends on the data is None where there are none."""
     return {
         "learner": METHODS[method].learner_for(source) if source is not None else None,
         "parameters": METHODS[method].parameters,
-        "Cs": CS,
+        "Cs": Cs_for(source),
         "chosen by": f"micro-F1 in {FOLDS}-fold cross-validation on the training part, "
         "up to two Cs in a row that gain nothing",
         "seeds": {"folds": SEED, "learner": SEED, "bootstrap": SEED},
@@ -110,7 +115,7 @@ def _measured(data: Dataset, source: Source, method: str) -> tuple[Row, LabelMat
 
     started = time.perf_counter()
     rows = data.X_train, data.y_train
-    C, scores = choose_C(make, *rows, CS, score=score, folds=FOLDS, random_state=SEED, workers=CHOOSERS)
+    C, scores = choose_C(make, *rows, Cs_for(source), score=score, folds=FOLDS, random_state=SEED, workers=CHOOSERS)
     chosen = time.perf_counter()
     with progress.task("Fitting"):
         model = make(C).fit(*rows)
