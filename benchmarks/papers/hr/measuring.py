@@ -31,7 +31,7 @@ CHOOSERS = FOLDS  # threads that choose C, a fold each, however many cores share
 
 def Cs_for(source: Source | None) -> tuple[float, ...]:  # noqa: N802 - C is the papers' letter
     """Return the values that C is chosen from."""
-    return tuple(C for C in CS if source is None or C <= source.largest_C)
+    return tuple(C for C in CS if source is None or source.largest_C >= C)
 
 
 def settings(method: str, source: Source | None) -> dict[str, Any]:

@@ -33,8 +33,8 @@ class RecursiveSVM(RecursiveLinear):
         What becomes of leaves without rows: they play no part and are not predicted, or all rows are negative for them,
         as the paper's formula has it, and they are labels like others.
     solver : {"joint", "alternating"}
-        Block Gauss–Seidel on the joint dual, or the paper's alternation between levels (with all inner nodes solved at
-        once), which takes longer.
+        Block Gauss–Seidel on the joint dual, or Newton steps for all nodes where rows are dense in few features; or the
+        paper's alternation between levels (with all inner nodes solved at once), which takes longer.
     blocks_per_round : int
         How many blocks of sixteen labels the joint solver solves from one snapshot of what they share. Threads and
         other workers divide these among them. More needs more sweeps; the model depends on it, and not on the number of
