@@ -300,7 +300,7 @@ def test_more_that_is_refused():
         FlatLogistic(weights="dual").fit(np.eye(2), ["a", "b"])
     with pytest.raises(TaxonomyError, match="'c' is not in the taxonomy"):
         FlatSVM(class_weight={"c": 2.0}).fit(np.eye(2), ["a", "b"])
-    with pytest.raises(ParameterError, match="FlatSVM: C='cv' needs two rows at least; there is 1"):
+    with pytest.raises(ParameterError, match="FlatSVM: choosing by 'cv' needs two rows at least; there is 1"):
         FlatSVM(C="cv").fit([[1.0]], ["a"])
     with pytest.raises(ParameterError, match=r"FlatSVM: Cs must be a sequence of positive numbers; got 3\.0\."):
         FlatSVM().C_path(np.eye(2), ["a", "b"], 3.0)

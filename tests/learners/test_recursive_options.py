@@ -12,12 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 import cladist
 from cladist import FlatLogistic, FlatSVM, RecursiveLogistic, RecursiveSVM, Taxonomy
 from cladist.errors import ModelFormatError, ParameterError
+from cladist.learners import choosing
 from tests.learners.flat_rows import single
 from tests.learners.recursive_models import CLOSE, DEEP, both, every_learner, for_sweeps, objective_of
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("options", [{}, {"root": "free"}, {"sharing": 0.5, "fit_intercept": False}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"root": "free", "tol": 0.1}, {"sharing": 0.5, "fit_intercept": False}], ids=str
+)
 def test_a_loaded_model_of_shares_answers_the_same(loss, options, tmp_path):
     taxonomy = Taxonomy.from_paths([f"all/{a}/{a}{b}" for a in "abcde" for b in "pqrstuvw"])
     X, y = for_sweeps(single(150, labels=[n for n in taxonomy.names if len(n) == 2]))
@@ -77,6 +80,37 @@ def test_sharing_is_chosen(learner, C):
     np.testing.assert_array_equal(model.coef_, learner(DEEP, C=model.C_, sharing=model.sharing_).fit(X, y).coef_)
     with pytest.raises(ParameterError, match="C_path walks along C alone; give sharing as a number"):
         next(model.C_path(X, y, [1.0]))
+
+
+@both
+def test_sharing_is_chosen_on_the_same_folds(learner, monkeypatch):
+    """Also where random_state is a generator, which would draw others each time."""
+    X, y = single(60)
+    held_out, chosen = [], choosing._score
+    monkeypatch.setattr(choosing, "_score", lambda m, *rows: (held_out.append(rows[0].toarray()), chosen(m, *rows))[1])
+    learner(DEEP, sharing="cv", random_state=np.random.RandomState(4)).fit(X, y)
+    assert len(held_out) == 3 * 5
+    for first, second, third in zip(held_out[:5], held_out[5:10], held_out[10:], strict=True):
+        np.testing.assert_array_equal(first, second)
+        np.testing.assert_array_equal(first, third)
+
+
+@every_learner
+@pytest.mark.parametrize("rows", [single(60), for_sweeps(single(60))], ids=["dense", "sparse"])
+def test_rows_of_next_to_no_weight(learner, loss, rows):
+    X, y = rows
+    weights = np.ones(60)
+    weights[::3] = 5e-324
+    model = learner(DEEP, C=1e-2, **loss).fit(X, y, sample_weight=weights)
+    kept = learner(DEEP, C=1e-2, **loss).fit(X, y, sample_weight=np.where(weights < 1, 1e-15, 1))
+    assert model.converged_
+    assert model.history_[-1]["objective"] == pytest.approx(kept.history_[-1]["objective"], rel=2e-2)
+
+
+@both
+def test_costs_that_float32_cannot_hold_are_refused(learner):
+    with pytest.raises(ParameterError, match=r"Cs must be positive numbers; got 1e\+300"):
+        learner(DEEP).C_path(np.eye(2), ["tennis", "chess"], [1.0, 1e300])
 
 
 @every_learner

@@ -24,6 +24,7 @@ MODELS = {
     "sets": (FlatSVM(TAXONOMY, targets="nodes", weights="sparse"), SETS[0], SETS[1]),
     "two classes": (FlatSVM(TAXONOMY), *single(labels=("tennis", "film"), n_features=20)),
     "recursive": (RecursiveSVM(TAXONOMY), X, NAMES),
+    "paths": (RecursiveSVM(TAXONOMY, root="free", weights="dual", sharing=0.5), X, NAMES),
     "nodewise": (NodewiseSVM(TAXONOMY), X, NAMES),
     "nodewise sets": (NodewiseSVM(TAXONOMY), SETS[0], SETS[1]),
     "nodewise certain": (NodewiseSVM(TAXONOMY), *single(n_rows=60, labels=("tennis", "music", "art"), n_features=20)),
@@ -120,6 +121,12 @@ CASES = {
     ("dual", "weights/vectors/indptr"): [*LISTS, *OUTSIDE, lambda a: np.append(a[:1], a[:0:-1])],
     ("dual", "weights/vectors/indices"): [shorter, longer, column, as_type(np.float64), nothing, *OUTSIDE],
     ("dual", "weights/vectors/data"): [*NUMBERS, shorter, longer, column],
+    ("paths", "weights/intercepts"): [*NUMBERS, shorter, longer, column],
+    ("paths", "weights/paths/parent"): [*LISTS, *OUTSIDE, swapped, put(-1, 0), lambda a: np.arange(-1, 10**6)],
+    ("paths", "weights/paths/leaves"): [*LISTS, *OUTSIDE, swapped, put(0, 0), lambda a: np.full_like(a, a[0])],
+    ("paths", "weights/paths/sharing"): [*NUMBERS[:3], put(0, 0.0), put(0, -1.0), put(0, 1.0), longer, column, nothing],
+    ("paths", "weights/paths/root"): [*LISTS, *OUTSIDE, put(0, 0), put(0, 3), put(1, 0), put(1, 2)],
+    ("paths", "weights/paths/centres"): [*NUMBERS, shorter, longer, lambda a: a[:, :-1], lambda a: a.reshape(-1)],
     ("nodewise", "always"): [
         column,
         as_type(np.float64),
@@ -129,6 +136,12 @@ CASES = {
     ],
     ("top-down", "end_nodes"): [*LISTS, *OUTSIDE, lambda a: np.full_like(a, a[0])],
 }
+for name in ("vectors", "state", "own"):
+    key = f"weights/paths/{name}"
+    CASES["paths", f"{key}/shape"] = [*LISTS, put(0, 5), put(1, 10**9), put(0, 10**9), put(0, -1), lambda a: a * 2]
+    CASES["paths", f"{key}/indptr"] = [*LISTS, *OUTSIDE, lambda a: np.append(a[:1], a[:0:-1])]
+    CASES["paths", f"{key}/indices"] = [shorter, longer, column, as_type(np.float64), nothing, *OUTSIDE]
+    CASES["paths", f"{key}/data"] = [*NUMBERS, shorter, longer, column]
 for learner in ("nodewise", "top-down"):
     for key in ("parents", "children", "features", "indptr", "classes"):
         CASES[learner, f"families/{key}"] = [shorter, longer, column, as_type(np.float64), nothing, *OUTSIDE]
@@ -165,6 +178,31 @@ def test_a_dense_matrix_is_no_dual_form(saved):
         changes = {"weights/shares/dense": np.zeros(shape, np.float32)}
         with pytest.raises(ModelFormatError):
             loaded(saved, "dual", {**(dense if not more else {}), **changes, **more})
+
+
+def test_sums_along_paths_are_those_of_the_models_own_tree(saved):
+    """Another tree could be as large as it likes, and every node of it takes memory."""
+    paths = {key: array for key, array in state_of(saved, "paths").items() if key.startswith("weights/")}
+    dense = {key: None for key in state_of(saved, "dense") if key.startswith("weights/")}
+    with pytest.raises(ModelFormatError, match="no weights of such a learner"):
+        loaded(saved, "dense", {**dense, **paths})
+    with pytest.raises(ModelFormatError, match="its sharing is another"):
+        loaded(saved, "recursive", {**dense, **paths})
+    parent = paths["weights/paths/parent"]
+    longer_chain = np.concatenate([[-1], np.arange(10**6), np.where(parent < 0, 10**6, parent + 10**6 + 1)])
+    leaves = paths["weights/paths/leaves"] + 10**6 + 1
+    with pytest.raises(ModelFormatError, match="its tree is not that of its taxonomy"):
+        loaded(saved, "paths", {"weights/paths/parent": longer_chain, "weights/paths/leaves": leaves})
+
+
+@pytest.mark.parametrize("sharing", [-1.0, 1e300, "inf", "much", None], ids=str)
+def test_sharing_is_a_number(saved, sharing):
+    found, folder = saved
+    content, arrays, _ = found["recursive"]
+    state = {**content["model"]["state"], "sharing": sharing}
+    write_folder(folder, {**content, "model": {**content["model"], "state": state}}, arrays)
+    with pytest.raises(ModelFormatError):
+        load(folder)
 
 
 @pytest.mark.parametrize("parents", [[], [0], [-1, 0, 0]], ids=str)

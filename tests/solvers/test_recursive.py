@@ -13,9 +13,11 @@ from scipy import sparse
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
-from cladist.solvers import Settings, recursive, solve_one_vs_rest
+from cladist.solvers import Settings, members_by_class, recursive, solve_one_vs_rest
 from cladist.solvers import joint as joint_solver
 from cladist.solvers.alternating import solve_alternating
+from cladist.solvers.direct_recursive import solve_recursive_directly
+from cladist.solvers.layout import layout_for
 from cladist.solvers.recursive import solve_recursive
 from cladist.solvers.trees import Tree
 from tests.solvers.joint_reference import TREES, joint_optimum, objective, random_tree, regularizer, tree_case
@@ -202,9 +204,10 @@ def test_the_dual_rises_the_gap_shrinks_and_the_optimum_lies_between(root, loss,
     history = solve_recursive(problem.problem, tree, Settings(1e-8, 40), **rounds).history
     assert len(history) > 1
     duals, objectives, gaps = (np.array([e[key] for e in history]) for key in ("dual", "objective", "gap"))
-    assert np.all(np.diff(duals) >= 0)
+    rounding = 1e-6 if root == "free" else 0.0  # the bound is one for what is near the root, which moves
+    assert np.all(np.diff(duals) >= -rounding * best)
     assert np.all(np.diff(objectives) <= 0)
-    assert np.all(np.diff(gaps) <= 0)
+    assert np.all(np.diff(gaps) <= rounding)
     assert np.all(duals <= best * (1 + 1e-6))
     assert np.all(objectives >= best * (1 - 1e-6))
     passes = [entry["passes"] for entry in history]
@@ -236,6 +239,36 @@ def test_a_looser_tolerance_takes_no_more_sweeps():
     assert passes[0] < passes[-1]
 
 
+@every_loss
+@pytest.mark.parametrize("solve", [solve_recursive, solve_alternating, solve_recursive_directly])
+@pytest.mark.parametrize("C", [1e-6, 1e-4])
+def test_a_free_root_that_has_hardly_moved_is_not_there_yet(loss, solve, C):
+    """With a small C weights are short for long: how far roots may have to go is no matter of these alone."""
+    tree, random = TREES["nine nodes"], np.random.default_rng(11)
+    y = np.arange(100) % 5
+    X = random.normal(size=(100, 6)) + 3 * random.normal(size=(5, 6))[y]
+    problem = case(X, members_by_class(y, 5), loss, np.full((2, 5), C), constant=True)
+    best = joint_optimum(problem, tree, "free").objective
+    solution = solve(problem.problem, tree, Settings(1e-2, 30), root="free")
+    found = objective(problem, tree, "free", all_weights(problem, tree, "free", solution))
+    assert found <= best * 1.02 or not solution.converged
+    assert solve is not solve_recursive_directly or solution.converged
+    assert solution.history[-1]["gap"] > -1e-6
+    assert not solution.converged or solution.history[-1]["dual"] <= best * (1 + 1e-6)
+
+
+def test_what_is_told_is_told_of_the_weights_returned(monkeypatch):
+    """Also where the dual alone has risen so much that the gap is small enough."""
+    monkeypatch.setattr(recursive, "NEAR", 0.0)
+    monkeypatch.setattr(recursive, "SETTLED", 0.0)
+    monkeypatch.setattr(recursive, "FIRST_CHECK", 1)
+    tree, problem, _ = crowd("logistic", "zero")
+    solution = solve_recursive(problem.problem, tree, Settings(0.02, 400))
+    found = objective(problem, tree, "zero", all_weights(problem, tree, "zero", solution))
+    assert len(solution.history) > 1
+    assert solution.history[-1]["objective"] == pytest.approx(found, rel=1e-5)
+
+
 # ---------------------------------------------------------------- threads, and the guard
 
 
@@ -250,6 +283,24 @@ def test_threads_change_nothing(loss, blocks_per_round):
     np.testing.assert_array_equal(one.weights.matrix(), two.weights.matrix())
     without_time = [[{**entry, "seconds": 0} for entry in found.history] for found in (one, two)]
     assert without_time[0] == without_time[1]
+
+
+def test_a_room_that_another_worker_takes_first_is_made_anew():
+    """Between the question whether one is left and taking it, another worker may have it."""
+
+    class Taken(list):
+        def __len__(self):
+            return 1
+
+    tree, problem, _ = crowd("hinge", "zero")
+    joint = joint_solver.Joint(problem.problem, layout_for(tree, "zero"))
+    joint._rooms = Taken()
+    with joint.room() as room:
+        assert room.alpha.shape == (len(problem.X), 16)
+    assert list(joint._rooms) == [room]
+    with pytest.raises(KeyError), joint.room():
+        raise KeyError  # what is left in it nobody knows
+    assert not list(joint._rooms)
 
 
 def test_the_model_depends_on_blocks_per_round():
@@ -269,7 +320,7 @@ def test_steps_that_go_too_far_are_taken_back(loss, monkeypatch):
     tree, problem, best = crowd(loss, "zero")
     solution = solve_recursive(problem.problem, tree, TIGHT)
     at_the_optimum(problem, tree, "zero", solution, best=best)
-    assert restored
+    assert len(restored) == 1  # steps are plain from then on, and what rounding does is no reason to go back
     assert np.all(np.diff([entry["dual"] for entry in solution.history]) >= 0)
 
 

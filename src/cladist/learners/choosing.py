@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -15,12 +16,14 @@ from sklearn.model_selection import KFold
 from cladist import progress
 from cladist.errors import DatasetError, ParameterError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
+from cladist.learners.base import random_generator
 from cladist.metrics import micro_f1
 
 GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
 FOLDS = 5
 LARGEST_C, LARGEST_VALUE = 1e12, 1e12  # float32 ends at 3e38, and their squares are added up
 MOST_STATE_BYTES = 2**30  # α of all folds; beyond, each C is learnt from scratch
+Folds = list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 Choice = tuple[float, list[dict[str, float]]]  # C, and what each gave: `C`, `score`, `standard_error`
 NO_BETTER_IN_A_ROW = 2  # so many values of C that gain nothing end the search: large ones cost most
 
@@ -85,18 +88,33 @@ def warn_of_gap(model: Any, worst: float, *, stacklevel: int = 4) -> None:
     warnings.warn(f"{said}; {advice}.", ConvergenceWarning, stacklevel=stacklevel)
 
 
-def choose(model: Any, X: Any, labels: LabelMatrix, weights: Any, Cs: Sequence[float] = GRID, **others: Any) -> Choice:
+def folds_of(model: Any, n_rows: int) -> Folds:
+    """Return the rows to learn from and those held out, of each fold."""
+    n_folds = min(FOLDS, n_rows)
+    if n_folds < 2:
+        raise ParameterError(f"{type(model).__name__}: choosing by 'cv' needs two rows at least; there is {n_rows}.")
+    given = np.random.RandomState(0) if model.random_state is None else model.random_state
+    random = random_generator(type(model).__name__, given)
+    return list(KFold(n_folds, shuffle=True, random_state=random).split(np.arange(n_rows)))
+
+
+def choose(
+    model: Any,
+    X: Any,
+    labels: LabelMatrix,
+    weights: Any,
+    Cs: Sequence[float] = GRID,
+    *,
+    folds: Folds | None = None,
+    **others: Any,
+) -> Choice:
     """Return the C of highest mean micro F1 over folds of the rows, the smallest of equals.
 
     Single labels: accuracy, which is the same. All folds go up the grid together, each from where it stood, until two
     values of C in a row are no better than the best before, once that has risen by a standard error. `others` are
     values for other parameters of the model.
     """
-    n_folds = min(FOLDS, X.shape[0])
-    if n_folds < 2:
-        raise ParameterError(f"{type(model).__name__}: C='cv' needs two rows at least; there is {X.shape[0]}.")
-    random = np.random.RandomState(0) if model.random_state is None else model.random_state
-    folds = list(KFold(n_folds, shuffle=True, random_state=random).split(np.arange(X.shape[0])))
+    folds = folds_of(model, X.shape[0]) if folds is None else folds
     paths = [_path(model, X, labels, weights, rows, Cs, others) for rows, _ in folds]
     results: list[dict[str, float]] = []
     with progress.task("choosing C", len(Cs)) as running:

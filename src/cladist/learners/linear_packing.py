@@ -36,14 +36,16 @@ def pack_weights(weights: Weights) -> Arrays:
     raise ModelFormatError(f"Weights of the form {type(weights).__name__} cannot be saved.")
 
 
-def unpack_weights(arrays: Arrays, n_features: int) -> Weights:
-    """Restore what `pack_weights` gave."""
+def unpack_weights(arrays: Arrays, n_features: int, tree: Tree | None = None, root: str = "zero") -> Weights:
+    """Restore what `pack_weights` gave; sums along paths must be those of `tree`, which the learner knows."""
     intercepts = arrays["intercepts"]
     _require(intercepts.ndim == 1 and _plain(intercepts), "its intercepts are not plain numbers")
     if group("sparse", arrays):
         return unpack_index(group("sparse", arrays), intercepts, n_features)
     if group("paths", arrays):
-        return unpack_paths(group("paths", arrays), len(intercepts), n_features)
+        if tree is None:
+            raise ModelFormatError("Its weights do not fit: sums along paths are no weights of such a learner.")
+        return unpack_paths(group("paths", arrays), len(intercepts), n_features, tree, root)
     if group("shares", arrays):
         vectors = _unpack_csr(group("vectors", arrays), n_features)
         shares = _unpack_csr(group("shares", arrays), vectors.shape[0])
@@ -112,23 +114,23 @@ def pack_paths(weights: PathWeights) -> Arrays:
     }
 
 
-def unpack_paths(arrays: Arrays, n_classes: int, n_features: int) -> PathWeights:
-    """Restore what `pack_paths` gave."""
-    parent, leaves, root = (unpack_ids(arrays[name]) for name in ("parent", "leaves", "root"))
+def unpack_paths(arrays: Arrays, n_classes: int, n_features: int, tree: Tree, root: str) -> PathWeights:
+    """Restore what `pack_paths` gave; a tree that is not the learner's could ask for any amount of memory."""
+    parent, leaves, kind = (unpack_ids(arrays[name]) for name in ("parent", "leaves", "root"))
     sharing, centres = arrays["sharing"], arrays["centres"]
-    _require(sharing.shape == (1,) and sharing.dtype.kind == "f" and 0 < sharing[0] < np.inf, "sharing is no number")
-    _require(len(root) == 2 and _within(root[:1], len(ROOTS)) and _within(root[1:], 2), "its root is not known")
-    ordered = np.all((parent >= -1) & (parent < np.arange(len(parent))))
-    is_leaf = _within(leaves, len(parent)) and len(np.unique(leaves)) == len(leaves) == n_classes
-    _require(bool(ordered) and is_leaf and not np.any(np.isin(leaves, parent)), "its tree is none")
+    same = np.array_equal(parent, tree.parent) and np.array_equal(leaves, tree.leaves)
+    _require(same and len(np.unique(leaves)) == len(leaves) == n_classes, "its tree is not that of its taxonomy")
+    _require(sharing.dtype.kind == "f" and np.array_equal(sharing, [tree.sharing]), "its sharing is another")
+    _require(0 < tree.sharing < np.inf, "where nothing is shared, weights are no sums")
+    _require(len(kind) == 2 and root in ROOTS and kind[0] == ROOTS.index(root), "its root is another")
+    _require(_within(kind[1:], 2), "it has an intercept or none")
     vectors = _unpack_csr(group("vectors", arrays), n_features)
     state, own = (_unpack_csr(group(name, arrays), vectors.shape[0]) for name in ("state", "own"))
     _require(state.shape[0] == own.shape[0] == n_classes, "its shares are not as many as its intercepts")
-    tree, rows = Tree(parent, leaves, float(sharing[0])), Rows.of(vectors, constant=bool(root[1]))
-    name = ROOTS[root[0]]
-    n_free = len(free_roots(layout_for(tree, name), tree, name))
+    rows = Rows.of(vectors, constant=bool(kind[1]))
+    n_free = len(free_roots(layout_for(tree, root), tree, root))
     _require(centres.shape == (n_free, rows.n_used) and _plain(centres), "centres of its roots do not fit")
-    return PathWeights.from_shares(tree, name, rows, state, own, centres)
+    return PathWeights.from_shares(tree, root, rows, state, own, centres)
 
 
 def unpack_ids(ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -80,7 +80,8 @@ def solve_alternating(
     Notes
     -----
     A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
-    wherever no root is further from where it is now than the longest leaf is from 0. The objective being convex, a
+    wherever no root is further from where it is now than the longest leaf is from 0, or than what moves the score of
+    a row of usual length by 1, if that is further. The objective being convex, a
     point k times as far away is better by k times that gap at most.
 
     A sweep takes O(leaves / 16 · passes · nonzeros) and O(nodes · features). Memory: 8 bytes a leaf and feature in use,
@@ -258,7 +259,7 @@ class _Alternation:
 
     def measured(self) -> dict[str, float]:
         """Return objective, dual and relative gap; ask more of the leaves where they are most of it."""
-        primal, dual, left, reach = self.inner.cost(), 0.0, 0.0, 0.0
+        primal, dual, left, reach = self.inner.cost(), 0.0, 0.0, self.problem.rows.least_reach
         for block, (apart, shares, length) in zip(
             self.blocks, self.executor.map(self._norms, self.blocks), strict=True
         ):

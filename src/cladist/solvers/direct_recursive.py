@@ -25,7 +25,7 @@ from cladist import progress
 from cladist.errors import one_of
 from cladist.execution import Executor, Serial
 from cladist.solvers.direct import dense_rows, suits_direct
-from cladist.solvers.problem import OneVsRest, Settings
+from cladist.solvers.problem import SMALLEST_WEIGHT, OneVsRest, Settings
 from cladist.solvers.recursive import ROOTS
 from cladist.solvers.solution import Solution
 from cladist.solvers.tree_system import Factors, TreeSystem
@@ -33,6 +33,7 @@ from cladist.solvers.trees import Tree
 from cladist.solvers.weights import DenseWeights
 
 MOST_ALPHAS = 5_000_000  # rows × leaves; some ten arrays of that many float64
+MOST_ENTRIES = 2**27  # of all nodes' systems, each features × features in float64; there are two of each
 MOST_STEPS = 200
 NEAR_THE_WALL, CLOSEST = 0.995, 1e-15  # share of the way to a bound that a step goes, and how near, as a share of c
 SHORTEST_STEP = 1e-10
@@ -43,6 +44,7 @@ Floats = npt.NDArray[np.float64]
 def suits_direct_recursive(problem: OneVsRest, tree: Tree) -> bool:
     """Tell whether rows are dense in few features, leaves few enough, and something is shared."""
     few = len(problem.rows) * problem.n_classes <= MOST_ALPHAS
+    few = few and (problem.n_classes + len(tree.inner)) * problem.rows.n_used**2 <= MOST_ENTRIES
     return bool(few and tree.sharing > 0 and len(tree.inner) and suits_direct(problem))
 
 
@@ -75,7 +77,8 @@ def solve_recursive_directly(
 
     Notes
     -----
-    With free roots `dual` is a bound as `cladist.solvers.recursive` says.
+    With free roots `dual` is a bound as `cladist.solvers.recursive` says. Memory: 8 bytes for each pair of features at
+    each node, twice, and some ten arrays of 8 bytes a row and leaf.
     """
     one_of("solve_recursive_directly", "root", root, ROOTS)
     settings = settings or Settings()
@@ -91,7 +94,7 @@ def solve_recursive_directly(
                 break
             running.advance()
             found = search.judged()
-            best = found.better(best)
+            best = found.better(best, anywhere=not np.any(search.system.free))
     weights = DenseWeights.of_matrix(best.W.astype(np.float32), problem.rows)
     return Solution(weights, weights.intercepts, history, best.gap <= settings.tol)
 
@@ -108,10 +111,10 @@ class _Judged:
     def gap(self) -> float:
         return (self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
 
-    def better(self, other: _Judged) -> _Judged:
-        """Return the lower primal and the higher dual of two."""
-        lower = self if self.primal <= other.primal else other
-        return _Judged(lower.W, lower.primal, max(self.dual, other.dual))
+    def better(self, before: _Judged, *, anywhere: bool) -> _Judged:
+        """Return the lower primal and the higher dual of two, or the later one if duals do not hold `anywhere`."""
+        lower = self if self.primal <= before.primal else before
+        return _Judged(lower.W, lower.primal, max(self.dual, before.dual) if anywhere else self.dual)
 
 
 class _Steps:
@@ -126,8 +129,8 @@ class _Steps:
             members = problem.members_of(k)
             self.signs[k, members], self.costs[k, members] = 1.0, problem.costs[0, k]
         if problem.row_weights is not None:
-            self.costs *= problem.row_weights
-        self.executor = executor
+            self.costs *= np.maximum(problem.row_weights, SMALLEST_WEIGHT)
+        self.executor, self.least_reach = executor, problem.rows.least_reach
         self.system = TreeSystem(tree, root, self.X.shape[1])
         self.W = np.zeros((problem.n_classes, self.X.shape[1]))
         self.inner = np.zeros((len(self.system.inner), self.X.shape[1]))
@@ -144,8 +147,7 @@ class _Steps:
 
     def factorised(self, curvature: Floats) -> Factors:
         """Factorise the system whose losses are bent so much. O(leaves · n d²)."""
-        hessians = list(self.executor.map(self._hessian, curvature))
-        return self.system.factorised(hessians, self.executor)
+        return self.system.factorised(self._hessian, curvature, self.executor)
 
     def _hessian(self, curvature: Floats) -> Floats:
         bent = np.flatnonzero(curvature)
@@ -162,8 +164,8 @@ class _Steps:
         """Return primal and dual, `gained` being what α gain; inner nodes are the best given the leaves."""
         inner = self.system.best_above(self.W)
         primal = self.system.energy(self.W, inner) / 2 + lost
-        longest = float(np.sqrt(np.max(np.sum(self.W**2, axis=1))))
-        return _Judged(self.W.copy(), primal, gained - self.system.dual_energy(self.sums(alpha), inner, longest))
+        reach = max(self.least_reach, float(np.sqrt(np.max(np.sum(self.W**2, axis=1)))))
+        return _Judged(self.W.copy(), primal, gained - self.system.dual_energy(self.sums(alpha), inner, reach))
 
 
 class _Newton(_Steps):

@@ -29,6 +29,7 @@ from cladist.solvers.layout import BlockLayout, Layout
 from cladist.solvers.one_vs_rest import LOSSES
 from cladist.solvers.problem import OneVsRest
 from cladist.solvers.rows import Rows, aligned
+from cladist.solvers.trees import squared
 
 Floats32 = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -121,9 +122,12 @@ class Joint:
     @contextmanager
     def room(self) -> Iterator[Room]:
         """Lend a worker room for one block; its α is all 0, and must be so again."""
-        room = self._rooms.pop() if self._rooms else Room.of(self.problem.rows)
+        try:
+            room = self._rooms.pop()
+        except IndexError:  # asked for first, another worker might take the last one in between
+            room = Room.of(self.problem.rows)
         yield room
-        self._rooms.append(room)
+        self._rooms.append(room)  # unless something went wrong, which leaves α in it
 
     def mask_of(self, block: BlockLayout) -> npt.NDArray[np.uint32]:
         """Return of which leaves each row is, as bits."""
@@ -217,7 +221,7 @@ class Joint:
         share, totals = 1.0, list(self.executor.map(lambda u: self._total(steps[u]), shared))
         for u, (total, squares) in zip(shared, totals, strict=True):
             if squares > 0:
-                agreed = float(total.astype(np.float64) @ total) / squares
+                agreed = float(squared(total)) / squares
                 share = min(share, float(counts[u]) / agreed) if agreed > 0 else share
                 remembered = self.agreement[u]
                 self.agreement[u] = agreed if np.isinf(remembered) else max(agreed, FORGETTING * remembered)
@@ -239,7 +243,7 @@ class Joint:
         for change, place in steps:
             moved = np.zeros_like(total)
             self._add(change, place, moved)
-            squares += float(moved @ moved)
+            squares += float(squared(moved))  # not by BLAS, whose sums depend on how many threads it has
             total += moved
         return total, squares
 

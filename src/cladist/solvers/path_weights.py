@@ -133,6 +133,16 @@ class PathWeights(InBlocks):
         """Yield the blocks one after the other, all in the same array."""
         return (W[: len(self.feature_of)] for W in self.sums.blocks())
 
+    def _rows(self, classes: Ids) -> Floats32:
+        matrix = np.zeros((len(classes), self.n_features), np.float32)
+        W = aligned(self.sums.rows.n_used)
+        for b, block in enumerate(self.sums.layout.blocks):
+            rows, lanes = np.nonzero(classes[:, None] == block.classes[None, :])
+            if len(rows):
+                self.sums.put(b, W)
+                matrix[np.ix_(rows, self.feature_of)] = W[: len(self.feature_of), lanes].T
+        return matrix
+
     def shares(self, alphas: list[Alphas]) -> sparse.csr_array:
         """Return α y of all blocks as a matrix (classes × rows)."""
         rows, columns, values = [], [], []

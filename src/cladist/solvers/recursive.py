@@ -113,8 +113,9 @@ def solve_recursive(
     feature for dense weights.
 
     A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
-    wherever no root is further from where it is now than the longest leaf is from 0; the objective being convex, a
-    point k times as far away is better by k times that gap at most.
+    wherever no root is further from where it is now than the longest leaf is from 0, or than what moves the score of
+    a row of usual length by 1, if that is further; the objective being convex, a point k times as far away is better by
+    k times that gap at most. As roots move, such a bound may fall.
     """
     one_of("solve_recursive", "root", root, ROOTS)
     one_of("solve_recursive", "form", form, FORMS)
@@ -191,7 +192,8 @@ class _Search:
         self.eps = EPS[problem.loss] / (1.0 if problem.loss == "logistic" else self.largest_cost)
         self.dense = dense
         self.best: _Point | None = None
-        self.dual, self.longest = -np.inf, 0.0
+        self.dual, self.reach = -np.inf, 0.0
+        self.bound: tuple[Measured, npt.NDArray[np.float64]] | None = None  # the best, and where free roots were then
         self.kept: list[Alphas] | None = None  # where the dual was highest
         self.history: list[dict[str, float]] = []
         self.started = time.perf_counter()
@@ -215,9 +217,9 @@ class _Search:
             self._finish()
         else:
             now = self._risen(measured(self.joint))
-            rise = now.dual(self.longest) - self.dual
+            rise = now.dual(self.reach) - self.dual
             self._keep(now)
-            if rise <= SETTLED * tol * abs(self.dual):
+            if rise <= SETTLED * tol * abs(self.dual) or self.gap <= tol:  # what is returned has been measured
                 self._finish()
         entry = {"objective": self.primal, "dual": self.dual, "gap": self.gap, "passes": sweep + 1}
         self.history.append({**entry, "seconds": time.perf_counter() - self.started})
@@ -240,12 +242,27 @@ class _Search:
             return now
         self.joint.further = 1.0
         self.joint.start_from(self.kept)
+        self.kept = None  # rounding alone lowers the dual from now on, and that is no reason to go back so far
         return measured(self.joint)
 
     def _keep(self, now: Measured) -> None:
-        self.dual = max(self.dual, now.dual(self.longest))
+        if len(self.joint.free):
+            self.dual = self._bound_here(now)
+        else:
+            self.dual = max(self.dual, now.dual(self.reach))
         if self.joint.further > 1:
             self.kept = self._alphas()
+
+    def _bound_here(self, now: Measured) -> float:
+        """Return the higher of the present bound and the best before, both for what free roots can reach from here."""
+        roots = self.joint.V[self.joint.free].astype(np.float64)
+        if self.bound is not None:
+            before, where = self.bound
+            moved = float(np.sqrt(np.max(np.sum((roots - where) ** 2, axis=1))))
+            if before.dual(self.reach + moved) > now.dual(self.reach):
+                return before.dual(self.reach + moved)
+        self.bound = now, roots
+        return now.dual(self.reach)
 
     def _alphas(self) -> list[Alphas]:
         return [state.alphas for state in self.joint.states]
@@ -259,7 +276,7 @@ class _Search:
         found = finish()
         if self._risen(found.measured) is not found.measured:
             found = finish()
-        self.longest = found.longest
+        self.reach = max(found.longest, self.problem.rows.least_reach)
         self._keep(found.measured)
         if self.problem.loss == "logistic":  # all rows have α: a second set of them would be twice the memory
             self.best = _Point(found)

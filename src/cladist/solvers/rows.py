@@ -102,6 +102,12 @@ class Rows:
         return len(self.feature_of)
 
     @property
+    def least_reach(self) -> float:
+        """How long weights must be to give a row of usual length a score of 1: shorter ones say nothing yet."""
+        usual = float(np.mean(self.norms, dtype=np.float64)) if len(self) else 0.0
+        return float(1 / np.sqrt(usual)) if usual > 0 else 0.0
+
+    @property
     def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
         """What kernels take."""
         return self.indptr, self.indices, self.data

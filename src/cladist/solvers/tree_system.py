@@ -6,6 +6,7 @@ O(nodes · d³).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,15 +68,16 @@ class TreeSystem:
 
     def best_above(self, leaves: Floats) -> Floats:
         """Return the inner nodes that are best given the leaves."""
-        n = len(self.inner)
-        M = np.diag(self.diagonal) if n else np.zeros((0, 0))
-        for u, above in enumerate(self.above.tolist()):
-            if above >= 0:
-                M[u, above] = M[above, u] = -self.pull
-        sums = np.zeros((n + 1, self.d))
+        sums, found = np.zeros((2, len(self.inner) + 1, self.d))  # the last ones are of what lies above roots
         np.add.at(sums, self.above_leaves, leaves)
-        found: Floats = np.linalg.solve(M, sums[:-1])
-        return found
+        weight = np.append(self.diagonal, 1.0)
+        for u in range(len(self.inner) - 1, -1, -1):
+            above, share = self.above[u], self.pull / weight[u]
+            weight[above] -= self.pull * share
+            sums[above] += share * sums[u]
+        for u, above in enumerate(self.above.tolist()):
+            found[u] = (sums[u] + self.pull * found[above]) / weight[u]
+        return found[:-1]
 
     def dual_energy(self, sums: Floats, inner: Floats, reach: float) -> float:
         """Return what the regulariser takes from the dual, `sums` being Σ α y x of the leaves.
@@ -93,14 +95,19 @@ class TreeSystem:
             found += w @ s + reach * np.sqrt(s @ s)
         return float(found)
 
-    def factorised(self, hessians: list[Floats], executor: Executor) -> Factors:
-        """Factorise M + diag(H_k at leaf k), so that `solve` can take any right side."""
-        leaves = list(executor.map(lambda H: self._factor(H + self.identity), hessians))
-        inverses = list(executor.map(lambda factor: solved(factor, self.identity), leaves))
+    def factorised(self, hessian: Callable[[Any], Floats], bent: Iterable[Any], executor: Executor) -> Factors:
+        """Factorise M + diag(H_k at leaf k), H_k = hessian(bent[k]), so that `solve` can take any right side."""
+
+        def eliminated(given: Any) -> tuple[Factor, Floats]:
+            factor = self._factor(hessian(given) + self.identity)
+            return factor, solved(factor, self.identity)
+
         A = self.diagonal[:, None, None] * self.identity
-        for k, above in enumerate(self.above_leaves.tolist()):
+        leaves: list[Factor] = []
+        for above, (factor, inverse) in zip(self.above_leaves.tolist(), executor.map(eliminated, bent), strict=True):
+            leaves.append(factor)
             if above >= 0:
-                A[above] -= inverses[k]
+                A[above] -= inverse
         inner: list[Factor] = []
         for u in range(len(A) - 1, -1, -1):
             inner.append(self._factor(A[u]))

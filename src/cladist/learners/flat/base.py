@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
@@ -17,7 +16,7 @@ from cladist.execution import Executor, executor_for
 from cladist.kernels.lanes import WIDTH
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.choosing import warn_of_gap
+from cladist.learners.choosing import LARGEST_C, warn_of_gap
 from cladist.learners.flat.answering import LinearAnswers
 from cladist.learners.flat.targets import Targets, class_weights
 from cladist.learners.flat.warm import LastFit
@@ -125,7 +124,7 @@ class FlatLinear(LinearAnswers):
             ) from None
         wanted = [float(C) if is_positive(C) else C for C in Cs]
         for C in wanted:
-            if not (is_positive(C) and np.isfinite(C)):
+            if not (is_positive(C) and C <= LARGEST_C):
                 raise ParameterError(f"{type(self).__name__}: Cs must be positive numbers; got {C!r}.")
         return self._walk_path(X, y, wanted, sample_weight)
 
@@ -259,9 +258,13 @@ class FlatLinear(LinearAnswers):
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self._unpack_choice(state)
-        self.weights_ = unpack_weights(group("weights", arrays), self.n_features_in_)
+        self.weights_ = unpack_weights(group("weights", arrays), self.n_features_in_, *self._tree_above())
         self.target_nodes_ = unpack_ids(arrays["target_nodes"])
         self._check_targets()
+
+    def _tree_above(self) -> tuple[Any, ...]:
+        """Return the tree that weights may be sums along, and its root; nothing where there is none."""
+        return ()
 
     def _check_targets(self) -> None:
         check_nodes(self.target_nodes_, self.taxonomy_.n_nodes, self.weights_.n_classes)

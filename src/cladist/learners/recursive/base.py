@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from cladist.errors import ParameterError, is_count, is_positive, one_of
+from cladist.errors import ModelFormatError, ParameterError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.choosing import choose, warn_of_gap
+from cladist.learners.choosing import choose, folds_of, warn_of_gap
 from cladist.learners.flat.base import FlatLinear, Prepared
 from cladist.learners.flat.targets import Targets, class_weights
 from cladist.learners.packing import Arrays
@@ -28,6 +29,7 @@ from cladist.solvers.trees import Inner, Tree
 from cladist.solvers.weights import SparseWeights
 
 ROOTS, SOLVERS, EMPTY_LEAVES = ("zero", "free", "fixed"), ("joint", "alternating"), ("skip", "negative")
+SMALLEST_SHARING, LARGEST_SHARING = 1e-9, 1e9  # but for 0; beyond, sums in float32 lose one side
 SHARINGS = (1.0, 0.1, 0.0)  # what "cv" chooses from: the paper's, a little, nothing
 
 
@@ -52,8 +54,12 @@ class RecursiveLinear(FlatLinear):
         one_of(who, "solver", self.solver, SOLVERS)
         self._check_forms()
         chosen = isinstance(self.sharing, str) and self.sharing == "cv"
-        if not chosen and not (is_positive(self.sharing) or self.sharing == 0):
-            raise ParameterError(f"{who}: sharing must be 0 or positive, or 'cv' to choose it; got {self.sharing!r}.")
+        positive = is_positive(self.sharing) and SMALLEST_SHARING <= self.sharing <= LARGEST_SHARING
+        if not (chosen or positive or (isinstance(self.sharing, Real) and self.sharing == 0)):
+            raise ParameterError(
+                f"{who}: sharing must be 0 or between {SMALLEST_SHARING:g} and {LARGEST_SHARING:g}, or 'cv' to choose "
+                f"it; got {self.sharing!r}."
+            )
         if not is_count(self.blocks_per_round):
             raise ParameterError(
                 f"{who}: blocks_per_round must be a whole number from 1 up; got {self.blocks_per_round!r}."
@@ -73,9 +79,9 @@ class RecursiveLinear(FlatLinear):
             self.sharing_ = float(self.sharing)
             return super()._chosen(X, labels, weights)
         grid = {} if isinstance(self.C, str) else {"Cs": (float(self.C),)}
-        found = []
+        found, folds = [], folds_of(self, X.shape[0])  # the same for all, also of a generator that goes on
         for sharing in SHARINGS:
-            C, results = choose(self, X, labels, weights, sharing=sharing, **grid)
+            C, results = choose(self, X, labels, weights, folds=folds, sharing=sharing, **grid)
             best = max(entry["score"] for entry in results)
             found.append((best, sharing, C, [{**entry, "sharing": sharing} for entry in results]))
         _, self.sharing_, self.C_, _ = max(found, key=lambda entry: entry[0])  # the first of equals
@@ -199,5 +205,10 @@ class RecursiveLinear(FlatLinear):
         return {**state, "sharing": self.sharing_}, arrays
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        super()._unpack_state(state, arrays)
         self.sharing_ = float(state.get("sharing", 1.0))
+        if not 0 <= self.sharing_ <= LARGEST_SHARING:
+            raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")
+        super()._unpack_state(state, arrays)
+
+    def _tree_above(self) -> tuple[Any, ...]:
+        return self._tree(), self.root
