@@ -270,7 +270,7 @@ class _Search:
     def _finish(self) -> None:
         """Solve the leaves by themselves, and keep what comes of it if it is the best."""
         tol = self.settings.tol
-        eps = {"hinge": 0.5 * tol / self.largest_cost, "squared_hinge": min(0.01, 10 * tol), "logistic": 0.1 * tol}
+        eps = {"hinge": 0.1 * tol / self.largest_cost, "squared_hinge": min(0.01, 10 * tol), "logistic": 0.1 * tol}
         sweeps = LEAF_SWEEPS if tol < CLOSE or len(self.order) < MANY_ROWS else 1
         finish = partial(finished, self.joint, max(eps[self.problem.loss], SMALLEST_EPS), sweeps, dense=self.dense)
         found = finish()
