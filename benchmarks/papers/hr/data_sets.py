@@ -57,8 +57,6 @@ class Source:
         Over which nodes F1 is counted.
     largest_C : float
         Of the values that C is chosen from; beyond, a fit would take hours.
-    finer : bool
-        Whether C is chosen in half decades, where fits are quick.
     """
 
     kind: str
@@ -68,7 +66,6 @@ class Source:
     multilabel: bool = False
     nodes: Literal["leaves", "all"] = "leaves"
     largest_C: float = np.inf  # noqa: N815 - C is the papers' letter
-    finer: bool = False
 
     def is_there(self) -> bool:
         """Tell whether the files are where ``CLADIST_DATA`` says."""
@@ -139,7 +136,6 @@ DATA: dict[str, DataSet] = {
                 lambda: standardised(load_imclef07a()),
                 "standardised with the training part's mean and population deviation",
                 DATA_SETS["imclef07a"],
-                finer=True,
             ),
         ),
     ),

@@ -31,10 +31,7 @@ CHOOSERS = FOLDS  # threads that choose C, a fold each, however many cores share
 
 def Cs_for(source: Source | None) -> tuple[float, ...]:  # noqa: N802 - C is the papers' letter
     """Return the values that C is chosen from."""
-    if source is None:
-        return CS
-    halves = [float(f"{10**0.5 * C:.3g}") for C in CS[:-1]] if source.finer else []
-    return tuple(C for C in sorted([*CS, *halves]) if source.largest_C >= C)
+    return tuple(C for C in CS if source is None or source.largest_C >= C)
 
 
 def settings(method: str, source: Source | None) -> dict[str, Any]:

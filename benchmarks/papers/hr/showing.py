@@ -11,7 +11,7 @@ UNCERTAIN = " (!)"
 HEADER = ["data set, method", "published", "measured", "95 % interval", "data", "settings", "seconds", "MiB"]
 MEASURES = (
     "micro / macro F1 in %, over leaves (RCV1: over all topics). Intervals: bootstrap over test rows. "
-    f"C: a power of ten from {min(CS):g} to {max(CS):g} (CLEF: half powers, too; ICD-10-CM: up to 10), by micro-F1 in "
+    f"C: a power of ten from {min(CS):g} to {max(CS):g} (ICD-10-CM: up to 10), by micro-F1 in "
     f"{FOLDS}-fold cross-validation on the training part, seed {SEED}. Seconds: of the fit with that C, n_jobs=None. "
     "MiB: peak of the whole process, data and choice of C included"
 )
