@@ -137,4 +137,4 @@ def test_only_dense_rows_of_few_features_go_this_way():
 def test_dense_rows_are_those_of_the_matrix():
     X = random_rows(np.random.default_rng(0), 9, 5, 0.5).astype(np.float32)
     rows = Rows.of(X, constant=True)
-    np.testing.assert_array_equal(direct._dense(rows), np.column_stack([X, np.ones(9)])[:, rows.feature_of])
+    np.testing.assert_array_equal(direct.dense_rows(rows), np.column_stack([X, np.ones(9)])[:, rows.feature_of])
