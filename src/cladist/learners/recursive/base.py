@@ -121,11 +121,9 @@ class RecursiveLinear(FlatLinear):
         form = self._form(problem.n_classes, problem.rows.n_used)
         if form != "dual" and suits_direct_recursive(problem, tree):
             solution = solve_recursive_directly(problem, tree, settings, **common)
-            return (
-                solution
-                if form == "dense"
-                else replace(solution, weights=SparseWeights.of(solution.weights, self.prune))
-            )
+            if form == "dense":
+                return solution
+            return replace(solution, weights=SparseWeights.of(solution.weights, self.prune))
         rounds: dict[str, Any] = {"blocks_per_round": self.blocks_per_round, "form": form, "prune": self.prune}
         return solve_recursive(problem, tree, settings, **rounds, state=state, keep_state=keep_state, **common)
 
