@@ -1,6 +1,7 @@
 """The runner of Gopal & Yang 2013's table, on toys: what it measures, what it cannot, what it calls exact."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from cladist import Taxonomy
 from cladist.datasets import Dataset
 from cladist.errors import ParameterError
 from cladist.metrics import accuracy, macro_f1
+from cladist.metrics.significance import Interval
 from tests.benchmarks import toys
 
 COLUMNS = ["data set, method", "published", "measured", "95 % interval", "data", "settings", "seconds", "MiB"]
@@ -161,21 +163,42 @@ def test_what_is_refused_is_said_in_the_table_and_tried_again(toy_table):
 def test_a_run_goes_on_where_it_was_stopped(toy_table):
     calls = []
 
-    def stopping(data_set, method):
+    def stopping(data_set, method, by):
         if len(calls) == 1:
             raise KeyboardInterrupt
         calls.append(data_set)
-        return measuring.measure(data_set, method)
+        return measuring.measure(data_set, method, by)
 
     with pytest.raises(KeyboardInterrupt):
         bench("other", "near", measure=stopping)
     assert [row["data"] for row in json.loads(toy_table.read_text())["rows"]] == ["toy"]
     calls = []
     outcome = bench("other", "near", measure=lambda *names: calls.append(names) or measuring.measure(*names))
-    assert calls == [("near", "td")]
+    assert calls == [("near", "td", "micro")]
     assert [row["status"] for row in outcome.content["rows"]] == [MEASURED, MEASURED]
     bench("other", measure=lambda *names: calls.append(names) or measuring.measure(*names), again=True)
-    assert calls == [("near", "td"), ("other", "td")]
+    assert calls == [("near", "td", "micro"), ("other", "td", "micro")]
+
+
+def test_c_can_be_chosen_for_the_other_measure(toy_table, monkeypatch):
+    asked = []
+
+    def judged(name, y_true, y_pred, taxonomy, **_):
+        asked.append(name)
+        return 0.5
+
+    monkeypatch.setattr(
+        measuring, "measures", lambda source: {name: partial(judged, name) for name in ("micro", "macro")}
+    )
+    monkeypatch.setattr(measuring, "bootstrap_interval", lambda metric, *_, **__: Interval(0.5, 0.4, 0.6))
+    outcome = bench("other", methods=["lr"], choose_by="macro")
+    assert set(asked) == {"macro"}
+    assert outcome.content["rows"][0]["settings"]["chosen by"].startswith("macro-F1")
+    assert "by macro-F1" in outcome.remarks[0]
+    assert not toy_table.exists()
+    assert toy_table.with_name("hr-by-macro.json").exists()
+    with pytest.raises(ParameterError, match="there is no measure 'mean'; there are micro, macro"):
+        bench("other", choose_by="mean")
 
 
 def test_other_sources_of_the_package_are_pointed_out(toy_table, monkeypatch):
@@ -304,5 +327,5 @@ def test_the_script_prints_the_table(toy_table, monkeypatch, capsys):
 def test_a_real_row_is_measured_in_a_process_of_its_own(monkeypatch):
     asked = []
     monkeypatch.setattr(run, "in_new_process", lambda *call: asked.append(call) or {"status": MEASURED})
-    assert run.measure_apart("clef", "td") == {"status": MEASURED}
-    assert asked == [("benchmarks.papers.hr.measuring:measure", "clef", "td")]
+    assert run.measure_apart("clef", "td", "macro") == {"status": MEASURED}
+    assert asked == [("benchmarks.papers.hr.measuring:measure", "clef", "td", "macro")]

@@ -34,13 +34,16 @@ def Cs_for(source: Source | None) -> tuple[float, ...]:  # noqa: N802 - C is the
     return tuple(C for C in CS if source is None or source.largest_C >= C)
 
 
-def settings(method: str, source: Source | None) -> dict[str, Any]:
-    """Return everything that decides a row's figures; what depends on the data is None where there are none."""
+def settings(method: str, source: Source | None, by: str = "micro") -> dict[str, Any]:
+    """Return everything that decides a row's figures; what depends on the data is None where there are none.
+
+    `by` is the measure, "micro" or "macro", that C is chosen for.
+    """
     return {
         "learner": METHODS[method].learner_for(source) if source is not None else None,
         "parameters": METHODS[method].parameters,
         "Cs": Cs_for(source),
-        "chosen by": f"micro-F1 in {FOLDS}-fold cross-validation on the training part, "
+        "chosen by": f"{by}-F1 in {FOLDS}-fold cross-validation on the training part, "
         "up to two Cs in a row that gain nothing",
         "seeds": {"folds": SEED, "learner": SEED, "bootstrap": SEED},
         "resamples": RESAMPLES,
@@ -50,7 +53,7 @@ def settings(method: str, source: Source | None) -> dict[str, Any]:
     }
 
 
-def measure(data_set: str, method: str) -> Row:
+def measure(data_set: str, method: str, by: str = "micro") -> Row:
     """Measure one row, named as on the command line; the memory is that of the whole process so far.
 
     What the data or the learner refuses becomes the row's status.
@@ -62,9 +65,9 @@ def measure(data_set: str, method: str) -> Row:
             warnings.simplefilter("ignore", ConvergenceWarning)  # the row says whether the model converged
             predictions.make_folder()
             data = source.load()
-            found, predicted = _measured(data, source, method)
-            true = encode(data.y_test, data.taxonomy).labels
-            predictions.keep(predictions.place(data_set, method, settings(method, source), found["C"]), true, predicted)
+            found, predicted = _measured(data, source, method, by)
+            true, decided = encode(data.y_test, data.taxonomy).labels, settings(method, source, by)
+            predictions.keep(predictions.place(data_set, method, decided, found["C"]), true, predicted)
     except CladistError as problem:
         return {"status": f"not run: {problem}"}
     return {
@@ -103,7 +106,7 @@ def measures(source: Source) -> dict[str, Callable[..., float]]:
     return {"micro": partial(micro_f1, nodes=source.nodes), "macro": partial(macro_f1, nodes=source.nodes)}
 
 
-def _measured(data: Dataset, source: Source, method: str) -> tuple[Row, LabelMatrix]:
+def _measured(data: Dataset, source: Source, method: str, by: str) -> tuple[Row, LabelMatrix]:
     """Return what is measured, and the test predictions."""
     taxonomy = data.taxonomy
     assert taxonomy is not None
@@ -111,7 +114,7 @@ def _measured(data: Dataset, source: Source, method: str) -> tuple[Row, LabelMat
     make = partial(METHODS[method].make, source, taxonomy)
 
     def score(y_true: Any, y_pred: Any) -> float:
-        return wanted["micro"](y_true, y_pred, taxonomy)
+        return wanted[by](y_true, y_pred, taxonomy)
 
     started = time.perf_counter()
     rows = data.X_train, data.y_train

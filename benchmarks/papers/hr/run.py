@@ -18,19 +18,20 @@ from benchmarks.harness import Outcome, in_new_process, print_outcome
 from benchmarks.papers.hr.data_sets import DATA
 from benchmarks.papers.hr.measuring import settings
 from benchmarks.papers.hr.methods import METHODS
-from benchmarks.papers.hr.showing import MEASURES, remarks, table
+from benchmarks.papers.hr.showing import measures_told, remarks, table
 from benchmarks.papers.hr.times import times
 from benchmarks.papers.published import read
 from benchmarks.papers.rows import NO_DATA, NO_METHOD, Row, run_rows
 from cladist.errors import ParameterError
 
 NAME = "hr"
-Measure = Callable[[str, str], Row]
+FILES = {"micro": NAME, "macro": "hr-by-macro"}  # the measure that C is chosen for → the file of results
+Measure = Callable[[str, str, str], Row]
 
 
-def measure_apart(data_set: str, method: str) -> Row:
+def measure_apart(data_set: str, method: str, by: str) -> Row:
     """Measure a row in a process of its own, so that its peak of memory is its own."""
-    row: Row = in_new_process("benchmarks.papers.hr.measuring:measure", data_set, method)
+    row: Row = in_new_process("benchmarks.papers.hr.measuring:measure", data_set, method, by)
     return row
 
 
@@ -39,34 +40,39 @@ def bench(
     data: list[str] | None = None,
     methods: list[str] | None = None,
     again: bool = False,
+    choose_by: str = "micro",
     measure: Measure | None = None,
 ) -> Outcome:
-    """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`."""
+    """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`.
+
+    `choose_by` is the measure, "micro" or "macro", that C is chosen for; rows of the two are in files of their own.
+    """
+    known("measure", [choose_by], FILES)
     chosen = [(d, m) for d in known("data set", data, DATA) for m in known("method", methods, METHODS)]
-    plan = [planned(*names) for names in chosen]
+    plan = [planned(*names, choose_by) for names in chosen]
     names_of = {(row["data"], row["method"]): names for row, names in zip(plan, chosen, strict=True)}
     rows, content = run_rows(
-        NAME,
+        FILES[choose_by],
         plan,
-        lambda row: (measure or measure_apart)(*names_of[row["data"], row["method"]]),
+        lambda row: (measure or measure_apart)(*names_of[row["data"], row["method"]], choose_by),
         order=[(d.title, m.title) for d in DATA.values() for m in METHODS.values()],
         again=again,
         paper=read(NAME).paper,
-        measures=MEASURES,
+        measures=measures_told(choose_by),
         protocol="benchmarks/papers/hr/README.md",
     )
     slower = times(rows, content.get("rows", []))
-    return Outcome(*table(rows), remarks(rows), content | {"rows": rows}, (slower,) if slower.rows else ())
+    return Outcome(*table(rows), remarks(rows, choose_by), content | {"rows": rows}, (slower,) if slower.rows else ())
 
 
-def planned(data_set: str, method: str) -> Row:
+def planned(data_set: str, method: str, by: str = "micro") -> Row:
     """Return a row before it is measured: what the paper printed, our settings, and why it cannot be measured."""
     source = DATA[data_set].source()
     row: Row = {
         "data": DATA[data_set].title,
         "method": METHODS[method].title,
         "published": published(DATA[data_set].title, METHODS[method].title),
-        "settings": settings(method, source),
+        "settings": settings(method, source, by),
     }
     if source is None:
         return row | {"status": NO_DATA}
@@ -99,10 +105,11 @@ def main() -> None:
     parser.add_argument("--data", help=f"of {','.join(DATA)}", type=lambda text: text.split(","))
     parser.add_argument("--methods", help=f"of {','.join(METHODS)}", type=lambda text: text.split(","))
     parser.add_argument("--again", action="store_true", help="measure rows anew that are there")
+    parser.add_argument("--choose-by", choices=list(FILES), default="micro", help="the measure that C is chosen for")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON, and nothing else")
     given = parser.parse_args()
     try:
-        outcome = bench(data=given.data, methods=given.methods, again=given.again)
+        outcome = bench(data=given.data, methods=given.methods, again=given.again, choose_by=given.choose_by)
     except ParameterError as problem:
         parser.error(str(problem))
     if given.json:
