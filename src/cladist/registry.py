@@ -38,13 +38,15 @@ METHODS: tuple[Method, ...] = (
         "hr-svm",
         "cladist.learners.recursive.svm:RecursiveSVM",
         "Gopal & Yang 2013 (HR-SVM)",
-        "linear SVMs learnt together, each label's weights pulled towards its parent's",
+        "linear SVMs learnt together, each label's weights pulled towards its parent's or related labels'",
+        takes_dags=True,
     ),
     Method(
         "hr-lr",
         "cladist.learners.recursive.logistic:RecursiveLogistic",
         "Gopal & Yang 2013 (HR-LR)",
         "logistic regressions learnt together, likewise; has probabilities",
+        takes_dags=True,
     ),
     Method(
         "hieron",

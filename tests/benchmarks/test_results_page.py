@@ -12,11 +12,11 @@ def test_the_page_is_what_the_files_say():
 
 
 def test_rows_reach_the_page(toy_table):
-    assert page.content().count(page.NOTHING_YET) == 4
+    assert page.content().count(page.NOTHING_YET) == 5
     run.bench(data=["other", "near", "missing"], methods=["lr", "hr-lr"], measure=measuring.measure)
     verdicts.bench(data=["other"], methods=["hr-lr"], judge=verdicts.judge_pair)
     text = page.content()
-    assert text.count(page.NOTHING_YET) == 1
+    assert text.count(page.NOTHING_YET) == 2
     assert "| LSHTC-small, HR-LR | 45.11 / 28.48 | " in text
     assert "| LSHTC-small, HR-LR / LR | 3.73 / 1.93 = 1.93 | " in text
     assert "| toy, HR-LR − LR | " in text

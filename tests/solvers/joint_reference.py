@@ -104,7 +104,13 @@ def joint_dual(problem, tree, root, alpha):
 def joint_optimum(problem, tree, root):
     """Find the optimum; for a free root one of them."""
     M, nodes = regularizer(tree, root)
-    leaves, inner = tree.leaves, np.setdiff1d(nodes, tree.leaves)
+    weights, alpha = quadratic_optimum(problem, M, nodes, tree.leaves)
+    return Optimum(objective(problem, tree, root, weights), weights, alpha)
+
+
+def quadratic_optimum(problem, M, nodes, leaves):
+    """Minimise ½ tr WᵀMW and the losses over `nodes`, those of `leaves` having a problem; return W and α."""
+    inner = np.setdiff1d(nodes, leaves)
     to_leaves = -np.linalg.solve(M[np.ix_(inner, inner)], M[np.ix_(inner, leaves)])
     R = M[np.ix_(leaves, leaves)] + M[np.ix_(leaves, inner)] @ to_leaves
     n_features = problem.X.shape[1]
@@ -115,10 +121,10 @@ def joint_optimum(problem, tree, root):
         A[rows, columns] = problem.signs(k)[:, None] * problem.X
     costs = np.concatenate([problem.costs(k) for k in problem.classes])
     z, alpha = (_interior if problem.problem.loss == "hinge" else _newton)(H, A, costs, problem.problem.loss)
-    weights = np.zeros((len(tree.parent), n_features))
+    weights = np.zeros((len(M), n_features))
     weights[leaves] = z.reshape(len(leaves), n_features)
     weights[inner] = to_leaves @ weights[leaves]
-    return Optimum(objective(problem, tree, root, weights), weights, alpha.reshape(len(leaves), -1))
+    return weights, alpha.reshape(len(leaves), -1)
 
 
 def _newton(H, A, costs, loss):

@@ -276,6 +276,34 @@ def coloured(indptr, indices, order):
 
 
 @kernel
+def coloured_evenly(indptr, indices, order, n_colours):
+    """Give each node, in this order, of the colours that none of its neighbours has the one that fewest nodes have.
+
+    There are `n_colours` to begin with; where none is left for a node, there is one more. Cost O(nodes · colours +
+    edges).
+    """
+    n = indptr.shape[0] - 1
+    colour = np.full(n, -1, np.int64)
+    taken = np.full(n + n_colours + 1, -1, np.int64)
+    counts = np.zeros(n + n_colours + 1, np.int64)
+    for i in range(n):
+        v = order[i]
+        for k in range(indptr[v], indptr[v + 1]):
+            c = colour[indices[k]]
+            if c >= 0:
+                taken[c] = i
+        best = n_colours
+        for c in range(n_colours):
+            if taken[c] != i and (best == n_colours or counts[c] < counts[best]):
+                best = c
+        if best == n_colours:
+            n_colours += 1
+        colour[v] = best
+        counts[best] += 1
+    return colour
+
+
+@kernel
 def smallest_last(indptr, indices):
     """Order nodes so that greedy colouring needs few colours: the one with the fewest neighbours left goes last.
 

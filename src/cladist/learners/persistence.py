@@ -31,7 +31,13 @@ from cladist.storage import (
 )
 from cladist.taxonomy import packing as taxonomies
 
-NOT_PART_OF_A_MODEL = ("taxonomy", "estimator", "strategy", "executor")  # packed on their own, or about where it runs
+NOT_PART_OF_A_MODEL = (
+    "taxonomy",
+    "relations",
+    "estimator",
+    "strategy",
+    "executor",
+)  # packed on their own, or about where it runs
 
 
 def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> None:

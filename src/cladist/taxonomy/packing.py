@@ -1,4 +1,4 @@
-"""A taxonomy as plain values and arrays, for model files."""
+"""A taxonomy, or a label graph, as plain values and arrays, for model files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cladist.errors import ModelFormatError, TaxonomyError
 from cladist.storage import pack_strings, unpack_strings
 from cladist.taxonomy.building import Draft
+from cladist.taxonomy.relations import RelationGraph
 from cladist.taxonomy.taxonomy import Taxonomy
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -79,3 +81,40 @@ def _draft(names: list[str], arrays: Arrays) -> Draft:
     if not fits or len(set(names)) != len(names):
         raise TaxonomyError("names and parents do not fit together.")
     return draft
+
+
+# -------------------------------------------------------------------- label graphs
+
+
+def pack_relations(relations: RelationGraph | None) -> Arrays:
+    """Return what an array file holds of a label graph; nothing of none."""
+    if relations is None:
+        return {}
+    adjacency = relations.adjacency
+    names = {f"names/{part}": array for part, array in pack_strings(list(relations.names)).items()}
+    indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64)
+    return {**names, "indptr": indptr, "indices": indices, "weights": adjacency.data.astype(np.float64)}
+
+
+def unpack_relations(arrays: Arrays) -> RelationGraph | None:
+    """Restore what `pack_relations` gave, checked to be an undirected graph with positive weights."""
+    if not arrays:
+        return None
+    names = unpack_strings(arrays["names/utf8"], arrays["names/offsets"])
+    indptr, indices, weights = arrays["indptr"].astype(np.int64), arrays["indices"].astype(np.int64), arrays["weights"]
+    fits = len(indptr) == len(names) + 1 and indptr[0] == 0 and indptr[-1] == len(indices) == len(weights)
+    fits = fits and bool(np.all(np.diff(indptr) >= 0)) and bool(np.all((indices >= 0) & (indices < len(names))))
+    fits = fits and bool(np.all((weights > 0) & (weights < np.inf))) and len(set(names)) == len(names)
+    if fits:
+        adjacency = sparse.csr_array((weights.astype(np.float64), indices, indptr), shape=(len(names),) * 2)
+        adjacency.sort_indices()
+        doubled = bool(np.any(np.diff(adjacency.indices)[_within_rows(adjacency)] == 0))
+        if not doubled and not adjacency.diagonal().any() and (adjacency != adjacency.T).nnz == 0:
+            return RelationGraph(names, adjacency)
+    raise ModelFormatError("The label graph in this model is damaged.")
+
+
+def _within_rows(matrix: sparse.csr_array) -> npt.NDArray[np.bool_]:
+    """Tell which neighbouring entries of a CSR matrix belong to the same row."""
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.asarray(row[1:] == row[:-1])

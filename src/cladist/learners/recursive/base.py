@@ -5,28 +5,39 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from cladist.errors import ModelFormatError, ParameterError, is_count, is_positive, one_of
+from cladist.errors import ModelFormatError, ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.choosing import choose, folds_of, warn_of_gap
-from cladist.learners.flat.base import FlatLinear, Prepared
+from cladist.learners.flat.base import REPAIRS, FlatLinear, Prepared
 from cladist.learners.flat.targets import Targets, class_weights
-from cladist.learners.packing import Arrays
+from cladist.learners.packing import Arrays, group, prefixed
+from cladist.learners.recursive.relating import (
+    graph_of,
+    refuse_graph_parameters,
+    refuse_tree_parameters,
+    related_vectors,
+    relations_for,
+)
 from cladist.learners.recursive.warm import LastState, scaled_state
 from cladist.learners.stopping import with_stops
 from cladist.solvers import OneVsRest, Rows, Settings, Solution
 from cladist.solvers.alternating import solve_alternating
+from cladist.solvers.coloured import SCHEDULES, solve_graph
 from cladist.solvers.direct_recursive import solve_recursive_directly, suits_direct_recursive
+from cladist.solvers.graphs import Graph
 from cladist.solvers.recursive import solve_recursive
 from cladist.solvers.trees import Inner, Tree
 from cladist.solvers.weights import SparseWeights
+from cladist.taxonomy import RelationGraph
+from cladist.taxonomy.packing import pack_relations, unpack_relations
 
 ROOTS, SOLVERS, EMPTY_LEAVES = ("zero", "free", "fixed"), ("joint", "alternating"), ("skip", "negative")
 SMALLEST_SHARING, LARGEST_SHARING = 1e-9, 1e9  # but for 0; beyond, sums in float32 lose one side
@@ -36,9 +47,12 @@ SHARINGS = (1.0, 0.1, 0.0)  # what "cv" chooses from: the paper's, a little, not
 class RecursiveLinear(FlatLinear):
     """Linear classifiers for labels, each pulled towards what lies above it; see `RecursiveSVM`."""
 
-    _takes_dags = False
-    targets, repair = "leaves", "bottom_up"  # what the flat learners leave to choose
+    _takes_dags = True
 
+    relations: Any
+    schedule: str
+    ridge: Any
+    relations_: RelationGraph | None
     root: str
     sharing: Any
     empty_leaf: str
@@ -70,8 +84,26 @@ class RecursiveLinear(FlatLinear):
                 "weights='sparse' or 'dual' and for warm_start."
             )
         self._check_decode(self.decode)
+        one_of(who, "targets", self.targets, ("leaves", "nodes"))
+        one_of(who, "repair", self.repair, REPAIRS)
+        one_of(who, "schedule", self.schedule, SCHEDULES)
+        if not (is_positive(self.ridge) or (isinstance(self.ridge, Real) and self.ridge == 0)):
+            raise ParameterError(f"{who}: ridge must be 0 or positive; got {self.ridge!r}.")
 
     # ---------------------------------------------------------------- learning
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
+        found = super()._checked(X, y, sample_weight)
+        self.relations_ = relations_for(self)
+        if self.relations_ is None:
+            refuse_graph_parameters(self)
+        else:
+            refuse_tree_parameters(self)
+        return found
+
+    def _take_form(self, other: Self) -> None:
+        super()._take_form(other)
+        self.relations_ = other.relations_
 
     def _chosen(self, X: Any, labels: LabelMatrix, weights: Any) -> float:
         """Return the C to learn with, and remember how it and `sharing` were chosen if they were."""
@@ -89,7 +121,9 @@ class RecursiveLinear(FlatLinear):
         return self.C_
 
     def _prepare(self, X: Any, labels: LabelMatrix, weights: Any) -> Prepared:
-        targets = Targets.of(labels, all_nodes=False, sets=True)  # a problem for every label, also of two
+        # Of labels every one has a problem, also of two.
+        all_nodes = self.targets == "nodes"
+        targets = Targets.of(labels, all_nodes=all_nodes, sets=not all_nodes or self._decodes_sets)
         if self.empty_leaf == "negative":
             targets = targets.with_nodes(self.taxonomy_.leaves)
         self.target_nodes_ = targets.nodes
@@ -106,8 +140,11 @@ class RecursiveLinear(FlatLinear):
         started = time.perf_counter()
         if not hasattr(self, "sharing_"):
             self.sharing_ = self._sharing_as_given()
-        problem, tree = self._problem(prepared, C), self._tree()
-        solution = self._searched(problem, tree, state, keep_state)
+        problem = self._problem(prepared, C)
+        if self.relations_ is None:
+            solution = self._searched(problem, self._tree(), state, keep_state)
+        else:
+            solution = self._related(problem)
         self.weights_ = solution.weights
         self._remember(solution, time.perf_counter() - started)
         return solution
@@ -126,6 +163,30 @@ class RecursiveLinear(FlatLinear):
             return replace(solution, weights=SparseWeights.of(solution.weights, self.prune))
         rounds: dict[str, Any] = {"blocks_per_round": self.blocks_per_round, "form": form, "prune": self.prune}
         return solve_recursive(problem, tree, settings, **rounds, state=state, keep_state=keep_state, **common)
+
+    def _related(self, problem: OneVsRest) -> Solution:
+        """Solve on the graph of relations."""
+        seed = int(random_generator(type(self).__name__, self.random_state).randint(2**31 - 1))
+        if self.weights == "auto" and not self._is_small(problem.n_classes, problem.rows.n_used):
+            raise TooLargeError(
+                f"{type(self).__name__}: {problem.n_classes} labels × {problem.rows.n_used} features are too many "
+                "weights to relate by a graph; use fewer features, or weights='dense' if there is room."
+            )
+        solution = solve_graph(
+            problem,
+            self._graph(),
+            Settings(self.tol, self.max_iter, seed),
+            schedule=self.schedule,
+            executor=self._executor(),
+        )
+        if self.weights != "sparse":
+            return solution
+        return replace(solution, weights=SparseWeights.of(solution.weights, self.prune))
+
+    def _graph(self) -> Graph:
+        assert self.relations_ is not None
+        labels = [self.taxonomy_.names[v] for v in self.target_nodes_]
+        return graph_of(self.relations_, labels, float(self.ridge))
 
     def _sharing_as_given(self) -> float:
         if isinstance(self.sharing, str):
@@ -160,17 +221,16 @@ class RecursiveLinear(FlatLinear):
     # ---------------------------------------------------------------- weights
 
     @property
-    def _one_a_label(self) -> bool:
-        return True
-
-    @property
     def node_coef_(self) -> sparse.csr_array:
         """The weights, one row a node in `taxonomy_.names` order, as CSR; made when asked for.
 
         Of nodes above leaves they are what is best given the leaves. A label with others below it has the weights of
-        the leaf that stands for it there; nodes above no label have those of what lies above them.
+        the leaf that stands for it there; nodes above no label have those of what lies above them. On a graph, nodes
+        without rows have what is best given the others, and nodes that no label is related to have none.
         """
         check_is_fitted(self)
+        if self.relations_ is not None:
+            return related_vectors(self)
         tree, leaves = self._tree(), self.weights_.matrix()
         leaves = leaves.toarray() if sparse.issparse(leaves) else leaves
         inner = Inner(tree, self.root, leaves.shape[1])
@@ -200,13 +260,17 @@ class RecursiveLinear(FlatLinear):
 
     def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
         state, arrays = super()._pack_state()
-        return {**state, "sharing": self.sharing_}, arrays
+        state = {**state, "sharing": self.sharing_, "has_relations": self.relations is not None}
+        return state, {**arrays, **prefixed("relations", pack_relations(self.relations_))}
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.sharing_ = float(state.get("sharing", 1.0))
         if not 0 <= self.sharing_ <= LARGEST_SHARING:
             raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")
+        self.relations_ = unpack_relations(group("relations", arrays))
+        if state.get("has_relations"):
+            self.relations = self.relations_
         super()._unpack_state(state, arrays)
 
     def _tree_above(self) -> tuple[Any, ...]:
-        return self._tree(), self.root
+        return (self._tree(), self.root) if self.relations_ is None else ()

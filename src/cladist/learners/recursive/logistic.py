@@ -19,6 +19,11 @@ class RecursiveLogistic(Probabilities, RecursiveLinear):
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
     C : float or "cv"
+    relations : RelationGraph, edges, path of a file, or None
+    targets : {"leaves", "nodes"}
+    repair : {"top_down", "bottom_up", "best"}
+    schedule : {"coloured", "jacobi"}
+    ridge : float
     root : {"zero", "free", "fixed"}
     sharing : float or "cv"
     empty_leaf : {"skip", "negative"}
@@ -52,6 +57,11 @@ class RecursiveLogistic(Probabilities, RecursiveLinear):
         taxonomy: Any = None,
         *,
         C: Any = 1.0,
+        relations: Any = None,
+        targets: str = "leaves",
+        repair: str = "top_down",
+        schedule: str = "coloured",
+        ridge: float = 0.0,
         root: str = "zero",
         sharing: Any = 1.0,
         empty_leaf: str = "skip",
@@ -72,6 +82,11 @@ class RecursiveLogistic(Probabilities, RecursiveLinear):
     ) -> None:
         self.taxonomy = taxonomy
         self.C = C
+        self.relations = relations
+        self.targets = targets
+        self.repair = repair
+        self.schedule = schedule
+        self.ridge = ridge
         self.root = root
         self.sharing = sharing
         self.empty_leaf = empty_leaf

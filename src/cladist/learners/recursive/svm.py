@@ -24,6 +24,17 @@ class RecursiveSVM(RecursiveLinear):
         Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the rows given to `fit`.
     loss : {"hinge", "squared_hinge"}
         What is minimised; the paper's is the hinge.
+    relations : RelationGraph, edges, path of a file, or None
+        Labels that are related without one being above the other: weights are pulled towards those of related labels
+        instead of a parent's, see Notes. With None, a DAG is read as the undirected graph of its edges.
+    targets : {"leaves", "nodes"}
+        Which nodes of a graph learn from a row: its labels, or these and all nodes above them.
+    repair : {"top_down", "bottom_up", "best"}
+        With targets="nodes" and sets of labels, how those of positive score are made consistent, as in `FlatSVM`.
+    schedule : {"coloured", "jacobi"}
+        On a graph: nodes of one colour at a time, or all at once, less far where the objective would rise.
+    ridge : float
+        On a graph, what pulls every node to 0: ½ ridge ‖w_n‖²; 0 in the paper.
     root : {"zero", "free", "fixed"}
         Whether inner roots are pulled to 0 like any node to its parent, pulled nowhere, or held at 0.
     sharing : float or "cv"
@@ -73,6 +84,8 @@ class RecursiveSVM(RecursiveLinear):
         One row a class.
     node_coef_ : CSR (nodes × features)
     sharing_ : float
+    relations_ : RelationGraph or None
+        The graph that labels are related by; None on a tree.
     C_, cv_results_
         With `C="cv"` or `sharing="cv"`, the C chosen and what each gave.
     n_iter_, converged_ : int, bool
@@ -81,6 +94,11 @@ class RecursiveSVM(RecursiveLinear):
 
     Notes
     -----
+    On a graph: min ½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖² + C Σ_n Σ_i ℓ(y_in w_n·x_i), each edge once, the
+    last sum over nodes with rows: eq. (10) of the paper. Nodes without rows are between their neighbours; labels
+    without relations are learnt by themselves, `FlatSVM` at the same C. `root`, `sharing`, `solver` and
+    `blocks_per_round` are for trees. Memory: 12 bytes a node and feature, 4 a label and row.
+
     A sweep costs O(labels / 16 · nonzeros) when it looks at all rows, every fourth time, and less otherwise. Memory:
     4 bytes a feature for each inner node whose labels fill more than one block of sixteen, 128 bytes a feature and 64 a
     row for each worker, 68 bytes for each row and block in which an α is not 0, up to five times; and 4 bytes a label
@@ -102,6 +120,11 @@ class RecursiveSVM(RecursiveLinear):
         *,
         C: Any = 1.0,
         loss: str = "hinge",
+        relations: Any = None,
+        targets: str = "leaves",
+        repair: str = "top_down",
+        schedule: str = "coloured",
+        ridge: float = 0.0,
         root: str = "zero",
         sharing: Any = 1.0,
         empty_leaf: str = "skip",
@@ -123,6 +146,11 @@ class RecursiveSVM(RecursiveLinear):
         self.taxonomy = taxonomy
         self.C = C
         self.loss = loss
+        self.relations = relations
+        self.targets = targets
+        self.repair = repair
+        self.schedule = schedule
+        self.ridge = ridge
         self.root = root
         self.sharing = sharing
         self.empty_leaf = empty_leaf

@@ -1,0 +1,190 @@
+"""A graph over the problems of a solver, and the quadratic form by which it pulls related ones together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph, linalg
+
+from cladist.kernels import dag
+
+Ids = npt.NDArray[np.int64]
+Floats32 = npt.NDArray[np.float32]
+Floats64 = npt.NDArray[np.float64]
+CHUNK_BYTES = 2**25  # of float64, for passes over features
+CAUTION = 0.99  # eigenvalues are found to some digits only, and bounds must hold
+CG_STEPS = 200
+FEW_NODES = 500
+
+
+@dataclass(frozen=True)
+class Graph:
+    """An undirected graph, and the node that each problem belongs to.
+
+    tr(WᵀMW) = Σ_edges a_uv ‖w_u − w_v‖² + ridge Σ_u ‖w_u‖², each edge once. A node without edges is pulled to 0 by
+    ‖w‖² where there is no ridge: an ordinary problem.
+
+    Attributes
+    ----------
+    adjacency : CSR (nodes × nodes)
+        Symmetric, with the edges' weights; the diagonal is empty.
+    nodes : array (problems,), int64
+        The node of each problem: different ones.
+    ridge : float
+
+    Examples
+    --------
+    >>> graph = Graph(sparse.csr_array(np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0]])), np.array([0, 2]))
+    >>> graph.pull.tolist(), graph.matrix.toarray().tolist()
+    ([2.0, 2.0, 1.0], [[2.0, -2.0, 0.0], [-2.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+
+    adjacency: sparse.csr_array
+    nodes: Ids
+    ridge: float = 0.0
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are."""
+        return int(self.adjacency.shape[0])
+
+    @cached_property
+    def pull(self) -> Floats64:
+        """The weight by which each node is pulled to the mean of its neighbours: S_n, and what pulls it to 0."""
+        found: Floats64 = np.asarray(self.adjacency.sum(axis=1), np.float64).ravel() + self.ridge
+        return np.where(found > 0, found, 1.0)
+
+    @cached_property
+    def neighbours(self) -> sparse.csr_array:
+        """The matrix that takes all vectors to what each node is pulled to: means of neighbours, less for a ridge."""
+        found: sparse.csr_array = sparse.diags_array(1 / self.pull) @ self.adjacency
+        return sparse.csr_array(found, dtype=np.float32)
+
+    @cached_property
+    def matrix(self) -> sparse.csc_array:
+        """M."""
+        return sparse.csc_array(sparse.diags_array(self.pull) - self.adjacency, dtype=np.float64)
+
+    @cached_property
+    def components(self) -> Ids:
+        """The number, from 0, of the connected component of each node."""
+        return csgraph.connected_components(self.adjacency, directed=False)[1].astype(np.int64)
+
+    @cached_property
+    def colours(self) -> Ids:
+        """A colour for each node, from 0, that no neighbour has; about as many nodes have one as another."""
+        indptr, indices = self.adjacency.indptr, self.adjacency.indices
+        order = dag.smallest_last(indptr, indices)
+        n_colours = int(dag.coloured(indptr, indices, order).max()) + 1
+        return dag.coloured_evenly(indptr, indices, order, n_colours)
+
+    @cached_property
+    def loose(self) -> list[Ids]:
+        """The components that nothing pulls to 0: their nodes."""
+        if self.ridge > 0:
+            return []
+        return [part for part in _components(self.components) if len(part) > 1]
+
+    @cached_property
+    def _groups(self) -> sparse.csr_array:
+        """The matrix that takes vectors to the means of their components."""
+        counts = np.bincount(self.components)
+        places = (self.components, np.arange(self.n_nodes))
+        return sparse.csr_array((1 / counts[self.components], places), shape=(len(counts), self.n_nodes))
+
+    @cached_property
+    def stiffness(self) -> float:
+        """A lower bound of the eigenvalues of M but those of vectors that are the same throughout a component."""
+        least = np.inf
+        for part in _components(self.components):
+            if len(part) > 1:
+                least = min(least, _second_eigenvalue(self.matrix[part][:, part], self.ridge))
+        return CAUTION * least
+
+    def energy(self, W: Any) -> float:
+        """Return ½ tr(WᵀMW) of vectors (nodes × features), in float64."""
+        total = 0.0
+        for columns in chunks(W):
+            part = np.asarray(W[:, columns], np.float64)
+            total += float(np.sum(part * (self.matrix @ part)))
+        return total / 2
+
+    def dual_cost(self, shares: Any, W: Any, reach: float, precision: float) -> float:
+        """Return what the form takes from the dual, or up to `precision` more.
+
+        That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features). In a loose component it
+        is ∞ unless A sums to 0, and what is returned holds for vectors whose mean is no further than `reach` from that
+        of W.
+
+        Notes
+        -----
+        Near the optimum A is nearly MW. With A = MW + E, it is ½ tr(WᵀMW) + tr(WᵀE) + ½ tr(EᵀM⁺E), and for any Z
+        tr(EᵀM⁺E) = 2 tr(EᵀZ) − tr(ZᵀMZ) + tr(RᵀM⁺R), R = E − MZ, of which the last is at most ‖R‖² / `stiffness`.
+        Conjugate gradients make R small; often Z = 0 will do.
+        """
+        total, apart = 0.0, np.zeros(len(self._groups.indptr) - 1)
+        own = self._own_pull
+        for columns in chunks(W):
+            V = np.asarray(W[:, columns], np.float64)
+            MV = self.matrix @ V
+            E = np.asarray(shares[:, columns], np.float64) - MV
+            total += float(np.sum(V * MV)) / 2 + float(np.sum(V * E))
+            means = self._groups @ E
+            apart += np.sum(means * means, axis=1)
+            total += self._rest(E - means[self.components], precision * V.shape[1] / W.shape[1])
+        sizes = np.bincount(self.components)
+        pinned = own > 0
+        total += float(np.sum(sizes[pinned] * apart[pinned] / own[pinned])) / 2
+        return total + reach * float(np.sum(sizes[~pinned] * np.sqrt(apart[~pinned])))
+
+    @property
+    def _own_pull(self) -> Floats64:
+        """What pulls a component as a whole to 0, for each of its nodes."""
+        alone = np.bincount(self.components) == 1
+        return np.where(alone & (self.ridge == 0), 1.0, self.ridge)
+
+    def _rest(self, E: Floats64, precision: float) -> float:
+        """Return ½ tr(EᵀM⁺E), or a little more, of E whose means are 0, by conjugate gradients."""
+        found, R = 0.0, E
+        scaled = R / self.pull[:, None]
+        P, rho = scaled, float(np.sum(R * scaled))
+        for _ in range(CG_STEPS):
+            left = float(np.sum(R * R)) / (2 * self.stiffness)
+            if left <= precision or rho <= 0:
+                break
+            MP = self.matrix @ P
+            step = rho / float(np.sum(P * MP))
+            found += step * rho / 2
+            R = R - step * MP
+            scaled = R / self.pull[:, None]
+            before, rho = rho, float(np.sum(R * scaled))
+            P = scaled + (rho / before) * P
+        return found + float(np.sum(R * R)) / (2 * self.stiffness) if np.isfinite(self.stiffness) else found
+
+
+def _components(numbers: Ids) -> list[Ids]:
+    """Return the nodes of each component."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+
+
+def _second_eigenvalue(matrix: sparse.csc_array, ridge: float) -> float:
+    """Return the smallest eigenvalue of a component's M but that of equal vectors, which is the ridge."""
+    if matrix.shape[0] <= FEW_NODES:
+        return float(np.linalg.eigvalsh(matrix.toarray())[1])
+    shift = ridge - 1e-3 * float(matrix.diagonal().mean())  # a little below all eigenvalues: not singular
+    start = np.random.default_rng(0).normal(size=matrix.shape[0])
+    return float(np.sort(linalg.eigsh(matrix, 2, sigma=shift, v0=start, return_eigenvectors=False))[1])
+
+
+def chunks(W: Any) -> Iterator[slice]:
+    """Yield the columns of a matrix in parts that take little memory in float64."""
+    size = max(1, CHUNK_BYTES // (8 * max(1, W.shape[0])))
+    for start in range(0, W.shape[1], size):
+        yield slice(start, min(start + size, W.shape[1]))

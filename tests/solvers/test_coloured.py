@@ -1,0 +1,258 @@
+"""Regularisation on graphs: the optimum by the definition, descent, certificates, colours, executors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from cladist.errors import ParameterError
+from cladist.execution import Serial, Threads
+from cladist.solvers import Settings, solve_one_vs_rest
+from cladist.solvers.alternating import solve_alternating
+from cladist.solvers.coloured import SCHEDULES, solve_graph
+from cladist.solvers.graphs import Graph
+from tests.solvers.joint_reference import TREES, joint_optimum, quadratic_optimum, tree_case
+from tests.solvers.problems import LOSSES
+
+TIGHT = Settings(tol=1e-6, max_iter=5000)
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
+every_ridge = pytest.mark.parametrize("ridge", [0.0, 0.3])
+
+
+def random_graph(seed, n_nodes=9, density=0.3, ridge=0.0, n_problems=5):
+    """Weighted edges, a node without any, and problems at some nodes, at least two of each component's."""
+    random = np.random.default_rng(seed)
+    upper = np.triu(random.random((n_nodes, n_nodes)) < density, 1) * random.uniform(0.3, 3, (n_nodes, n_nodes))
+    adjacency = upper + upper.T
+    adjacency[-1] = adjacency[:, -1] = 0
+    nodes = np.append(random.permutation(n_nodes - 1)[: n_problems - 1], n_nodes - 1)
+    return Graph(sparse.csr_array(adjacency), random.permutation(nodes), ridge)
+
+
+def graph_case(seed, graph, loss, C=1.0, **options):
+    """A problem for each node that has one, all nodes together as in a tree of as many leaves."""
+
+    class Leaves:
+        leaves = graph.nodes
+
+    return tree_case(seed, Leaves, loss, C, **options)
+
+
+def optimum(problem, graph):
+    """The lowest objective, and the vectors of all nodes there."""
+    M = graph.matrix.toarray()
+    nodes = np.flatnonzero(np.isin(graph.components, graph.components[graph.nodes]))
+    W, _ = quadratic_optimum(problem, M, nodes, graph.nodes)
+    return objective(problem, graph, W), W
+
+
+def objective(problem, graph, W):
+    lost = sum(problem.primal(k, W[v]) - 0.5 * W[v] @ W[v] for k, v in enumerate(graph.nodes))
+    return 0.5 * np.sum(W * (graph.matrix @ W)) + lost
+
+
+def vectors(problem, solution):
+    """The vectors of all nodes, in the features of the rows as they were given."""
+    W = np.zeros((len(solution.state), problem.X.shape[1]))
+    W[:, problem.problem.rows.feature_of] = solution.state
+    return W
+
+
+def solve(problem, graph, settings=TIGHT, **options):
+    return solve_graph(problem.problem, graph, settings, keep_state=True, **options)
+
+
+# ---------------------------------------------------------------- the optimum
+
+
+@every_loss
+@every_schedule
+@every_ridge
+@pytest.mark.parametrize("C", [0.1, 1, 10])
+def test_the_optimum_is_that_of_a_convex_solver(loss, schedule, ridge, C):
+    for seed in (0, 1):
+        graph = random_graph(seed, ridge=ridge)
+        problem = graph_case(seed, graph, loss, C)
+        best, _ = optimum(problem, graph)
+        solution = solve(problem, graph, schedule=schedule)
+        found, last = objective(problem, graph, vectors(problem, solution)), solution.history[-1]
+        assert solution.converged
+        assert best * (1 - 1e-6) <= found <= best * (1 + 1e-5)
+        assert last["objective"] == pytest.approx(found, rel=1e-5)
+        assert last["gap"] == pytest.approx((last["objective"] - last["dual"]) / last["objective"], abs=1e-12)
+
+
+@every_loss
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32 - 1), density=st.floats(0, 1), ridge=st.sampled_from([0.0, 0.01, 2.0]))
+def test_any_graph_costs_and_weights(loss, seed, density, ridge):
+    random = np.random.default_rng(seed)
+    n_nodes = int(random.integers(3, 12))
+    graph = random_graph(seed, n_nodes, density, ridge, n_problems=int(random.integers(2, n_nodes + 1)))
+    n = len(graph.nodes)
+    options = {"costs": random.uniform(0.3, 3, (2, n)), "row_weights": random.uniform(0.2, 3, 40)}
+    problem = graph_case(seed, graph, loss, **options)
+    solution = solve(problem, graph, Settings(1e-5, 5000))
+    best, _ = optimum(problem, graph)
+    assert solution.converged
+    assert objective(problem, graph, vectors(problem, solution)) == pytest.approx(best, rel=2e-5)
+
+
+@every_loss
+@pytest.mark.parametrize("tree", [tree for name, tree in TREES.items() if name in ("nine nodes", "star", "chains")])
+def test_a_tree_read_as_a_graph_is_a_tree_with_a_free_root(loss, tree):
+    above = np.flatnonzero(tree.parent >= 0)
+    ends = above, tree.parent[above]
+    edges = sparse.csr_array((np.ones(len(above)), ends), shape=(len(tree.parent),) * 2)
+    graph = Graph(sparse.csr_array(edges + edges.T), tree.leaves)
+    problem = tree_case(3, tree, loss)
+    solution = solve(problem, graph)
+    assert solution.history[-1]["objective"] == pytest.approx(joint_optimum(problem, tree, "free").objective, rel=1e-5)
+    other = solve_alternating(problem.problem, tree, TIGHT, root="free", exact_inner=True)
+    assert solution.history[-1]["objective"] == pytest.approx(other.history[-1]["objective"], rel=1e-5)
+
+
+@every_loss
+@every_schedule
+def test_nodes_without_edges_are_plain_problems(loss, schedule):
+    graph = Graph(sparse.csr_array((4, 4)), np.array([2, 0, 3]))
+    problem = graph_case(4, graph, loss)
+    solution, flat = solve(problem, graph, schedule=schedule), solve_one_vs_rest(problem.problem, TIGHT)
+    assert solution.history[-1]["objective"] == pytest.approx(sum(e["objective"] for e in flat.history), rel=2e-6)
+    np.testing.assert_allclose(problem.weights(solution), problem.weights(flat), atol=2e-3)
+    assert not solution.state[1].any()
+
+
+@every_loss
+def test_components_without_rows_stay_at_zero(loss):
+    edges = sparse.csr_array(np.kron(np.eye(2), [[0, 1], [1, 0]]))
+    graph = Graph(edges, np.array([0, 1]))
+    solution = solve(graph_case(5, graph, loss), graph)
+    assert solution.converged
+    assert not solution.state[2:].any()
+    assert solution.state[:2].any()
+
+
+@every_loss
+def test_nodes_without_rows_are_means_and_others_means_and_shares(loss):
+    graph = random_graph(6, ridge=0.2)
+    problem = graph_case(6, graph, loss)
+    W = vectors(problem, solve(problem, graph, Settings(1e-9, 5000)))
+    plain = np.setdiff1d(np.arange(graph.n_nodes), graph.nodes)
+    pulled = graph.neighbours.toarray() @ W
+    np.testing.assert_allclose(W[plain], pulled[plain], atol=1e-3)
+    _, best = optimum(problem, graph)
+    np.testing.assert_allclose(W, best, atol=5e-3)
+
+
+# ---------------------------------------------------------------- on the way there
+
+
+@every_loss
+@every_schedule
+@every_ridge
+def test_the_objective_never_rises(loss, schedule, ridge):
+    for seed in range(4):
+        graph = random_graph(seed, 20, 0.6, ridge, n_problems=18)
+        problem = graph_case(seed, graph, loss, 10.0)
+        values = [e["objective"] for e in solve(problem, graph, Settings(1e-9, 15), schedule=schedule).history]
+        assert np.all(np.diff(values) <= 1e-6 * np.array(values[:-1]))
+
+
+@every_loss
+def test_all_at_once_may_go_too_far_and_is_held_back(loss):
+    """Two nodes that change places for ever if nothing holds them: the step is shortened."""
+    graph = Graph(sparse.csr_array(1 - np.eye(6)), np.arange(6))
+    problem = graph_case(7, graph, loss, 0.01)
+    solution = solve(problem, graph, Settings(1e-5, 2000), schedule="jacobi")
+    values = [e["objective"] for e in solution.history]
+    assert solution.converged
+    assert np.all(np.diff(values) <= 1e-6 * np.array(values[:-1]))
+
+
+@every_loss
+@pytest.mark.parametrize("sweeps", [1, 3, 5000])
+def test_the_gap_is_honest_with_a_ridge(loss, sweeps):
+    for seed in (8, 9):
+        graph = random_graph(seed, ridge=0.1)
+        problem = graph_case(seed, graph, loss)
+        solution, (best, _) = solve(problem, graph, Settings(1e-6, sweeps)), optimum(problem, graph)
+        last = solution.history[-1]
+        assert last["dual"] <= best * (1 + 1e-7) <= last["objective"] * (1 + 1e-6)
+        assert solution.converged == (last["gap"] <= 1e-6)
+
+
+@every_loss
+@pytest.mark.parametrize("sweeps", [1, 3, 5000])
+def test_the_gap_without_a_ridge_holds_as_far_as_it_says(loss, sweeps):
+    for seed in (10, 11):
+        graph = random_graph(seed, density=0.6)
+        problem = graph_case(seed, graph, loss)
+        solution, (best, where) = solve(problem, graph, Settings(1e-6, sweeps)), optimum(problem, graph)
+        W, last = vectors(problem, solution), solution.history[-1]
+        away = max(np.linalg.norm((W - where)[part].mean(axis=0)) for part in graph.loose)
+        further = max(1, away / np.linalg.norm(W, axis=1).max())
+        assert last["objective"] - best <= further * (last["objective"] - last["dual"]) + 1e-6 * best
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.integers(2, 12), density=st.floats(0.1, 1), ridge=st.booleans())
+def test_what_a_graph_takes_from_the_dual(seed, n_nodes, density, ridge):
+    """By the definition: max tr(VᵀA) − ½ tr(VᵀMV), V free where M is regular, its mean as far as said elsewhere."""
+    random = np.random.default_rng(seed)
+    graph = random_graph(seed, n_nodes, density, 0.3 * ridge, n_problems=2)
+    A, W = random.normal(size=(2, n_nodes, 3)).astype(np.float32).astype(np.float64)
+    M, expected = graph.matrix.toarray(), 0.0
+    B = A.copy()
+    for part in graph.loose:
+        total = A[part].sum(axis=0)
+        expected += W[part].mean(axis=0) @ total + 2.5 * np.linalg.norm(total)
+        B[part] -= total / len(part)
+    expected += 0.5 * np.sum(B * (np.linalg.pinv(M, rcond=1e-10) @ B))
+    found = graph.dual_cost(A, W, 2.5, 1e-6)
+    assert expected - 1e-9 * abs(expected) <= found <= expected + 2e-6 + 1e-9 * abs(expected)
+
+
+def test_stiffness_bounds_the_eigenvalues_of_small_and_large_graphs():
+    path = sparse.diags_array([np.ones(699), np.ones(699)], offsets=[-1, 1]).tocsr()
+    for adjacency, ridge in ((path, 0.0), (path, 0.5), (path[:50][:, :50].tocsr(), 0.0)):
+        graph = Graph(sparse.csr_array(adjacency), np.array([0]), ridge)
+        second = np.linalg.eigvalsh(graph.matrix.toarray())[1]
+        assert 0.98 * second <= graph.stiffness <= second
+
+
+# ---------------------------------------------------------------- colours, blocks and threads
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 2**32 - 1), n_nodes=st.integers(1, 40), density=st.floats(0, 1))
+def test_neighbours_have_different_colours_and_no_colour_is_missing(seed, n_nodes, density):
+    graph = random_graph(seed, n_nodes, density, n_problems=1)
+    edges = sparse.coo_array(graph.adjacency)
+    assert np.all(graph.colours[edges.row] != graph.colours[edges.col])
+    assert np.array_equal(np.unique(graph.colours), np.arange(graph.colours.max() + 1))
+
+
+def test_colours_are_spread_evenly():
+    graph = random_graph(0, 400, 0.02, n_problems=400)
+    counts = np.bincount(graph.colours)
+    assert counts.max() <= 2 * counts.min()
+
+
+@every_loss
+@every_schedule
+def test_bits_do_not_depend_on_the_executor(loss, schedule):
+    graph = random_graph(12, 60, 0.05, n_problems=50)
+    problem = graph_case(12, graph, loss, n_rows=80)
+    one, two = (solve(problem, graph, Settings(1e-6, 4), schedule=schedule, executor=e) for e in (Serial(), Threads(3)))
+    np.testing.assert_array_equal(one.state, two.state)
+    without_time = [[{**entry, "seconds": 0} for entry in found.history] for found in (one, two)]
+    assert without_time[0] == without_time[1]
+
+
+def test_an_unknown_schedule_is_refused():
+    graph = random_graph(0)
+    with pytest.raises(ParameterError, match="schedule"):
+        solve(graph_case(0, graph, "hinge"), graph, schedule="random")
