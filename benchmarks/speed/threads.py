@@ -14,6 +14,7 @@ import argparse
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +28,19 @@ SIZE: dict[str, Any] = {"n_samples": 20_000, "n_features": 50_000, "random_state
 THREADS = (1, 2)
 
 
-def timed(data: Dataset, loss: str, intercept: bool, threads: int) -> tuple[float, float]:
+def timed(fit: Callable[[int], Any], threads: int) -> tuple[float, float]:
     """Return wall and CPU seconds of one fit."""
-    model = FlatSVM(data.taxonomy, loss=loss, fit_intercept=intercept, n_jobs=threads)
     wall, cpu = time.perf_counter(), time.process_time()
-    model.fit(data.X, data.y)
+    fit(threads)
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def measured(data: Dataset, loss: str, intercept: bool, turns: int) -> dict[str, Any]:
-    """Return one row: seconds of every turn, and the ratios."""
-    timed(data, loss, intercept, 2)  # loads what is compiled
-    found = [[timed(data, loss, intercept, threads) for threads in THREADS] for _ in range(turns)]
+def by_turns(fit: Callable[[int], Any], turns: int) -> dict[str, Any]:
+    """Fit with one thread and with two by turns; return the medians, every turn's seconds, and the ratios."""
+    fit(2)  # loads what is compiled
+    found = [[timed(fit, threads) for threads in THREADS] for _ in range(turns)]
     (one, cpu_one), (two, cpu_two) = (zip(*(turn[k] for turn in found), strict=True) for k in range(2))
     return {
-        "loss": loss,
-        "intercept": intercept,
         "one thread s": statistics.median(one),
         "two threads s": statistics.median(two),
         "ratio": statistics.median(one) / statistics.median(two),
@@ -50,6 +48,16 @@ def measured(data: Dataset, loss: str, intercept: bool, turns: int) -> dict[str,
         "CPU": statistics.median(cpu_two) / statistics.median(cpu_one),
         "turns": {"one thread s": list(one), "two threads s": list(two)},
     }
+
+
+def measured(data: Dataset, loss: str, intercept: bool, turns: int) -> dict[str, Any]:
+    """Return one row: what was solved, and how long it took."""
+
+    def fit(threads: int) -> Any:
+        model = FlatSVM(data.taxonomy, loss=loss, fit_intercept=intercept, n_jobs=threads)
+        return model.fit(data.X, data.y)
+
+    return {"loss": loss, "intercept": intercept, **by_turns(fit, turns)}
 
 
 def main() -> None:

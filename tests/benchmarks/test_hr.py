@@ -1,6 +1,7 @@
 """The runner of Gopal & Yang 2013's table, on toys: what it measures, what it cannot, what it calls exact."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,13 +9,13 @@ import pytest
 
 import cladist
 from benchmarks.papers.hr import data_sets, measuring, run
-from benchmarks.papers.hr.data_sets import DATA, EXACT, NEAR, OTHER, STAND_IN
+from benchmarks.papers.hr.data_sets import DATA, EXACT, NEAR, OTHER, STAND_IN, DataSet
 from benchmarks.papers.hr.methods import METHODS
 from benchmarks.papers.hr.times import ratio_table, times
 from benchmarks.papers.published import read
 from benchmarks.papers.rows import MEASURED
 from benchmarks.rcv1_standin import STANDIN
-from cladist import Taxonomy
+from cladist import RelationGraph, Taxonomy
 from cladist.datasets import Dataset
 from cladist.errors import ParameterError
 from cladist.metrics import accuracy, macro_f1
@@ -252,10 +253,26 @@ def test_the_table_has_every_data_set_of_the_paper_and_says_what_is_not_in_it():
 
 def test_every_method_is_a_column_of_the_paper():
     columns = read("hr").tables["table 3"].columns
-    assert all(f"{method.title} micro-F1" in columns for method in METHODS.values())
+    printed = {name: method for name, method in METHODS.items() if not method.on_graph}
+    assert all(f"{method.title} micro-F1" in columns for method in printed.values())
     titles = [column.removesuffix(" micro-F1") for column in columns if column.endswith(" micro-F1")]
-    assert [method.title for method in METHODS.values()] == titles[: len(METHODS)]  # in the paper's order
-    assert list(METHODS) == ["svm", "hr-svm", "lr", "hr-lr", "td"]
+    assert [method.title for method in printed.values()] == titles[: len(printed)]  # in the paper's order
+    assert list(printed) == ["svm", "hr-svm", "lr", "hr-lr", "td"]
+
+
+def test_a_label_graph_has_rows_of_its_own(toy_table, monkeypatch):
+    related = RelationGraph.from_edges([("cat", "dog")])
+
+    def with_relations():
+        return replace(toys.toy(), relations=related)
+
+    monkeypatch.setitem(DATA, "related", DataSet("related", (toys.source(OTHER, with_relations),), has_graph=True))
+    rows = bench("related", methods=["svm", "hr-svm", "hr-svm-graph"]).content["rows"]
+    assert [row["method"] for row in rows] == ["SVM", "HR-SVM", "HR-SVM, graph"]
+    assert all(row["status"] == MEASURED for row in rows)
+    made = METHODS["hr-svm-graph"].make(toys.source(OTHER, with_relations), with_relations(), 1.0)
+    assert made.relations == related
+    assert [row["method"] for row in bench("other", methods=["svm", "hr-svm-graph"]).content["rows"]] == ["SVM"]
 
 
 # ---------------------------------------------------------------- features, choices
@@ -309,7 +326,7 @@ def test_sets_of_labels_go_to_the_learner_of_sets():
 def test_unknown_names_are_refused(toy_table):
     with pytest.raises(ParameterError, match="there is no data set 'clev'; there are clef, rcv1"):
         bench("clev")
-    with pytest.raises(ParameterError, match="there is no method 'svn'; there are svm, hr-svm, lr, hr-lr, td"):
+    with pytest.raises(ParameterError, match="there is no method 'svn'; there are svm, hr-svm, hr-svm-graph, lr"):
         bench("other", methods=["svn"])
     assert not toy_table.exists()
 

@@ -316,7 +316,8 @@ def test_learners_that_need_a_tree_say_so_and_name_those_that_do_not(method):
     with pytest.raises(TaxonomyError, match=r"needs a tree or forest.*'end' has the parents 'left' and 'right'") as e:
         model.fit(X, y)
     assert str(e.value).startswith(method.class_name)
-    able = " and ".join(other.class_name for other in METHODS if other.takes_dags)
+    *others, last = (other.class_name for other in METHODS if other.takes_dags)
+    able = f"{', '.join(others)} and {last}"
     assert f"'right'. {able} can learn on it; taxonomy.flattened() keeps" in str(e.value)
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.rcv1_standin import STANDIN, load_rcv1_standin
@@ -16,6 +17,7 @@ from cladist.datasets import (
     Dataset,
     load_clinc150,
     load_dmoz,
+    load_genes_go,
     load_icd10cm,
     load_imclef07a,
     load_ipc,
@@ -23,6 +25,7 @@ from cladist.datasets import (
     load_lwiki,
     load_naics2017,
     load_news20,
+    load_onet_titles,
     load_rcv1,
     load_swiki2011,
 )
@@ -77,10 +80,11 @@ class Source:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A row of the table; of its sources the first that is there is used."""
+    """A row of the table; of its sources the first that is there is used. `has_graph`: labels are related, too."""
 
     title: str
     sources: tuple[Source, ...]
+    has_graph: bool = False
 
     def source(self) -> Source | None:
         """Return the source to use, or None where no files are."""
@@ -113,7 +117,12 @@ def quarter_held_out(data: Dataset) -> Dataset:
     split = data.split(0.25, random_state=0)
     parts = (split.X_train, split.y_train, split.X_test, split.y_test)
     texts = Dataset.from_parts(*parts, taxonomy=data.taxonomy, source=f"{data.source}, a random quarter to test on")
-    return vectorised(texts, text_features())
+    return replace(vectorised(texts, text_features()), relations=data.relations)
+
+
+def filled_in(data: Dataset) -> Dataset:
+    """Return data whose missing values are the training part's means."""
+    return replace(data, X=SimpleImputer().fit(data.X_train).transform(data.X))
 
 
 # ---------------------------------------------------------------- the table
@@ -177,5 +186,24 @@ DATA: dict[str, DataSet] = {
         (Source(OTHER, lambda: quarter_held_out(load_naics2017()), _PAIRS, DATA_SETS["naics2017"]),),
     ),
     "clinc150": DataSet("clinc150", (Source(OTHER, load_clinc150, _PAIRS, DATA_SETS["clinc150"]),)),
+    "onet-titles": DataSet(
+        "onet_titles",
+        (Source(OTHER, lambda: quarter_held_out(load_onet_titles()), _PAIRS, DATA_SETS["onet_titles"]),),
+        has_graph=True,
+    ),
+    "genes-go": DataSet(
+        "genes_go",
+        (
+            Source(
+                OTHER,
+                lambda: standardised(filled_in(load_genes_go())),
+                "missing values filled with the training part's means, standardised",
+                DATA_SETS["genes_go_cellcycle"],
+                multilabel=True,
+                nodes="all",
+                largest_C=1.0,
+            ),
+        ),
+    ),
     "icd10cm": DataSet("ICD-10-CM", (Source(OTHER, load_icd10cm, _PAIRS, largest_C=10.0),)),
 }

@@ -42,6 +42,7 @@ def settings(method: str, source: Source | None, by: str = "micro") -> dict[str,
     return {
         "learner": METHODS[method].learner_for(source) if source is not None else None,
         "parameters": METHODS[method].parameters,
+        "relations": "those of the data" if METHODS[method].on_graph else None,
         "Cs": Cs_for(source),
         "chosen by": f"{by}-F1 in {FOLDS}-fold cross-validation on the training part, "
         "up to two Cs in a row that gain nothing",
@@ -97,7 +98,7 @@ def refitted(data: Dataset, source: Source, method: str, C: float) -> LabelMatri
     """Return the test predictions of a method with a C that was chosen before."""
     with warnings.catch_warnings(), progress.task("Fitting"):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = METHODS[method].make(source, data.taxonomy, C).fit(data.X_train, data.y_train)
+        model = METHODS[method].make(source, data, C).fit(data.X_train, data.y_train)
     return encode(model.predict(data.X_test), data.taxonomy).labels
 
 
@@ -111,7 +112,7 @@ def _measured(data: Dataset, source: Source, method: str, by: str) -> tuple[Row,
     taxonomy = data.taxonomy
     assert taxonomy is not None
     wanted = measures(source)
-    make = partial(METHODS[method].make, source, taxonomy)
+    make = partial(METHODS[method].make, source, data)
 
     def score(y_true: Any, y_pred: Any) -> float:
         return wanted[by](y_true, y_pred, taxonomy)

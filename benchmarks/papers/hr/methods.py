@@ -8,6 +8,7 @@ from typing import Any
 
 import cladist
 from benchmarks.papers.hr.data_sets import Source
+from cladist.datasets import Dataset
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,18 @@ class Method:
         Beside `taxonomy` and `C`.
     of_sets : str
         The class where rows have several labels, if it is another.
+    on_tree : bool
+        Whether it learns from the taxonomy; labels are then leaves of it, unless it is a DAG.
+    on_graph : bool
+        Whether it learns from the label graph that comes with the data instead.
     """
 
     title: str
     learner: str
     parameters: dict[str, Any] = field(default_factory=dict)
     of_sets: str = ""
+    on_tree: bool = False
+    on_graph: bool = False
 
     def learner_for(self, source: Source | None) -> str:
         """Return the public name of the class that learns from this data."""
@@ -39,19 +46,26 @@ class Method:
         """Tell whether this version of cladist has the class."""
         return getattr(cladist, self.learner_for(source), None) is not None
 
-    def make(self, source: Source, taxonomy: Any, C: float) -> Any:
+    def make(self, source: Source, data: Dataset, C: float) -> Any:
         """Return an unfitted learner; all are repeatable and work on one core."""
-        learner = getattr(cladist, self.learner_for(source))
+        learner, taxonomy = getattr(cladist, self.learner_for(source)), data.taxonomy
+        assert taxonomy is not None
         known = inspect.signature(learner).parameters
-        options = {"C": C, "random_state": 0} | ({"targets": "nodes"} if source.nodes == "all" else {})
+        options: dict[str, Any] = {"C": C, "random_state": 0}
+        if source.nodes == "all" and not (self.on_tree and taxonomy.kind != "dag"):
+            options["targets"] = "nodes"
+        if self.on_graph:
+            options["relations"] = data.relations
         return learner(taxonomy, **{k: v for k, v in options.items() if k in known}, **self.parameters)
 
 
 METHODS: dict[str, Method] = {
     "svm": Method("SVM", "FlatSVM", {"loss": "hinge"}),
-    "hr-svm": Method("HR-SVM", "RecursiveSVM", {"loss": "hinge"}),
+    "hr-svm": Method("HR-SVM", "RecursiveSVM", {"loss": "hinge"}, on_tree=True),
+    "hr-svm-graph": Method("HR-SVM, graph", "RecursiveSVM", {"loss": "hinge"}, on_graph=True),
     "lr": Method("LR", "FlatLogistic"),
-    "hr-lr": Method("HR-LR", "RecursiveLogistic"),
+    "hr-lr": Method("HR-LR", "RecursiveLogistic", on_tree=True),
+    "hr-lr-graph": Method("HR-LR, graph", "RecursiveLogistic", on_graph=True),
     "td": Method("TD", "TopDown", of_sets="NodewiseSVM"),
 }
 FLAT = {"hr-svm": "svm", "hr-lr": "lr"}  # a method that knows the tree → the same loss without it

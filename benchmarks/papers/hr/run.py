@@ -48,7 +48,8 @@ def bench(
     `choose_by` is the measure, "micro" or "macro", that C is chosen for; rows of the two are in files of their own.
     """
     known("measure", [choose_by], FILES)
-    chosen = [(d, m) for d in known("data set", data, DATA) for m in known("method", methods, METHODS)]
+    pairs = [(d, m) for d in known("data set", data, DATA) for m in known("method", methods, METHODS)]
+    chosen = [(d, m) for d, m in pairs if DATA[d].has_graph or not METHODS[m].on_graph]
     plan = [planned(*names, choose_by) for names in chosen]
     names_of = {(row["data"], row["method"]): names for row, names in zip(plan, chosen, strict=True)}
     rows, content = run_rows(

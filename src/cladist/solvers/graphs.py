@@ -115,12 +115,20 @@ class Graph:
             total += float(np.sum(part * (self.matrix @ part)))
         return total / 2
 
-    def dual_cost(self, shares: Any, W: Any, reach: float, precision: float) -> float:
+    def lengths_of_means(self, W: Any) -> Floats64:
+        """Return the length of the mean vector of each component."""
+        squares = np.zeros(self._groups.shape[0])
+        for columns in chunks(W):
+            means = self._groups @ np.asarray(W[:, columns], np.float64)
+            squares += np.sum(means * means, axis=1)
+        return np.sqrt(squares)
+
+    def dual_cost(self, shares: Any, W: Any, reach: Any, precision: float) -> float:
         """Return what the form takes from the dual, or up to `precision` more.
 
         That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features). In a loose component it
-        is ∞ unless A sums to 0, and what is returned holds for vectors whose mean is no further than `reach` from that
-        of W.
+        is ∞ unless A sums to 0, and what is returned holds for vectors whose mean is no further than `reach` (one
+        number a component) from that of W.
 
         Notes
         -----
@@ -141,7 +149,7 @@ class Graph:
         sizes = np.bincount(self.components)
         pinned = own > 0
         total += float(np.sum(sizes[pinned] * apart[pinned] / own[pinned])) / 2
-        return total + reach * float(np.sum(sizes[~pinned] * np.sqrt(apart[~pinned])))
+        return total + float(np.sum((reach * sizes * np.sqrt(apart))[~pinned]))
 
     @property
     def _own_pull(self) -> Floats64:

@@ -217,14 +217,15 @@ class Named(Structure):
         >>> Taxonomy.from_edges([("a", "c"), ("b", "c")]).require_tree("Hieron")
         Traceback (most recent call last):
         cladist.errors.TaxonomyError: Hieron needs a tree or forest, and this taxonomy is a DAG: 'c' has the parents 'a'
-        and 'b'. FlatSVM and FlatLogistic can learn on it; ...
+        and 'b'. RecursiveSVM, RecursiveLogistic, FlatSVM and FlatLogistic can learn on it; ...
         """
         if self.kind != "dag":
             return
         v = int((self.n_parents > 1).argmax())
         first, second = self._named(self.parent_ids(v)[:2])
         able = [method.class_name for method in registry.METHODS if method.takes_dags]
-        others = f"{' and '.join(able)} can learn on it; " if able else ""
+        named = f"{', '.join(able[:-1])} and {able[-1]}" if len(able) > 1 else "".join(able)
+        others = f"{named} can learn on it; " if able else ""
         raise TaxonomyError(
             f"{who} needs a tree or forest, and this taxonomy is a DAG: {self.names[v]!r} has the parents {first!r} "
             f"and {second!r}. {others}taxonomy.flattened() keeps the nodes without their order, and "

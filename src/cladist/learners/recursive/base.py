@@ -30,10 +30,10 @@ from cladist.learners.recursive.warm import LastState, scaled_state
 from cladist.learners.stopping import with_stops
 from cladist.solvers import OneVsRest, Rows, Settings, Solution
 from cladist.solvers.alternating import solve_alternating
-from cladist.solvers.coloured import SCHEDULES, solve_graph
 from cladist.solvers.direct_recursive import solve_recursive_directly, suits_direct_recursive
 from cladist.solvers.graphs import Graph
 from cladist.solvers.recursive import solve_recursive
+from cladist.solvers.related import SCHEDULES, solve_graph
 from cladist.solvers.trees import Inner, Tree
 from cladist.solvers.weights import SparseWeights
 from cladist.taxonomy import RelationGraph

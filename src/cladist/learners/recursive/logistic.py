@@ -22,7 +22,7 @@ class RecursiveLogistic(Probabilities, RecursiveLinear):
     relations : RelationGraph, edges, path of a file, or None
     targets : {"leaves", "nodes"}
     repair : {"top_down", "bottom_up", "best"}
-    schedule : {"coloured", "jacobi"}
+    schedule : {"coloured", "jacobi", "joint"}
     ridge : float
     root : {"zero", "free", "fixed"}
     sharing : float or "cv"

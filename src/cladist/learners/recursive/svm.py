@@ -31,8 +31,9 @@ class RecursiveSVM(RecursiveLinear):
         Which nodes of a graph learn from a row: its labels, or these and all nodes above them.
     repair : {"top_down", "bottom_up", "best"}
         With targets="nodes" and sets of labels, how those of positive score are made consistent, as in `FlatSVM`.
-    schedule : {"coloured", "jacobi"}
-        On a graph: nodes of one colour at a time, or all at once, less far where the objective would rise.
+    schedule : {"coloured", "jacobi", "joint"}
+        On a graph: nodes of one colour at a time; all at once, less far where the objective would rise; or by turns
+        joint sweeps over the dual and a coloured one, for relations that pull more than rows do, of up to 8,000 nodes.
     ridge : float
         On a graph, what pulls every node to 0: ½ ridge ‖w_n‖²; 0 in the paper.
     root : {"zero", "free", "fixed"}

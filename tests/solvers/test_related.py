@@ -6,18 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist.errors import ParameterError
+from cladist.errors import ParameterError, TooLargeError
 from cladist.execution import Serial, Threads
 from cladist.solvers import Settings, solve_one_vs_rest
 from cladist.solvers.alternating import solve_alternating
-from cladist.solvers.coloured import SCHEDULES, solve_graph
 from cladist.solvers.graphs import Graph
+from cladist.solvers.related import SCHEDULES, solve_graph
 from tests.solvers.joint_reference import TREES, joint_optimum, quadratic_optimum, tree_case
 from tests.solvers.problems import LOSSES
 
 TIGHT = Settings(tol=1e-6, max_iter=5000)
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
+DESCENTS = ("coloured", "jacobi")
+every_descent = pytest.mark.parametrize("schedule", DESCENTS)
 every_ridge = pytest.mark.parametrize("ridge", [0.0, 0.3])
 
 
@@ -151,7 +153,7 @@ def test_nodes_without_rows_are_means_and_others_means_and_shares(loss):
 
 
 @every_loss
-@every_schedule
+@every_descent
 @every_ridge
 def test_the_objective_never_rises(loss, schedule, ridge):
     for seed in range(4):
@@ -174,11 +176,13 @@ def test_all_at_once_may_go_too_far_and_is_held_back(loss):
 
 @every_loss
 @pytest.mark.parametrize("sweeps", [1, 3, 5000])
-def test_the_gap_is_honest_with_a_ridge(loss, sweeps):
+@pytest.mark.parametrize("schedule", ["coloured", "joint"])
+def test_the_gap_is_honest_with_a_ridge(loss, schedule, sweeps):
     for seed in (8, 9):
         graph = random_graph(seed, ridge=0.1)
         problem = graph_case(seed, graph, loss)
-        solution, (best, _) = solve(problem, graph, Settings(1e-6, sweeps)), optimum(problem, graph)
+        solution = solve(problem, graph, Settings(1e-6, sweeps), schedule=schedule)
+        best, _ = optimum(problem, graph)
         last = solution.history[-1]
         assert last["dual"] <= best * (1 + 1e-7) <= last["objective"] * (1 + 1e-6)
         assert solution.converged == (last["gap"] <= 1e-6)
@@ -186,14 +190,21 @@ def test_the_gap_is_honest_with_a_ridge(loss, sweeps):
 
 @every_loss
 @pytest.mark.parametrize("sweeps", [1, 3, 5000])
-def test_the_gap_without_a_ridge_holds_as_far_as_it_says(loss, sweeps):
+@pytest.mark.parametrize("schedule", ["coloured", "joint"])
+def test_the_gap_without_a_ridge_holds_as_far_as_it_says(loss, schedule, sweeps):
     for seed in (10, 11):
         graph = random_graph(seed, density=0.6)
         problem = graph_case(seed, graph, loss)
-        solution, (best, where) = solve(problem, graph, Settings(1e-6, sweeps)), optimum(problem, graph)
+        solution = solve(problem, graph, Settings(1e-6, sweeps), schedule=schedule)
+        best, where = optimum(problem, graph)
         W, last = vectors(problem, solution), solution.history[-1]
-        away = max(np.linalg.norm((W - where)[part].mean(axis=0)) for part in graph.loose)
-        further = max(1, away / np.linalg.norm(W, axis=1).max())
+        lengths = graph.lengths_of_means(W)
+        away = max(
+            np.linalg.norm((W - where)[part].mean(axis=0)) / max(lengths[k], problem.problem.rows.least_reach)
+            for part in graph.loose
+            for k in graph.components[part[:1]]
+        )
+        further = max(1, away)
         assert last["objective"] - best <= further * (last["objective"] - last["dual"]) + 1e-6 * best
 
 
@@ -205,13 +216,13 @@ def test_what_a_graph_takes_from_the_dual(seed, n_nodes, density, ridge):
     graph = random_graph(seed, n_nodes, density, 0.3 * ridge, n_problems=2)
     A, W = random.normal(size=(2, n_nodes, 3)).astype(np.float32).astype(np.float64)
     M, expected = graph.matrix.toarray(), 0.0
-    B = A.copy()
+    B, reach = A.copy(), random.uniform(1, 3, n_nodes)[: graph.components.max() + 1]
     for part in graph.loose:
         total = A[part].sum(axis=0)
-        expected += W[part].mean(axis=0) @ total + 2.5 * np.linalg.norm(total)
+        expected += W[part].mean(axis=0) @ total + reach[graph.components[part[0]]] * np.linalg.norm(total)
         B[part] -= total / len(part)
     expected += 0.5 * np.sum(B * (np.linalg.pinv(M, rcond=1e-10) @ B))
-    found = graph.dual_cost(A, W, 2.5, 1e-6)
+    found = graph.dual_cost(A, W, reach, 1e-6)
     assert expected - 1e-9 * abs(expected) <= found <= expected + 2e-6 + 1e-9 * abs(expected)
 
 
@@ -250,6 +261,25 @@ def test_bits_do_not_depend_on_the_executor(loss, schedule):
     np.testing.assert_array_equal(one.state, two.state)
     without_time = [[{**entry, "seconds": 0} for entry in found.history] for found in (one, two)]
     assert without_time[0] == without_time[1]
+
+
+@every_loss
+def test_joint_sweeps_reach_what_edges_pass_on_slowly(loss):
+    """A path of nodes that pull hard at each other, rows at its ends only: block descent passes on little at a time."""
+    path = sparse.csr_array(sparse.diags_array([np.full(29, 50.0), np.full(29, 50.0)], offsets=[-1, 1]))
+    graph = Graph(path, np.array([0, 29, 3]), 0.01)
+    problem = graph_case(13, graph, loss, 0.1)
+    sweeps = [
+        solve(problem, graph, Settings(1e-3, 2000), schedule=schedule).history[-1]["passes"]
+        for schedule in ("joint", "coloured")
+    ]
+    assert 4 * sweeps[0] < sweeps[1]
+
+
+def test_joint_sweeps_want_a_graph_of_some_thousand_nodes():
+    graph = Graph(sparse.csr_array((8_001, 8_001)), np.array([0, 1]))
+    with pytest.raises(TooLargeError, match="use schedule='coloured' beyond 8000"):
+        solve(graph_case(0, graph, "hinge"), graph, schedule="joint")
 
 
 def test_an_unknown_schedule_is_refused():

@@ -7,13 +7,11 @@ Schedules "coloured": nodes of one colour of a colouring at a time, which are no
           "jacobi": all at once, from one snapshot; if the objective rose, the step is shortened until it does not:
           1 / colours of it is sure to do, being the mean of steps each of which is as good as a coloured one
 Dual      max Σ gain(α) − ½ tr(AᵀM⁺A), a_n = Σ_i α_in y_in x_i = S_n (w_n − m_n) at the nodes' α
-Stops     when (primal − dual) / primal ≤ tol
 Found by  Gopal & Yang 2013, §3.2
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,91 +19,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist import progress
-from cladist.errors import one_of
-from cladist.execution import Executor, Serial
+from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
 from cladist.solvers.around import SHARE_OF_GAP, Around, Block, padded
 from cladist.solvers.graphs import Graph
-from cladist.solvers.problem import OneVsRest, Settings
+from cladist.solvers.problem import OneVsRest
 from cladist.solvers.rows import aligned
-from cladist.solvers.solution import Solution
-from cladist.solvers.weights import DenseWeights
 
-SCHEDULES = ("coloured", "jacobi")
+STAGNANT = 0.99  # of the last gap; where no more is gained, what nodes miss sums up to more than it seems
 PRECISION = 0.02  # of the gap wanted, or of the last where that is wider: how well the dual is known
 Ids = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
-
-
-def solve_graph(
-    problem: OneVsRest,
-    graph: Graph,
-    settings: Settings | None = None,
-    *,
-    schedule: str = "coloured",
-    executor: Executor | None = None,
-    keep_state: bool = False,
-) -> Solution:
-    """Minimise ½ tr(WᵀMW) + Σ_nodes with rows Σ_i c_i ℓ(y_i w·x_i), M being that of the graph.
-
-    Parameters
-    ----------
-    problem : OneVsRest
-        One problem a node that has rows.
-    graph : Graph
-    settings : Settings, optional
-        `tol` is the relative duality gap, `max_iter` the most sweeps over the graph.
-    schedule : {"coloured", "jacobi"}
-    executor : Executor, optional
-        Runs the blocks of sixteen nodes that move together; the result does not depend on it.
-    keep_state : bool
-        Whether to return the vectors of all nodes (nodes × features in use).
-
-    Returns
-    -------
-    Solution
-        `weights` are those of the problems; `history` has an entry a sweep: `objective`, `dual`, `gap` (relative) and
-        `seconds`.
-
-    Notes
-    -----
-    A component without ridge makes the dual −∞ unless its shares sum to 0. `dual` is then what bounds the objective
-    as long as no component's mean is further from where it is now than the longest vector is from 0, or than what moves
-    the score of a row of usual length by 1.
-
-    A sweep takes O(problems / 16 · passes · nonzeros) and O((nodes + edges) · features). Memory: 12 bytes a node and
-    feature in use and 4 a problem and row.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> from cladist.solvers.problem import members_by_class
-    >>> from cladist.solvers.rows import Rows
-    >>> rows = Rows.of(np.eye(3), constant=True)
-    >>> problem = OneVsRest(rows, members_by_class(np.arange(3), 3), "squared_hinge", np.ones((2, 3)))
-    >>> path = Graph(sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])), np.arange(3))
-    >>> solution = solve_graph(problem, path)
-    >>> solution.weights.best(np.eye(3)).tolist(), solution.converged
-    ([0, 1, 2], True)
-    """
-    one_of("solve_graph", "schedule", schedule, SCHEDULES)
-    settings = settings or Settings()
-    search = Descent(problem, graph, executor or Serial(), settings.seed)
-    sweep = search.jacobi if schedule == "jacobi" else search.coloured
-    history: list[dict[str, float]] = []
-    started = time.perf_counter()
-    with progress.task(f"graph, {schedule}", settings.max_iter) as running:
-        for number in range(settings.max_iter):
-            sweep(number)
-            entry = search.measured(max(settings.tol, history[-1]["gap"] if history else np.inf))
-            history.append({**entry, "seconds": time.perf_counter() - started})
-            running.advance()
-            if entry["gap"] <= settings.tol:
-                break
-    weights = DenseWeights.of_matrix(search.W[graph.nodes], problem.rows)
-    converged = history[-1]["gap"] <= settings.tol
-    return Solution(weights, weights.intercepts, history, converged, search.W if keep_state else None)
 
 
 @dataclass(frozen=True)
@@ -125,6 +49,7 @@ class Descent:
         self.W = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32)
         self.around = Around(replace(problem, costs=problem.costs / graph.pull[graph.nodes]), seed)
         self.blocks: list[Block] = []
+        self.last_gap = np.inf
         has_rows = np.zeros(graph.n_nodes, bool)
         has_rows[graph.nodes] = True
         self.turns, colours = [], graph.colours
@@ -157,7 +82,7 @@ class Descent:
         while share > least and self._objective() > worst:
             share = max(share / 2, least)
             self.W = before + np.float32(share) * (whole - before)
-            self.blocks = list(self.executor.map(self._moved, range(len(started))))
+            self.blocks = list(self.executor.map(self.moved, range(len(started))))
 
     def _visited(self, blocks: Iterable[int], number: int) -> list[tuple[int, Block]]:
         numbers = list(blocks)
@@ -177,18 +102,24 @@ class Descent:
             self.blocks[b] = block
             self.W[self.nodes_of(b)] = block.weights[:, : len(block)].T
 
-    def _moved(self, b: int) -> Block:
+    def moved(self, b: int) -> Block:
+        """Return a block at the present vectors of its nodes."""
         weights = self.W[padded(self.nodes_of(b))].T
         return self.around.moved(self.blocks[b], weights)
 
     # ---------------------------------------------------------------- where it is
 
     def _objective(self) -> float:
-        lost = sum(float(self._pull(b) @ block.lost[: len(block)]) for b, block in enumerate(self.blocks))
+        lost = sum(float(self.pull(b) @ block.lost[: len(block)]) for b, block in enumerate(self.blocks))
         return self.graph.energy(self.W) + lost
 
-    def _pull(self, b: int) -> Any:
+    def pull(self, b: int) -> Any:
+        """Return S of a block's nodes."""
         return self.graph.pull[self.nodes_of(b)]
+
+    def reach(self) -> Any:
+        """Return how far from where it is each component's mean is looked for."""
+        return np.maximum(self.graph.lengths_of_means(self.W), self.rows.least_reach)
 
     def measured(self, expected: float) -> dict[str, float]:
         """Return objective, dual and relative gap, as exactly as befits a gap as expected.
@@ -198,17 +129,15 @@ class Descent:
         primal, gain, left = self._objective(), 0.0, 0.0
         shares = np.zeros_like(self.W)
         for b, block in enumerate(self.blocks):
-            pull, n = self._pull(b), len(block)
+            pull, n = self.pull(b), len(block)
             gain += float(pull @ block.gain[:n])
             left += float(pull @ np.maximum(block.left[:n], 0))
             shares[self.nodes_of(b)] = (block.shares[:, :n] * pull.astype(np.float32)).T
-        longest = float(np.sqrt(np.max(np.sum(np.square(self.W, dtype=np.float64), axis=1))))
-        reach = max(longest, self.rows.least_reach)
-        dual = gain - self.graph.dual_cost(shares, self.W, reach, PRECISION * expected * primal)
-        missed = np.sqrt(2 * left * float(self.graph.pull.max()))  # of the shares' sum, which a loose component has
-        if left + bool(self.graph.loose) * reach * missed > SHARE_OF_GAP * (primal - dual):
-            self.around.tighten()
+        dual = gain - self.graph.dual_cost(shares, self.W, self.reach(), PRECISION * expected * primal)
         gap = (primal - dual) / primal if primal > 0 else 0.0
+        if left > SHARE_OF_GAP * (primal - dual) or gap > STAGNANT * self.last_gap:
+            self.around.tighten()
+        self.last_gap = gap
         return {"objective": primal, "dual": dual, "gap": gap}
 
 

@@ -1,0 +1,106 @@
+"""Regularisation on a graph of labels (Gopal & Yang 2013, §2.2 and §3.2): what is minimised, and by which schedule."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from cladist import progress
+from cladist.errors import one_of
+from cladist.execution import Executor, Serial
+from cladist.solvers.graph_descent import Descent
+from cladist.solvers.graph_joint import JointGraph
+from cladist.solvers.graphs import Graph
+from cladist.solvers.problem import OneVsRest, Settings
+from cladist.solvers.solution import Solution
+from cladist.solvers.weights import DenseWeights
+
+SCHEDULES = ("coloured", "jacobi", "joint")
+Round = Callable[[int, float], dict[str, float]]  # its number and the gap expected → objective, dual and gap
+
+
+def solve_graph(
+    problem: OneVsRest,
+    graph: Graph,
+    settings: Settings | None = None,
+    *,
+    schedule: str = "coloured",
+    executor: Executor | None = None,
+    keep_state: bool = False,
+) -> Solution:
+    """Minimise ½ tr(WᵀMW) + Σ_nodes with rows Σ_i c_i ℓ(y_i w·x_i), M being that of the graph.
+
+    Parameters
+    ----------
+    problem : OneVsRest
+        One problem a node that has rows.
+    graph : Graph
+    settings : Settings, optional
+        `tol` is the relative duality gap, `max_iter` the most sweeps over the graph.
+    schedule : {"coloured", "jacobi", "joint"}
+        Nodes of one colour at a time; all at once; or joint sweeps over the dual and a coloured one by turns, which
+        takes fewer sweeps where related nodes pull at each other more than their rows do.
+    executor : Executor, optional
+        Runs the blocks of sixteen nodes that move together; the result does not depend on it.
+    keep_state : bool
+        Whether to return the vectors of all nodes (nodes × features in use).
+
+    Returns
+    -------
+    Solution
+        `weights` are those of the problems; `history` has an entry a sweep, or a round of joint sweeps: `objective`,
+        `dual`, `gap` (relative), `passes` and `seconds`.
+
+    Notes
+    -----
+    A component without ridge makes the dual −∞ unless its shares sum to 0. `dual` is then what bounds the objective
+    as long as no component's mean is further from where it is now than from 0, or than what moves the score of a row of
+    usual length by 1, if that is further. The objective being convex, a point k times as far away is better by k times
+    that gap at most. A small ridge makes the bound one for all vectors.
+
+    A sweep takes O(problems / 16 · passes · nonzeros) and O((nodes + edges) · features). Memory: 12 bytes a node and
+    feature in use and 4 a problem and row; with "joint" 20, 8, and 8 for each pair of nodes.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from cladist.solvers.problem import members_by_class
+    >>> from cladist.solvers.rows import Rows
+    >>> rows = Rows.of(np.eye(3), constant=True)
+    >>> problem = OneVsRest(rows, members_by_class(np.arange(3), 3), "squared_hinge", np.ones((2, 3)))
+    >>> path = Graph(sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])), np.arange(3))
+    >>> solution = solve_graph(problem, path)
+    >>> solution.weights.best(np.eye(3)).tolist(), solution.converged
+    ([0, 1, 2], True)
+    """
+    one_of("solve_graph", "schedule", schedule, SCHEDULES)
+    settings = settings or Settings()
+    search = Descent(problem, graph, executor or Serial(), settings.seed)
+    joint = JointGraph(problem, search, settings.seed) if schedule == "joint" else None
+    sweeps, go_on = (joint.SWEEPS, joint.round) if joint is not None else (1, _rounds(search, schedule))
+    history: list[dict[str, float]] = []
+    started = time.perf_counter()
+    with progress.task(f"graph, {schedule}", settings.max_iter) as running:
+        for number in range(-(-settings.max_iter // sweeps)):
+            expected = history[-1]["gap"] if history else np.inf
+            entry = go_on(number, max(settings.tol, expected))
+            passes = sweeps * (number + 1)
+            history.append({**entry, "passes": passes, "seconds": time.perf_counter() - started})
+            running.advance(sweeps)
+            if entry["gap"] <= settings.tol:
+                break
+    weights = DenseWeights.of_matrix(search.W[graph.nodes], problem.rows)
+    converged = history[-1]["gap"] <= settings.tol
+    return Solution(weights, weights.intercepts, history, converged, search.W if keep_state else None)
+
+
+def _rounds(search: Descent, schedule: str) -> Round:
+    sweep = search.jacobi if schedule == "jacobi" else search.coloured
+
+    def go_on(number: int, expected: float) -> dict[str, float]:
+        sweep(number)
+        return search.measured(expected)
+
+    return go_on

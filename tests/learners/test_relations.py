@@ -1,0 +1,246 @@
+"""RecursiveSVM and RecursiveLogistic on graphs of labels: objectives, DAGs, files, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import cladist
+from cladist import FlatLogistic, FlatSVM, LabelMatrix, RecursiveLogistic, RecursiveSVM, RelationGraph, Taxonomy
+from cladist.errors import ModelFormatError, ParameterError, TaxonomyError, TooLargeError
+from cladist.learners.flat import base as flat_base
+from cladist.taxonomy.packing import pack_relations, unpack_relations
+from tests.learners.flat_rows import TAXONOMY, single
+from tests.learners.recursive_models import CLOSE, DEEP, LEARNERS, both, every_learner, losses_of
+
+RELATED = RelationGraph.from_edges([("tennis", "chess", 2.0), ("chess", "film"), ("film", "music", 0.5)])
+DAG = Taxonomy.from_edges(
+    [("top", "a"), ("top", "b"), ("a", "c"), ("b", "c"), ("c", "d"), ("a", "e"), ("b", "f"), ("f", "g")]
+)
+FLAT = {RecursiveSVM: FlatSVM, RecursiveLogistic: FlatLogistic}
+
+
+def objective_of(model, X, y, ridge=0.0):
+    """By the definition, for single labels; no intercept. Labels without relations are pulled to 0."""
+    taxonomy, graph = model.taxonomy_, model.relations_
+    W = model.node_coef_.toarray().astype(np.float64)
+    found = sum(
+        0.5 * weight * np.sum((W[taxonomy.index(u)] - W[taxonomy.index(v)]) ** 2) for u, v, weight in graph.edges()
+    )
+    found += 0.5 * ridge * np.sum(W**2)
+    for label, w in zip(model.classes_, model.coef_, strict=True):
+        if label not in graph and not ridge:
+            found += 0.5 * np.sum(w.astype(np.float64) ** 2)
+        signs = np.where(np.asarray(y) == label, 1, -1)
+        found += model.C * np.sum(losses_of(model, signs * (X @ w.astype(np.float64))))
+    return found
+
+
+def rows_of_dag(n=80, sets=False, seed=0):
+    random = np.random.default_rng(seed)
+    labels = random.choice(["d", "e", "g", "c"], n)
+    X = random.normal(size=(n, 6)) / 4 + np.array([[ord(label) % (k + 2) for k in range(6)] for label in labels]) / 4
+    return sparse.csr_array(X), [{label} for label in labels] if sets else labels
+
+
+# ---------------------------------------------------------------- what is learnt
+
+
+@every_learner
+@pytest.mark.parametrize("schedule", ["coloured", "jacobi", "joint"])
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_the_objective_is_that_of_the_definition(learner, loss, schedule, ridge):
+    X, y = single()
+    options = {"relations": RELATED, "schedule": schedule, "ridge": ridge, "fit_intercept": False}
+    model = learner(TAXONOMY, **options, **loss, **CLOSE).fit(X, y)
+    assert model.converged_
+    assert model.history_[-1]["objective"] == pytest.approx(objective_of(model, X, y, ridge), rel=2e-5)
+    assert model.history_[-1]["gap"] <= CLOSE["tol"]
+    assert model.relations_ == RELATED
+
+
+@every_learner
+def test_labels_without_relations_are_flat(learner, loss):
+    X, y = single()
+    options = {"relations": [("tennis", "chess"), ("chess", "film")], "ridge": 0.5, "C": 0.1}
+    model = learner(TAXONOMY, **options, **loss, **CLOSE).fit(X, y)
+    flat = FLAT[learner](TAXONOMY, C=0.1 / 0.5, **loss, tol=1e-6, max_iter=5000).fit(X, y)
+    alone = list(model.classes_).index("music")
+    np.testing.assert_allclose(model.coef_[alone], flat.coef_[alone], atol=5e-3)
+    assert np.abs(model.coef_ - flat.coef_).max() > 0.05
+
+
+@every_learner
+def test_a_tree_read_as_a_graph_is_a_tree_with_a_free_root(learner, loss):
+    X, y = single()
+    close = {"C": 0.1, "tol": 1e-4, "max_iter": 2000, **loss}
+    graph = learner(DEEP, relations=RelationGraph.from_taxonomy(DEEP), **close).fit(X, y)
+    tree = learner(DEEP, root="free", solver="alternating", **close).fit(X, y)
+    assert graph.history_[-1]["objective"] == pytest.approx(tree.history_[-1]["objective"], rel=2e-4)
+    np.testing.assert_allclose(graph.coef_, tree.coef_, atol=2e-2)
+
+
+@every_learner
+def test_more_pull_brings_related_labels_together(learner, loss):
+    X, y = single()
+    names = list(learner(TAXONOMY, **loss).fit(X, y).classes_)
+    pair = [names.index("tennis"), names.index("chess")]
+    apart = []
+    for weight in (0.1, 10, 1000):
+        graph = RelationGraph.from_edges([("tennis", "chess", weight)])
+        one, other = learner(TAXONOMY, relations=graph, ridge=0.1, schedule="joint", **loss).fit(X, y).coef_[pair]
+        apart.append(np.linalg.norm(one - other))
+    assert apart[0] > apart[1] > apart[2]
+
+
+@both
+def test_nodes_that_only_relations_know_join_others(learner):
+    """Without a taxonomy, labels of y are all there is; a node between two of them still carries what they share."""
+    X, y = single()
+    all_of_them = [("tennis", "chess", 0.5), ("film", "music"), ("tennis", "music")]
+    through = RelationGraph.from_edges([("tennis", "games"), ("games", "chess"), *all_of_them[1:]])
+    direct = RelationGraph.from_edges(all_of_them)  # two edges of 1 in a row pull as one of ½
+    options = {"C": 0.1, "schedule": "joint", "tol": 1e-6, "max_iter": 2000}
+    one, other = (learner(relations=graph, **options).fit(X, y) for graph in (through, direct))
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-2)
+    assert "games" not in one.classes_
+
+
+@both
+def test_rows_in_another_form_give_the_same(learner, tmp_path):
+    X, y = single()
+    RELATED.write(tmp_path / "relations.tsv")
+    model = learner(TAXONOMY, relations=RELATED).fit(X, y)
+    for given in (str(tmp_path / "relations.tsv"), list(RELATED.edges())):
+        np.testing.assert_array_equal(learner(TAXONOMY, relations=given).fit(X, y).coef_, model.coef_)
+    np.testing.assert_array_equal(learner(TAXONOMY, relations=RELATED, n_jobs=2).fit(X, y).coef_, model.coef_)
+    np.testing.assert_array_equal(clone(model).fit(X, y).coef_, model.coef_)
+
+
+@both
+def test_c_is_chosen_on_a_graph_too(learner):
+    X, y = single()
+    model = learner(TAXONOMY, relations=RELATED, schedule="joint", ridge=0.1, C="cv").fit(X, y)
+    assert model.C_ in {entry["C"] for entry in model.cv_results_}
+    path = list(learner(TAXONOMY, relations=RELATED).C_path(X, y, [0.1, 1.0]))
+    np.testing.assert_allclose(path[1].coef_, learner(TAXONOMY, relations=RELATED).fit(X, y).coef_, atol=1e-6)
+
+
+# ---------------------------------------------------------------- DAGs
+
+
+@every_learner
+def test_a_dag_is_read_as_its_undirected_graph(learner, loss):
+    X, y = rows_of_dag()
+    model = learner(DAG, **loss).fit(X, y)
+    given = learner(DAG, relations=RelationGraph.from_taxonomy(DAG), **loss).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, given.coef_)
+    assert model.score(X, y) > 0.8
+    assert set(model.classes_) == {"c", "d", "e", "g"}  # c has d below it, and rows of its own
+
+
+@every_learner
+@pytest.mark.parametrize("repair", ["top_down", "bottom_up"])
+def test_all_nodes_of_a_dag_may_learn(learner, loss, repair):
+    X, y = rows_of_dag(sets=True)
+    has = LabelMatrix.from_sets(y, DAG).to_indicator().toarray()
+    model = learner(DAG, targets="nodes", repair=repair, **loss).fit(X, has)
+    assert set(model.classes_) == set(DAG.names)
+    predicted = np.asarray(model.predict(X))
+    for parent, child in DAG.edges():
+        assert np.all(predicted[:, DAG.index(parent)] >= predicted[:, DAG.index(child)])
+    assert np.mean(predicted == has) > 0.9
+
+
+def test_single_labels_of_all_nodes_are_sums_along_paths():
+    X, y = rows_of_dag()
+    model = RecursiveSVM(DAG, targets="nodes").fit(X, y)
+    scores = model.decision_function(X)
+    assert scores.shape == (len(y), 4)
+    np.testing.assert_array_equal(model.classes_[scores.argmax(axis=1)], model.predict(X))
+
+
+# ---------------------------------------------------------------- files
+
+
+@both
+@pytest.mark.parametrize("given", [RELATED, None])
+def test_a_loaded_model_knows_its_relations(learner, given, tmp_path):
+    taxonomy, (X, y) = (TAXONOMY, single()) if given is not None else (DAG, rows_of_dag())
+    model = learner(taxonomy, relations=given, ridge=0.1).fit(X, y)
+    model.save(tmp_path / "model")
+    again = cladist.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.node_coef_.toarray(), model.node_coef_.toarray())
+    assert again.relations_ == model.relations_
+    assert again.relations == given
+    again.fit(X, y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("indices", lambda a: a + 1),
+        ("indices", lambda a: np.zeros_like(a)),
+        ("indptr", lambda a: a[::-1].copy()),
+        ("weights", lambda a: -a),
+        ("weights", lambda a: a + np.arange(len(a))),
+        ("weights", lambda a: a[:-1]),
+    ],
+)
+def test_a_damaged_graph_is_refused(part, change):
+    arrays = pack_relations(RELATED)
+    assert unpack_relations(arrays) == RELATED
+    with pytest.raises(ModelFormatError, match="label graph"):
+        unpack_relations(arrays | {part: change(arrays[part])})
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@both
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"relations": RELATED, "root": "free"}, "root='free' is for trees"),
+        ({"relations": RELATED, "sharing": "cv"}, "sharing='cv' is for trees"),
+        ({"relations": RELATED, "blocks_per_round": 2}, "blocks_per_round=2 is for trees"),
+        ({"relations": RELATED, "warm_start": True}, "every fit starts anew"),
+        ({"relations": RELATED, "weights": "dual"}, "dense or sparse"),
+        ({"relations": RELATED, "ridge": -1}, "ridge must be 0 or positive"),
+        ({"relations": RELATED, "schedule": "all"}, "schedule"),
+        ({"ridge": 1.0}, "ridge=1.0 is for labels related by a graph"),
+        ({"schedule": "jacobi"}, "for labels related by a graph"),
+        ({"targets": "nodes"}, "RelationGraph.from_taxonomy"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(learner, options, message):
+    X, y = single()
+    with pytest.raises(ParameterError, match=message):
+        learner(TAXONOMY, **options).fit(X, y)
+
+
+@both
+def test_relations_of_other_labels_are_refused(learner):
+    X, y = single()
+    with pytest.raises(TaxonomyError, match="'golf' is not one"):
+        learner(TAXONOMY, relations=[("tennis", "golf")]).fit(X, y)
+    with pytest.raises(TaxonomyError, match="none of y's is among them"):
+        learner(relations=[("golf", "polo")]).fit(X, y)
+
+
+@both
+def test_too_many_weights_are_refused(learner, monkeypatch):
+    monkeypatch.setattr(flat_base, "MOST_DENSE_BYTES", 100)
+    X, y = single()
+    with pytest.raises(TooLargeError, match="too many weights to relate"):
+        learner(TAXONOMY, relations=RELATED).fit(X, y)
+    sparse_model = learner(TAXONOMY, relations=RELATED, weights="sparse", prune=1e-3).fit(X, y)
+    assert sparse.issparse(sparse_model.coef_)
+
+
+def test_every_learner_is_covered():
+    assert {learner for learner, _ in LEARNERS.values()} == set(FLAT)
