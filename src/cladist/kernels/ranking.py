@@ -10,6 +10,8 @@ import numpy as np
 from cladist.kernels.jit import kernel
 from cladist.kernels.scoring import find_feature
 
+TILE = 2048  # nodes scored at once: their scores of a row, and what weighs on them, fit the nearest caches
+
 
 @kernel
 def is_worse(score, number, other_score, other):
@@ -108,21 +110,92 @@ def sort_rows(scores, ids, sizes):
 
 
 @kernel
-def top_by_index(rows, first, index, tree, scores, best_scores, best):
+def add_tile(x, nodes, values, at, end, first, scores):
+    """Add x times a list's weights to the scores of a tile of nodes that begins with `first`, from `at` on.
+
+    Returns where the list goes on in the next tile, and whether it kept within the nodes there are.
+    """
+    sound, size = True, np.uint64(scores.shape[0])
+    while at < end and nodes[at] < first + scores.shape[0]:
+        if np.uint64(nodes[at] - first) < size:
+            scores[nodes[at] - first] += x * values[at]
+        else:
+            sound = False
+        at += 1
+    return at, sound
+
+
+@kernel
+def find_lists(rows, first, index, lists, ends):
+    """Write for every nonzero of some rows where the list of its feature begins and ends, and which row of the whole
+    ones it has instead, as −1 less that.
+    """
+    indptr, indices, _ = rows
+    features, starts, _, _, whole = index
+    for r in range(first, first + ends.shape[0]):
+        at = 0
+        for p in range(indptr[r], indptr[r + 1]):
+            to = p - indptr[first]
+            at = find_feature(features, indices[p], at)
+            if at == features.shape[0] or features[at] != indices[p]:
+                lists[to, 0], lists[to, 1] = 0, 0
+            elif whole[at] >= 0:
+                lists[to, 0], lists[to, 1] = -1 - whole[at], 0
+            else:
+                lists[to, 0], lists[to, 1] = starts[at], starts[at + 1]
+        ends[r - first] = indptr[r + 1] - indptr[first]
+
+
+@kernel
+def top_by_index(rows, first, index, tree, dense, room, best_scores, best):
     """Write the best classes of the rows from `first` on, one row of `best` each; return whether the index is sound.
 
-    `tree` is (bias, parent, class_of) of all nodes: no parents where nodes share nothing, class −1 of inner nodes.
+    An `index` is that of `cladist.kernels.scoring` and, for each feature, which row of `dense` has its weights of all
+    nodes, or −1. `tree` is (bias, parent, class_of) of all nodes: no parents where nodes share nothing, class −1 of
+    inner nodes. `room` are (scores of all rows and nodes, two numbers a nonzero, one a row). A tile of nodes is scored
+    for all rows before the next, so that what weighs on it is in the cache.
     """
     bias, parent, class_of = tree
-    sound = True
-    for r in range(best.shape[0]):
-        sound &= score_nodes(rows, first + r, index, bias, parent, scores)
-        kept, ids = best_scores[r], best[r]
-        size, k, lowest = 0, kept.shape[0], np.float32(-np.inf)
-        for v in range(scores.shape[0]):
-            # Few scores get past this look: it costs less than a heap that says no.
-            if class_of[v] >= 0 and not (size == k and scores[v] < lowest):
-                size = keep_best(kept, ids, size, scores[v], class_of[v])
-                lowest = kept[0]
-        sort_best(kept, ids, size)
+    scores, lists, ends = room
+    nodes, values = index[2], index[3]
+    find_lists(rows, first, index, lists, ends)
+    sizes, sound = np.zeros(best.shape[0], np.int64), True
+    for start in range(0, bias.shape[0], TILE):
+        stop = min(bias.shape[0], start + TILE)
+        for r in range(best.shape[0]):
+            tile = scores[r, start:stop]
+            tile[:] = bias[start:stop]
+            for to in range(ends[r - 1] if r > 0 else 0, ends[r]):
+                x = np.float32(rows[2][rows[0][first] + to])
+                if lists[to, 0] < 0:
+                    weights = dense[-1 - lists[to, 0], start:stop]
+                    for v in range(tile.shape[0]):
+                        tile[v] += x * weights[v]
+                elif lists[to, 0] < lists[to, 1]:
+                    lists[to, 0], kept = add_tile(x, nodes, values, lists[to, 0], lists[to, 1], start, tile)
+                    sound &= kept
+            if parent.shape[0]:
+                add_parents(parent, start, scores[r], tile)
+            sizes[r] = keep_best_of(tile, class_of[start:stop], best_scores[r], best[r], sizes[r])
+    for to in range(ends[-1] if best.shape[0] else 0):
+        sound &= lists[to, 0] < 0 or lists[to, 0] == lists[to, 1]  # else a list has nodes beyond the last
+    sort_rows(best_scores, best, sizes)
     return sound
+
+
+@kernel
+def add_parents(parent, start, scores, tile):
+    """Add to the scores of a tile of nodes, which begins at `start`, those of their parents."""
+    for v in range(tile.shape[0]):
+        if parent[start + v] >= 0:
+            tile[v] += scores[parent[start + v]]
+
+
+@kernel
+def keep_best_of(scores, class_of, kept, ids, size):
+    """Put those of some nodes that are classes into a heap; return its size."""
+    for v in range(scores.shape[0]):
+        # Few scores get past this look, which costs less than a heap that says no.
+        if class_of[v] >= 0 and not (size == kept.shape[0] and scores[v] < kept[0]):
+            size = keep_best(kept, ids, size, scores[v], class_of[v])
+    return size

@@ -137,7 +137,7 @@ def _by_feature(features: Any, lanes: Any, values: Any, reduced: np.ufunc) -> tu
 
 
 def _merged(children: Ids, listed: _Listed, guides: dict[int, Sparse]) -> tuple[Any, ...]:
-    """Return the vectors and guides of siblings as one chunk: features, where each one's weights end, lanes, weights."""
+    """Return siblings' vectors and guides as one chunk: features, where each one's weights end, lanes, weights."""
     features, lanes, values = listed.of(children)
     led = [(lane, *guides.pop(place)) for lane, place in enumerate(children.tolist()) if place in guides]
     if led:

@@ -55,7 +55,7 @@ class Families:
 
     @classmethod
     def of(cls, tree: Tree) -> Families:
-        """Number the nodes in use. O(nodes log nodes)."""
+        """Take the nodes in use. O(nodes log nodes)."""
         place_of = np.full(len(tree.parent) + 1, -1, np.int64)  # the last one is that of what lies above roots
         listed, levels, n_places = [], [0], 0
         in_use = np.flatnonzero(tree.in_use)

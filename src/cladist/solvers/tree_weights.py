@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,8 @@ from scipy import sparse
 from cladist.kernels import beam as walking
 from cladist.kernels import ranking
 from cladist.solvers.families import Families
-from cladist.solvers.weights import CsrArrays, Ids, Weights, csr_arrays, require_sound
+from cladist.solvers.ranked import Index, best_by_index, require_sound
+from cladist.solvers.weights import CsrArrays, Ids, Weights, csr_arrays
 
 Floats32 = npt.NDArray[np.float32]
 MOST_INDEX_BYTES = 2 * 2**30  # of an index; larger models are read chunk by chunk instead
@@ -50,7 +52,8 @@ class Chunks(NamedTuple):
 class TreeWeights(Weights):
     """A vector for every node in use, as its difference from its parent's; a leaf's weights are the sum along its path.
 
-    About 5 bytes a weight and 8 for each feature of a chunk. Arrays may be those of a mapped file: no kernel trusts them.
+    About 5 bytes a weight and 8 for each feature of a chunk. Arrays may be those of a mapped file: no kernel trusts
+    them.
 
     Parameters
     ----------
@@ -73,7 +76,7 @@ class TreeWeights(Weights):
     def _levels(self, start: int = 0) -> Iterator[tuple[int, int]]:
         """Yield where levels begin and end."""
         cuts = self.families.level_at[start:].tolist()
-        return zip(cuts[:-1], cuts[1:], strict=True)
+        return pairwise(cuts)
 
     @property
     def n_weights(self) -> int:
@@ -88,7 +91,7 @@ class TreeWeights(Weights):
         return self.n_weights * BYTES_AN_ENTRY <= MOST_INDEX_BYTES
 
     @cached_property
-    def index(self) -> tuple[Any, ...]:
+    def index(self) -> Index:
         """All weights by feature, as `cladist.kernels.scoring` has it; its classes are places."""
         chunks, counts = self.chunks, np.zeros(self.n_features, np.int64)
         listed = chunks.features_at, chunks.weights_at
@@ -99,7 +102,8 @@ class TreeWeights(Weights):
         sound &= walking.list_by_feature(listed, chunks.weights, self.families.chunk_at, cursor, limits, nodes, values)
         require_sound(sound)
         features = np.flatnonzero(counts)
-        return features.astype(np.int32), np.append(0, limits[features]), nodes, values
+        lists = features.astype(np.int32), np.append(0, limits[features]), nodes, values
+        return Index.of(lists, len(self.bias))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "index"}
@@ -123,7 +127,7 @@ class TreeWeights(Weights):
         found = np.empty((last - first, len(self.bias)), np.float32)
         if self.has_index:
             bias, parent, _ = self._tree
-            require_sound(ranking.score_rows(rows, first, self.index, bias, parent, found))
+            require_sound(ranking.score_rows(rows, first, self.index[:4], bias, parent, found))
             return found
         families, table = self.families, np.zeros(self.n_features, np.int32)
         n_rows, above, of_above = last - first, np.full(1, -1), np.zeros((last - first, 1), np.float32)
@@ -153,19 +157,13 @@ class TreeWeights(Weights):
         leaves is answered exactly.
         """
         rows, n_rows = csr_arrays(X), X.shape[0]
+        if beam is None and self.has_index:
+            return best_by_index(rows, n_rows, k, self.index, self._tree)
         best, scores = np.empty((n_rows, k), np.int64), np.empty((n_rows, k), np.float32)
-        if beam is not None:
-            few = self._walked(rows, n_rows, beam, best, scores)
-            if len(few):
-                best[few], scores[few] = self.top_k(X[few], k)
-            return best, scores
-        if self.has_index:
-            sound = ranking.top_by_index(
-                rows, 0, self.index, self._tree, np.empty(len(self.bias), np.float32), scores, best
-            )
-            require_sound(sound)
-            return best, scores
-        return self.top_k(X, k, beam=max(1, len(self.bias)))
+        few = self._walked(rows, n_rows, beam or max(1, len(self.bias)), best, scores)
+        if len(few):
+            best[few], scores[few] = self.top_k(X[few], k)
+        return best, scores
 
     # ---------------------------------------------------------------- a walk
 
@@ -210,7 +208,8 @@ class TreeWeights(Weights):
         families, chunks = self.families, self.chunks
         listed = families.first_chunk, families.chunk_at, chunks.features_at, chunks.weights_at, self.bias
         n_led = n_found if led else 0
-        found = (np.empty(n_found, np.int64), *(np.empty(n, np.float32) for n in (n_found, n_led, n_led)))
+        gains, promises = np.empty(n_led, np.float32), np.empty(n_led, np.float32)
+        found = np.empty(n_found, np.int64), np.empty(n_found, np.float32), gains, promises
         require_sound(walking.expand(rows, pairs, order, listed, chunks.weights, table, led, found))
         return found
 

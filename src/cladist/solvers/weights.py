@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.errors import ModelFormatError
-from cladist.kernels import ranking, scoring
+from cladist.kernels import scoring
 from cladist.kernels.lanes import WIDTH
+from cladist.solvers.ranked import Index, best_by_index, require_sound
 from cladist.solvers.rows import Rows, aligned
 
 Floats = npt.NDArray[Any]
@@ -63,15 +64,6 @@ def csr_arrays(X: Any) -> CsrArrays:
     if not rows.has_sorted_indices:
         rows = rows.sorted_indices()
     return rows.indptr, rows.indices, rows.data
-
-
-def require_sound(sound: bool) -> None:
-    """Raise a `ModelFormatError` unless a kernel found all weights to belong to what there is."""
-    if not sound:
-        raise ModelFormatError(
-            "A weight of this model belongs to a class, node or feature that it does not have; its file was altered or "
-            "damaged."
-        )
 
 
 class InBlocks(Weights):
@@ -290,11 +282,15 @@ class SparseWeights(InBlocks):
 
     def top_k(self, X: Any, k: int, beam: int | None = None) -> tuple[Ids, npt.NDArray[np.float32]]:
         """Return the k best classes of every row and their scores, best first, ties to the first."""
-        best, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k), np.float32)
         no_tree = self.intercepts, np.zeros(0, np.int64), np.arange(self.n_classes)
-        room = np.empty(self.n_classes, np.float32)
-        require_sound(ranking.top_by_index(csr_arrays(X), 0, self.index, no_tree, room, scores, best))
-        return best, scores
+        return best_by_index(csr_arrays(X), X.shape[0], k, self._ranking, no_tree)
+
+    @cached_property
+    def _ranking(self) -> Index:
+        return Index.of(self.index, self.n_classes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_ranking"}
 
     def blocks(self) -> Iterator[npt.NDArray[np.float32]]:
         """Yield the blocks, in the classes' order."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import mmap
 import struct
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
         flat = np.frombuffer(mapped, dtype, prod(shape), start + begin) if prod(shape) else np.zeros(0, dtype)
         arrays[name] = flat.reshape(shape)
     ends.sort()
-    if any(first[1] > second[0] for first, second in zip(ends, ends[1:], strict=False)):
+    if any(first[1] > second[0] for first, second in pairwise(ends)):
         raise ModelFormatError(f"{path}: two of its arrays overlap.")
     return arrays
 
@@ -78,7 +79,8 @@ def _checked(name: str, entry: Any, size: int, path: Path) -> tuple[np.dtype[Any
         if not isinstance(numbers, list) or not all(type(n) is int and 0 <= n <= 2**62 for n in numbers):
             raise ModelFormatError(f"{path}: the shape or place of array {name!r} is not made of whole numbers.")
     dtype = np.dtype(_NAMES[entry["dtype"]]).newbyteorder("<")
-    assert shape is not None and offsets is not None
+    assert shape is not None
+    assert offsets is not None
     if len(offsets) != 2 or not offsets[0] <= offsets[1] <= size or len(shape) > 32:
         raise ModelFormatError(f"{path}: array {name!r} does not lie within the file; it is cut or altered.")
     if prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:

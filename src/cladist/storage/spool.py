@@ -49,5 +49,6 @@ class Spool:
         """Return all pieces as one array, mapped if it is in a file; nothing can be appended later."""
         if self._file is None:
             return np.concatenate([np.zeros(0, self.dtype), *self._pieces])
-        self._file.flush()
-        return np.memmap(self._file, self.dtype, "r", shape=(self.length,))
+        with self._file as file:  # mapped, it stays until the array goes
+            file.flush()
+            return np.memmap(file, self.dtype, "r", shape=(self.length,))

@@ -16,9 +16,10 @@ from cladist.errors import ModelFormatError, ParameterError, is_count, is_positi
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.choosing import choose, folds_of, warn_of_gap
-from cladist.learners.flat.base import FORMS, FlatLinear, Prepared
+from cladist.learners.flat.base import FORMS, Prepared
 from cladist.learners.flat.targets import Targets, class_weights
 from cladist.learners.packing import Arrays
+from cladist.learners.recursive.beams import WalkingLinear
 from cladist.learners.recursive.warm import LastState, scaled_state
 from cladist.learners.stopping import with_stops
 from cladist.solvers import OneVsRest, Rows, Settings, Solution
@@ -35,7 +36,7 @@ SMALLEST_SHARING, LARGEST_SHARING = 1e-9, 1e9  # but for 0; beyond, sums in floa
 SHARINGS = (1.0, 0.1, 0.0)  # what "cv" chooses from: the paper's, a little, nothing
 
 
-class RecursiveLinear(FlatLinear):
+class RecursiveLinear(WalkingLinear):
     """Linear classifiers for labels, each pulled towards what lies above it; see `RecursiveSVM`."""
 
     _takes_dags = False
