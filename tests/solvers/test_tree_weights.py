@@ -121,7 +121,7 @@ def test_a_node_promises_no_less_than_any_leaf_below_it_gains(case):
 
 def test_a_row_whose_beam_reaches_too_few_leaves_is_answered_exactly():
     tree = Tree(np.array([-1, -1, 0, 1, 1]), np.array([2, 3, 4]))
-    weights, V, bias = made(tree, np.random.default_rng(0))
+    weights, V, _ = made(tree, np.random.default_rng(0))
     X = np.abs(halves(np.random.default_rng(1), 5, V.shape[1]))
     for ours, exact in zip(weights.top_k(X, 3, 1), weights.top_k(X, 3), strict=True):
         np.testing.assert_array_equal(ours, exact)

@@ -127,9 +127,7 @@ def add_tile(x, nodes, values, at, end, first, scores):
 
 @kernel
 def find_lists(rows, first, index, lists, ends):
-    """Write for every nonzero of some rows where the list of its feature begins and ends, and which row of the whole
-    ones it has instead, as −1 less that.
-    """
+    """Write for every nonzero of some rows where its feature's list is, or −1 less the row of `dense` it has."""
     indptr, indices, _ = rows
     features, starts, _, _, whole = index
     for r in range(first, first + ends.shape[0]):

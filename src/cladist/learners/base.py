@@ -235,8 +235,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             raise ParameterError(f"{who}: beam must be a whole number from 1 up, or None; got {beam!r}.")
         if not self._has_beam:
             raise ParameterError(
-                f"{who}: a beam is led by vectors of the nodes above labels, and this model keeps none; leave beam out, "
-                "or fit RecursiveSVM or RecursiveLogistic with weights='differences' (with sharing=0 labels are as flat)."
+                f"{who}: a beam is led by vectors of nodes above labels, and this model keeps none; leave beam out, or "
+                "fit RecursiveSVM or RecursiveLogistic with weights='differences' (with sharing=0 if labels are to "
+                "share nothing)."
             )
 
     @property
