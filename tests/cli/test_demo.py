@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import cladist
 from cladist.cli import comparing, demo_showing
 from cladist.cli.comparing import DIAGNOSES, FLAT, FLAT_SVM, PAIRS, RECURSIVE, TOP_DOWN, TREE, Comparison, compare
 from cladist.cli.sample import sample_files
@@ -214,3 +215,33 @@ def test_the_samples_are_new():
     assert "asthma" in texts
     assert len(DIAGNOSES) == 10
     assert not texts & {text.lower() for text in DIAGNOSES}
+
+
+# ---------------------------------------------------------------- the level of codes
+
+
+def test_at_the_level_of_codes_one_model_is_saved_mapped_and_asked(run, monkeypatch, tmp_path, data):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("cladist.datasets.load_icd10cm", lambda level: data)
+    found = json.loads(run("demo", "--level", "code", "--json").stdout)
+    assert found["data"]["leaves"] == 18
+    assert [way["name"] for way in found["ways"]] == ["all codes scored", "beam 10", "beam 3"]
+    assert found["ways"][0]["same_first"] == 1
+    for way in found["ways"]:
+        assert way["among_best"] >= way["accuracy"] > 0.5
+    model = cladist.load(found["model"], mmap=True)
+    assert model.weights == "differences"
+    assert sum(file.stat().st_size for file in Path(found["model"]).iterdir()) == found["model_bytes"]
+    page = Path(found["html"]).read_text()
+    for wanted in ("RecursiveSVM on the shop", "beam 10", "MiB on disk", "severe asthma"):
+        assert wanted in page
+    shown = run("demo", "--level", "code", "--svg", "codes.svg")
+    assert "beam 10" in shown.stdout
+    assert "the model in" in shown.stderr
+    assert Path("codes.svg").read_text().startswith("<svg")
+
+
+def test_a_document_gets_no_table_of_one_model(refused, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    Path("README.md").write_text(MARKED)
+    assert "leave one of them out" in refused("demo", "--level", "code", "--markdown", "README.md")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -323,3 +324,60 @@ def test_sets_are_scored_in_pieces(run, shop, monkeypatch):
     )
     assert run("predict", "sets", "sets.csv").stdout == whole
     assert sizes == [4, 4, 4, 3]
+
+
+# ---------------------------------------------------------------- very many rows, very many labels
+
+TREE = "x/a\nx/b\ny/c\n"
+
+
+@pytest.fixture
+def walking(shop):
+    """A model with vectors above its labels."""
+    X = np.array([[1, 0, 0.5, 0], [0, 1, 0, 0], [0.5, 0, 1, 0], [0, 0.5, 0, 2], [0, 2, 0, 0], [0, 0, 0, 1]])
+    model = cladist.RecursiveSVM(Taxonomy.from_paths(TREE.split()), weights="differences")
+    model.fit(X, ["a", "b", "a", "c", "b", "c"])
+    cladist.save(model, "walking", notes={"zero_based": False})
+    return model
+
+
+def test_a_beam_and_a_mapped_model(run, refused, walking):
+    told = run("predict", "walking", "numbers.svm", "--top-k", "2").stdout
+    assert run("predict", "walking", "numbers.svm", "--top-k", "2", "--mmap").stdout == told
+    assert run("predict", "walking", "numbers.svm", "--top-k", "2", "--beam", "2", "--mmap").stdout == told
+    assert rows_of(run("predict", "walking", "numbers.svm", "--beam", "1").stdout)[1]["label"] == "b"
+    assert "keeps none" in refused("predict", "numbers", "numbers.svm", "--beam", "2")
+
+
+def test_sets_have_no_beam(refused, shop):
+    model = FlatSVM(Taxonomy.from_paths(TREE.split())).fit(np.eye(4), [{"a"}, {"b"}, {"c"}, {"a", "c"}])
+    cladist.save(model, "sets", notes={"zero_based": False})
+    assert "add --top-k K" in refused("predict", "sets", "numbers.svm", "--beam", "2")
+
+
+@pytest.mark.parametrize("kind", ["svmlight", "lines"])
+def test_rows_are_read_as_they_are_answered(run, walking, kind, monkeypatch):
+    """However many rows there are, only some are in memory; progress on standard output shows that, too."""
+    monkeypatch.setattr("cladist.files.CHUNK_BYTES", 1 << 14)
+    n_rows, model = 20_000, cladist.load("walking") if kind == "svmlight" else cladist.load("model")
+    line = "a 1:1 3:0.5\n" if kind == "svmlight" else "a tent for two\n"
+    Path("many.svm" if kind == "svmlight" else "many.txt").write_text(line * n_rows)
+    source = DataSource("many.svm", zero_based=False) if kind == "svmlight" else DataSource("many.txt", "lines")
+    assert len(list(predict(model, read_batches(source, model=model).rows))) == n_rows
+    tracemalloc.start()
+    answers = predict(model, read_batches(source, model=model).rows)
+    first = next(answers)
+    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    n_seen = 1 + sum(1 for _ in answers)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n_seen == n_rows
+    assert first[0].label == ("a" if kind == "svmlight" else first[0].label)
+    assert peak - before < 4_000_000  # all rows at once take more than three times as much
+
+
+def test_a_bad_row_far_down_leaves_no_file(refused, walking, monkeypatch):
+    monkeypatch.setattr("cladist.files.CHUNK_BYTES", 1 << 10)
+    Path("many.svm").write_text("a 1:1\n" * 5000 + "a 9:1\n")
+    assert "the model learnt from indices up to 4" in refused("predict", "walking", "many.svm", "--out", "out.csv")

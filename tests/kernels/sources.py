@@ -44,3 +44,31 @@ def close_to_python(module, kernel, *arguments, rtol=1e-6, atol=1e-6):
         elif not isinstance(one, tuple):
             assert one == other
     return compiled, ours
+
+
+def assert_same(one, other):
+    """Compare two arguments or results, tuples of them part by part, NaN being equal to NaN."""
+    if isinstance(one, tuple):
+        for ours, twin in zip(one, other, strict=True):
+            assert_same(ours, twin)
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    else:
+        assert one == other or (one != one and other != other)
+
+
+def compared(kernel, *modules):
+    """Return a function that runs a kernel, and compares what comes of it with its source's doing; kernels are Python's
+    in all of the modules then.
+    """
+
+    def run(*arguments):
+        ours, twins = copied(arguments), copied(arguments)
+        compiled = kernel(*ours)
+        with as_python(*modules), np.errstate(all="ignore"):
+            plain = kernel.py_func(*twins)
+        assert_same((compiled, *ours), (plain, *twins))
+        return kernel(*arguments)
+
+    return run

@@ -4,6 +4,7 @@ All numbers are small integers and their halves, so that sums are exact in any o
 """
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -118,9 +119,34 @@ def test_score_by_index(problem, prune, data):
     index = index_of(W, used, prune)
     listed = np.array(data.draw(st.lists(st.integers(0, X.shape[0] - 1), max_size=6)), np.int64)
     out = np.empty((len(listed), WIDTH), np.float32)
-    *_, out = same_as_python(scoring.score_by_index, arrays(X), listed, index, intercepts[0], out)
+    sound, (*_, out) = exactly(scoring.score_by_index, arrays(X), listed, index, intercepts[0], out)
     kept = np.where(np.abs(W) > prune, W, 0)
     np.testing.assert_array_equal(out, products(X, used, kept)[listed] + intercepts)
+    assert sound
+
+
+@pytest.mark.parametrize("class_", [-1, WIDTH, 2**31 - 1])
+def test_a_class_that_is_not_there_is_passed_by_and_told(class_):
+    index = np.array([0], np.int32), np.array([0, 2]), np.array([0, class_], np.int32), np.ones(2, np.float32)
+    rows = np.array([0, 1]), np.array([0]), np.ones(1, np.float32)
+    out = np.zeros((1, WIDTH), np.float32)
+    sound, (*_, out) = exactly(scoring.score_by_index, rows, np.array([0]), index, np.zeros(WIDTH, np.float32), out)
+    assert not sound
+    np.testing.assert_array_equal(out, np.eye(1, WIDTH))
+
+
+@given(problems(), st.integers(1, WIDTH), st.sampled_from([0.0, 0.5, 0.75, 9.0]))
+def test_lists_of_lanes(problem, n_lanes, prune):
+    _, _, W, _ = problem
+    *_, counts = same_as_python(scoring.count_lanes, W, prune, np.zeros(n_lanes, np.int64))
+    large = np.abs(W[:, :n_lanes]) > prune
+    np.testing.assert_array_equal(counts, large.sum(axis=0))
+    cursor = np.cumsum(counts) - counts
+    places, values = np.zeros(counts.sum(), np.int32), np.zeros(counts.sum(), np.float32)
+    *_, places, values = same_as_python(scoring.list_lanes, W, prune, cursor, places, values)
+    lanes, rows = np.nonzero(large.T)
+    np.testing.assert_array_equal(places, rows)
+    np.testing.assert_array_equal(values, W[rows, lanes])
 
 
 @given(problems(), st.integers(1, 16), st.integers(0, 40))

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from cladist.cli.comparing import Comparison
 from cladist.cli.terminal import table
+from cladist.datasets import Dataset
 from cladist.errors import DatasetError
 from cladist.plots import Sample, Table, html_report, markdown_table
 
@@ -42,7 +43,11 @@ def comparison_table(comparison: Comparison) -> Table:
 
 def facts(comparison: Comparison) -> str:
     """Say what the methods were compared on."""
-    data = comparison.data
+    return facts_of(comparison.data)
+
+
+def facts_of(data: Dataset) -> str:
+    """Say what there is to learn from, and to be tested on."""
     assert data.taxonomy is not None
     return (
         f"{data.source}: {len(data.y_train):,} descriptions to learn from, {len(data.y_test):,} other wordings to be "
@@ -69,11 +74,12 @@ def drawn(comparison: Comparison, *, quiet: bool = False) -> Group:
         methods,
         Text(comparison.verdict, style="bold"),
         f"\n{comparison.lead.name} files these texts, which nobody has labelled:\n",
-        *map(_drawn_sample, comparison.samples),
+        *map(drawn_sample, comparison.samples),
     )
 
 
-def _drawn_sample(sample: Sample) -> Group:
+def drawn_sample(sample: Sample) -> Group:
+    """Return a text, and below it the path it was filed under."""
     *above, last = sample.titles
     path = Text.assemble(*((f"{part} › ", "dim") for part in above), (last, "green"), (f"  {sample.label}", "cyan"))
     return Group(Text(sample.text, style="bold"), Padding(path, (0, 0, 0, 3)))

@@ -43,9 +43,9 @@ def notes_of(source: DataSource, features: Iterable[str] | None = None) -> dict[
     return {"text": list(source.text)} | {name: getattr(source, name) for name in ("label", "label_sep", "path_sep")}
 
 
-def open_model(folder: Path) -> tuple[Any, dict[str, Any]]:
+def open_model(folder: Path, *, mmap: bool = False) -> tuple[Any, dict[str, Any]]:
     """Return a model and the notes in it; one saved from Python may have none, or some of its own besides."""
-    model, notes = load(folder), load_notes(folder)
+    model, notes = load(folder, mmap=mmap), load_notes(folder)
     for name, (kind, wanted) in NOTES.items():
         value: Any = notes.get(name)
         fits = value is None or isinstance(value, kind)

@@ -18,7 +18,7 @@ from cladist.datasets import Dataset, read_svmlight
 from cladist.datasets.arff.reading import read_arff_hmc
 from cladist.datasets.lshtc.reading import read_lshtc
 from cladist.datasets.svmlight.chunks import Layout, chunks
-from cladist.datasets.svmlight.reading import MOST_FEATURES, Rows
+from cladist.datasets.svmlight.reading import MOST_FEATURES, Rows, read_svmlight_rows
 from cladist.errors import DatasetError, ParameterError
 from cladist.files import opened
 from cladist.taxonomy import Taxonomy
@@ -51,27 +51,41 @@ def read_numbers(source: DataSource, *, taxonomy: Taxonomy | None, model: Any, r
         data = read_lshtc(source.stream, taxonomy, compact=model is None)
         if model is None:
             return data
-        X = _known_columns(source, data.X, remark)
+        columns = KnownColumns(source)
+        X = columns.of(data.X)
+        columns.tell(remark)
         return Dataset(X, data.y, data.taxonomy, source=data.source)
 
 
-def read_rows(source: DataSource, *, model: Any, remark: Remark) -> Any:
-    """Read the rows alone, whatever labels they have."""
+def read_rows(source: DataSource, *, model: Any, remark: Remark) -> Iterator[Any]:
+    """Yield the rows alone, whatever labels they have, as they are read; of an ARFF file all at once."""
     with _advised():
         if source.kind == "svmlight":
-            return _read_svmlight(source, multilabel=True, n_features=features_of(model)).X
-        if source.kind == "arff":
+            n_features = features_of(model)
+            assert n_features is not None
+            with _hinted(n_features):
+                yield from read_svmlight_rows(source.stream, n_features=n_features, zero_based=bool(source.zero_based))
+        elif source.kind == "arff":
             data = read_arff_hmc(source.stream, multilabel=True, zero_based=_zero_based(source))
             _check_columns(source, data, model)
             check_complete(source, data, model)
-            return data.X
-        rows, stream = Rows(), source.stream
-        with opened(stream) as raw:
-            for chunk in chunks(stream, raw, LSHTC_ROWS):
-                rows.add(chunk)
-        if not rows.n_rows:
-            raise DatasetError(f"{source.name}: the file has no rows.")
-        return _known_columns(source, rows.matrix(stream, True, None), remark)
+            yield data.X
+        else:
+            yield from _lshtc_rows(source, remark)
+
+
+def _lshtc_rows(source: DataSource, remark: Remark) -> Iterator[sparse.csr_matrix]:
+    columns, stream, n_rows = KnownColumns(source), source.stream, 0
+    with opened(stream) as raw:
+        for chunk in chunks(stream, raw, LSHTC_ROWS):
+            rows = Rows()
+            rows.add(chunk)
+            if rows.n_rows:
+                n_rows += rows.n_rows
+                yield columns.of(rows.matrix(stream, True, None))
+    if not n_rows:
+        raise DatasetError(f"{source.name}: the file has no rows.")
+    columns.tell(remark)
 
 
 def _zero_based(source: DataSource) -> Any:
@@ -79,8 +93,15 @@ def _zero_based(source: DataSource) -> Any:
 
 
 def _read_svmlight(source: DataSource, *, n_features: int | None, **options: Any) -> Dataset:
-    try:
+    with _hinted(n_features):
         return read_svmlight(source.stream, zero_based=bool(source.zero_based), n_features=n_features, **options)
+
+
+@contextmanager
+def _hinted(n_features: int | None) -> Iterator[None]:
+    """Add to what is wrong with an index what may be the reason."""
+    try:
+        yield
     except DatasetError as problem:
         sentence = str(problem)
         if INDEX_ZERO.search(sentence):
@@ -127,17 +148,29 @@ def _names(data: Dataset) -> Sequence[str]:
     return [] if data.feature_names is None else list(data.feature_names)
 
 
-def _known_columns(source: DataSource, X: sparse.csr_matrix, remark: Remark) -> sparse.csr_matrix:
-    """Return the columns of LSHTC rows that a model learnt from; a feature that is new to it has no weight."""
-    numbers = np.array(source.features, np.int64)
-    place = np.searchsorted(numbers, X.indices)
-    known = numbers[np.minimum(place, len(numbers) - 1)] == X.indices
-    if not known.all():
-        n_new, n_seen = len(np.unique(X.indices[~known])), len(np.unique(X.indices))
-        remark(f"{n_new:,} of the {n_seen:,} features in {source.name} were in no row of training; they are left out.")
-    ends = np.concatenate([[0], np.cumsum(known)])
-    arrays = X.data[known], place[known].astype(np.int32), ends[X.indptr]
-    return sparse.csr_matrix(arrays, shape=(X.shape[0], len(numbers)))
+class KnownColumns:
+    """The columns of LSHTC rows that a model learnt from; a feature that is new to it has no weight."""
+
+    def __init__(self, source: DataSource) -> None:
+        self.name, self.numbers = source.name, np.array(source.features, np.int64)
+        self.new = self.seen = np.zeros(0, np.int64)
+
+    def of(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Return rows with these columns."""
+        place = np.searchsorted(self.numbers, X.indices)
+        known = self.numbers[np.minimum(place, len(self.numbers) - 1)] == X.indices
+        self.seen, self.new = np.union1d(self.seen, X.indices), np.union1d(self.new, X.indices[~known])
+        ends = np.concatenate([[0], np.cumsum(known)])
+        arrays = X.data[known], place[known].astype(np.int32), ends[X.indptr]
+        return sparse.csr_matrix(arrays, shape=(X.shape[0], len(self.numbers)))
+
+    def tell(self, remark: Remark) -> None:
+        """Tell how many features were new, if any were."""
+        if len(self.new):
+            remark(
+                f"{len(self.new):,} of the {len(self.seen):,} features in {self.name} were in no row of training; they "
+                "are left out."
+            )
 
 
 def missing(X: Any) -> npt.NDArray[np.bool_]:

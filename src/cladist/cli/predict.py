@@ -34,7 +34,9 @@ class Prediction(NamedTuple):
 Answer = Callable[[Any], Iterator[list[Prediction]]]  # rows as a learner takes them → the predictions of each
 
 
-def predict(model: Any, batches: Iterable[Any], *, top_k: int | None = None) -> Iterator[list[Prediction]]:
+def predict(
+    model: Any, batches: Iterable[Any], *, top_k: int | None = None, beam: int | None = None
+) -> Iterator[list[Prediction]]:
     """Yield the predictions of every row, best first.
 
     Parameters
@@ -45,12 +47,17 @@ def predict(model: Any, batches: Iterable[Any], *, top_k: int | None = None) -> 
         Rows in pieces; a piece's answers are given before the next is asked for.
     top_k : int, optional
         How many labels a row gets, by score. By default it gets what the model predicts: one, or the deepest of a set.
+    beam : int, optional
+        Of how many nodes a level the children are looked at; see `predict_top_k` of learners.
     """
     from cladist.cli.reading import learner_of
+    from cladist.errors import ParameterError
     from cladist.learners.out_of_fold import transformed
 
     learner = learner_of(model)
-    answer = _sets(learner) if top_k is None and answers_sets(model) else _best(learner, top_k or 1)
+    if beam is not None and top_k is None and answers_sets(model):
+        raise ParameterError("A beam finds the best labels, and this model predicts sets of them; add --top-k K.")
+    answer = _sets(learner) if top_k is None and answers_sets(model) else _best(learner, top_k or 1, beam)
     for batch in batches:
         yield from answer(transformed(model, batch))
 
@@ -64,14 +71,14 @@ def answers_sets(model: Any) -> bool:
     return isinstance(learner, Thresholded) or bool(learner._decodes_sets)
 
 
-def _best(learner: Any, top_k: int) -> Answer:
+def _best(learner: Any, top_k: int, beam: int | None) -> Answer:
     """Return what gives the labels of highest score of every row."""
     taxonomy = learner.taxonomy_
     node_of = dict(zip(learner.classes_.tolist(), learner.class_nodes_.tolist(), strict=True))
     path_of = cache(lambda label: taxonomy.shortest_path(taxonomy.names[node_of[label]]))
 
     def answer(rows: Any) -> Iterator[list[Prediction]]:
-        best, scores = learner.predict_top_k(rows, top_k)
+        best, scores = learner.predict_top_k(rows, top_k, beam=beam)
         for found, values in zip(best.tolist(), scores.tolist(), strict=True):
             yield [Prediction(x, path_of(x), score) for x, score in zip(found, values, strict=True)]
 
@@ -119,6 +126,7 @@ def predict_to(
     out: Path | None,
     *,
     top_k: int | None = None,
+    beam: int | None = None,
     label_sep: str | None = None,
     as_json: bool = False,
     remark: Callable[[str], None] = lambda _: None,
@@ -140,7 +148,7 @@ def predict_to(
     if joint is not None and kind in TABLES:
         check_joint(joint, learner_of(model))
     batches = read_batches(source, model=model, remark=remark)
-    rows = predict(model, batches.rows, top_k=top_k)
+    rows = predict(model, batches.rows, top_k=top_k, beam=beam)
     counted = batches.n_rows is not None or source.path == "-"
     where = nullcontext(sys.stdout) if out is None else replacing(out)
     with progress.task("Predicting", batches.n_rows) as running, where as file:
@@ -166,6 +174,18 @@ def command(
     top_k: Annotated[
         int | None, typer.Option("--top-k", metavar="K", min=1, help="The K best labels of every row, best first.")
     ] = None,
+    beam: Annotated[
+        int | None,
+        typer.Option(
+            "--beam",
+            metavar="B",
+            min=1,
+            help="Look only below the B most promising nodes of each level, for models of very many labels.",
+        ),
+    ] = None,
+    mmap: Annotated[
+        bool, typer.Option("--mmap", help="Leave large weights in their file and read what rows need; no checksum.")
+    ] = False,
     text: Text = None,
     format: Annotated[  # noqa: A002
         InputFormat | None,
@@ -191,7 +211,7 @@ def command(
     from cladist.cli.reading import DataSource
     from cladist.cli.terminal import Terminal
 
-    fitted, notes = open_model(model)
+    fitted, notes = open_model(model, mmap=mmap)
     given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
     given.check_ending()
     source = completed(given, notes)
@@ -206,6 +226,7 @@ def command(
             source,
             out,
             top_k=top_k,
+            beam=beam,
             label_sep=notes.get("label_sep"),
             as_json=json,
             remark=terminal.remark,

@@ -149,12 +149,15 @@ class Batches(NamedTuple):
 
 
 def read_batches(source: DataSource, *, model: Any = None, remark: Remark = unheard) -> Batches:
-    """Return the rows to predict for; texts are never all in memory, and read only when asked for."""
+    """Return the rows to predict for; they are read when asked for, and never all in memory but those of ARFF files."""
     if source.is_numbers:
         from cladist.cli.numbers import read_rows
 
+        found = read_rows(source, model=model, remark=remark)
+        if source.kind != "arff":
+            return Batches(None, (part for X in found for part in slices(X)))
         with source.read():
-            X = read_rows(source, model=model, remark=remark)
+            X = next(found)
         return Batches(X.shape[0], slices(X))
     texts = lines(source.stream, source.columns_learnt) if source.kind == "lines" else _table_texts(source)
     return Batches(None, _batches(texts))

@@ -61,9 +61,13 @@ def find_feature(features, wanted, start):
 
 @kernel
 def score_by_index(rows, listed, index, intercepts, out):
-    """Write the scores of the rows listed, one row of `out` each."""
+    """Write the scores of the rows listed, one row of `out` each.
+
+    Returns whether the index kept within the classes there are; what points elsewhere is passed by.
+    """
     indptr, indices, data = rows
     features, starts, classes, values = index
+    n_classes, sound = np.uint64(out.shape[1]), True
     for r in range(listed.shape[0]):
         i, at = listed[r], 0
         out[r] = intercepts
@@ -74,7 +78,11 @@ def score_by_index(rows, listed, index, intercepts, out):
             if features[at] == indices[p]:
                 x = np.float32(data[p])
                 for q in range(starts[at], starts[at + 1]):
-                    out[r, classes[q]] += x * values[q]
+                    if np.uint64(classes[q]) < n_classes:
+                        out[r, classes[q]] += x * values[q]
+                    else:
+                        sound = False
+    return sound
 
 
 @kernel
@@ -96,3 +104,23 @@ def keep_weights(W, lanes, prune, order, cursor, classes, values):
                 classes[cursor[r]] = lanes[k]
                 values[cursor[r]] = W[j, k]
                 cursor[r] += 1
+
+
+@kernel
+def count_lanes(W, prune, counts):
+    """Add to `counts` how many weights of each lane are larger than `prune`."""
+    for j in range(W.shape[0]):
+        for k in range(counts.shape[0]):
+            if abs(W[j, k]) > prune:
+                counts[k] += 1
+
+
+@kernel
+def list_lanes(W, prune, cursor, places, values):
+    """List the weights larger than `prune` lane by lane, with the row of W that each is in."""
+    for j in range(W.shape[0]):
+        for k in range(cursor.shape[0]):
+            if abs(W[j, k]) > prune:
+                places[cursor[k]] = j
+                values[cursor[k]] = W[j, k]
+                cursor[k] += 1

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from cladist.errors import LabelError, ParameterError, TooLargeError, one_of
+from cladist.errors import LabelError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.metrics import zero_one_loss
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -194,22 +194,56 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             return scores[:, 1] - scores[:, 0]
         return scores
 
-    def predict_top_k(self, X: Any, k: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def predict_top_k(self, X: Any, k: int, *, beam: int | None = None) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the k best labels of every row and their scores, best first, as two (rows × k) arrays.
 
         Memory is bounded: rows are scored in pieces.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        k : int
+        beam : int, optional
+            Look only below so many nodes a level of the tree, those of highest score: faster, and not always what is
+            best. Of `RecursiveSVM` and `RecursiveLogistic` with ``weights="differences"``, whose `beam_agreement` says
+            how often it is. Where it reaches fewer than k labels a row is answered exactly.
         """
         X = self._fitted_rows(X)
+        self._check_beam(beam)
         if not isinstance(k, (int, np.integer)) or not 1 <= k <= len(self.classes_):
             raise ParameterError(
                 f"predict_top_k: k must be between 1 and the number of classes, {len(self.classes_)}; got {k!r}."
             )
+        best, scores = self._best_classes(X, int(k), beam)
+        return self.classes_[best], scores
+
+    def _best_classes(self, X: Any, k: int, beam: int | None) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+        """Return the k best classes of every (validated) row, and their scores; without a beam, unless overridden."""
         best, scores = [], []
         for found in self._scored(X):
-            order = _top_k(found, int(k))
+            order = _top_k(found, k)
             best.append(order)
             scores.append(np.take_along_axis(found, order, axis=1))
-        return self.classes_[np.concatenate(best)], np.concatenate(scores)
+        return np.concatenate(best), np.concatenate(scores)
+
+    def _check_beam(self, beam: int | None) -> None:
+        """Refuse a beam that is no number, or where there is nothing to lead it."""
+        if beam is None:
+            return
+        who = type(self).__name__
+        if not is_count(beam):
+            raise ParameterError(f"{who}: beam must be a whole number from 1 up, or None; got {beam!r}.")
+        if not self._has_beam:
+            raise ParameterError(
+                f"{who}: a beam is led by vectors of nodes above labels, and this model keeps none; leave beam out, or "
+                "fit RecursiveSVM or RecursiveLogistic with weights='differences' (with sharing=0 if labels are to "
+                "share nothing)."
+            )
+
+    @property
+    def _has_beam(self) -> bool:
+        """Whether nodes above labels have scores that lead a beam."""
+        return False
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the accuracy; for sets of labels, the share of rows that match exactly."""

@@ -11,12 +11,15 @@ from scipy import sparse
 from cladist.errors import ModelFormatError
 from cladist.kernels.lanes import WIDTH
 from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.learners.tree_packing import pack_differences, unpack_differences
 from cladist.solvers.layout import layout_for
 from cladist.solvers.path_weights import PathWeights, free_roots
 from cladist.solvers.recursive import ROOTS
 from cladist.solvers.rows import Rows, aligned
+from cladist.solvers.tree_weights import TreeWeights
 from cladist.solvers.trees import Tree
 from cladist.solvers.weights import DenseWeights, DualWeights, SparseWeights, Weights
+from cladist.storage import is_mapped
 
 
 def pack_weights(weights: Weights) -> Arrays:
@@ -33,6 +36,8 @@ def pack_weights(weights: Weights) -> Arrays:
         return {**arrays, "blocks": stacked, "feature_of": weights.feature_of}
     if isinstance(weights, PathWeights):
         return {**arrays, **prefixed("paths", pack_paths(weights))}
+    if isinstance(weights, TreeWeights):
+        return {**arrays, **prefixed("differences", pack_differences(weights))}
     raise ModelFormatError(f"Weights of the form {type(weights).__name__} cannot be saved.")
 
 
@@ -42,6 +47,12 @@ def unpack_weights(arrays: Arrays, n_features: int, tree: Tree | None = None, ro
     _require(intercepts.ndim == 1 and _plain(intercepts), "its intercepts are not plain numbers")
     if group("sparse", arrays):
         return unpack_index(group("sparse", arrays), intercepts, n_features)
+    if group("differences", arrays):
+        if tree is None:
+            raise ModelFormatError("Its weights do not fit: differences in a tree are no weights of such a learner.")
+        found = unpack_differences(group("differences", arrays), n_features, tree)
+        _require(found.n_classes == len(intercepts), "its intercepts are not as many as its leaves")
+        return found
     if group("paths", arrays):
         if tree is None:
             raise ModelFormatError("Its weights do not fit: sums along paths are no weights of such a learner.")
@@ -80,18 +91,28 @@ def pack_index(weights: SparseWeights) -> Arrays:
 
 
 def unpack_index(arrays: Arrays, intercepts: npt.NDArray[Any], n_features: int) -> SparseWeights:
-    """Restore what `pack_index` gave; nothing in it may point outside."""
-    features, indptr, classes = (unpack_ids(arrays[name]) for name in ("features", "indptr", "classes"))
-    values = arrays["values"]
-    for numbers in (values, intercepts):
-        _require(numbers.ndim == 1 and _plain(numbers), "weights or intercepts are not plain numbers")
+    """Restore what `pack_index` gave; nothing in it may point outside.
+
+    Weights that are mapped stay where they are and are not looked at: kernels look at each class before they use it.
+    """
+    features, indptr = (unpack_ids(arrays[name]) for name in ("features", "indptr"))
+    classes, values = arrays["classes"], arrays["values"]
+    mapped = is_mapped(values)
+    if mapped:
+        _require(classes.ndim == values.ndim == 1, "its lists of weights do not fit together")
+        _require(classes.dtype == np.int32 and values.dtype == np.float32, "weights are not plain numbers")
+    else:
+        classes = unpack_ids(classes)
+        _require(values.ndim == 1 and _plain(values), "weights or intercepts are not plain numbers")
+    _require(intercepts.ndim == 1 and _plain(intercepts), "weights or intercepts are not plain numbers")
     fits = len(indptr) == len(features) + 1 and len(classes) == len(values)
     fits = fits and _within(indptr, len(values) + 1)  # before differences, which could wrap
     fits = fits and indptr[0] == 0 and indptr[-1] == len(values) and not np.any(np.diff(indptr) < 0)
     _require(fits, "its lists of weights do not fit together")
-    _require(_within(classes, len(intercepts)), "a weight belongs to a class that is not there")
+    _require(mapped or _within(classes, len(intercepts)), "a weight belongs to a class that is not there")
     _require(_within(features, n_features) and not np.any(np.diff(features) <= 0), "its features are not in order")
-    return SparseWeights(features.astype(np.int32), indptr, classes.astype(np.int32), values, intercepts, n_features)
+    classes = classes.astype(np.int32, copy=False)
+    return SparseWeights(features.astype(np.int32), indptr, classes, values, intercepts, n_features)
 
 
 def pack_paths(weights: PathWeights) -> Arrays:

@@ -31,13 +31,9 @@ from cladist.storage import (
 )
 from cladist.taxonomy import packing as taxonomies
 
-NOT_PART_OF_A_MODEL = (
-    "taxonomy",
-    "relations",
-    "estimator",
-    "strategy",
-    "executor",
-)  # packed on their own, or about where it runs
+LARGE = "/weights/"  # in the names of arrays that are left in a mapped file; others are few, and may be learnt on
+# Packed on their own, or about where it runs.
+NOT_PART_OF_A_MODEL = ("taxonomy", "relations", "estimator", "strategy", "executor")
 
 
 def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> None:
@@ -80,15 +76,26 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> Non
     write_folder(folder, {"steps": steps, "features": features, "model": content, "notes": kept}, arrays)
 
 
-def load(folder: Any) -> Any:
+def load(folder: Any, *, mmap: bool = False) -> Any:
     """Read a model that `save` wrote; nothing in the folder is executed.
+
+    Parameters
+    ----------
+    folder : path
+    mmap : bool
+        Leave the weights of ``weights="sparse"`` and ``"differences"`` in their file, and read of them what a
+        prediction needs: for models that are larger than memory, or loaded for a few rows. All else is read as ever.
+        The file must not be written to meanwhile; saving another model to the folder does not. The checksum of a file
+        that is not read is not verified: what does not belong is noticed when it is used, and altered numbers are not.
 
     Returns
     -------
     learner or Pipeline
         What was saved; it predicts the same, and online learners go on learning.
     """
-    content, arrays = read_folder(folder)
+    content, arrays = read_folder(folder, mmap=mmap)
+    if mmap:
+        arrays = {name: array if LARGE in name else np.array(array) for name, array in arrays.items()}
     try:
         learner = unpack_learner(content["model"], group("model", arrays))
         if content["steps"] is None:

@@ -194,10 +194,10 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return last_step(self.estimator_).decision_function(transformed(self.estimator_, X), nodes)
 
-    def predict_top_k(self, X: Any, k: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def predict_top_k(self, X: Any, k: int, *, beam: int | None = None) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the k best labels of every row and their scores, best first, before they are cut."""
         check_is_fitted(self)
-        return last_step(self.estimator_).predict_top_k(transformed(self.estimator_, X), k)
+        return last_step(self.estimator_).predict_top_k(transformed(self.estimator_, X), k, beam=beam)
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the share of rows whose set of labels is exactly right."""

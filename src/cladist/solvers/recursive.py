@@ -20,6 +20,7 @@ from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
 from cladist.solvers.certifying import Finished, Measured, finished, measured
+from cladist.solvers.differences import differences_of_leaves, differences_of_paths
 from cladist.solvers.joint import Alphas, Joint
 from cladist.solvers.layout import Layout, layout_for, rounds_of
 from cladist.solvers.one_vs_rest import solve_one_vs_rest
@@ -30,7 +31,7 @@ from cladist.solvers.solution import Solution
 from cladist.solvers.trees import Tree
 from cladist.solvers.weights import DenseWeights, SparseWeights, Weights
 
-ROOTS, FORMS = ("zero", "free", "fixed"), ("dense", "sparse", "dual")
+ROOTS, FORMS = ("zero", "free", "fixed"), ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # as multiples of tol: the last gap, or the dual's rise since, at which a check is worth it
 # Violations of optimality that sweeps over blocks leave, at first; they are tightened with every check that fails.
@@ -91,10 +92,11 @@ def solve_recursive(
         How many blocks are solved from one snapshot; part of the algorithm, whatever the number of workers.
     executor : Executor, optional
         Runs the blocks of a round; the result does not depend on it.
-    form : {"dense", "sparse", "dual"}
-        That of the weights returned; "dual" takes no more memory than the search.
+    form : {"dense", "sparse", "dual", "differences"}
+        That of the weights returned; "dual" takes no more memory than the search. "differences" are those of all nodes
+        from their parents, without which one cannot walk down the tree.
     prune : float
-        With "sparse", weights up to this size are dropped.
+        With "sparse" weights, with "differences" those, up to this size are dropped.
     state : State, optional
         Where to begin, from an earlier call for the same rows and tree.
     keep_state : bool
@@ -123,7 +125,10 @@ def solve_recursive(
         raise ParameterError(f"solve_recursive: blocks_per_round must be 1 or more; got {blocks_per_round}.")
     settings = settings or Settings(max_iter=100)
     if tree.sharing == 0 or not len(tree.inner) or (root == "fixed" and np.all(tree.parent[tree.inner] < 0)):
-        return _flat(problem, settings, executor, form, prune, state, keep_state)
+        if form != "differences":
+            return _flat(problem, settings, executor, form, prune, state, keep_state)
+        apart = _flat(problem, settings, executor, "sparse", prune, state, keep_state)
+        return replace(apart, weights=differences_of_leaves(apart.weights, replace(tree, sharing=0.0), root))
     search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, dense=form == "dense")
     with progress.task("recursive regularisation", search.settings.max_iter) as running:
         for sweep in range(search.settings.max_iter):
@@ -306,6 +311,8 @@ class _Search:
         if form == "dense":
             blocks = in_class_order(weights.sums.blocks(), self.layout, n_classes)
             return DenseWeights.of(blocks, n_classes, rows)
+        if form == "differences":
+            return differences_of_paths(weights, prune)
         return SparseWeights.of(weights, prune) if form == "sparse" else weights
 
 

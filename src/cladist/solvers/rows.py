@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from cladist.kernels import compacting
 FEW = 8
 LONGEST = 1e24  # ‖x‖²; with C and sums over rows, float32 ends at 3e38
 LINE = 64  # bytes of a cache line: sixteen float32
+LARGE = 2**20
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,14 @@ class Rows:
 
 
 def aligned(n_rows: int, n_columns: int = 16) -> npt.NDArray[np.float32]:
-    """Return zeros whose rows of sixteen each fill one cache line."""
+    """Return zeros whose rows of sixteen each fill one cache line.
+
+    Large ones are mapped by themselves: those of many blocks, one after the other, would leave holes among small arrays
+    that stay, and a process that grows with every block.
+    """
     size = n_rows * n_columns * 4
+    if size >= LARGE:
+        return np.frombuffer(mmap.mmap(-1, size), np.float32).reshape(n_rows, n_columns)
     buffer = np.zeros(size + LINE, np.uint8)
     start = -buffer.ctypes.data % LINE
     return buffer[start : start + size].view(np.float32).reshape(n_rows, n_columns)

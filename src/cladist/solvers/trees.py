@@ -105,6 +105,12 @@ class Inner:
         """Return the vector of each node."""
         return dict(zip(self.nodes.tolist(), self.vectors, strict=True))
 
+    def vectors_of(self, nodes: Ids) -> Floats32:
+        """Return the vectors of some nodes; −1 stands for what lies above roots, which is 0."""
+        found = self.vectors[self.place[nodes]]
+        found[self.place[nodes] < 0] = 0
+        return found
+
     def average(self, chosen: Ids, sums: Floats32) -> None:
         """Set nodes to the mean of parent and children, `sums` being those of the leaves among the children."""
         sums *= self.sharing

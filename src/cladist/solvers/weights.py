@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 
 from cladist.kernels import scoring
 from cladist.kernels.lanes import WIDTH
+from cladist.solvers.ranked import Index, best_by_index, require_sound
 from cladist.solvers.rows import Rows, aligned
 
 Floats = npt.NDArray[Any]
@@ -22,7 +24,6 @@ Ids = npt.NDArray[np.int64]
 CsrArrays = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 INDEX_BELOW = 0.1  # share of weights that are kept, under which reading lists beats reading whole blocks
 MANY_ROWS = 256  # below, making blocks costs more than they save
-SCORES_AT_ONCE = 2**24
 
 
 class Weights(ABC):
@@ -47,6 +48,14 @@ class Weights(ABC):
     def makes_blocks(self, n_rows: int) -> bool:
         """Tell whether scoring so many rows makes all weights anew, so that they had better come all at once."""
         return False
+
+    def ranks(self, n_rows: int) -> bool:
+        """Tell whether `top_k` finds the best classes of so many rows without an array of all scores."""
+        return False
+
+    def top_k(self, X: Any, k: int, beam: int | None = None) -> tuple[Ids, npt.NDArray[np.float32]]:
+        """Return the k best classes of every row and their scores, best first, ties to the first."""
+        raise TypeError(f"{type(self).__name__} does not rank classes.")
 
 
 def csr_arrays(X: Any) -> CsrArrays:
@@ -258,19 +267,30 @@ class SparseWeights(InBlocks):
     def scores_of(self, rows: CsrArrays, listed: Ids) -> npt.NDArray[np.float32]:
         """Return the scores of the rows listed."""
         out = np.empty((len(listed), self.n_classes), np.float32)
-        scoring.score_by_index(rows, listed, self.index, self.intercepts, out)
+        require_sound(scoring.score_by_index(rows, listed, self.index, self.intercepts, out))
         return out
 
     def best(self, X: Any) -> Ids:
         """Return the class of highest score of every row, ties to the first."""
         if self.makes_blocks(X.shape[0]):
             return super().best(X)
-        rows, size = csr_arrays(X), max(1, SCORES_AT_ONCE // max(1, self.n_classes))
-        parts = [
-            self.scores_of(rows, np.arange(start, min(start + size, X.shape[0]))).argmax(axis=1)
-            for start in range(0, X.shape[0], size)
-        ]
-        return np.concatenate([np.zeros(0, np.int64), *parts])
+        return self.top_k(X, 1)[0][:, 0]
+
+    def ranks(self, n_rows: int) -> bool:
+        """Tell whether `top_k` finds the best classes of so many rows without an array of all scores."""
+        return not self.makes_blocks(n_rows)
+
+    def top_k(self, X: Any, k: int, beam: int | None = None) -> tuple[Ids, npt.NDArray[np.float32]]:
+        """Return the k best classes of every row and their scores, best first, ties to the first."""
+        no_tree = self.intercepts, np.zeros(0, np.int64), np.arange(self.n_classes)
+        return best_by_index(csr_arrays(X), X.shape[0], k, self._ranking, no_tree)
+
+    @cached_property
+    def _ranking(self) -> Index:
+        return Index.of(self.index, self.n_classes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_ranking"}
 
     def blocks(self) -> Iterator[npt.NDArray[np.float32]]:
         """Yield the blocks, in the classes' order."""

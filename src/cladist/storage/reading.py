@@ -12,19 +12,29 @@ from numpy.typing import NDArray
 
 from cladist.errors import ModelFormatError
 from cladist.storage.manifest import MAX_MANIFEST_BYTES, unseal
+from cladist.storage.mapping import map_tensors
 from cladist.storage.tensors import read_tensors
 
 MANIFEST = "manifest.json"
 
 
-def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read_folder(
+    folder: str | os.PathLike[str], *, mmap: bool = False
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the manifest and the arrays of a folder, after verifying every byte of them.
+
+    Parameters
+    ----------
+    folder : path
+    mmap : bool
+        Map the arrays instead of reading them. The manifest is verified by its checksum, array files by their size and
+        header; what the arrays hold is not, and who asks for this must expect anything there.
 
     Returns
     -------
     manifest : dict
     arrays : dict of str to ndarray
-        In C order, writable.
+        In C order, writable unless they are mapped.
 
     Examples
     --------
@@ -37,7 +47,8 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[st
     try:
         arrays: dict[str, NDArray[Any]] = {}
         for entry in files:
-            more = read_tensors(_verified(source / entry["file"], entry))
+            path = source / entry["file"]
+            more = map_tensors(_sized(path, entry)) if mmap else read_tensors(_verified(path, entry))
             if twice := arrays.keys() & more.keys():
                 raise ModelFormatError(f"{source}: array {min(twice)!r} is stored twice.")
             arrays |= more
@@ -69,11 +80,15 @@ def read_manifest(folder: Path) -> bytes:
     return path.read_bytes()
 
 
-def _verified(path: Path, entry: dict[str, Any]) -> Path:
+def _sized(path: Path, entry: dict[str, Any]) -> Path:
     size = _regular_size(path)
     if size != entry["size"]:
         raise ModelFormatError(f"{path} has {size:,} bytes instead of {entry['size']:,}; it is cut or altered.")
-    with open(path, "rb") as file:
+    return path
+
+
+def _verified(path: Path, entry: dict[str, Any]) -> Path:
+    with open(_sized(path, entry), "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != entry["sha256"]:
         raise ModelFormatError(f"{path} does not match its checksum; the file was altered or damaged.")

@@ -34,7 +34,7 @@ DTYPES = {
     "float32": "F32",
     "float64": "F64",
 }
-_MAX_HEADER_BYTES = 100_000_000  # the library refuses to read a longer one
+MAX_HEADER_BYTES = 100_000_000  # the library refuses to read a longer one
 _CHUNK_BYTES = 2**24  # little memory, and few enough calls that their number does not matter
 
 
@@ -114,6 +114,6 @@ def _header(names: list[str], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     except UnicodeEncodeError as error:
         raise ModelFormatError(f"The name of an array is not valid Unicode: {error.object!r}.") from error
     text += b" " * (-len(text) % 8)
-    if len(text) > _MAX_HEADER_BYTES:
+    if len(text) > MAX_HEADER_BYTES:
         raise ModelFormatError(f"{len(names):,} arrays are too many for one file; join the small ones.")
     return struct.pack("<Q", len(text)) + text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -77,6 +78,29 @@ def read_svmlight(
         raise DatasetError(f"{shown_name(path)}: the file has no rows.")
     y = labels.as_y(multilabel)
     return Dataset(rows.matrix(path, zero_based, n_features), y, tree, source=shown_name(path))
+
+
+def read_svmlight_rows(path: Source, *, n_features: int, zero_based: bool) -> Iterator[sparse.csr_matrix]:
+    r"""Yield the rows of an svmlight file some megabytes of text at a time, whatever labels they have.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO(b"12 1:0.5 3:2\n40 2:1\n")
+    >>> [rows.shape for rows in read_svmlight_rows(file, n_features=3, zero_based=False)]
+    [(2, 3)]
+    """
+    layout = Layout(*_index_range(zero_based, n_features), np.dtype(np.float32), several=True)
+    any_rows = False
+    with opened(path) as stream:
+        for chunk in chunks(path, stream, layout):
+            rows = Rows()
+            rows.add(chunk)
+            if rows.n_rows:
+                any_rows = True
+                yield rows.matrix(path, zero_based, n_features)
+    if not any_rows:
+        raise DatasetError(f"{shown_name(path)}: the file has no rows.")
 
 
 def _index_range(zero_based: bool | str, n_features: int | None) -> tuple[int, int]:

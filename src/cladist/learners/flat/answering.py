@@ -16,6 +16,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.choosing import ChoosesC
 from cladist.learners.explaining import Explanation, explain_by_vectors, nodes_to_explain
+from cladist.solvers.tree_weights import TreeWeights
 from cladist.solvers.weights import Weights
 
 Ids = npt.NDArray[np.int64]
@@ -38,6 +39,15 @@ class LinearAnswers(ChoosesC, HierarchicalClassifier):
             return self.class_nodes_[self.weights_.best(X)]
         parts = [scores.argmax(axis=1) for scores in self._scored(X)]
         return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
+
+    def _best_classes(self, X: Any, k: int, beam: int | None) -> tuple[Ids, npt.NDArray[Any]]:
+        if self._one_a_label and self.weights_.ranks(X.shape[0]):
+            return self.weights_.top_k(X, k, beam)
+        return super()._best_classes(X, k, beam)
+
+    @property
+    def _has_beam(self) -> bool:
+        return isinstance(self.weights_, TreeWeights)
 
     @property
     def _one_a_label(self) -> bool:

@@ -27,6 +27,7 @@ from cladist.solvers.one_vs_rest import scaled
 
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps them dense up to here
 FORMS = ("auto", "dense", "sparse", "dual")
+PRUNED = ("sparse", "differences")
 REPAIRS = ("top_down", "bottom_up", "best")
 
 
@@ -45,6 +46,7 @@ class FlatLinear(LinearAnswers):
 
     _takes_dags: ClassVar[bool] = True
     _answers_sets: ClassVar[bool] = True
+    _forms: ClassVar[tuple[str, ...]] = FORMS
 
     fit_intercept: bool
     class_weight: Any
@@ -164,10 +166,11 @@ class FlatLinear(LinearAnswers):
 
     def _check_forms(self) -> None:
         who = type(self).__name__
-        one_of(who, "weights", self.weights, FORMS)
+        one_of(who, "weights", self.weights, self._forms)
         one_of(who, "warm_start", self.warm_start, (False, True))
-        if self.prune and self.weights != "sparse":
-            raise ParameterError(f"{who}: prune={self.prune!r} needs weights='sparse', which keeps what is larger.")
+        if self.prune and self.weights not in PRUNED:
+            which = " or ".join(f"'{form}'" for form in PRUNED if form in self._forms)
+            raise ParameterError(f"{who}: prune={self.prune!r} needs weights={which}, which keeps what is larger.")
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
         X, labels = self._enter(X, y)

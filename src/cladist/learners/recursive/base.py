@@ -16,9 +16,10 @@ from cladist.errors import ModelFormatError, ParameterError, TooLargeError, is_c
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.choosing import choose, folds_of, warn_of_gap
-from cladist.learners.flat.base import REPAIRS, FlatLinear, Prepared
+from cladist.learners.flat.base import FORMS, REPAIRS, Prepared
 from cladist.learners.flat.targets import Targets, class_weights
 from cladist.learners.packing import Arrays, group, prefixed
+from cladist.learners.recursive.beams import WalkingLinear
 from cladist.learners.recursive.relating import (
     graph_of,
     refuse_graph_parameters,
@@ -30,10 +31,12 @@ from cladist.learners.recursive.warm import LastState, scaled_state
 from cladist.learners.stopping import with_stops
 from cladist.solvers import OneVsRest, Rows, Settings, Solution
 from cladist.solvers.alternating import solve_alternating
+from cladist.solvers.differences import differences_of_leaves
 from cladist.solvers.direct_recursive import solve_recursive_directly, suits_direct_recursive
 from cladist.solvers.graphs import Graph
 from cladist.solvers.recursive import solve_recursive
 from cladist.solvers.related import SCHEDULES, solve_graph
+from cladist.solvers.tree_weights import TreeWeights
 from cladist.solvers.trees import Inner, Tree
 from cladist.solvers.weights import SparseWeights
 from cladist.taxonomy import RelationGraph
@@ -44,10 +47,11 @@ SMALLEST_SHARING, LARGEST_SHARING = 1e-9, 1e9  # but for 0; beyond, sums in floa
 SHARINGS = (1.0, 0.1, 0.0)  # what "cv" chooses from: the paper's, a little, nothing
 
 
-class RecursiveLinear(FlatLinear):
+class RecursiveLinear(WalkingLinear):
     """Linear classifiers for labels, each pulled towards what lies above it; see `RecursiveSVM`."""
 
     _takes_dags = True
+    _forms = (*FORMS, "differences")
 
     relations: Any
     schedule: str
@@ -81,7 +85,7 @@ class RecursiveLinear(FlatLinear):
         if self.solver == "alternating" and (self.weights not in ("auto", "dense") or self.warm_start):
             raise ParameterError(
                 f"{who}: solver='alternating' has dense weights and starts anew; use solver='joint' for "
-                "weights='sparse' or 'dual' and for warm_start."
+                "weights='sparse', 'dual' or 'differences' and for warm_start."
             )
         self._check_decode(self.decode)
         one_of(who, "targets", self.targets, ("leaves", "nodes"))
@@ -160,6 +164,8 @@ class RecursiveLinear(FlatLinear):
             solution = solve_recursive_directly(problem, tree, settings, **common)
             if form == "dense":
                 return solution
+            if form == "differences":
+                return replace(solution, weights=differences_of_leaves(solution.weights, tree, self.root, self.prune))
             return replace(solution, weights=SparseWeights.of(solution.weights, self.prune))
         rounds: dict[str, Any] = {"blocks_per_round": self.blocks_per_round, "form": form, "prune": self.prune}
         return solve_recursive(problem, tree, settings, **rounds, state=state, keep_state=keep_state, **common)
@@ -231,6 +237,8 @@ class RecursiveLinear(FlatLinear):
         check_is_fitted(self)
         if self.relations_ is not None:
             return related_vectors(self)
+        if isinstance(self.weights_, TreeWeights):
+            return self._sums_at_nodes(self.weights_)
         tree, leaves = self._tree(), self.weights_.matrix()
         leaves = leaves.toarray() if sparse.issparse(leaves) else leaves
         inner = Inner(tree, self.root, leaves.shape[1])
@@ -249,6 +257,20 @@ class RecursiveLinear(FlatLinear):
             vectors[node] = vectors[above[node]]
         vectors[self.class_nodes_] = leaves
         return sparse.csr_array(vectors)
+
+    def _sums_at_nodes(self, weights: TreeWeights) -> sparse.csr_array:
+        """Return the vectors of all nodes, those above no label having that of what lies above them."""
+        families, above = weights.families, self.taxonomy_.parent
+        place = np.full(self.taxonomy_.n_nodes, -1, np.int64)
+        known = self._nodes_walked()[families.node_at]
+        place[known[families.class_of < 0]] = np.flatnonzero(families.class_of < 0)
+        place[self.class_nodes_] = families.leaf_at
+        in_use = np.zeros(len(place), bool)
+        in_use[known] = True
+        for node in np.flatnonzero(~in_use & (above >= 0)).tolist():  # parents come before their children
+            place[node] = place[above[node]]
+        found = weights.sums(np.maximum(place, 0))
+        return sparse.csr_array(sparse.diags_array((place >= 0).astype(np.float32)) @ found).sorted_indices()
 
     def _nodes_walked(self) -> npt.NDArray[np.int64]:
         """Return the id in `taxonomy_` of each node of the tree, a stop leaf standing for its parent."""

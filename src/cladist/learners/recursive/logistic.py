@@ -31,7 +31,7 @@ class RecursiveLogistic(Probabilities, RecursiveLinear):
     blocks_per_round : int
     fit_intercept : bool
     class_weight : None, "balanced" or mapping of label to number
-    weights : {"auto", "dense", "sparse", "dual"}
+    weights : {"auto", "dense", "sparse", "dual", "differences"}
     prune : float
     tol : float
     max_iter : int

@@ -46,10 +46,10 @@ def refuse_tree_parameters(model: Any) -> None:
                 f"{who}: {name}={getattr(model, name)!r} is for trees, and labels are related by a graph here; leave "
                 f"it at {usual!r}."
             )
-    if model.warm_start or model.weights == "dual":
+    if model.warm_start or model.weights in ("dual", "differences"):
         raise ParameterError(
             f"{who}: on a graph every fit starts anew and weights are dense or sparse; leave warm_start and "
-            "weights='dual' out."
+            f"weights={model.weights!r} out."
         )
 
 

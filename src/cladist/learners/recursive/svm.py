@@ -55,11 +55,13 @@ class RecursiveSVM(RecursiveLinear):
         Whether classifiers have an intercept, the weight of a constant feature of 1, pulled like the others.
     class_weight : None, "balanced" or mapping of label to number
         Factors of C for the rows of a label in its own problem.
-    weights : {"auto", "dense", "sparse", "dual"}
+    weights : {"auto", "dense", "sparse", "dual", "differences"}
         The form in which weights are kept. "dual": vectors of nodes with more than sixteen labels, and the rows' shares
-        in the others, from which weights are made again when they are wanted. "auto": dense up to 2 GiB, then dual.
+        in the others, from which weights are made again when they are wanted. "differences": those of every node from
+        its parent, sparse, for very many labels; `predict_top_k` can then walk down the tree with a `beam`, and
+        `cladist.load` map the model. "auto": dense up to 2 GiB, then dual.
     prune : float
-        With "sparse", weights up to this size are dropped after learning.
+        With "sparse" weights, with "differences" those, up to this size are dropped after learning.
     tol : float
         Relative duality gap.
     max_iter : int

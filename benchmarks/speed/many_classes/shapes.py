@@ -1,0 +1,30 @@
+"""The sizes: trees in which every inner node has ten children, two rows and two features a leaf."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.speed.recursive_studies.shapes import Shape
+from cladist import FlatSVM, RecursiveSVM
+
+DOCUMENT = 20  # words: a title and a line, not a page
+BRANCHING = 10
+LEVELS = {10_000: 4, 100_000: 5}
+N_TEST = 10_000
+C, PRUNE = 1.0, 0.01
+TOL = {"FlatSVM": 5e-2, "RecursiveSVM": 5e-2}
+
+
+def shape_of(n_leaves: int) -> Shape:
+    """Return how much data there is."""
+    depth = LEVELS[n_leaves]
+    inner = tuple(BRANCHING**level for level in range(depth))
+    return Shape(2 * n_leaves, N_TEST, 2 * n_leaves, inner, (*(0,) * depth, n_leaves), DOCUMENT, even=True)
+
+
+def learner(name: str, taxonomy: Any, workers: int) -> Any:
+    """Return the learner to train: weights of 0.01 and less are dropped."""
+    common: dict[str, Any] = {"C": C, "fit_intercept": False, "prune": PRUNE, "tol": TOL[name], "n_jobs": workers}
+    if name == "FlatSVM":
+        return FlatSVM(taxonomy, loss="hinge", weights="sparse", **common)
+    return RecursiveSVM(taxonomy, loss="squared_hinge", weights="differences", blocks_per_round=8, **common)

@@ -1,0 +1,54 @@
+"""An array that grows piece by piece, in memory while it is small and in a file of its own beyond that."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+IN_MEMORY = 2**26  # bytes; what is larger goes to a file that nobody else sees, and that ends with its last reader
+
+
+class Spool:
+    """One dimension, one dtype; pieces are appended, and what came of them is read as one array.
+
+    Examples
+    --------
+    >>> spool = Spool(np.float32)
+    >>> spool.append(np.arange(2)), spool.append(np.ones(1))
+    (0, 2)
+    >>> spool.array()
+    array([0., 1., 1.], dtype=float32)
+    """
+
+    def __init__(self, dtype: DTypeLike, *, in_memory: int = IN_MEMORY) -> None:
+        self.dtype, self.in_memory = np.dtype(dtype), in_memory
+        self.length = 0
+        self._pieces: list[NDArray[Any]] = []
+        self._file: IO[bytes] | None = None
+
+    def append(self, piece: NDArray[Any]) -> int:
+        """Append a piece; return where it begins."""
+        piece = np.ascontiguousarray(piece, self.dtype)
+        start, self.length = self.length, self.length + len(piece)
+        self._pieces.append(piece)
+        if self._file is not None or self.length * self.dtype.itemsize > self.in_memory:
+            self._write()
+        return start
+
+    def _write(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="cladist-")  # noqa: SIM115 - it lives as long as its array
+        for piece in self._pieces:
+            self._file.write(piece.data)
+        self._pieces = []
+
+    def array(self) -> NDArray[Any]:
+        """Return all pieces as one array, mapped if it is in a file; nothing can be appended later."""
+        if self._file is None:
+            return np.concatenate([np.zeros(0, self.dtype), *self._pieces])
+        with self._file as file:  # mapped, it stays until the array goes
+            file.flush()
+            return np.memmap(file, self.dtype, "r", shape=(self.length,))
