@@ -1,4 +1,4 @@
-"""Second best, runner-up and loss-augmented labellings equal brute force on thousands of trees and forests with ties."""
+"""Second-best, runner-up and loss-augmented labellings equal brute force on thousands of forests, ties included."""
 
 import itertools
 

@@ -110,7 +110,8 @@ def _second(
     transposed = values.flags.f_contiguous and not values.flags.c_contiguous
     given = values.T if transposed else np.ascontiguousarray(values)
     like = np.zeros(0, np.int32 if values.dtype == np.float32 else np.int64)
-    *rows, leads, not_a_number = runner_up.second_rows(given, transposed, taxonomy.parent, like, indptr_y, indices_y)
+    found = runner_up.second_rows(given, transposed, taxonomy.parent, like, indptr_y, indices_y)
+    indptr, indices, leads, not_a_number = found
     if not_a_number >= 0:
         raise LabelError(f"Example {not_a_number} has a score that is not a number (NaN); scores must be numbers.")
     alone = np.flatnonzero(~np.isfinite(leads))
@@ -119,4 +120,4 @@ def _second(
             f"Example {alone[0]} has no second labelling: its scores leave one, or infinitely better ones; forbid "
             "fewer nodes."
         )
-    return SecondBest(LabelMatrix(*rows, taxonomy), leads)
+    return SecondBest(LabelMatrix(indptr, indices, taxonomy), leads)
