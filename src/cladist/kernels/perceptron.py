@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cladist.kernels.jit import kernel
 
 SMALLEST = 1e-250  # of a row's weight: positive, and far from the slow numbers below 1e-308
@@ -14,19 +16,19 @@ def add_sparse_products(indptr, rows, values, features, weights, out):
     Cost: the entries of the block in these features. Features go by number, so that dense rows sum up alike.
     """
     for k in range(features.shape[0]):
-        weight = float(weights[k])
+        weight = np.float64(weights[k])
         for p in range(indptr[features[k]], indptr[features[k] + 1]):
-            out[rows[p]] += weight * float(values[p])
+            out[rows[p]] += weight * np.float64(values[p])
 
 
 @kernel
 def add_dense_products(columns, z, out):
     """Add x·z to `out` for every row x of a block, given as (features × rows), and one dense z."""
     for j in range(columns.shape[0]):
-        column, weight = columns[j], float(z[j])
+        column, weight = columns[j], np.float64(z[j])
         if weight != 0.0:
             for t in range(out.shape[0]):
-                out[t] += weight * float(column[t])
+                out[t] += weight * np.float64(column[t])
 
 
 @kernel
