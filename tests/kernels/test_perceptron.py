@@ -1,6 +1,7 @@
 """Kernels of perceptron rounds: each against its own Python source and its definition."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -50,6 +51,32 @@ def test_reweigh_and_find_row(seed):
     found = same_as_python(perceptron.find_row, weights, 2, 8, target)
     assert found == 2 + np.searchsorted(np.cumsum(weights[2:8]), target, side="right")
     assert same_as_python(perceptron.find_row, weights, 2, 8, 1e9) == 7
+
+
+def test_advance_rows():
+    rng = np.random.default_rng(0)
+    n = perceptron.STRIDE + 9
+    parent, side = np.array([-1, 0, 0]), np.ones((3, n), np.int8)
+    for nodes in (np.array([0, 2]), np.zeros(0, np.int64)):
+        for counted in (rng.normal(size=(3, n)), np.zeros((0, 0))):
+            for rate in (0.0, 0.1):
+                values, column = rng.normal(size=len(nodes)), rng.normal(size=n)
+                board = (rng.normal(size=(3, n)), counted, parent, side, np.zeros(n))
+                update = (nodes, values, 0.5 * values, column)
+                runs = []
+                for kernel in (perceptron.advance_rows, perceptron.advance_rows.py_func):
+                    held, weights = tuple(part.copy() for part in board), np.ones(n)
+                    runs.append((kernel(held, update, weights, rate, 3, n), *held, weights))
+                for one, other in zip(*runs, strict=True):
+                    np.testing.assert_array_equal(one, other)
+                total, scores, added, *_, margins, weights = runs[0]
+                expected = board[0].copy()
+                expected[nodes, 3:] += values[:, None] * column[3:]
+                np.testing.assert_allclose(scores, expected)
+                if len(counted):
+                    np.testing.assert_allclose((added - counted)[nodes], 0.5 * (scores - board[0])[nodes], atol=1e-12)
+                assert total == (0 if rate == 0 else pytest.approx(weights[3:].sum()))
+                assert np.all(margins[:3] == 0)
 
 
 def test_weights_stay_positive():

@@ -126,7 +126,7 @@ def test_a_cache_of_one_column_changes_nothing(data):
 
 @every
 def test_threads_give_the_same_bits(cls):
-    """5,000 rows are three blocks."""
+    """5,000 rows are two blocks."""
     rng = np.random.default_rng(0)
     tree = Taxonomy.from_paths(["a/b", "a/c", "d/e"])
     X = sparse.random_array((5000, 50), density=0.2, rng=rng, format="csr")

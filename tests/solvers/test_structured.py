@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from cladist import LabelMatrix, Taxonomy
 from cladist.decoders import best_labelling, second_best_labelling
 from cladist.solvers.structured import Expansion, ScoreBoard
+from cladist.solvers.structured.board import Update
 from cladist.solvers.structured.columns import BLOCK, ColumnStore, blocks
 
 FOREST = Taxonomy.from_paths(["a/b/c", "a/d", "e", "f/g"])
@@ -54,13 +55,17 @@ def test_a_board_knows_margins_and_runners_up():
     board = ScoreBoard(labels, np.zeros((7, 40)), np.zeros((7, 40)))
     W, counted = np.zeros((7, 4)), np.zeros((7, 4))
     for k in range(10):
-        board.measure(0, 40)
+        weights = np.ones(40)
+        total = sum(board.advance(None, a, b, weights, 0.1) for a, b in ((0, 15), (15, 40)))
+        assert total == pytest.approx(weights.sum())
+        v = 0.1 * board.margins
+        np.testing.assert_allclose(weights, 1 - v + v * v)
         i = int(rng.integers(40))
         found = board.runner_up(i)
         assert found.margin == pytest.approx(board.margins[i])
         assert set(np.abs(found.values)) == {2.0}
-        for first, last in ((0, 15), (15, 40)):
-            board.add(found.nodes, found.values, X @ X[i], first, last, k / 10)
+        update = Update(found.nodes, found.values, X @ X[i], k / 10)
+        assert [board.advance(update, a, b, weights, 0.0) for a, b in ((0, 15), (15, 40))] == [0.0, 0.0]
         c = np.zeros(7)
         c[found.nodes] = found.values
         W += np.outer(c, X[i])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cladist.kernels.jit import kernel
+from cladist.kernels.runner_up import margin_rows
 
+STRIDE = 1024  # rows that are updated and measured together, while their scores are in the cache
 SMALLEST = 1e-250  # of a row's weight: positive, and far from the slow numbers below 1e-308
 
 
@@ -62,3 +64,24 @@ def find_row(weights, first, last, target):
         if running > target:
             return i
     return last - 1
+
+
+@kernel
+def advance_rows(board, update, weights, rate, first, last):
+    """Bring the scores of rows first … last up to date, measure their margins and reweigh them; returns Σu.
+
+    `board` is (scores, counted, parent, side, margins), see `ScoreBoard`; without the average `counted` has no nodes.
+    `update` is (nodes, values, counted values, column), without nodes if there is none. rate 0: weights are left alone.
+    """
+    scores, counted, parent, side, margins = board
+    nodes, values, counted_values, column = update
+    total = 0.0
+    for start in range(first, last, STRIDE):
+        end = min(start + STRIDE, last)
+        add_column(scores, nodes, values, column, start, end)
+        if counted.shape[0]:
+            add_column(counted, nodes, counted_values, column, start, end)
+        margin_rows(scores, parent, side, start, end, margins)
+        if rate != 0.0:
+            total += reweigh(weights, margins, rate, start, end)
+    return total

@@ -22,6 +22,22 @@ class RunnerUp(NamedTuple):
     margin: float  # Σ_v a_v (y_v − z_v)
 
 
+class Update(NamedTuple):
+    """W grows by c ⊗ φ(z), c having `values` at `nodes`; column is K(z, ·), and the sum of weights so far is P."""
+
+    nodes: Ids
+    values: Floats
+    column: Floats
+    counted_at: float
+
+    def arrays(self) -> tuple[Ids, Floats, Floats, Floats]:
+        """Return what the kernel takes."""
+        return self.nodes, self.values, self.counted_at * self.values, self.column
+
+
+_NOTHING = np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0)
+
+
 class ScoreBoard:
     """Node scores a = W φ(x) of some rows, nodes × rows, as W changes by joint features.
 
@@ -44,14 +60,18 @@ class ScoreBoard:
         above = np.where((parent < 0)[:, None], np.uint8(1), self.marks[parent])
         self.side = np.where(self.marks == 1, np.int8(1), -above.astype(np.int8))
         self.scores = scores
-        self.counted = counted
+        self.counted = np.zeros((0, 0)) if counted is None else counted
         self.margins = np.zeros(len(labels))
 
-    def add(self, nodes: Ids, values: Floats, column: Floats, first: int, last: int, counted_at: float) -> None:
-        """Let W grow by c ⊗ φ(z), c having `values` at `nodes`: column is K(z, ·); for rows first … last."""
-        perceptron.add_column(self.scores, nodes, values, column, first, last)
-        if self.counted is not None:
-            perceptron.add_column(self.counted, nodes, counted_at * values, column, first, last)
+    def advance(self, update: Update | None, first: int, last: int, weights: Floats, rate: float) -> float:
+        """Let W grow and measure the margins of rows first … last.
+
+        Weights u of rows become u (1 − ηv + η²v²), v being the margins and η the rate, unless that is 0; returns their
+        sum.
+        """
+        change = _NOTHING if update is None else update.arrays()
+        arrays = self.scores, self.counted, self.parent, self.side, self.margins
+        return float(perceptron.advance_rows(arrays, change, weights, rate, first, last))
 
     def measure(self, first: int, last: int) -> None:
         """Write Σ_v a_v (y_v − z_v), z the runner-up, into `margins` for rows first … last."""

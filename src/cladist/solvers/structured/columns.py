@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-BLOCK = 2048  # rows a block: what one task of a round works on, whatever the number of workers
+BLOCK = 4096  # rows a block: what one task of a round works on, whatever the number of workers
 
 
 class Columns(Protocol):
@@ -29,8 +29,8 @@ def blocks(first: int, last: int) -> list[tuple[int, int]]:
 
     Examples
     --------
-    >>> blocks(0, 5000)
-    [(0, 2048), (2048, 4096), (4096, 5000)]
+    >>> blocks(0, 10_000)
+    [(0, 4096), (4096, 8192), (8192, 10000)]
     """
     return [(start, min(start + BLOCK, last)) for start in range(first, last, BLOCK)]
 

@@ -24,7 +24,7 @@ from cladist import progress
 from cladist.execution import Executor
 from cladist.kernels import perceptron
 from cladist.labels import LabelMatrix
-from cladist.solvers.structured.board import RunnerUp, ScoreBoard
+from cladist.solvers.structured.board import RunnerUp, ScoreBoard, Update
 from cladist.solvers.structured.columns import Columns, ColumnStore, blocks
 from cladist.solvers.structured.expansion import Expansion
 
@@ -216,19 +216,18 @@ class _Run:
     def _advance(self, scale: float) -> None:
         """Bring scores up to date, measure all margins and reweigh the rows, block by block."""
         pending, self.pending = self.pending, None
-        column, known = self.store.look(pending[0]) if pending else (np.zeros(0), True)
-        counted_at = self.expansion.counted_at[-1] if pending else 0.0
-        board, rate, first = self.board, self.rounds.rate, self.first
+        rate, first, missing, update = (self.rounds.rate or 0.0) * scale, self.first, -1, None
+        if pending is not None:
+            chosen, found = pending
+            column, known = self.store.look(chosen)
+            missing = -1 if known else first + chosen
+            update = Update(found.nodes, found.values, column, self.expansion.counted_at[-1])
 
         def work(part: tuple[int, int]) -> float:
             a, b = part
-            if pending is not None:
-                chosen, (nodes, values, _) = pending
-                if not known:
-                    self.problem.columns.fill(first + chosen, first + a, first + b, column[a:b])
-                board.add(nodes, values, column, a, b, counted_at)
-            board.measure(a, b)
-            return 0.0 if rate is None else perceptron.reweigh(self.weights, board.margins, rate * scale, a, b)
+            if update is not None and missing >= 0:
+                self.problem.columns.fill(missing, first + a, first + b, update.column[a:b])
+            return self.board.advance(update, a, b, self.weights, rate)
 
         # One block is not worth a thread.
         run = map if len(self.parts) == 1 else self.executor.map
@@ -257,7 +256,6 @@ class _Run:
         scale = self._scale()
         if averaged:
             rows, coefs = self.expansion.average()
-            assert self.board.counted is not None
             mean = (self.expansion.running * self.board.scores - self.board.counted) / max(1, self.expansion.states)
             margins = self.board.margins_of(mean)
         else:
