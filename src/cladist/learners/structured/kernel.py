@@ -95,8 +95,8 @@ class KernelStochasticPerceptron(DrawsRows):
 
     Notes
     -----
-    For single labels `decision_function` has the score of each label's path. For sets it has D_v, the score of the best
-    labelling with node v minus that of the best without: positive for the nodes predicted.
+    For single labels `decision_function` has the score of each label's path. For sets it has D_v, half the score of the
+    best labelling with node v minus that of the best without: positive for the nodes predicted.
 
     A round costs a kernel column, O(nnz), and a pass over the scores, O(n N). Memory: O(n N) beside the rows; there is
     no n × n matrix, unless you give one. ``init="class_mean"`` makes every row a support row, and costs n columns.

@@ -82,8 +82,8 @@ class StochasticPerceptron(DrawsRows, LinearPerceptron):
 
     Notes
     -----
-    For single labels `decision_function` has the score of each label's path. For sets it has D_v, the score of the best
-    labelling with node v minus that of the best without: positive for the nodes predicted.
+    For single labels `decision_function` has the score of each label's path. For sets it has D_v, half the score of the
+    best labelling with node v minus that of the best without: positive for the nodes predicted.
 
     A round costs a product of all rows with one and a pass over the scores, O(nnz + n N). Memory: O(n N + N d).
     `KernelStochasticPerceptron` is the same with kernels.
