@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from cladist.errors import one_of
 from cladist.learners.structured.linear import LinearPerceptron
 
 
@@ -117,7 +116,3 @@ class HardPerceptron(LinearPerceptron):
         self.executor = executor
         self.decode = decode
         self.verbose = verbose
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        one_of("HardPerceptron", "early_stopping", bool(self.early_stopping), (False, True))
