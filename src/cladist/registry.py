@@ -67,6 +67,24 @@ METHODS: tuple[Method, ...] = (
         "a linear SVM at every node, on the rows that reach its parent; sets of labels",
     ),
     Method(
+        "hp",
+        "cladist.learners.structured.hard:HardPerceptron",
+        "Liu, Tu, Qian & Zhang 2013 (HP)",
+        "weights with a large margin over all labellings, from the worst row of each round; sets of labels",
+    ),
+    Method(
+        "sp",
+        "cladist.learners.structured.stochastic:StochasticPerceptron",
+        "Liu, Tu, Qian & Zhang 2013 (SP)",
+        "likewise, from rows drawn by their margins",
+    ),
+    Method(
+        "ksp",
+        "cladist.learners.structured.kernel:KernelStochasticPerceptron",
+        "Liu, Tu, Qian & Zhang 2013 (KSP)",
+        "likewise, with kernels",
+    ),
+    Method(
         "svm",
         "cladist.learners.flat.svm:FlatSVM",
         "the flat baseline of all five papers",

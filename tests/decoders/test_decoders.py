@@ -5,11 +5,23 @@ import pytest
 from scipy import sparse
 
 from cladist import Taxonomy
-from cladist.decoders import best_labelling, greedy_path, path_scores, prototype_argmax, top_down
-from cladist.errors import LabelError
+from cladist.decoders import (
+    best_labelling,
+    greedy_path,
+    loss_augmented_labelling,
+    loss_shift,
+    node_margins,
+    path_scores,
+    prototype_argmax,
+    runner_up_labelling,
+    second_best_labelling,
+    top_down,
+)
+from cladist.errors import LabelError, ParameterError, TaxonomyError
+from cladist.losses import HLoss, SymmetricDifference, TreeDistance, ZeroOne
 
 TREE = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])  # sport, art, tennis, chess
-ALL = [best_labelling, top_down, path_scores, prototype_argmax, greedy_path]
+ALL = [best_labelling, second_best_labelling, node_margins, top_down, path_scores, prototype_argmax, greedy_path]
 every_decoder = pytest.mark.parametrize("decoder", ALL, ids=lambda decoder: decoder.__name__)
 
 
@@ -50,7 +62,7 @@ def test_allowed_is_one_truth_value_a_node(allowed):
 # ---------------------------------------------------------------- NaN and infinities
 
 
-@pytest.mark.parametrize("decoder", [best_labelling, top_down, prototype_argmax])
+@pytest.mark.parametrize("decoder", [best_labelling, second_best_labelling, top_down, prototype_argmax])
 @pytest.mark.parametrize("node", range(4))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("row", [0, 5, 299, 511])
@@ -126,3 +138,43 @@ def test_results_are_fresh_and_well_formed():
     assert labels.to_indicator().has_canonical_format
     assert scores.tolist() == np.ones((3, 4)).tolist()
     assert prototype_argmax(scores, TREE).dtype == greedy_path(scores, TREE).dtype == np.int64
+
+
+# ---------------------------------------------------------------- second best, and loss-augmented
+
+
+def test_an_example_without_a_second_labelling():
+    with pytest.raises(LabelError, match="Example 1 has no second labelling"):
+        second_best_labelling([[0.0, 1.0, -np.inf, 1.0], [-np.inf] * 4], TREE)
+    second = second_best_labelling([[2.0, -np.inf, -np.inf, -np.inf]], TREE)
+    assert second.labels.frontier_names() == [[]]
+    assert second.leads.tolist() == [2.0]
+
+
+def test_scores_and_labels_have_as_many_rows():
+    for call in (
+        lambda: runner_up_labelling(np.zeros((2, 4)), ["art"], TREE),
+        lambda: loss_augmented_labelling(np.zeros((2, 4)), ["art"], TREE, loss=HLoss()),
+    ):
+        with pytest.raises(LabelError, match="scores of 2 examples and labels of 1"):
+            call()
+
+
+@pytest.mark.parametrize("loss", [ZeroOne(), TreeDistance()], ids=repr)
+def test_losses_that_are_no_sum_over_nodes(loss):
+    with pytest.raises(ParameterError, match="must be SymmetricDifference or HLoss"):
+        loss_augmented_labelling(np.zeros((1, 4)), ["art"], TREE, loss=loss)
+
+
+def test_dags_are_refused_by_name():
+    diamond = Taxonomy.from_edges([("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")])
+    y = ["d"]
+    for name, call in {
+        "second_best_labelling": lambda: second_best_labelling(np.zeros((1, 4)), diamond),
+        "runner_up_labelling": lambda: runner_up_labelling(np.zeros((1, 4)), y, diamond),
+        "node_margins": lambda: node_margins(np.zeros((1, 4)), diamond),
+        "loss_shift": lambda: loss_shift(y, diamond, loss=SymmetricDifference()),
+        "loss_augmented_labelling": lambda: loss_augmented_labelling(np.zeros((1, 4)), y, diamond, loss=HLoss()),
+    }.items():
+        with pytest.raises(TaxonomyError, match=name):
+            call()

@@ -119,6 +119,15 @@ def test_label_rows_over_several_tiles(best, node_major):
     same_as_python(labelling.label_rows, scores, node_major, parent, np.zeros(5), best)
 
 
+def test_with_room():
+    indices = np.arange(10, dtype=np.int32)
+    for kernel in (labelling.with_room, labelling.with_room.py_func):
+        np.testing.assert_array_equal(kernel(indices, 4, 6, 1, 2), indices)
+        larger = kernel(indices, 5, 6, 1, 3)
+        assert len(larger) == 11 + int(1.1 * 5 * 2)
+        np.testing.assert_array_equal(larger[:5], indices[:5])
+
+
 @given(parent_arrays(), dtypes, st.data())
 def test_greedy_leaves(parent, dtype, data):
     parent = breadth_first(parent)

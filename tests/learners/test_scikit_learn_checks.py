@@ -7,7 +7,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cladist import FlatLogistic, FlatSVM, Hieron, NodewiseSVM, RecursiveLogistic, RecursiveSVM, TopDown
+from cladist import (
+    FlatLogistic,
+    FlatSVM,
+    HardPerceptron,
+    Hieron,
+    KernelStochasticPerceptron,
+    NodewiseSVM,
+    RecursiveLogistic,
+    RecursiveSVM,
+    StochasticPerceptron,
+    TopDown,
+)
 from cladist.errors import ParameterError
 from cladist.registry import METHODS
 
@@ -22,6 +33,10 @@ LEARNERS = [
     FlatSVM(loss="hinge", targets="nodes", weights="sparse", n_jobs=2),
     FlatSVM(weights="dual", class_weight="balanced"),
     TopDown(estimator=LogisticRegression(max_iter=1000)),
+    HardPerceptron(init="class_mean", early_stopping=False, max_iter=50),
+    StochasticPerceptron(average=False, init="random", n_chunks=3, c=0.5, max_iter=200),
+    KernelStochasticPerceptron(kernel="rbf", n_jobs=2),
+    KernelStochasticPerceptron(kernel="precomputed", step="1/(R sqrt(T))"),
 ]
 
 

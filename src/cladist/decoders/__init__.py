@@ -1,6 +1,21 @@
 """From scores to labels that respect the taxonomy."""
 
 from cladist.decoders.labelling import best_labelling, top_down
+from cladist.decoders.loss_augmented import LossShift, loss_augmented_labelling, loss_shift
 from cladist.decoders.paths import greedy_path, path_scores, prototype_argmax
+from cladist.decoders.runner_up import SecondBest, node_margins, runner_up_labelling, second_best_labelling
 
-__all__ = ["best_labelling", "greedy_path", "path_scores", "prototype_argmax", "top_down"]
+__all__ = [
+    "LossShift",
+    "SecondBest",
+    "best_labelling",
+    "greedy_path",
+    "loss_augmented_labelling",
+    "loss_shift",
+    "node_margins",
+    "path_scores",
+    "prototype_argmax",
+    "runner_up_labelling",
+    "second_best_labelling",
+    "top_down",
+]

@@ -126,6 +126,18 @@ def append_marked(packed, indptr, indices, first, total):
 
 
 @kernel
+def with_room(indices, total, needed, first, n):
+    """Return `indices`, of which `total` are used, with room for `needed` more; first of n examples are done."""
+    room = total + needed
+    if room <= indices.shape[0]:
+        return indices
+    # What the rest will need if it is like the beginning, so that few copies are made.
+    larger = np.empty(room + int(1.1 * total / first * (n - first)), np.int32)
+    larger[:total] = indices[:total]
+    return larger
+
+
+@kernel
 def label_rows(scores, node_major, parent, thresholds, best):
     """Label every example: sets closed under ancestors as CSR (indptr, indices). Cost O(examples · nodes).
 
@@ -153,12 +165,7 @@ def label_rows(scores, node_major, parent, thresholds, best):
         if wrong >= 0:
             return indptr, indices[:0], first + wrong
         mark_tile(tile, parent, thresholds, on)
-        room = total + size * n_nodes + 8
-        if room > indices.shape[0]:
-            # What the rest will need if it is like the beginning, so that few copies are made.
-            larger = np.empty(room + int(1.1 * total / first * (n - first)), np.int32)
-            larger[:total] = indices[:total]
-            indices = larger
+        indices = with_room(indices, total, size * n_nodes + 8, first, n)
         pack_marks(on, packed)
         total = append_marked(packed, indptr, indices, first, total)
     return indptr, indices[:total], -1

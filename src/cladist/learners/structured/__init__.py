@@ -1,0 +1,1 @@
+"""Learners that score whole labellings: perceptrons over all consistent ones."""

@@ -1,0 +1,92 @@
+"""The scores of all nodes for some rows, and how far each row's labelling is ahead of the best other one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.kernels import batch_perceptron, runner_up
+from cladist.labels import LabelMatrix
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+
+
+class RunnerUp(NamedTuple):
+    """The difference y − z between a row's labelling and the best other one, with signs ±1, and its score."""
+
+    nodes: Ids
+    values: Floats  # at these nodes: −2 or 2
+    margin: float  # Σ_v a_v (y_v − z_v)
+
+
+class Update(NamedTuple):
+    """W grows by c ⊗ φ(z), c having `values` at `nodes`; column is K(z, ·), and the sum of weights so far is P."""
+
+    nodes: Ids
+    values: Floats
+    column: Floats
+    counted_at: float
+
+    def arrays(self) -> tuple[Ids, Floats, Floats, Floats]:
+        """Return what the kernel takes."""
+        return self.nodes, self.values, self.counted_at * self.values, self.column
+
+
+_NOTHING = np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0)
+
+
+class ScoreBoard:
+    """Node scores a = W φ(x) of some rows, nodes × rows, as W changes by joint features.
+
+    Memory: 9 bytes for each row and node, 17 with the scores of the average.
+
+    Parameters
+    ----------
+    labels : LabelMatrix
+        y of these rows, in a tree or forest.
+    scores : array (nodes × rows)
+        To begin with; changed in place.
+    counted : array (nodes × rows), optional
+        Scores of Σ_k P_k c_k ⊗ φ(x_k), see `Expansion`; kept up to date as well, for the average.
+    """
+
+    def __init__(self, labels: LabelMatrix, scores: Floats, counted: Floats | None = None) -> None:
+        parent = labels.taxonomy.parent
+        self.parent = parent
+        self.marks = np.ascontiguousarray(labels.to_indicator().toarray().T).astype(np.uint8)
+        above = np.where((parent < 0)[:, None], np.uint8(1), self.marks[parent])
+        self.side = np.where(self.marks == 1, np.int8(1), -above.astype(np.int8))
+        self.scores = scores
+        self.counted = np.zeros((0, 0)) if counted is None else counted
+        self.margins = np.zeros(len(labels))
+
+    def advance(self, update: Update | None, first: int, last: int, weights: Floats, rate: float) -> float:
+        """Let W grow and measure the margins of rows first … last.
+
+        Weights u of rows become u (1 − ηv + η²v²), v being the margins and η the rate, unless that is 0; returns their
+        sum.
+        """
+        change = _NOTHING if update is None else update.arrays()
+        arrays = self.scores, self.counted, self.parent, self.side, self.margins
+        return float(batch_perceptron.advance_rows(arrays, change, weights, rate, first, last))
+
+    def measure(self, first: int, last: int) -> None:
+        """Write Σ_v a_v (y_v − z_v), z the runner-up, into `margins` for rows first … last."""
+        runner_up.margin_rows(self.scores, self.parent, self.side, first, last, self.margins)
+
+    def runner_up(self, i: int) -> RunnerUp:
+        """Return what row i's labelling has and its runner-up has not, and the other way round."""
+        difference = np.empty(len(self.parent))
+        scores, marks = np.ascontiguousarray(self.scores[:, i]), np.ascontiguousarray(self.marks[:, i])
+        margin = runner_up.runner_up_of(scores, self.parent, marks, difference)
+        nodes = np.flatnonzero(difference)
+        return RunnerUp(nodes, difference[nodes], float(margin))
+
+    def margins_of(self, scores: Floats) -> Floats:
+        """Return the margins that these rows have under other scores (nodes × rows)."""
+        margins = np.zeros(scores.shape[1])
+        runner_up.margin_rows(scores, self.parent, self.side, 0, scores.shape[1], margins)
+        return margins
