@@ -7,7 +7,16 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cladist import FlatLogistic, FlatSVM, Hieron, NodewiseSVM, RecursiveLogistic, RecursiveSVM, TopDown
+from cladist import (
+    FlatLogistic,
+    FlatSVM,
+    HierarchicalRLS,
+    Hieron,
+    NodewiseSVM,
+    RecursiveLogistic,
+    RecursiveSVM,
+    TopDown,
+)
 from cladist.errors import ParameterError
 from cladist.registry import METHODS
 
@@ -17,6 +26,8 @@ LEARNERS = [
     Hieron(random_state=0, kernel="rbf"),
     Hieron(random_state=0, kernel="precomputed"),
     Hieron(random_state=0, allowed_labels="seen", C=0.5, average=False, max_iter=2),
+    HierarchicalRLS(random_state=0, solver="dual"),
+    HierarchicalRLS(random_state=0, sparse=True, gated=False, kernel="rbf", budget=60),
     TopDown(stop=True, n_jobs=2),
     TopDown(loss="hinge", fit_intercept=False),
     FlatSVM(loss="hinge", targets="nodes", weights="sparse", n_jobs=2),
