@@ -16,7 +16,7 @@ from cladist.execution import Serial, Threads
 from cladist.registry import METHODS
 
 # Methods whose result depends on the order of the rows by definition: one pass, one update a row.
-ORDER_MATTERS = {"hieron"}
+ORDER_MATTERS = {"hieron", "h-perc"}
 # Methods that start with equal scores, where the first node in the taxonomy's order wins.
 TIES_GO_BY_ORDER = {"hieron"}
 

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from cladist import (
     FlatLogistic,
     FlatSVM,
+    HierarchicalPerceptron,
     HierarchicalRLS,
     Hieron,
     NodewiseSVM,
@@ -26,6 +27,8 @@ LEARNERS = [
     Hieron(random_state=0, kernel="rbf"),
     Hieron(random_state=0, kernel="precomputed"),
     Hieron(random_state=0, allowed_labels="seen", C=0.5, average=False, max_iter=2),
+    HierarchicalPerceptron(random_state=0, average=True),
+    HierarchicalPerceptron(random_state=0, kernel="rbf", max_iter=3),
     HierarchicalRLS(random_state=0, solver="dual"),
     HierarchicalRLS(random_state=0, sparse=True, gated=False, kernel="rbf", budget=60),
     TopDown(stop=True, n_jobs=2),

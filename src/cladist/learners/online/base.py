@@ -45,6 +45,8 @@ class OnlineClassifier(HierarchicalClassifier):
     rows_seen_: int
     n_iter_: int
     history_: list[dict[str, Any]]
+    converged_: bool
+    gamma_: float
 
     # ---------------------------------------------------------------- hooks
 
@@ -189,6 +191,25 @@ class OnlineClassifier(HierarchicalClassifier):
         mask = np.zeros(self.taxonomy_.n_nodes, bool)
         mask[self.class_nodes_] = True
         return mask
+
+    # ---------------------------------------------------------------- being saved
+
+    def _told_state(self) -> dict[str, Any]:
+        """Return the plain values that a model file holds."""
+        return {
+            "history": self.history_,
+            "n_iter": self.n_iter_,
+            "rows_seen": self.rows_seen_,
+            "converged": self.converged_,
+            "gamma": getattr(self, "gamma_", None),
+        }
+
+    def _take_state(self, state: dict[str, Any]) -> None:
+        """Restore what `_told_state` gave."""
+        self.history_, self.n_iter_, self.rows_seen_ = state["history"], state["n_iter"], state["rows_seen"]
+        self.converged_ = state["converged"]
+        if state["gamma"] is not None:
+            self.gamma_ = state["gamma"]
 
     # ---------------------------------------------------------------- growing
 

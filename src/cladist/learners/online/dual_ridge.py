@@ -14,7 +14,7 @@ import numpy as np
 from cladist.errors import ModelFormatError
 from cladist.kernels.ridge import budget_rounds, dual_rounds
 from cladist.learners.kernel_functions import KernelFunction
-from cladist.learners.online.growing_factor import GrowingFactor, Panel
+from cladist.learners.online.growing_factor import GrowingFactor, Panel, blas_threads
 from cladist.learners.online.primal_ridge import checked_counts
 from cladist.learners.online.ridge import BLOCK, Block, Ids, Mask, Matrix, Ridge, Rule
 from cladist.learners.online.rows import stacked
@@ -52,6 +52,11 @@ class DualRidge(Ridge):
         self.targets.append(np.zeros((0, 1)))
 
     # ---------------------------------------------------------------- learning
+
+    def learn(self, X: Any, on: Any, first_round: int, *, everywhere: bool) -> Matrix:
+        """Make one round for each row; see `Ridge.learn`."""
+        with blas_threads(max(self.counts)):
+            return super().learn(X, on, first_round, everywhere=everywhere)
 
     def _learn_block(self, block: Block, margins: Matrix, everywhere: bool) -> None:
         n_kept, n_rows = 0 if self.kept is None else self.kept.shape[0], block.X.shape[0]
@@ -165,7 +170,11 @@ class DualRidge(Ridge):
         out = np.full((X.shape[0], sum(map(len, self.stores.nodes))), self.rule.empty)
         if self.kept is None:
             return out
-        plain = signs_only or not self.rule.current
+        with blas_threads(max(self.counts)):
+            self._fill(X, out, plain=signs_only or not self.rule.current)
+        return out
+
+    def _fill(self, X: Any, out: Matrix, *, plain: bool) -> None:
         for start in range(0, X.shape[0], BLOCK):
             rows = X[start : start + BLOCK]
             values, norms = self.kernel.between(rows, self.kept), self.kernel.diagonal(rows)
@@ -173,7 +182,6 @@ class DualRidge(Ridge):
                 if len(members):
                     scores = self._scores(store, values[:, members], norms, plain)
                     out[start : start + BLOCK, self.stores.nodes[store]] = scores
-        return out
 
     def _scores(self, store: int, values: Matrix, norms: Matrix, plain: bool) -> Matrix:
         if plain:

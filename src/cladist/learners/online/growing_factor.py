@@ -6,11 +6,14 @@ work is matrix products. All rows together cost what one factorisation of the fi
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
+from threadpoolctl import ThreadpoolController
 
 from cladist.errors import ModelFormatError
 from cladist.learners.packing import Arrays
@@ -18,6 +21,17 @@ from cladist.learners.packing import Arrays
 Matrix = npt.NDArray[np.float64]
 PANEL = 512  # rows of a panel: large enough that products, not calls, take the time
 SMALLEST = 16  # rows that the first panel begins with; most stores of a large tree stay small
+LARGE = 4096  # rows from which products gain more by several threads than they lose to other programs
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # looking for libraries takes longer than a small solve
+
+
+def blas_threads(n_rows: int) -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread while factors are small: waiting for a second one costs more than it brings."""
+    return nullcontext() if n_rows >= LARGE else _controller().limit(limits=1, user_api="blas")
 
 
 class Panel:

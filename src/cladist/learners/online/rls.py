@@ -251,19 +251,11 @@ class HierarchicalRLS(NodeDecisions):
     # ---------------------------------------------------------------- being saved
 
     def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        state = {
-            "history": self.history_,
-            "n_iter": self.n_iter_,
-            "rows_seen": self.rows_seen_,
-            "converged": self.converged_,
-            "gamma": self.gamma_,
-            "solver": self.solver_,
-        }
-        return state, self.ridge_.pack()
+        return {**self._told_state(), "solver": self.solver_}, self.ridge_.pack()
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self.history_, self.n_iter_, self.rows_seen_ = state["history"], state["n_iter"], state["rows_seen"]
-        self.converged_, self.gamma_, self.solver_ = state["converged"], state["gamma"], state["solver"]
+        self._take_state(state)
+        self.solver_ = state["solver"]
         self._check_parameters()
         one_of("HierarchicalRLS", "solver", self.solver_, SOLVERS[1:])
         size = self.taxonomy_.n_nodes, self.n_features_in_

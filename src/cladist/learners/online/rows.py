@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
+
+from cladist.errors import TooLargeError
 
 
 def csr_rows(X: Any) -> tuple[Any, Any, Any]:
@@ -41,3 +44,15 @@ def unit_rows(X: Any) -> Any:
     lengths = np.sqrt(np.bincount(row_of, weights=data * data, minlength=X.shape[0]))
     data /= np.where(lengths > 0, lengths, 1.0)[row_of]
     return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
+def zeros(who: str, n_features: int, n_nodes: int, dtype: Any = np.float64) -> npt.NDArray[Any]:
+    """Return weights (features × nodes) of 0 that claim memory only where they are written."""
+    try:
+        return np.zeros((n_features, n_nodes), dtype)
+    except MemoryError:
+        size = n_features * n_nodes * np.dtype(dtype).itemsize / 2**30
+        raise TooLargeError(
+            f"{who}'s weights for {n_features} features × {n_nodes} nodes need {size:.1f} GiB, which this machine "
+            "does not have; use fewer features (min_df, hashing), a smaller taxonomy, or float32 input."
+        ) from None
