@@ -126,7 +126,8 @@ def run_kernel_rounds(
 ):
     """Make one round for each row of a block, given its kernel values among its rows.
 
-    base[i, v] = Σ ± K over the updates before the block, base_acc the same times when they happened. steps[i, v] gets
+    base[i, v] = Σ ± K over the updates before the block, base_acc the same times when they happened, empty
+    where there is no average. steps[i, v] gets
     what row i adds to node v, 0 or ±1, and when[i, v] how many rows the node had been shown then. The rest as in
     `run_rounds`. Cost a round O(rows of the block · nodes shown).
     """
@@ -138,12 +139,15 @@ def run_kernel_rounds(
         for v in nodes:
             on[v] = True
         s[:] = base[i]
-        a[:] = base_acc[i]
+        a[:] = 0
+        if base_acc.shape[0]:
+            a[:] = base_acc[i]
         for r in range(i):
             if among[i, r] != 0:
                 for v in range(n_nodes):
                     s[v] += among[i, r] * steps[r, v]
-                    a[v] += among[i, r] * steps[r, v] * when[r, v]
+                    if base_acc.shape[0]:
+                        a[v] += among[i, r] * steps[r, v] * when[r, v]
         if margins.shape[0]:
             for v in range(n_nodes):
                 margins[i, v] = empty if seen[v] == 0 else s[v] - a[v] / (seen[v] + 1)

@@ -36,7 +36,7 @@ class Perceptrons:
         floats, truths = np.zeros((3, n_nodes)), np.zeros((3, n_nodes), bool)
         self.scratch = (tuple(floats), np.zeros(n_nodes, np.int64), tuple(truths))
 
-    def _shrunken(self, margins: Matrix) -> Matrix:
+    def _with_unseen(self, margins: Matrix) -> Matrix:
         """Put what a node says that has seen nothing."""
         margins[:, self.seen == 0] = self.empty
         return margins
@@ -79,7 +79,7 @@ class WeightPerceptrons(Perceptrons):
         found = np.asarray(X @ self.W)
         if self.average:
             found = found - np.asarray(X @ self.acc) / (self.seen + 1)
-        return self._shrunken(found)
+        return self._with_unseen(found)
 
     @property
     def weights(self) -> Matrix:
@@ -163,20 +163,20 @@ class KernelPerceptrons(Perceptrons):
         """Return Σ ± K and, for an average, Σ ± K · when, by row and node."""
         n_nodes = len(self.seen)
         if self.vectors is None:
-            return np.zeros((X.shape[0], n_nodes)), np.zeros((X.shape[0], n_nodes))
+            return np.zeros((X.shape[0], n_nodes)), np.zeros((X.shape[0] if self.average else 0, n_nodes))
         support, node, sign, when = self.updates
         values = self.kernel.between(X, self.vectors)
         shape = self.vectors.shape[0], n_nodes
         found = np.asarray(values @ sparse.csr_array((sign, (support, node)), shape=shape, dtype=np.float64))
         if not self.average:
-            return found, np.zeros_like(found)
+            return found, found[:0]
         weighted = sparse.csr_array((sign * when, (support, node)), shape=shape, dtype=np.float64)
         return found, np.asarray(values @ weighted)
 
     def margins(self, X: Any) -> Matrix:
         """Return what every node says of every row."""
         found, acc = self._sums(X)
-        return self._shrunken(found - acc / (self.seen + 1))
+        return self._with_unseen(found - acc / (self.seen + 1) if self.average else found)
 
     def grow(self, taxonomy: Taxonomy, new_id: Ids) -> None:
         """Follow every node to its new id."""
