@@ -34,7 +34,7 @@ from cladist.taxonomy import packing as taxonomies
 NOT_PART_OF_A_MODEL = ("taxonomy", "estimator", "strategy", "executor")  # packed on their own, or about where it runs
 
 
-def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> None:
+def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_arrays: Arrays | None = None) -> None:
     """Write a fitted learner, or a Pipeline of text features and a learner, to a folder.
 
     The folder appears whole or not at all; an older model in it is replaced. It holds ``manifest.json`` and arrays in
@@ -48,6 +48,8 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> Non
     notes : dict, optional
         Plain values to keep beside the model, such as which columns of a table it was trained on;
         `load_notes` reads them.
+    note_arrays : dict of str to array, optional
+        Likewise, for what is too much for text; `load_noted` reads both with the model.
 
     Examples
     --------
@@ -59,7 +61,7 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> Non
     ['a']
     """
     features = None
-    arrays: Arrays = {}
+    arrays: Arrays = prefixed("notes", note_arrays or {})
     learner = model
     if type(model) is Pipeline:
         learner = model[-1]
@@ -82,7 +84,16 @@ def load(folder: Any) -> Any:
     learner or Pipeline
         What was saved; it predicts the same, and online learners go on learning.
     """
+    return _restored(folder, *read_folder(folder))
+
+
+def load_noted(folder: Any) -> tuple[Any, dict[str, Any], Arrays]:
+    """Read a model, its notes and the arrays noted beside it, all of one and the same save."""
     content, arrays = read_folder(folder)
+    return _restored(folder, content, arrays), _notes(folder, content), group("notes", arrays)
+
+
+def _restored(folder: Any, content: dict[str, Any], arrays: Arrays) -> Any:
     try:
         learner = unpack_learner(content["model"], group("model", arrays))
         if content["steps"] is None:
@@ -107,7 +118,11 @@ def load_notes(folder: Any) -> dict[str, Any]:
     >>> load_notes(folder)
     {'text': ['title']}
     """
-    notes = from_json_value(read_content(folder).get("notes", {}), "notes")
+    return _notes(folder, read_content(folder))
+
+
+def _notes(folder: Any, content: dict[str, Any]) -> dict[str, Any]:
+    notes = from_json_value(content.get("notes", {}), "notes")
     if not isinstance(notes, dict):
         raise ModelFormatError(f"{folder}: this model's notes are not a table of names and values.")
     return notes
