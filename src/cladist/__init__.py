@@ -13,6 +13,7 @@ from cladist.registry import METHODS as _METHODS
 
 _LAZY = {
     "RelationGraph": "cladist.taxonomy",
+    "RiverClassifier": "cladist.learners.online.river_adapter",
     "Taxonomy": "cladist.taxonomy",
     "LabelMatrix": "cladist.labels",
     "load": "cladist.learners.persistence",
