@@ -79,14 +79,10 @@ def path_margins(scores: npt.ArrayLike, taxonomy: Taxonomy, *, ends: bool = True
     array([[ 2., -3.,  1., -1.]])
     """
     taxonomy.require_tree("path_margins")
-    lowest = np.array(checked_scores(scores, taxonomy), order="C")
-    below = np.full(lowest.shape, -np.inf)
-    for level in taxonomy.levels[1:]:
-        above = taxonomy.parent[level]
-        if ends:
-            np.maximum.at(below.T, above, lowest[:, level].T)
-        lowest[:, level] = np.minimum(lowest[:, level], lowest[:, above])
-    return np.minimum(lowest, -below) if ends else lowest
+    values = np.ascontiguousarray(checked_scores(scores, taxonomy))
+    found = np.empty_like(values)
+    tree.path_margins(values, taxonomy.parent, ends, found)
+    return found
 
 
 def greedy_path(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[np.int64]:

@@ -12,13 +12,14 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
 from cladist.errors import LabelError, one_of
 from cladist.labels import Encoded, LabelMatrix, encode
-from cladist.learners.base import HierarchicalClassifier, random_generator
+from cladist.learners.base import HierarchicalClassifier
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
@@ -31,6 +32,18 @@ def _can_grow(model: Any) -> bool:
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
         raise AttributeError("partial_fit cannot grow a precomputed kernel; name the kernel instead.")
     return True
+
+
+def _is_clean(X: Any, n_features: int) -> bool:
+    """Tell whether rows need no conversion and raise no complaint."""
+    is_csr = isinstance(X, (sparse.csr_array, sparse.csr_matrix))
+    if not (is_csr or type(X) is np.ndarray) or X.dtype not in (np.float32, np.float64) or X.ndim != 2:
+        return False
+    if X.shape[1] != n_features or X.shape[0] == 0 or (is_csr and not X.has_canonical_format):
+        return False
+    values = X.data if is_csr else X
+    # A sum is finite where all values are, unless it overflows: then the slow way looks again.
+    return bool(np.isfinite(values.sum()))
 
 
 class OnlineClassifier(HierarchicalClassifier):
@@ -67,10 +80,15 @@ class OnlineClassifier(HierarchicalClassifier):
 
     # ---------------------------------------------------------------- learning
 
-    def _visiting_order(self, n_rows: int) -> Any:
-        """Return the order in which `fit` makes its rounds."""
-        random = random_generator(type(self).__name__, self.random_state)
-        return random.permutation(n_rows) if self.shuffle else np.arange(n_rows)
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        """Return X as float32 or float64, dense or CSR, or raise what scikit-learn would.
+
+        What is such a matrix already, as nearly always in a stream, is looked at here: scikit-learn's own validation
+        takes longer than a round.
+        """
+        if not reset and not hasattr(self, "feature_names_in_") and _is_clean(X, self.n_features_in_):
+            return X
+        return super()._checked_rows(X, reset=reset)
 
     @available_if(_can_grow)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:

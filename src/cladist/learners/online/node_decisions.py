@@ -29,6 +29,7 @@ class NodeDecisions(OnlineClassifier):
     """
 
     _answers_sets: ClassVar[bool] = True
+    _row_type: ClassVar[Any] = np.float64  # None: as rows come
 
     gated: bool
     unseen: str
@@ -72,9 +73,11 @@ class NodeDecisions(OnlineClassifier):
     # ---------------------------------------------------------------- the door in
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        """Return rows as float64, of unit length if that is asked for and the kernel is linear."""
+        """Return rows of unit length if that is asked for and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
-        return unit_rows(rows) if self.normalize and self._is_linear else rows.astype(np.float64, copy=False)
+        if self.normalize and self._is_linear:
+            return unit_rows(rows, self._row_type or rows.dtype)
+        return rows if self._row_type is None else rows.astype(self._row_type, copy=False)
 
     @property
     def _is_linear(self) -> bool:
@@ -139,7 +142,8 @@ class NodeDecisions(OnlineClassifier):
         h_loss = mistaken = done = 0
         for rows in self._chunks(X):
             at = slice(done, done + rows.shape[0])
-            margins, charged = self._round_margins(rows, labels[at], self.rows_seen_ + done + 1, everywhere=answers)
+            part = labels if rows is X else labels[at]
+            margins, charged = self._round_margins(rows, part, self.rows_seen_ + done + 1, everywhere=answers)
             h_loss, mistaken = h_loss + int(charged.sum()), mistaken + int(np.count_nonzero(charged))
             if margins is not None:
                 found.append(self._decided(margins) if sets else self._single(margins, since, done))

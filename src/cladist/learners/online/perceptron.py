@@ -85,6 +85,7 @@ class HierarchicalPerceptron(NodeDecisions):
     """
 
     threshold: ClassVar[float] = 0.0  # type: ignore[misc]
+    _row_type: ClassVar[Any] = None  # weights are of X's type, as Hieron's: half the memory to walk through
 
     def __init__(
         self,
@@ -136,7 +137,8 @@ class HierarchicalPerceptron(NodeDecisions):
         options: dict[str, Any] = {"gated": self.gated, "average": self.average, "empty": UNSEEN[self.unseen]}
         self.perceptrons_: Any
         if self._is_linear:
-            self.perceptrons_ = WeightPerceptrons(self.taxonomy_, self.n_features_in_, **options)
+            dtype = np.float64 if X is None else X.dtype
+            self.perceptrons_ = WeightPerceptrons(self.taxonomy_, self.n_features_in_, dtype, **options)
         else:
             self.perceptrons_ = KernelPerceptrons(self.taxonomy_, self._kernel_function(), **options)
 

@@ -50,10 +50,12 @@ class Perceptrons:
 class WeightPerceptrons(Perceptrons):
     """One weight vector a node, held as W (features × nodes), and as much again for the average."""
 
-    def __init__(self, taxonomy: Taxonomy, n_features: int, *, gated: bool, average: bool, empty: float) -> None:
+    def __init__(
+        self, taxonomy: Taxonomy, n_features: int, dtype: Any, *, gated: bool, average: bool, empty: float
+    ) -> None:
         super().__init__(taxonomy, gated=gated, average=average, empty=empty)
-        self.W = zeros("HierarchicalPerceptron", n_features, taxonomy.n_nodes)
-        self.acc = zeros("HierarchicalPerceptron", n_features if average else 0, taxonomy.n_nodes)
+        self.W = zeros("HierarchicalPerceptron", n_features, taxonomy.n_nodes, dtype)
+        self.acc = zeros("HierarchicalPerceptron", n_features if average else 0, taxonomy.n_nodes, dtype)
 
     def learn(self, X: Any, labels: LabelMatrix, *, everywhere: bool) -> tuple[Matrix | None, Ids]:
         """Make one round for each row; returns the margins before each, if wanted, and the uniform H-losses."""
@@ -76,9 +78,9 @@ class WeightPerceptrons(Perceptrons):
 
     def margins(self, X: Any) -> Matrix:
         """Return what every node says of every row."""
-        found = np.asarray(X @ self.W)
+        found = np.asarray(X @ self.W, np.float64)
         if self.average:
-            found = found - np.asarray(X @ self.acc) / (self.seen + 1)
+            found = found - np.asarray(X @ self.acc, np.float64) / (self.seen + 1)
         return self._with_unseen(found)
 
     @property
@@ -101,9 +103,9 @@ class WeightPerceptrons(Perceptrons):
         """Restore what `pack` gave."""
         shape = self.W.shape
         self.seen = self._checked_seen(arrays["seen"])
-        self.W = unpack_matrix(group("weights", arrays), shape[1]).astype(np.float64)
+        self.W = unpack_matrix(group("weights", arrays), shape[1])
         if self.average:
-            self.acc = unpack_matrix(group("acc", arrays), shape[1]).astype(np.float64)
+            self.acc = unpack_matrix(group("acc", arrays), shape[1])
         if self.W.shape != shape or (self.average and self.acc.shape != shape):
             raise ModelFormatError("Its weights do not have a row a feature.")
 

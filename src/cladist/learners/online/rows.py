@@ -22,8 +22,8 @@ def stacked(above: Any, below: Any) -> Any:
     return sparse.vstack([above, below], format="csr") if sparse.issparse(above) else np.vstack([above, below])
 
 
-def unit_rows(X: Any) -> Any:
-    """Return the rows, dense or CSR, scaled to length 1 as float64; rows of zeros stay.
+def unit_rows(X: Any, dtype: Any = np.float64) -> Any:
+    """Return the rows, dense or CSR, scaled to length 1, in a type of number; rows of zeros stay.
 
     Examples
     --------
@@ -35,15 +35,16 @@ def unit_rows(X: Any) -> Any:
         largest = np.abs(X).max(axis=1, initial=0.0)
         scaled = X / np.where(largest > 0, largest, 1.0)[:, None].astype(np.float64)
         lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-        return scaled / np.where(lengths > 0, lengths, 1.0)[:, None]
-    data = X.data.astype(np.float64)
-    row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    largest = np.zeros(X.shape[0])
-    np.maximum.at(largest, row_of, np.abs(data))
-    data /= np.where(largest > 0, largest, 1.0)[row_of]
-    lengths = np.sqrt(np.bincount(row_of, weights=data * data, minlength=X.shape[0]))
-    data /= np.where(lengths > 0, lengths, 1.0)[row_of]
-    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+        return (scaled / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(dtype, copy=False)
+    data, counts = X.data.astype(np.float64), np.diff(X.indptr)
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        starts, counts = X.indptr[filled], counts[filled]
+        largest = np.maximum.reduceat(np.abs(data), starts)
+        data /= np.repeat(np.where(largest > 0, largest, 1.0), counts)
+        lengths = np.sqrt(np.add.reduceat(data * data, starts))
+        data /= np.repeat(np.where(lengths > 0, lengths, 1.0), counts)
+    return sparse.csr_array((data.astype(dtype, copy=False), X.indices, X.indptr), shape=X.shape)
 
 
 def zeros(who: str, n_features: int, n_nodes: int, dtype: Any = np.float64) -> npt.NDArray[Any]:
