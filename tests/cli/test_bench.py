@@ -68,7 +68,7 @@ def test_without_a_name_the_papers_are_listed(run):
         "hieron": True,
         "hm3": False,
         "hr": True,
-        "hrls": False,
+        "hrls": True,
         "sp": False,
     }
     shown = run("bench", env=WIDE).stdout
@@ -161,7 +161,7 @@ def test_ctrl_c_keeps_the_rows_and_says_so(run, toy_hr, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hr."),
+        (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hr, hrls."),
         (("bench", "sp"), "benchmarks/papers/sp has published tables but nothing to run yet"),
         (("bench", "hr", "--data", "clev"), "there is no data set 'clev'; there are clef, rcv1"),
         (("bench", "hr", "--methods", "svn"), "there is no method 'svn'; there are svm, hr-svm, lr, hr-lr, td"),
