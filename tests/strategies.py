@@ -96,3 +96,17 @@ def consistent_sets(parent: np.ndarray) -> np.ndarray:
     every = np.array(list(itertools.product([0, 1], repeat=len(parent))), dtype=np.int8)
     below = np.flatnonzero(parent >= 0)
     return every[np.all(every[:, below] <= every[:, parent[below]], axis=1)]
+
+
+@st.composite
+def multilabel_problems(draw, *, max_nodes=7, max_rows=25, n_features=4):
+    """A forest, rows some of which are zero or repeated, and a closed 0/1 matrix of labels."""
+    taxonomy = draw(forests(max_nodes=max_nodes))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows = draw(st.integers(1, max_rows))
+    X = random.normal(size=(n_rows, n_features)) * (random.random((n_rows, n_features)) < 0.7)
+    on = random.random((n_rows, taxonomy.n_nodes)) < 0.6
+    for v, p in enumerate(taxonomy.parent):
+        if p >= 0:
+            on[:, v] &= on[:, p]
+    return taxonomy, X, on.astype(np.int8)

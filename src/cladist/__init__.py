@@ -13,6 +13,7 @@ from cladist.registry import METHODS as _METHODS
 
 _LAZY = {
     "RelationGraph": "cladist.taxonomy",
+    "RiverClassifier": "cladist.learners.online.river_adapter",
     "Taxonomy": "cladist.taxonomy",
     "LabelMatrix": "cladist.labels",
     "load": "cladist.learners.persistence",
@@ -21,7 +22,7 @@ _LAZY = {
     "Thresholded": "cladist.learners.thresholded",
     **{method.class_name: method.target.partition(":")[0] for method in _METHODS},
 }
-_ROOMS = ("datasets", "decoders", "errors", "features", "labels", "losses", "metrics", "taxonomy")
+_ROOMS = ("datasets", "decoders", "errors", "evaluation", "features", "labels", "losses", "metrics", "taxonomy")
 
 __all__ = ["__version__", *sorted(_LAZY), *_ROOMS]
 

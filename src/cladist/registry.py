@@ -55,6 +55,18 @@ METHODS: tuple[Method, ...] = (
         "large-margin prototypes that share what their paths share; online, batch, kernel",
     ),
     Method(
+        "h-rls",
+        "cladist.learners.online.rls:HierarchicalRLS",
+        "Cesa-Bianchi, Gentile & Zaniboni 2006 (H-RLS, SH-RLS, S-RLS)",
+        "least squares at every node, row by row, on the rows that reach its parent; sets of labels",
+    ),
+    Method(
+        "h-perc",
+        "cladist.learners.online.perceptron:HierarchicalPerceptron",
+        "Cesa-Bianchi, Gentile & Zaniboni 2006 (H-PERC, PERC)",
+        "a perceptron at every node, likewise: quick, last or averaged; sets of labels",
+    ),
+    Method(
         "top-down",
         "cladist.learners.local.top_down:TopDown",
         "Dekel et al. 2004 (greedy); Gopal & Yang 2013 (TD)",

@@ -11,7 +11,7 @@ import pytest
 import cladist
 from cladist.cli import failing, methods
 
-COMMANDS = ("demo", "sample", "train", "predict", "evaluate", "taxonomy", "methods", "bench")
+COMMANDS = ("demo", "sample", "train", "predict", "stream", "evaluate", "taxonomy", "methods", "bench")
 
 
 def test_the_version(run):

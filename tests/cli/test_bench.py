@@ -68,7 +68,7 @@ def test_without_a_name_the_papers_are_listed(run):
         "hieron": True,
         "hm3": False,
         "hr": True,
-        "hrls": False,
+        "hrls": True,
         "sp": True,
     }
     shown = run("bench", env=WIDE).stdout
@@ -161,11 +161,14 @@ def test_ctrl_c_keeps_the_rows_and_says_so(run, toy_hr, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hr, sp."),
+        (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hr, hrls, sp."),
         (("bench", "hm3"), "benchmarks/papers/hm3 has published tables but nothing to run yet"),
         (("bench", "sp", "--methods", "lm-1"), "there is no method 'lm-1'; there are hp, ksp-linear"),
         (("bench", "hr", "--data", "clev"), "there is no data set 'clev'; there are clef, rcv1"),
-        (("bench", "hr", "--methods", "svn"), "there is no method 'svn'; there are svm, hr-svm, lr, hr-lr, td"),
+        (
+            ("bench", "hr", "--methods", "svn"),
+            "there is no method 'svn'; there are svm, hr-svm, hr-svm-graph, lr, hr-lr",
+        ),
         (("bench", "hr", "--verdicts", "--methods", "svm"), "there is no method 'svm'; there are hr-svm, hr-lr"),
         (("bench", "hieron", "--verdicts"), "There are no verdicts for hieron"),
         (("bench", "--verdicts"), "--verdicts needs the name of a paper"),

@@ -24,6 +24,8 @@ def run(function, seed, *, by_margin, average, dtype=np.float64):
     margin = np.sqrt(np.arange(9.0))
     allowed = random.random(TREE.n_nodes) < 0.8
     allowed[labels] = True
+    lately = 0 if by_margin else 1
+    answers = np.zeros(15, np.int64)
     function(
         (X.indptr, X.indices, X.data),
         labels,
@@ -33,12 +35,14 @@ def run(function, seed, *, by_margin, average, dtype=np.float64):
         (TREE.parent, TREE.depth),
         margin,
         by_margin,
-        allowed,
+        np.where(allowed, random.integers(-1, 15, TREE.n_nodes) * lately, np.iinfo(np.int64).max),
         0.7,
         1,
+        0,
         tally,
+        answers,
     )
-    return W, acc, tally
+    return W, acc, tally, answers
 
 
 @settings(max_examples=20)

@@ -112,5 +112,16 @@ def test_add_along_paths(parent, dtype, data):
     np.testing.assert_array_equal(summed, np.reshape(expected, scores.shape))
 
 
+@given(parent_arrays(), st.booleans(), st.data())
+def test_path_margins(parent, ends, data):
+    elements = st.integers(-8, 8).map(lambda k: k / 2)
+    scores = data.draw(hnp.arrays(np.float64, (data.draw(st.integers(0, 4)), len(parent)), elements=elements))
+    found = same_as_python(tree.path_margins, scores, parent, ends, np.zeros_like(scores))[-1]
+    for row, margins in zip(scores, found, strict=True):
+        for v in range(len(parent)):
+            parts = [*row[path(parent, v)], *(-row[parent == v] if ends else ())]
+            assert margins[v] == min(parts)
+
+
 def test_every_kernel_has_its_test():
     assert kernels_not_named_in(__file__, tree) == []

@@ -17,7 +17,7 @@ from cladist.registry import METHODS
 
 # Methods whose result depends on the order of the rows by definition: one pass, one update a row; or rows drawn by
 # number, and of several that are equally bad the first.
-ORDER_MATTERS = {"hieron", "hp", "sp", "ksp"}
+ORDER_MATTERS = {"hieron", "h-perc", "hp", "sp", "ksp"}
 # Methods that start with equal scores, where the first node in the taxonomy's order wins.
 TIES_GO_BY_ORDER = {"hieron", "hp", "sp", "ksp"}
 

@@ -12,6 +12,7 @@ from cladist import Hieron, Taxonomy
 from cladist.datasets import make_hieron_synthetic, make_topics
 from cladist.decoders import path_scores
 from cladist.errors import LabelError, ParameterError
+from cladist.kernels import hieron as rounds
 from cladist.metrics import cumulative_error, multiclass_error, tree_induced_error
 from tests.learners.hieron_reference import Reference
 
@@ -203,8 +204,14 @@ def rounding_decides(taxonomy, X, labels, update):
         options = {"update": update, "average": False, "shuffle": False}
         for model in (Hieron(taxonomy, **options), Hieron(taxonomy, kernel=linear, **options)):
             model.fit(X[seen], labels[seen])
-            weights = model.dual_coef_ @ X[seen][model.support_] if model.kernel is linear else model.node_coef_
-            scores = path_scores(following @ weights.T, taxonomy)[0]
+            if model.kernel is linear:  # as the rounds add them up, where what cancels may leave a rest
+                own = np.empty(taxonomy.n_nodes)
+                updates = model.prototypes_.updates
+                column = X[seen][model.support_] @ following[0]
+                rounds.score_updates(column, updates, len(updates[0]), taxonomy.parent, own)
+            else:
+                own = model.node_coef_ @ following[0]
+            scores = path_scores(own[None], taxonomy)[0]
             gaps = np.abs(scores[:, None] - scores)
             if np.any((gaps > 0) & (gaps < 1e-9)):
                 return True

@@ -46,12 +46,7 @@ def online(data: Dataset, taxonomy: Any, seed: int) -> Errors:
     """Predict each row, then learn from it."""
     order = np.random.default_rng(seed).permutation(len(data.y_train))
     X, y = data.X_train[order], data.y_train[order]
-    predicted = np.empty_like(y)
-    predicted[0] = taxonomy.names[0]  # all scores tie at 0, and the root wins
-    model = Hieron(taxonomy).partial_fit(X[:1], y[:1])
-    for i in range(1, len(y)):
-        predicted[i] = model.predict(X[i : i + 1])[0]
-        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    predicted = Hieron(taxonomy).predict_then_learn(X, y)
     return errors(y, predicted, data)
 
 

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from cladist._version import __version__
-from cladist.cli import bench, demo, evaluate, methods, predict, sample, taxonomy, train
+from cladist.cli import bench, demo, evaluate, methods, predict, sample, stream, taxonomy, train
 from cladist.cli.failing import exit_code
 
 
@@ -54,5 +54,5 @@ def root(
         typer.echo(context.get_help())
 
 
-for command in (demo, sample, train, predict, evaluate, taxonomy, methods, bench):
+for command in (demo, sample, train, predict, stream, evaluate, taxonomy, methods, bench):
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(command.command)

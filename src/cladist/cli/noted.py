@@ -46,6 +46,12 @@ def notes_of(source: DataSource, features: Iterable[str] | None = None) -> dict[
 def open_model(folder: Path, *, mmap: bool = False) -> tuple[Any, dict[str, Any]]:
     """Return a model and the notes in it; one saved from Python may have none, or some of its own besides."""
     model, notes = load(folder, mmap=mmap), load_notes(folder)
+    check_notes(notes, folder)
+    return model, notes
+
+
+def check_notes(notes: dict[str, Any], folder: Path) -> None:
+    """Refuse notes that are not what this version of cladist writes."""
     for name, (kind, wanted) in NOTES.items():
         value: Any = notes.get(name)
         fits = value is None or isinstance(value, kind)
@@ -53,7 +59,6 @@ def open_model(folder: Path, *, mmap: bool = False) -> tuple[Any, dict[str, Any]
             raise ModelFormatError(f"{folder}: this model's note {name!r} must be {wanted}; got {value!r}.")
     if notes.get("format") == "lshtc" and not _are_rising_numbers(notes.get("features") or ()):
         raise ModelFormatError(f"{folder}: this model's note 'features' must be rising numbers, as LSHTC rows have.")
-    return model, notes
 
 
 def _are_rising_numbers(names: Sequence[str]) -> bool:

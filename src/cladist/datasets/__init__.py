@@ -6,6 +6,7 @@ from cladist.datasets.dataset import Dataset
 from cladist.datasets.documents.ohsumed import read_ohsumed
 from cladist.datasets.documents.wipo import read_wipo_alpha
 from cladist.datasets.generators.hieron_synthetic import make_hieron_synthetic
+from cladist.datasets.generators.label_model import LabelModel, make_label_model
 from cladist.datasets.generators.topics import make_topics
 from cladist.datasets.loaders.clinc150 import load_clinc150
 from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
@@ -36,6 +37,7 @@ from cladist.datasets.tables.writing import write_table
 
 __all__ = [
     "Dataset",
+    "LabelModel",
     "available",
     "load_clinc150",
     "load_dekel_dmoz",
@@ -57,6 +59,7 @@ __all__ = [
     "load_swiki2011",
     "load_wipo_alpha",
     "make_hieron_synthetic",
+    "make_label_model",
     "make_topics",
     "phoneme_folding",
     "phonetic_tree",

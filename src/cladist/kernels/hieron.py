@@ -29,11 +29,11 @@ def node_scores(indices, data, W, out):
 
 
 @kernel
-def best_and_competitor(s, y, tree, margin, allowed, S, common):
+def best_and_competitor(s, y, tree, margin, since, now, S, common):
     """Return (ŷ, r, γ(y, ŷ), γ(y, r)): the best label and the one that violates its margin most.
 
-    `margin` is indexed by distance; with r = ŷ when it is empty. Ties go to the lowest id. S and `common`
-    (the depth of the deepest ancestor shared with y) are scratch of length N. Cost O(N).
+    `margin` is indexed by distance; with r = ŷ when it is empty. Labels can be predicted if since[v] ≤ now. Ties go to
+    the lowest id. S and `common` (the depth of the deepest ancestor shared with y) are scratch of length N. Cost O(N).
     """
     parent, depth = tree
     common[:] = -2
@@ -48,7 +48,7 @@ def best_and_competitor(s, y, tree, margin, allowed, S, common):
         S[v] = s[v] if p < 0 else S[p] + s[v]
         if common[v] == -2:
             common[v] = -1 if p < 0 else common[p]
-        if not allowed[v]:
+        if since[v] > now:
             continue
         if S[v] > best_value:
             best, best_value = v, S[v]
@@ -60,6 +60,18 @@ def best_and_competitor(s, y, tree, margin, allowed, S, common):
         competitor = best
     to_best = depth[y] + depth[best] - 2 * common[best]
     return best, competitor, to_best, depth[y] + depth[competitor] - 2 * common[competitor]
+
+
+@kernel
+def best_before(S, since, now):
+    """Return the best label among those that could be predicted before round `now`; of all, where none could."""
+    best = -1
+    for v in range(S.shape[0]):
+        if since[v] < now and (best < 0 or S[v] > S[best]):
+            best = v
+    if best >= 0:
+        return best
+    return np.argmax(S)
 
 
 @kernel
@@ -95,12 +107,14 @@ def add_to_path(W, indices, data, node, other, parent, step, acc, weight):
 
 
 @kernel
-def run_rounds(rows, labels, order, W, acc, tree, margin, by_margin, allowed, C, first_round, tally):
+def run_rounds(rows, labels, order, W, acc, tree, margin, by_margin, since, C, first_round, place, tally, answers):
     """Make one round for each row in `order`, changing W (and acc, the sum of round · Δw, unless it is empty).
 
     Parameters: rows = CSR (indptr, indices, data); tree = (parent, depth); margin by distance; by_margin: r is
-    the most violating label (max-loss rule), else the prediction; first_round: the number of the first round,
-    from 1; tally: sums over rounds, see the positions above. Cost a round O((N + γ) · nnz(x)).
+    the most violating label (max-loss rule), else the prediction; since: the place of the row from which on each label
+    can be predicted, −1 from the start; first_round: the number of the first round, from 1; place: that of the first
+    row; tally: sums over rounds, see the positions above; answers: unless it is empty, gets the prediction before each
+    round. Cost a round O((N + γ) · nnz(x)).
     """
     indptr, indices, data = rows
     parent = tree[0]
@@ -115,7 +129,9 @@ def run_rounds(rows, labels, order, W, acc, tree, margin, by_margin, allowed, C,
         x = data[indptr[i] : indptr[i + 1]]
         y = labels[i]
         node_scores(x_indices, x, W, s)
-        best, r, to_best, distance = best_and_competitor(s, y, tree, search_margin, allowed, S, common)
+        best, r, to_best, distance = best_and_competitor(s, y, tree, search_margin, since, place + k, S, common)
+        if answers.shape[0]:
+            answers[k] = best if since[best] < place + k else best_before(S, since, place + k)
         tally[ROUNDS] += 1
         tally[ERRORS] += best != y
         tally[DISTANCE] += to_best
@@ -167,10 +183,12 @@ def run_kernel_rounds(
     tree,
     margin,
     by_margin,
-    allowed,
+    since,
     C,
     first_round,
+    place,
     tally,
+    answers,
 ):
     """Make one round for each row of `columns`, its kernel values against all supports it may use.
 
@@ -186,7 +204,9 @@ def run_kernel_rounds(
     for i in range(columns.shape[0]):
         y = labels[i]
         score_updates(columns[i], (support, alpha, positive, negative), n_updates, parent, s)
-        best, r, to_best, distance = best_and_competitor(s, y, tree, search_margin, allowed, S, common)
+        best, r, to_best, distance = best_and_competitor(s, y, tree, search_margin, since, place + i, S, common)
+        if answers.shape[0]:
+            answers[i] = best if since[best] < place + i else best_before(S, since, place + i)
         tally[ROUNDS] += 1
         tally[ERRORS] += best != y
         tally[DISTANCE] += to_best

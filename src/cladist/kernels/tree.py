@@ -124,3 +124,21 @@ def add_along_paths(scores, parent):
         for v in range(parent.shape[0]):
             if parent[v] >= 0:
                 scores[i, v] += scores[i, parent[v]]
+
+
+@kernel
+def path_margins(scores, parent, ends, out):
+    """Set out[i, v] to the lowest score on v's path and, with `ends`, also minus the highest of its children's."""
+    n_nodes = parent.shape[0]
+    below = np.empty(n_nodes, scores.dtype)
+    for i in range(scores.shape[0]):
+        below[:] = -np.inf
+        for v in range(n_nodes):
+            p = parent[v]
+            out[i, v] = scores[i, v]
+            if p >= 0:
+                out[i, v] = min(scores[i, v], out[i, p])
+                below[p] = max(below[p], scores[i, v])
+        if ends:
+            for v in range(n_nodes):
+                out[i, v] = min(out[i, v], -below[v])

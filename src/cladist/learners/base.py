@@ -289,6 +289,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _chunks(self, X: Any, *, at_least: int = 1) -> Iterator[Any]:
         """Yield rows in pieces: as many as scores of all nodes are about `CHUNK_BYTES`, and `at_least` so many."""
         rows = max(at_least, CHUNK_BYTES // (8 * self.taxonomy_.n_nodes))
+        if 0 < X.shape[0] <= rows:
+            yield X
+            return
         for start in range(0, X.shape[0], rows):
             yield X[start : start + rows]
 

@@ -39,6 +39,9 @@ class NamedKernel:
 
     def between(self, A: Any, B: Any) -> Matrix:
         """Return K(a, b) for every row a of A and b of B."""
+        if self.name == "linear":
+            values = A @ B.T
+            return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
         # pairwise_kernels drops the parameters its kernel does not have.
         values = pairwise_kernels(
             A, B, metric=self.name, filter_params=True, gamma=self.gamma, degree=self.degree, coef0=self.coef0
@@ -74,6 +77,25 @@ class CallableKernel:
     def diagonal(self, A: Any) -> Matrix:
         """Return K(a, a) for every row a of A."""
         return np.array([self.between(A[i : i + 1], A[i : i + 1])[0, 0] for i in range(A.shape[0])])
+
+
+@dataclass(frozen=True)
+class UnitKernel:
+    """K(x, z) / √(K(x, x) K(z, z)): rows have length 1 in the kernel's space, but those of length 0 that keep it."""
+
+    inner: KernelFunction
+
+    def between(self, A: Any, B: Any) -> Matrix:
+        """Return K(a, b) for every row a of A and b of B."""
+        return self.inner.between(A, B) / np.outer(self._lengths(A), self._lengths(B))
+
+    def diagonal(self, A: Any) -> Matrix:
+        """Return K(a, a) for every row a of A: 1, or 0."""
+        return np.where(self.inner.diagonal(A) > 0, 1.0, 0.0)
+
+    def _lengths(self, A: Any) -> Matrix:
+        squares = self.inner.diagonal(A)
+        return np.sqrt(np.where(squares > 0, squares, 1.0))
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ LARGE = "/weights/"  # in the names of arrays that are left in a mapped file; ot
 NOT_PART_OF_A_MODEL = ("taxonomy", "relations", "estimator", "strategy", "executor")
 
 
-def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> None:
+def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_arrays: Arrays | None = None) -> None:
     """Write a fitted learner, or a Pipeline of text features and a learner, to a folder.
 
     The folder appears whole or not at all; an older model in it is replaced. It holds ``manifest.json`` and arrays in
@@ -50,6 +50,8 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> Non
     notes : dict, optional
         Plain values to keep beside the model, such as which columns of a table it was trained on;
         `load_notes` reads them.
+    note_arrays : dict of str to array, optional
+        Likewise, for what is too much for text; `load_noted` reads both with the model.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None) -> Non
     ['a']
     """
     features = None
-    arrays: Arrays = {}
+    arrays: Arrays = prefixed("notes", note_arrays or {})
     learner = model
     if type(model) is Pipeline:
         learner = model[-1]
@@ -96,6 +98,16 @@ def load(folder: Any, *, mmap: bool = False) -> Any:
     content, arrays = read_folder(folder, mmap=mmap)
     if mmap:
         arrays = {name: array if LARGE in name else np.array(array) for name, array in arrays.items()}
+    return _restored(folder, content, arrays)
+
+
+def load_noted(folder: Any) -> tuple[Any, dict[str, Any], Arrays]:
+    """Read a model, its notes and the arrays noted beside it, all of one and the same save."""
+    content, arrays = read_folder(folder)
+    return _restored(folder, content, arrays), _notes(folder, content), group("notes", arrays)
+
+
+def _restored(folder: Any, content: dict[str, Any], arrays: Arrays) -> Any:
     try:
         learner = unpack_learner(content["model"], group("model", arrays))
         if content["steps"] is None:
@@ -120,7 +132,11 @@ def load_notes(folder: Any) -> dict[str, Any]:
     >>> load_notes(folder)
     {'text': ['title']}
     """
-    notes = from_json_value(read_content(folder).get("notes", {}), "notes")
+    return _notes(folder, read_content(folder))
+
+
+def _notes(folder: Any, content: dict[str, Any]) -> dict[str, Any]:
+    notes = from_json_value(content.get("notes", {}), "notes")
     if not isinstance(notes, dict):
         raise ModelFormatError(f"{folder}: this model's notes are not a table of names and values.")
     return notes

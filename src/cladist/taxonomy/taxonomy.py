@@ -244,6 +244,17 @@ class Taxonomy(Named):
         """
         return transforms.with_stop_leaves(self, nodes)
 
+    def with_node(self, name: str, parent: str | None = None) -> Taxonomy:
+        """Return the taxonomy with one more leaf, below `parent` or as a root; the other nodes keep their names.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "art"])
+        >>> taxonomy.with_node("chess", "sport").names
+        ('sport', 'art', 'tennis', 'chess')
+        """
+        return transforms.with_node(self, name, parent)
+
     @property
     def stop_leaves(self) -> dict[str, str]:
         """The stop leaves added by `with_stop_leaves`, each with the inner node that it stands for and hangs below."""

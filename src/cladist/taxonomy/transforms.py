@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cladist.errors import TaxonomyError
-from cladist.taxonomy.building import Draft
+from cladist.errors import TaxonomyError, quoted
+from cladist.taxonomy.building import Draft, as_name
 
 if TYPE_CHECKING:
     from cladist.taxonomy.structure import Ids
@@ -126,4 +126,26 @@ def with_stop_leaves(taxonomy: Taxonomy, nodes: Iterable[str] | None) -> Taxonom
     draft.indptr = np.concatenate([draft.indptr, draft.indptr[-1] + 1 + np.arange(len(inner))])
     grown = type(taxonomy)(draft, titles=taxonomy._titles)
     grown.__dict__["_stop_leaves"] = {**taxonomy.stop_leaves, **stops}
+    return grown
+
+
+def with_node(taxonomy: Taxonomy, name: str, parent: str | None) -> Taxonomy:
+    """Add a leaf below a node, after its other children; None: a root."""
+    part = as_name(name, "the new node")
+    above = -1 if parent is None else taxonomy.index(parent)
+    if (above, part) in taxonomy._child_of:
+        raise TaxonomyError(f"{quoted(part)} is there already{'' if above < 0 else f' below {quoted(parent)}'}.")
+    draft = taxonomy._draft()
+    unique = part
+    if draft.parts is not None:
+        draft.parts.append(part)
+        if part in taxonomy:  # as `from_paths` names nodes whose last parts are the same
+            unique = (taxonomy._sep or "/").join([*([] if above < 0 else taxonomy.path_parts(above)), part])
+    if unique in taxonomy:
+        raise TaxonomyError(f"{quoted(unique)} is in the taxonomy already; a node needs a name of its own.")
+    draft.names.append(unique)
+    draft.parents = np.concatenate([draft.parents, np.array([above] if above >= 0 else [], np.int64)])
+    draft.indptr = np.append(draft.indptr, len(draft.parents))
+    grown = type(taxonomy)(draft, titles=taxonomy._titles)
+    grown.__dict__["_stop_leaves"] = taxonomy.stop_leaves
     return grown

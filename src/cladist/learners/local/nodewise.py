@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
-from cladist.decoders import top_down
+from cladist.decoders import path_margins, top_down
 from cladist.errors import LabelError, ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
@@ -187,24 +187,12 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
             scores[:, family.children] = family.scores(X, everything)
         return scores
 
-    def _path_margins(self, X: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the lowest score on the path to every node, and the highest of its children's."""
-        parent = self.taxonomy_.parent
-        lowest = self._node_scores(X)
-        below = np.full(lowest.shape, NEVER)
-        for level in self.taxonomy_.levels[1:]:
-            above = parent[level]
-            np.maximum.at(below.T, above, lowest[:, level].T)
-            lowest[:, level] = np.minimum(lowest[:, level], lowest[:, above])
-        return lowest, below
-
     def _class_scores(self, X: Any) -> npt.NDArray[Any]:
         return self._margins(X, ends=not self._decodes_sets)
 
     def _margins(self, X: Any, *, ends: bool) -> npt.NDArray[Any]:
         """Return the lowest score on the path to each class; with `ends`, the margin by which the path ends there."""
-        lowest, below = self._path_margins(X)
-        found = np.minimum(lowest, -below) if ends else lowest
+        found = path_margins(self._node_scores(X), self.taxonomy_, ends=ends)
         return np.where(np.isposinf(found), CERTAIN, found)[:, self.class_nodes_]
 
     def _predict_nodes(self, X: Any) -> Ids:

@@ -11,34 +11,24 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
 from cladist.decoders import path_scores, prototype_argmax
 from cladist.errors import LabelError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import hieron as rounds
-from cladist.labels import Encoded, encode
+from cladist.labels import LabelMatrix, encode
 from cladist.learners import kernel_functions as kernels
-from cladist.learners.base import HierarchicalClassifier, random_generator
+from cladist.learners.base import random_generator
 from cladist.learners.explaining import Explanation, explain_rows
+from cladist.learners.online.base import NEVER, Ids, OnlineClassifier
 from cladist.learners.online.prototypes import KernelPrototypes, Rule, WeightPrototypes
 from cladist.learners.packing import Arrays
-from cladist.taxonomy import Taxonomy
 
 MARGINS: dict[str, Callable[[Any], Any]] = {"sqrt_distance": np.sqrt, "distance": np.asarray, "one": np.sign}
 
-Ids = npt.NDArray[np.int64]
 
-
-def _can_grow(model: Any) -> bool:
-    """Say why a model cannot learn from more rows, where it cannot."""
-    if isinstance(model.kernel, str) and model.kernel == "precomputed":
-        raise AttributeError("partial_fit cannot grow a precomputed kernel; name the kernel instead.")
-    return True
-
-
-class Hieron(HierarchicalClassifier):
+class Hieron(OnlineClassifier):
     r"""Prototypes along the taxonomy's paths, learnt by passive-aggressive rounds.
 
     Every node v has a vector w_v; its prototype is W^v = Σ_{u ∈ path(v)} w_u, and the prediction is the label
@@ -95,7 +85,7 @@ class Hieron(HierarchicalClassifier):
     converged_ : bool
         Whether the last pass changed nothing.
     history_ : list of dict
-        One entry a pass (or a call of `partial_fit`): `objective`, the mean loss ℓ over its rounds;
+        One entry a pass (or a call of `partial_fit`, the last thousand): `objective`, the mean loss ℓ over its rounds;
         `tree_induced_error` and `multiclass_error` of the predictions made before each update; `squared_loss`, Σℓ²;
         `updates`; `rounds`; `seconds`.
     support_, dual_coef_ : arrays
@@ -175,67 +165,42 @@ class Hieron(HierarchicalClassifier):
         self._check_parameters()
         X, labels = self._enter(X, y)
         nodes = labels.nodes("Hieron")
-        self._allow(nodes)
-        X = self._start(X)
-        random = random_generator("Hieron", self.random_state)
-        rule = self._rule(by_margin=self.update == "max_loss")
+        since = self._allow(nodes)
+        rule = self._rule(np.where(since == NEVER, NEVER, -1), by_margin=self.update == "max_loss")
+        rows = self._start(X)
+        self.rows_seen_, self.n_iter_, self.history_ = X.shape[0], self.max_iter, []
         if self.average:
             self.prototypes_.start_averaging()
+        random = random_generator("Hieron", self.random_state)
         for _ in range(self.max_iter):
+            started = time.perf_counter()
             n = X.shape[0]
-            self._run(X, nodes, random.permutation(n) if self.shuffle else np.arange(n), rule)
+            order = random.permutation(n) if self.shuffle else np.arange(n)
+            with progress.shown(self.verbose):
+                entry = self._run(rows, nodes, order, rule, np.zeros(0, np.int64))
+            self.history_.append({**entry, "seconds": time.perf_counter() - started})
         if self.average:
             self.prototypes_.finish_averaging()
         if self.kernel == "precomputed":
             self.prototypes_.kernel = kernels.GivenGram()
-        self.n_iter_ = len(self.history_)
-        self.rows_seen_ = X.shape[0]
         return self
 
-    @available_if(_can_grow)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from some rows, in their order, going on from where the model is; the competitor is the prediction.
+    def _check_labels(self, labels: LabelMatrix) -> None:
+        labels.nodes("Hieron")
 
-        Parameters
-        ----------
-        X, y
-            As for `fit`.
-        classes : sequence of labels, optional
-            All labels there will be; needed in the first call where there is no taxonomy.
-        """
-        self._check_parameters()
-        first = not hasattr(self, "prototypes_")
-        X = self._checked_rows(X, reset=first)
-        nodes = self._nodes_of_batch(X, y, classes, first=first)
-        self._allow(nodes, grow=not first)
-        if first:
-            self._start(X)
-            self.rows_seen_ = 0
-        elif isinstance(self.prototypes_, KernelPrototypes):
+    def _begin(self, X: Any) -> None:
+        self._start(X)
+
+    def _rounds(self, X: Any, labels: LabelMatrix, *, answers: bool) -> tuple[dict[str, Any], Any]:
+        nodes = labels.nodes("Hieron")
+        rule = self._rule(self._allow(nodes, grow=True), by_margin=False)
+        if isinstance(self.prototypes_, KernelPrototypes):
             self.prototypes_.first_row = self.rows_seen_
-        self._run(X, nodes, np.arange(X.shape[0]), self._rule(by_margin=False))
-        self.n_iter_ = len(self.history_)
-        self.rows_seen_ += X.shape[0]
-        return self
+        found = np.empty(len(nodes) if answers else 0, np.int64)
+        return self._run(X, nodes, np.arange(len(nodes)), rule, found), found
 
-    def _nodes_of_batch(self, X: Any, y: Any, classes: Any, *, first: bool) -> Ids:
-        """Return the node of every row; the first batch settles the taxonomy and the form of y."""
-        if first and self.taxonomy is None and classes is None:
-            raise LabelError("Hieron: the first partial_fit needs a taxonomy, or all labels in `classes`.")
-        known = (self._given_taxonomy() if first else self.taxonomy_) or encode(classes, None).taxonomy
-        if classes is not None:
-            self._check_classes(encode(classes, known), known)
-        encoded = encode(y, known)
-        if len(encoded.labels) != X.shape[0]:
-            raise LabelError(f"X has {X.shape[0]} rows and y has {len(encoded.labels)}; one label a row is needed.")
-        if first:
-            self.taxonomy_, self.label_form_ = known, encoded.form
-        return encoded.labels.nodes("Hieron")
-
-    def _check_classes(self, announced: Encoded, known: Taxonomy) -> None:
-        """Refuse, where there is no taxonomy, other labels than those of the first call."""
-        if self.taxonomy is None and len(np.unique(announced.labels.indices)) < known.n_nodes:
-            raise LabelError("Hieron: `classes` must be the same in every call of partial_fit; some are missing now.")
+    def _renumber_nodes(self, new_id: Ids, node: int) -> None:
+        self.prototypes_.grow(self.taxonomy_, new_id)
 
     def _check_parameters(self) -> None:
         one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
@@ -247,35 +212,13 @@ class Hieron(HierarchicalClassifier):
         if self.C is not None and not is_positive(self.C):
             raise ParameterError(f"Hieron: C must be positive or None; got {self.C!r}.")
 
-    def _rule(self, *, by_margin: bool) -> Rule:
+    def _rule(self, since: Ids, *, by_margin: bool) -> Rule:
         farthest = 2 * (int(self.taxonomy_.depth.max()) + 1)
         margin = MARGINS[self.margin](np.arange(farthest + 1, dtype=np.float64))
-        return Rule(margin, by_margin, self._allowed, np.inf if self.C is None else float(self.C))
-
-    def _allow(self, nodes: Ids, *, grow: bool = False) -> None:
-        """Set which labels can be predicted; a training label outside them is an error."""
-        wanted, taxonomy = self.allowed_labels, self.taxonomy_
-        allowed = self._allowed if grow else np.zeros(taxonomy.n_nodes, bool)
-        if isinstance(wanted, str):
-            one_of("Hieron", "allowed_labels", wanted, ("all", "leaves", "seen"))
-            allowed[{"all": np.arange(taxonomy.n_nodes), "leaves": taxonomy.leaves, "seen": nodes}[wanted]] = True
-        else:
-            allowed[[taxonomy.index(name) for name in wanted]] = True
-        outside = np.flatnonzero(~allowed[nodes])
-        if len(outside):
-            name = taxonomy.names[nodes[outside[0]]]
-            raise LabelError(f"Hieron: row {outside[0]} has the label {name!r}, which allowed_labels does not allow.")
-        self._set_classes(np.flatnonzero(allowed))
-
-    @property
-    def _allowed(self) -> npt.NDArray[np.bool_]:
-        mask = np.zeros(self.taxonomy_.n_nodes, bool)
-        mask[self.class_nodes_] = True
-        return mask
+        return Rule(margin, by_margin, since, np.inf if self.C is None else float(self.C))
 
     def _start(self, X: Any) -> Any:
         """Begin with all prototypes 0; returns the rows as the prototypes take them."""
-        self.history_: list[dict[str, float]] = []
         self.prototypes_: Any
         if isinstance(self.kernel, str) and self.kernel == "linear":
             self.prototypes_ = WeightPrototypes.zero(self.taxonomy_, X.shape[1], X.dtype)
@@ -291,25 +234,20 @@ class Hieron(HierarchicalClassifier):
             return kernels.TrainingGram(np.asarray(X, dtype=np.float64))
         return kernels.NamedKernel(self.kernel, self.gamma_, self.degree, self.coef0)
 
-    def _run(self, X: Any, nodes: Ids, order: Ids, rule: Rule) -> None:
-        """Make a pass and note what it saw."""
-        started = time.perf_counter()
+    def _run(self, X: Any, nodes: Ids, order: Ids, rule: Rule, answers: Ids) -> dict[str, Any]:
+        """Make a pass and return what it saw."""
         tally = np.zeros(rounds.TALLY)
-        with progress.shown(self.verbose):
-            self.prototypes_.run(X, nodes, order, rule, tally)
+        self.prototypes_.run(X, nodes, order, rule, tally, answers)
         n = max(1.0, tally[rounds.ROUNDS])
-        self.history_.append(
-            {
-                "objective": float(tally[rounds.LOSS] / n),
-                "tree_induced_error": float(tally[rounds.DISTANCE] / n),
-                "multiclass_error": float(tally[rounds.ERRORS] / n),
-                "squared_loss": float(tally[rounds.SQUARED_LOSS]),
-                "updates": int(tally[rounds.UPDATES]),
-                "rounds": int(tally[rounds.ROUNDS]),
-                "seconds": time.perf_counter() - started,
-            }
-        )
         self.converged_ = bool(tally[rounds.UPDATES] == 0)
+        return {
+            "objective": float(tally[rounds.LOSS] / n),
+            "tree_induced_error": float(tally[rounds.DISTANCE] / n),
+            "multiclass_error": float(tally[rounds.ERRORS] / n),
+            "squared_loss": float(tally[rounds.SQUARED_LOSS]),
+            "updates": int(tally[rounds.UPDATES]),
+            "rounds": int(tally[rounds.ROUNDS]),
+        }
 
     # ---------------------------------------------------------------- answering
 
@@ -387,22 +325,13 @@ class Hieron(HierarchicalClassifier):
     # ---------------------------------------------------------------- being saved
 
     def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        state = {
-            "history": self.history_,
-            "n_iter": self.n_iter_,
-            "rows_seen": self.rows_seen_,
-            "converged": self.converged_,
-            "gamma": getattr(self, "gamma_", None),
-        }
-        return state, self.prototypes_.pack()
+        return self._told_state(), self.prototypes_.pack()
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self.history_, self.n_iter_ = state["history"], state["n_iter"]
-        self.rows_seen_, self.converged_ = state["rows_seen"], state["converged"]
+        self._take_state(state)
         if state["gamma"] is None:
             self.prototypes_ = WeightPrototypes.unpack(self.taxonomy_, self.n_features_in_, arrays)
             return
-        self.gamma_ = state["gamma"]
         precomputed = self.kernel == "precomputed"
         function = kernels.GivenGram() if precomputed else self._kernel_function(None)
         n_columns = 1 if precomputed else self.n_features_in_

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist import progress
-from cladist.errors import ModelFormatError, TooLargeError
+from cladist.errors import ModelFormatError
 from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import KernelFunction
+from cladist.learners.online.rows import csr_rows, stacked, zeros
 from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
 from cladist.taxonomy import Taxonomy
 
@@ -33,19 +34,13 @@ class Rule:
 
     margin: Floats  # by tree distance
     by_margin: bool  # the max-loss rule; otherwise the prediction is the competitor
-    allowed: npt.NDArray[np.bool_]
+    since: Ids  # from which row on each label can be predicted; −1: from the start
     C: float  # cap on α; infinite in the paper
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """Return the fields in the order the kernels take them."""
-        return self.margin, self.by_margin, self.allowed, self.C
-
-
-def csr_rows(X: Any) -> tuple[Any, Any, Any]:
-    """Return X as CSR arrays; dense rows lose their zeros."""
-    rows = X if sparse.issparse(X) else sparse.csr_array(X)
-    return rows.indptr, rows.indices, rows.data
+        return self.margin, self.by_margin, self.since, self.C
 
 
 class WeightPrototypes:
@@ -63,11 +58,11 @@ class WeightPrototypes:
     @classmethod
     def zero(cls, taxonomy: Taxonomy, n_features: int, dtype: Any) -> WeightPrototypes:
         """Return prototypes that are all 0."""
-        return cls(taxonomy, _zeros(n_features, taxonomy.n_nodes, dtype))
+        return cls(taxonomy, zeros("Hieron", n_features, taxonomy.n_nodes, dtype))
 
     def start_averaging(self) -> None:
         """From now on keep what the average of the states needs."""
-        self.acc = _zeros(self.W.shape[0], self.W.shape[1], self.W.dtype)
+        self.acc = zeros("Hieron", self.W.shape[0], self.W.shape[1], self.W.dtype)
         self.rounds_run = 0
 
     def finish_averaging(self) -> None:
@@ -79,14 +74,16 @@ class WeightPrototypes:
         rounds.subtract_nonzero(self.W, self.acc, self.rounds_run + 1)
         self.acc = np.empty((0, 0), self.W.dtype)
 
-    def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats) -> None:
-        """Make one round for each row in `order`."""
+    def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats, answers: Ids) -> None:
+        """Make one round for each row in `order`; `answers`, unless it is empty, gets the predictions before each."""
         rows = csr_rows(X)
         with progress.task("Hieron", len(order)) as running:
             for start in range(0, len(order), ROUNDS_PER_CALL):
                 part = order[start : start + ROUNDS_PER_CALL]
                 now = self.rounds_run + 1
-                rounds.run_rounds(rows, labels, part, self.W, self.acc, self.tree, *rule.arguments, now, tally)
+                told = answers[start : start + ROUNDS_PER_CALL]
+                state = self.W, self.acc, self.tree
+                rounds.run_rounds(rows, labels, part, *state, *rule.arguments, now, start, tally, told)
                 self.rounds_run += len(part)
                 running.advance(len(part))
 
@@ -99,6 +96,12 @@ class WeightPrototypes:
         out = np.empty(X.shape[0], np.int64)
         rounds.predict_rows(csr_rows(X), self.W, self.tree[0], allowed, out)
         return out
+
+    def grow(self, taxonomy: Taxonomy, new_id: Ids) -> None:
+        """Move every node's vector to its new id; that of a new node is 0, so that it begins as its parent."""
+        W = zeros("Hieron", self.W.shape[0], taxonomy.n_nodes, self.W.dtype)
+        W[:, new_id] = self.W
+        self.W, self.tree = W, (taxonomy.parent, taxonomy.depth)
 
     def pack(self) -> Arrays:
         """Return the arrays a model file holds."""
@@ -143,17 +146,28 @@ class KernelPrototypes:
         support, alpha, y, r = self.updates
         self.updates = (support, alpha * share, y, r)
 
-    def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats) -> None:
-        """Make one round for each row in `order`."""
+    def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats, answers: Ids) -> None:
+        """Make one round for each row in `order`; `answers`, unless it is empty, gets the predictions before each."""
         place_of = {int(row) - self.first_row: k for k, row in enumerate(self.support)}
         with progress.task("Hieron", len(order)) as running:
             for start in range(0, len(order), KERNEL_BLOCK):
-                rows = order[start : start + KERNEL_BLOCK]
-                self._run_block(X, labels, rows, rule, tally, place_of)
+                part = slice(start, start + KERNEL_BLOCK)
+                rows = order[part]
+                self._run_block(X, labels, rows, rule, tally, place_of, start, answers[part])
                 self.rounds_run += len(rows)
                 running.advance(len(rows))
 
-    def _run_block(self, X: Any, labels: Ids, rows: Ids, rule: Rule, tally: Floats, place_of: dict[int, int]) -> None:
+    def _run_block(
+        self,
+        X: Any,
+        labels: Ids,
+        rows: Ids,
+        rule: Rule,
+        tally: Floats,
+        place_of: dict[int, int],
+        place: int,
+        answers: Ids,
+    ) -> None:
         """Run a block of rounds from its kernel values against the supports and against itself."""
         n_support, n_updates = len(self.support), len(self.updates[0])
         block = X[rows]
@@ -173,7 +187,9 @@ class KernelPrototypes:
             self.tree,
             *rule.arguments,
             self.rounds_run + 1,
+            place,
             tally,
+            answers,
         )
         support, alpha, positive, negative, self.round_of = (u[:used] for u in space)
         self.updates = (self._adopted(X, rows, support, n_support, place_of), alpha, positive, negative)
@@ -186,7 +202,7 @@ class KernelPrototypes:
         chosen = rows[new - n_support]
         place_of.update((int(row), n_support + k) for k, row in enumerate(chosen))
         self.support = np.concatenate([self.support, self.first_row + chosen])
-        self.vectors = X[chosen] if n_support == 0 else _stacked(self.vectors, X[chosen])
+        self.vectors = X[chosen] if n_support == 0 else stacked(self.vectors, X[chosen])
         return np.where(support >= n_support, n_support + np.searchsorted(new, support), support)
 
     @property
@@ -207,6 +223,12 @@ class KernelPrototypes:
         if self.vectors is None:
             return np.zeros((X.shape[0], self.taxonomy.n_nodes))
         return np.ascontiguousarray((self.dual_coef @ self.kernel.between(self.vectors, X)).T)
+
+    def grow(self, taxonomy: Taxonomy, new_id: Ids) -> None:
+        """Follow every node to its new id."""
+        support, alpha, positive, negative = self.updates
+        self.updates = (support, alpha, new_id[positive], new_id[negative])
+        self.taxonomy, self.tree = taxonomy, (taxonomy.parent, taxonomy.depth)
 
     def pack(self) -> Arrays:
         """Return the arrays a model file holds."""
@@ -233,19 +255,3 @@ class KernelPrototypes:
         restored.updates = (support, alpha, label, competitor)
         restored.round_of = np.zeros(len(alpha), np.int64)
         return restored
-
-
-def _stacked(above: Any, below: Any) -> Any:
-    return sparse.vstack([above, below], format="csr") if sparse.issparse(above) else np.vstack([above, below])
-
-
-def _zeros(n_features: int, n_nodes: int, dtype: Any) -> Floats:
-    """Return zeros that claim memory only where they are written."""
-    try:
-        return np.zeros((n_features, n_nodes), dtype)
-    except MemoryError:
-        size = n_features * n_nodes * np.dtype(dtype).itemsize / 2**30
-        raise TooLargeError(
-            f"Hieron's weights for {n_features} features × {n_nodes} nodes need {size:.1f} GiB, which this machine "
-            "does not have; use fewer features (min_df, hashing), a smaller taxonomy, or float32 input."
-        ) from None
