@@ -6,7 +6,7 @@ import io
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -14,9 +14,11 @@ from rich.text import Text
 
 from cladist.cli.comparing import Comparison
 from cladist.cli.terminal import table
-from cladist.datasets import Dataset
 from cladist.errors import DatasetError
 from cladist.plots import Sample, Table, html_report, markdown_table
+
+if TYPE_CHECKING:
+    from cladist.datasets import Dataset
 
 BEGIN, END = "<!-- demo:begin -->", "<!-- demo:end -->"
 PICTURE_COLUMNS = 110
