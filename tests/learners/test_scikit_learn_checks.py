@@ -21,6 +21,7 @@ LEARNERS = [
     TopDown(loss="hinge", fit_intercept=False),
     FlatSVM(loss="hinge", targets="nodes", weights="sparse", n_jobs=2),
     FlatSVM(weights="dual", class_weight="balanced"),
+    RecursiveSVM(weights="differences", loss="squared_hinge"),
     TopDown(estimator=LogisticRegression(max_iter=1000)),
 ]
 

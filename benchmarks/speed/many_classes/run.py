@@ -4,11 +4,11 @@
     python benchmarks/speed/many_classes/run.py --leaves 100000 --folder /tmp/many --train RecursiveSVM
     python benchmarks/speed/many_classes/run.py --leaves 100000 --folder /tmp/many --measure
 
-Trees in which every inner node has ten children, two documents of 20 words and two features a leaf; C = 1,
-weights (of RecursiveSVM: differences from the parent's) of 0.01 and less dropped; FlatSVM has intercepts. `--train`
-fits and saves a model in a folder; `--measure` opens the models mapped and compares, on one thread and turn by turn, exact answers
-through the index, a walk down the tree with several beams, and scipy's sparse product with the best five taken from
-it. ``--train "class means"`` makes a model in a minute whose weights are not learnt, for the speed of answering alone.
+Trees in which every inner node has ten children, two documents of 20 words and two features a leaf; C = 1, weights (of
+RecursiveSVM: differences from the parent's) of 0.01 and less dropped; FlatSVM has intercepts. `--train` fits and saves
+a model in a folder; `--measure` opens the models mapped and compares, on one thread and turn by turn, exact answers
+through the index, a walk down the tree with several beams, and scipy's sparse product with the best five taken from it.
+``--train "class means"`` makes a model in a minute whose weights are not learnt, for the speed of answering alone.
 Writes many-classes-<leaves>.json.
 """
 

@@ -57,6 +57,19 @@ def facts_of(data: Dataset) -> str:
     )
 
 
+def circumstances_of(data: Dataset) -> dict[str, Any]:
+    """Return the sizes of the data and of the machine as plain values."""
+    assert data.taxonomy is not None
+    sizes = {
+        "source": data.source,
+        "train_rows": len(data.y_train),
+        "test_rows": len(data.y_test),
+        "nodes": data.taxonomy.n_nodes,
+        "leaves": len(data.taxonomy.leaves),
+    }
+    return {"data": sizes, "machine": machine()}
+
+
 def machine() -> dict[str, Any]:
     """Return the number of cores and the memory of this machine, where it tells."""
     try:
@@ -89,17 +102,8 @@ def drawn_sample(sample: Sample) -> Group:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """Return everything as plain values."""
-    data = comparison.data
-    assert data.taxonomy is not None
     return {
-        "data": {
-            "source": data.source,
-            "train_rows": len(data.y_train),
-            "test_rows": len(data.y_test),
-            "nodes": data.taxonomy.n_nodes,
-            "leaves": len(data.taxonomy.leaves),
-        },
-        "machine": machine(),
+        **circumstances_of(comparison.data),
         "methods": [{"name": outcome.name, **outcome.measures} for outcome in comparison.outcomes],
         "lead": comparison.lead.name,
         "best": comparison.best.name,
