@@ -38,6 +38,7 @@ LEARNERS = [
     TopDown(loss="hinge", fit_intercept=False),
     FlatSVM(loss="hinge", targets="nodes", weights="sparse", n_jobs=2),
     FlatSVM(weights="dual", class_weight="balanced"),
+    RecursiveSVM(weights="differences", loss="squared_hinge"),
     TopDown(estimator=LogisticRegression(max_iter=1000)),
     HardPerceptron(init="class_mean", early_stopping=False, max_iter=50),
     StochasticPerceptron(average=False, init="random", n_chunks=3, c=0.5, max_iter=200),

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.harness import in_new_process, peak_memory, print_rows, write_results
-from benchmarks.speed.many_classes.shapes import PRUNE, TOL, C, shape_of
+from benchmarks.speed.many_classes.shapes import MEANS, PRUNE, TOL, C, shape_of
 from benchmarks.speed.recursive_studies.measuring import Row, say
 from benchmarks.speed.recursive_studies.shapes import data_of
 from cladist import load
@@ -26,7 +26,7 @@ Way = Callable[[Any], Any]
 
 def measure(n_leaves: int, folder: Path) -> None:
     """Measure every model in the folder, each in a process of its own, and write the results."""
-    found = {name: folder / f"{name}.json" for name in TOL if (folder / f"{name}.json").exists()}
+    found = {name: folder / f"{name}.json" for name in (*TOL, MEANS) if (folder / f"{name}.json").exists()}
     trained = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in found.items()}
     function = "benchmarks.speed.many_classes.measuring:measured"
     rows = [in_new_process(function, name, n_leaves, str(folder)) for name in trained]
@@ -35,7 +35,8 @@ def measure(n_leaves: int, folder: Path) -> None:
         print()
         print_rows(row["ways"])
         print()
-    setting = {"C": C, "prune": PRUNE, "fit_intercept": False, "tol": TOL, "best": BEST, "turns": TURNS}
+    intercepts = {name: name == "FlatSVM" for name in trained}
+    setting = {"C": C, "prune": PRUNE, "fit_intercept": intercepts, "tol": TOL, "best": BEST, "turns": TURNS}
     write_results(
         f"many-classes-{n_leaves}",
         rows,
@@ -94,7 +95,7 @@ def _ways(model: Any, X: Any, exact: Any) -> list[Row]:
             way(rows[:2])
             started = time.thread_time()
             way(rows)
-            shortest[name] = min(shortest[name], (time.thread_time() - started) / n_rows)
+            shortest[name] = min(shortest[name], (time.thread_time() - started) / rows.shape[0])
             say(f"turn {turn + 1}, {name}: {1 / shortest[name]:,.0f} rows a second")
     found = []
     for name, (way, n_rows) in ways.items():
@@ -126,6 +127,7 @@ class ScipyProduct:
     def __init__(self, model: Any) -> None:
         self.classes, self.paths = model.classes_, None
         weights = model.weights_
+        self.intercepts = weights.intercepts
         if not isinstance(weights, TreeWeights):
             self.matrix = sparse.csr_array(weights.matrix().T)
             return
@@ -142,6 +144,7 @@ class ScipyProduct:
         """Return the labels of the five highest scores."""
         scores = self.products(rows)
         dense = scores.toarray() if self.paths is None else (self.paths @ scores.toarray().T).T
+        dense = dense + self.intercepts
         found = np.argpartition(-dense, BEST, axis=1)[:, :BEST]
         order = np.argsort(-np.take_along_axis(dense, found, axis=1), axis=1, kind="stable")
         return self.classes[np.take_along_axis(found, order, axis=1)]

@@ -66,7 +66,7 @@ def new_learner(taxonomy: Any) -> Any:
     from cladist.learners.recursive.svm import RecursiveSVM
 
     return RecursiveSVM(
-        taxonomy, loss="squared_hinge", weights="differences", prune=0.01, tol=0.05, blocks_per_round=8, n_jobs=-1
+        taxonomy, loss="squared_hinge", weights="differences", prune=0.01, tol=0.1, blocks_per_round=8, n_jobs=-1
     )
 
 

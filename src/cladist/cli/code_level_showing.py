@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Group
 
 from cladist.cli.code_level import BEST, CodeLevel
-from cladist.cli.demo_showing import drawn_sample, facts_of, machine
+from cladist.cli.demo_showing import circumstances_of, drawn_sample, facts_of
 from cladist.cli.terminal import table
 from cladist.plots import Table, html_report
 
@@ -55,17 +55,8 @@ def drawn(found: CodeLevel, *, quiet: bool = False) -> Group:
 
 def as_json(found: CodeLevel) -> dict[str, Any]:
     """Return everything as plain values."""
-    data = found.data
-    assert data.taxonomy is not None
     return {
-        "data": {
-            "source": data.source,
-            "train_rows": len(data.y_train),
-            "test_rows": len(data.y_test),
-            "nodes": data.taxonomy.n_nodes,
-            "leaves": len(data.taxonomy.leaves),
-        },
-        "machine": machine(),
+        **circumstances_of(found.data),
         "model": str(found.model),
         "fit_seconds": found.fit_seconds,
         "gap": found.gap,

@@ -47,7 +47,7 @@ def command(
 
     Takes about a minute on two cores and needs no network. At the level of codes,
     some 75,000 of them, one model is learnt, saved beside the report, opened again
-    without being read, and asked in three ways; that takes a quarter of an hour.
+    without being read, and asked in three ways; that takes many minutes.
     """
     from cladist import progress
     from cladist.cli import demo_showing as showing

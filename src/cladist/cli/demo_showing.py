@@ -6,7 +6,7 @@ import io
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -14,9 +14,11 @@ from rich.text import Text
 
 from cladist.cli.comparing import Comparison
 from cladist.cli.terminal import table
-from cladist.datasets import Dataset
 from cladist.errors import DatasetError
 from cladist.plots import Sample, Table, html_report, markdown_table
+
+if TYPE_CHECKING:
+    from cladist.datasets import Dataset
 
 BEGIN, END = "<!-- demo:begin -->", "<!-- demo:end -->"
 PICTURE_COLUMNS = 110
@@ -55,6 +57,19 @@ def facts_of(data: Dataset) -> str:
     )
 
 
+def circumstances_of(data: Dataset) -> dict[str, Any]:
+    """Return the sizes of the data and of the machine as plain values."""
+    assert data.taxonomy is not None
+    sizes = {
+        "source": data.source,
+        "train_rows": len(data.y_train),
+        "test_rows": len(data.y_test),
+        "nodes": data.taxonomy.n_nodes,
+        "leaves": len(data.taxonomy.leaves),
+    }
+    return {"data": sizes, "machine": machine()}
+
+
 def machine() -> dict[str, Any]:
     """Return the number of cores and the memory of this machine, where it tells."""
     try:
@@ -87,17 +102,8 @@ def drawn_sample(sample: Sample) -> Group:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """Return everything as plain values."""
-    data = comparison.data
-    assert data.taxonomy is not None
     return {
-        "data": {
-            "source": data.source,
-            "train_rows": len(data.y_train),
-            "test_rows": len(data.y_test),
-            "nodes": data.taxonomy.n_nodes,
-            "leaves": len(data.taxonomy.leaves),
-        },
-        "machine": machine(),
+        **circumstances_of(comparison.data),
         "methods": [{"name": outcome.name, **outcome.measures} for outcome in comparison.outcomes],
         "lead": comparison.lead.name,
         "best": comparison.best.name,

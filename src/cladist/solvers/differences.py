@@ -54,11 +54,14 @@ class Shelf:
         kept, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
         scoring.list_lanes(vectors.weights, prune, ends - counts, kept, values)
         for place, first, last in zip(places.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
-            features = self.feature_of[kept[first:last]]
-            order = np.argsort(features)
-            start = self.features.append(features[order])
-            self.values.append(values[first:last][order])
-            self.at[place] = start, self.features.length
+            self.keep(place, self.feature_of[kept[first:last]], values[first:last])
+
+    def keep(self, place: int, features: Any, values: Any) -> None:
+        """Keep a sparse vector as it is."""
+        order = np.argsort(features)
+        start = self.features.append(features[order])
+        self.values.append(values[order])
+        self.at[place] = start, self.features.length
 
     def collected(self) -> TreeWeights:
         """Return the weights, chunk after chunk."""
