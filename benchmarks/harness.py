@@ -57,7 +57,9 @@ def command() -> str:
         called = ["cladist"]
     else:
         called = ["python", str(program.relative_to(root) if program.is_relative_to(root) else program.name)]
-    return " ".join([*called, *sys.argv[1:]])
+    # Where a machine keeps its files is nobody's business.
+    given = [Path(word).name if Path(word).is_absolute() else word for word in sys.argv[1:]]
+    return " ".join([*called, *given])
 
 
 def circumstances() -> dict[str, Any]:
