@@ -116,6 +116,7 @@ def test_results_are_written_whole(results, capsys, monkeypatch):
         (["/somewhere/cladist/cli/__main__.py", "bench"], "cladist bench"),
         (["benchmarks/papers/hr/run.py", "--again"], "python benchmarks/papers/hr/run.py --again"),
         (["/somewhere/else/run.py"], "python run.py"),
+        (["benchmarks/x.py", "--folder", "/somewhere/big"], "python benchmarks/x.py --folder big"),
     ],
 )
 def test_the_command_names_no_folder_of_the_machine(monkeypatch, arguments, said):
