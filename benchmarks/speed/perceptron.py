@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.harness import in_new_process, peak_memory, print_rows, write_results
 
 KERNELS = {"linear": {}, "poly": {"gamma": 1.0, "degree": 2}, "rbf": {"gamma": 1.0}}
-TURNS, ROUNDS = 5, 400
+TURNS, ROUNDS = 3, 900
 LARGEST_RATIO, MOST_SECONDS = 1.3, 60.0
 
 

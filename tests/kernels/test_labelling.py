@@ -31,6 +31,20 @@ def test_load_tile(case, first):
         np.testing.assert_array_equal(loaded, tile)
 
 
+@given(tiles(elements=some_nan), halves)
+def test_rows_of_a_tile(case, threshold):
+    _, tile = case
+    a, b = tile[0], tile[-1][::-1].copy()
+    added, *_ = same_as_python(labelling.add_positive, a, b, tile.dtype.type(0))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(added, a + np.maximum(b, 0))
+    marks = [same_as_python(labelling.mark_over, row, threshold, np.full(len(a), 7, np.uint8))[2] for row in (a, b)]
+    for row, mark in zip((a, b), marks, strict=True):
+        np.testing.assert_array_equal(mark, row > threshold)
+    both, _ = same_as_python(labelling.mark_both, *marks)
+    np.testing.assert_array_equal(both, marks[0] & marks[1])
+
+
 @given(tiles(elements=some_nan))
 def test_add_gains(case):
     parent, tile = case

@@ -54,6 +54,23 @@ def test_margins_and_the_first_of_the_least(case):
     np.testing.assert_array_equal(switch, np.abs(margins).argmin(axis=0))
 
 
+@given(tiles())
+def test_rows_of_a_tile(case):
+    _, scores = case
+    a, b, zero = scores[0], scores[-1][::-1].copy(), scores.dtype.type(0)
+    *_, margin, _ = same_as_python(runner_up.margins_below, a, b, np.full_like(a, 9), zero)
+    np.testing.assert_array_equal(margin, np.where(b > 0, np.minimum(a, b), b + np.minimum(a, 0)))
+    least = np.abs(a)
+    _, kept = same_as_python(runner_up.keep_least, b, least)
+    np.testing.assert_array_equal(kept, np.minimum(least, np.abs(b)))
+    _, _, kept, switch = same_as_python(runner_up.keep_first_least, b, 5, least, integers_like(scores, len(a)))
+    np.testing.assert_array_equal(kept, np.minimum(least, np.abs(b)))
+    np.testing.assert_array_equal(switch, np.where(np.abs(b) < least, 5, -7))
+    sign = np.resize(np.array([1, -1, 0], np.int8), len(a))
+    _, _, short, _ = same_as_python(runner_up.add_shortfall, b, sign, least, zero)
+    np.testing.assert_array_equal(short, least + np.maximum(-b * sign, 0))
+
+
 @given(small_tiles())
 def test_switching_and_keeping(case):
     parent, scores, y = case

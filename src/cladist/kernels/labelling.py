@@ -1,7 +1,8 @@
 """Consistent labellings from node scores: top-down, the best one, the greedy path.
 
 Sets are found for a tile of examples at once, node by node, so that the inner loops run over neighbouring
-numbers and become vector code. Marks of eight nodes are packed into a byte, whose set bits a table lists.
+numbers and become vector code. They stand in functions of their own: inside a loop over nodes the compiler leaves them
+scalar, three times as slow. Marks of eight nodes are packed into a byte, whose set bits a table lists.
 """
 
 from __future__ import annotations
@@ -50,27 +51,42 @@ def load_tile_node_major(scores, first, tile):
 
 
 @kernel
+def add_positive(above, gain, zero):
+    """Add what is positive, or NaN, of `gain` to `above`, in place."""
+    for t in range(above.shape[0]):
+        above[t] += zero if gain[t] <= zero else gain[t]
+
+
+@kernel
+def mark_over(value, threshold, mark):
+    """Mark with 1 where a value exceeds its threshold, elsewhere with 0."""
+    for t in range(mark.shape[0]):
+        mark[t] = value[t] > threshold
+
+
+@kernel
+def mark_both(mark, above):
+    """Leave marks only where the other row has them, too."""
+    for t in range(mark.shape[0]):
+        mark[t] &= above[t]
+
+
+@kernel
 def add_gains(tile, parent):
     """Turn scores a_v into gains a_v + Σ_children max(0, gain_c), in place; NaN rises to the root."""
     zero = tile.dtype.type(0)
     for v in range(parent.shape[0] - 1, -1, -1):
         if parent[v] >= 0:
-            gain, above = tile[v], tile[parent[v]]
-            for t in range(tile.shape[1]):
-                above[t] += zero if gain[t] <= zero else gain[t]
+            add_positive(tile[parent[v]], tile[v], zero)
 
 
 @kernel
 def mark_tile(tile, parent, thresholds, on):
     """Mark a node, with 1 in `on`, if its value exceeds its threshold and its parent is marked."""
     for v in range(parent.shape[0]):
-        value, mark, threshold = tile[v], on[v], thresholds[v]
-        for t in range(tile.shape[1]):
-            mark[t] = value[t] > threshold
+        mark_over(tile[v], thresholds[v], on[v])
         if parent[v] >= 0:
-            above = on[parent[v]]
-            for t in range(tile.shape[1]):
-                mark[t] &= above[t]
+            mark_both(on[v], on[parent[v]])
 
 
 @kernel

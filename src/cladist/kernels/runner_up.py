@@ -29,48 +29,66 @@ from cladist.kernels.labelling import (
 
 
 @kernel
+def margins_below(above, gain, margin, zero):
+    """Write D_v, given g_v and D of the parent."""
+    for t in range(margin.shape[0]):
+        on = above[t] if above[t] < gain[t] else gain[t]
+        off = gain[t] + (above[t] if above[t] < zero else zero)
+        margin[t] = on if gain[t] > zero else off
+
+
+@kernel
 def margins_from_gains(gains, parent, margins):
     """Write D_v of every node and example into `margins`, given the gains of a tile."""
     zero = gains.dtype.type(0)
     for v in range(parent.shape[0]):
-        gain, margin = gains[v], margins[v]
         if parent[v] < 0:
-            for t in range(gains.shape[1]):
-                margin[t] = gain[t]
+            margins[v] = gains[v]
         else:
-            above = margins[parent[v]]
-            for t in range(gains.shape[1]):
-                on = above[t] if above[t] < gain[t] else gain[t]
-                off = gain[t] + (above[t] if above[t] < zero else zero)
-                margin[t] = on if gain[t] > zero else off
+            margins_below(margins[parent[v]], gains[v], margins[v], zero)
+
+
+@kernel
+def keep_least(row, least):
+    """Write |row| into `least` where it is smaller."""
+    for t in range(least.shape[0]):
+        size = abs(row[t])
+        least[t] = size if size < least[t] else least[t]
+
+
+@kernel
+def keep_first_least(row, v, least, switch):
+    """Write |row| into `least` and v into `switch` where it is smaller."""
+    for t in range(least.shape[0]):
+        size = abs(row[t])
+        closer = size < least[t]
+        switch[t] = v if closer else switch[t]
+        least[t] = size if closer else least[t]
+
+
+@kernel
+def add_shortfall(gain, sign, short, zero):
+    """Add [−side g]₊ to what y falls short by."""
+    for t in range(short.shape[0]):
+        missed = -gain[t] * sign[t]
+        short[t] += missed if missed > zero else zero
 
 
 @kernel
 def least_margins(margins, least):
     """Write min_v |D_v| of every example: the best labelling's lead over the second best."""
-    row = margins[0]
-    for t in range(margins.shape[1]):
-        least[t] = abs(row[t])
-    for v in range(1, margins.shape[0]):
-        row = margins[v]
-        for t in range(margins.shape[1]):
-            size = abs(row[t])
-            least[t] = size if size < least[t] else least[t]
+    least[:] = np.inf
+    for v in range(margins.shape[0]):
+        keep_least(margins[v], least)
 
 
 @kernel
 def first_least(margins, least, switch):
     """Write min_v |D_v| of every example and the first node that has it; `switch` has integers as wide as margins."""
-    row = margins[0]
-    for t in range(margins.shape[1]):
-        least[t], switch[t] = abs(row[t]), 0
-    for v in range(1, margins.shape[0]):
-        row = margins[v]
-        for t in range(margins.shape[1]):
-            size = abs(row[t])
-            closer = size < least[t]
-            switch[t] = v if closer else switch[t]
-            least[t] = size if closer else least[t]
+    least[:] = np.inf
+    switch[:] = 0
+    for v in range(margins.shape[0]):
+        keep_first_least(margins[v], v, least, switch)
 
 
 @kernel
@@ -169,10 +187,7 @@ def margin_rows(scores, parent, side, first, last, margins):
         least_margins(nodes, least)
         short[:] = zero
         for v in range(parent.shape[0]):
-            gain, sign = tile[v], side[v, start : start + size]
-            for t in range(size):
-                missed = -gain[t] * sign[t]
-                short[t] += missed if missed > zero else zero
+            add_shortfall(tile[v], side[v, start : start + size], short, zero)
         for t in range(size):
             margins[start + t] = 2 * (-short[t] if short[t] > zero else least[t])
 
