@@ -156,7 +156,7 @@ class NodeDecisions(OnlineClassifier):
         self.converged_ = mistaken == 0
         if not answers:
             return entry, None
-        return entry, _joined(found, self.taxonomy_) if sets else np.concatenate(found)
+        return entry, LabelMatrix.stacked(found, self.taxonomy_) if sets else np.concatenate(found)
 
     def _first_mistakes(self, margins: Margins, labels: LabelMatrix) -> Ids:
         """Return the uniform H-loss of every row, had it been labelled from the roots down by these margins.
@@ -195,7 +195,7 @@ class NodeDecisions(OnlineClassifier):
     def _predict_sets(self, X: Any) -> LabelMatrix:
         signs_only = self.threshold == 0 and (self.gated or self.repair != "best")
         parts = [self._decided(self._margins(chunk, signs_only=signs_only)) for chunk in self._chunks(X)]
-        return _joined(parts, self.taxonomy_)
+        return LabelMatrix.stacked(parts, self.taxonomy_)
 
     def _predict_nodes(self, X: Any) -> Ids:
         if not len(self.class_nodes_):
@@ -249,10 +249,3 @@ class NodeDecisions(OnlineClassifier):
         rest = sign * margin - float(contributions.sum())
         constant = rest if abs(rest) > NEGLIGIBLE else 0.0
         return by_feature(features, contributions, names, constant - sign * self.threshold)
-
-
-def _joined(parts: list[LabelMatrix], taxonomy: Any) -> LabelMatrix:
-    """Return the rows of several label matrices, one after the other."""
-    counts = [np.diff(part.indptr) for part in parts]
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *counts]))]).astype(np.int64)
-    return LabelMatrix(indptr, np.concatenate([np.zeros(0, np.int32), *(p.indices for p in parts)]), taxonomy)
