@@ -246,3 +246,10 @@ def test_to_indicator_takes_every_form():
         matrix = to_indicator(y, TREE)
         assert matrix.format == "csr"
         np.testing.assert_array_equal(matrix.toarray(), expected)
+
+
+def test_stacked_rows_are_those_of_the_parts():
+    taxonomy = Taxonomy.from_paths(["a/b", "c"])
+    parts = [LabelMatrix.from_sets(rows, taxonomy) for rows in ([["b"], []], [["c", "a"]])]
+    assert LabelMatrix.stacked(parts, taxonomy) == LabelMatrix.from_sets([["b"], [], ["c", "a"]], taxonomy)
+    assert len(LabelMatrix.stacked([], taxonomy)) == 0

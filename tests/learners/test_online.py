@@ -187,3 +187,22 @@ def test_a_taxonomy_with_one_node_more():
             taxonomy.with_node(name, parent)
     with pytest.raises(TaxonomyError, match="name of its own"):
         Taxonomy.from_parents({"b": "a"}).with_node("a", "b")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [HierarchicalRLS(), HierarchicalRLS(solver="dual", threshold=0.1), HierarchicalPerceptron(average=True)],
+    ids=repr,
+)
+@pytest.mark.parametrize("sets", [False, True], ids=["single", "sets"])
+def test_explanations_sum_to_scores(model, sets, data):
+    y = [{label} for label in data.y_train] if sets else data.y_train
+    model = clone(model).set_params(taxonomy=data.taxonomy, random_state=0).fit(data.X_train, y)
+    inner = data.taxonomy.names[0]
+    labels = [inner if sets else data.y_train[0], *data.y_train[1:5]]
+    scores = model.decision_function(data.X_test[:5], nodes=labels)
+    for i, why in enumerate(model.explain(data.X_test[:5], nodes=[{label} for label in labels] if sets else labels)):
+        assert why.label == labels[i]
+        assert why.rule == "lowest"
+        assert why.score == pytest.approx(scores[i, i], abs=1e-5)
+    assert [why.label for why in model.explain(data.X_test[:3])]

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cladist import FlatLogistic, FlatSVM, NodewiseSVM, RecursiveSVM, TopDown, load
+from cladist import (
+    FlatLogistic,
+    FlatSVM,
+    HierarchicalPerceptron,
+    HierarchicalRLS,
+    NodewiseSVM,
+    RecursiveSVM,
+    TopDown,
+    load,
+)
 from cladist.errors import ModelFormatError
 from cladist.learners.linear_packing import unpack_ids, unpack_weights
 from cladist.learners.packing import check_nodes
@@ -30,6 +39,10 @@ MODELS = {
     "nodewise certain": (NodewiseSVM(TAXONOMY), *single(n_rows=60, labels=("tennis", "music", "art"), n_features=20)),
     "top-down": (TopDown(TAXONOMY), X, NAMES),
     "top-down stop": (TopDown(TAXONOMY, stop=True), X, NAMES),
+    "rls primal": (HierarchicalRLS(TAXONOMY), X, NAMES),
+    "rls dual": (HierarchicalRLS(TAXONOMY, solver="dual", sparse=True), SETS[0], SETS[1]),
+    "rls budget": (HierarchicalRLS(TAXONOMY, budget=9), SETS[0], SETS[1]),
+    "perceptron": (HierarchicalPerceptron(TAXONOMY, average=True), X, NAMES),
 }
 
 

@@ -76,6 +76,8 @@ DATA = {
         lambda: load_icd10cm(level="chapter"),
         4000,
         2000,
-        remark="The chapters of ICD-10-CM are all roots, so that methods with and without gates are the same there.",
+        remark="The chapters of ICD-10-CM are all roots, so that methods with and without gates are the same there. A "
+        "row of unseen words has margin 0 everywhere, which the online methods call on, as the paper does: about one "
+        "row in a hundred, which makes a quarter of the perceptrons' H-loss and two fifths of that of least squares.",
     ),
 }

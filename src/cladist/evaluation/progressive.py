@@ -139,10 +139,7 @@ def _joined(parts: list[Any]) -> Any:
     if isinstance(parts[0], list):
         return [row for part in parts for row in part]
     if isinstance(parts[0], LabelMatrix):
-        first = parts[0]
-        counts = np.concatenate([np.diff(part.indptr) for part in parts])
-        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return LabelMatrix(indptr, np.concatenate([part.indices for part in parts]), first.taxonomy)
+        return LabelMatrix.stacked(parts, parts[0].taxonomy)
     if hasattr(parts[0], "iloc"):
         import pandas
 

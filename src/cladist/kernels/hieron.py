@@ -158,18 +158,21 @@ def subtract_nonzero(W, acc, divisor):
 def score_updates(column, updates, n_updates, parent, s):
     """Set s_v = Σ_updates α K [v ∈ path(y)] − [v ∈ path(r)], given the kernel values `column` by support.
 
-    On the shared part of the two paths ±α K cancel, so α K is added at y, taken away at r, and one pass up
-    does the rest: O(updates + N) instead of O(updates · γ).
+    Each update walks up to where its paths meet: adding α K at y and taking it away at r, to let one pass up do the
+    rest, would leave a rest of rounding where they cancel, and break ties that weights keep. Cost O(updates · γ).
     """
     support, alpha, positive, negative = updates
     s[:] = 0
     for e in range(n_updates):
         weight = alpha[e] * column[support[e]]
-        s[positive[e]] += weight
-        s[negative[e]] -= weight
-    for v in range(parent.shape[0] - 1, -1, -1):
-        if parent[v] >= 0:
-            s[parent[v]] += s[v]
+        a, b = positive[e], negative[e]
+        while a != b:
+            if a > b:  # ids ascend with depth, so the larger is never above the smaller
+                s[a] += weight
+                a = parent[a]
+            else:
+                s[b] -= weight
+                b = parent[b]
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -82,6 +83,13 @@ class LabelMatrix:
                 "all ancestors. Give sets of names instead, where ancestors are implied."
             )
         return cls(indptr, indices, taxonomy)
+
+    @classmethod
+    def stacked(cls, parts: Sequence[LabelMatrix], taxonomy: Taxonomy) -> LabelMatrix:
+        """Build from the rows of several matrices of one taxonomy, one after the other."""
+        counts = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
+        indices = [np.zeros(0, np.int32), *(part.indices for part in parts)]
+        return cls(np.cumsum(np.concatenate(counts)), np.concatenate(indices), taxonomy)
 
     @property
     def shape(self) -> tuple[int, int]:

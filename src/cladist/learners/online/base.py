@@ -42,8 +42,9 @@ def _is_clean(X: Any, n_features: int) -> bool:
     if X.shape[1] != n_features or X.shape[0] == 0 or (is_csr and not X.has_canonical_format):
         return False
     values = X.data if is_csr else X
-    # A sum is finite where all values are, unless it overflows: then the slow way looks again.
-    return bool(np.isfinite(values.sum()))
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A sum is finite where all values are, unless it overflows: then the slow way looks again.
+        return bool(np.isfinite(values.sum()))
 
 
 class OnlineClassifier(HierarchicalClassifier):

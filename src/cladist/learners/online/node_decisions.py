@@ -6,17 +6,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cladist.decoders import best_labelling, path_margins, top_down
 from cladist.errors import ParameterError, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners import kernel_functions as kernels
 from cladist.learners.base import random_generator
+from cladist.learners.explaining import Explanation, by_feature, nodes_to_explain, row_of
 from cladist.learners.online.base import Ids, OnlineClassifier
 from cladist.learners.online.rows import unit_rows
 
 Margins = npt.NDArray[np.float64]
 REPAIRS = ("top_down", "bottom_up", "best")
+NEGLIGIBLE = 1e-6  # what rounding, or float32 weights, may leave of a sum
 UNSEEN = {"positive": 0.0, "negative": -1.0}  # the margin of a node that has seen nothing
 
 
@@ -153,7 +156,7 @@ class NodeDecisions(OnlineClassifier):
         self.converged_ = mistaken == 0
         if not answers:
             return entry, None
-        return entry, _joined(found, self.taxonomy_) if sets else np.concatenate(found)
+        return entry, LabelMatrix.stacked(found, self.taxonomy_) if sets else np.concatenate(found)
 
     def _first_mistakes(self, margins: Margins, labels: LabelMatrix) -> Ids:
         """Return the uniform H-loss of every row, had it been labelled from the roots down by these margins.
@@ -192,7 +195,7 @@ class NodeDecisions(OnlineClassifier):
     def _predict_sets(self, X: Any) -> LabelMatrix:
         signs_only = self.threshold == 0 and (self.gated or self.repair != "best")
         parts = [self._decided(self._margins(chunk, signs_only=signs_only)) for chunk in self._chunks(X)]
-        return _joined(parts, self.taxonomy_)
+        return LabelMatrix.stacked(parts, self.taxonomy_)
 
     def _predict_nodes(self, X: Any) -> Ids:
         if not len(self.class_nodes_):
@@ -206,9 +209,43 @@ class NodeDecisions(OnlineClassifier):
             return margins
         return path_margins(margins, self.taxonomy_, ends=not self._decodes_sets)[:, self.class_nodes_]
 
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return what every feature adds to the margins on the path of a label; the lowest of them is its score.
 
-def _joined(parts: list[LabelMatrix], taxonomy: Any) -> LabelMatrix:
-    """Return the rows of several label matrices, one after the other."""
-    counts = [np.diff(part.indptr) for part in parts]
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *counts]))]).astype(np.int64)
-    return LabelMatrix(indptr, np.concatenate([np.zeros(0, np.int32), *(p.indices for p in parts)]), taxonomy)
+        With one label a row, a label with nodes below it has one more part: of the child of highest margin, with the
+        signs reversed, since what speaks for going on speaks against ending here. Linear kernels only.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        nodes : sequence of labels, optional
+            The label to explain of every row; by default the one of highest score.
+        """
+        rows = self._fitted_rows(X)
+        W, plain = self.node_coef_, self._margins(rows, signs_only=True)
+        margins = self._margins(rows, signs_only=False)
+        factors = np.divide(margins, plain, out=np.ones_like(plain), where=plain != 0)
+        ids = self._predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        self._columns_of([self.taxonomy_.names[v] for v in ids])
+        names, taxonomy = getattr(self, "feature_names_in_", None), self.taxonomy_
+        found, rows = [], sparse.csr_array(rows)
+        for i, v in enumerate(ids.tolist()):
+            features, values = row_of(rows, i)
+            signs = dict.fromkeys(taxonomy.path_ids(v), 1.0)
+            if not self._decodes_sets and not taxonomy.is_leaf[v]:
+                children = taxonomy.child_ids(v)
+                signs[int(children[margins[i, children].argmax()])] = -1.0
+            parts = {
+                taxonomy.names[u]: self._part(
+                    features, sign * values * W[u, features] * factors[i, u], names, sign, margins[i, u]
+                )
+                for u, sign in signs.items()
+            }
+            found.append(Explanation.of(taxonomy.names[v], parts, "lowest"))
+        return found
+
+    def _part(self, features: Any, contributions: Any, names: Any, sign: float, margin: float) -> dict[str, float]:
+        """Return what features add to a node's margin over the threshold; one that has seen nothing has a constant."""
+        rest = sign * margin - float(contributions.sum())
+        constant = rest if abs(rest) > NEGLIGIBLE else 0.0
+        return by_feature(features, contributions, names, constant - sign * self.threshold)

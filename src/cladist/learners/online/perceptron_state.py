@@ -13,8 +13,9 @@ from cladist.errors import ModelFormatError
 from cladist.kernels import perceptron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import KernelFunction
+from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.online.rows import csr_rows, stacked, zeros
-from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.learners.packing import Arrays, finite, group, pack_matrix, prefixed, unpack_matrix
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
@@ -42,9 +43,10 @@ class Perceptrons:
         return margins
 
     def _checked_seen(self, seen: Any) -> Ids:
-        if seen.shape != self.seen.shape or np.any(seen < 0):
+        counts = unpack_ids(seen)
+        if counts.shape != self.seen.shape or np.any((counts < 0) | (counts > 2**62)):
             raise ModelFormatError("Its counts of rows do not fit its taxonomy.")
-        return np.array(seen, np.int64)
+        return counts
 
 
 class WeightPerceptrons(Perceptrons):
@@ -103,9 +105,9 @@ class WeightPerceptrons(Perceptrons):
         """Restore what `pack` gave."""
         shape = self.W.shape
         self.seen = self._checked_seen(arrays["seen"])
-        self.W = unpack_matrix(group("weights", arrays), shape[1])
+        self.W = finite(_dense(unpack_matrix(group("weights", arrays), shape[1])))
         if self.average:
-            self.acc = unpack_matrix(group("acc", arrays), shape[1])
+            self.acc = finite(_dense(unpack_matrix(group("acc", arrays), shape[1])))
         if self.W.shape != shape or (self.average and self.acc.shape != shape):
             raise ModelFormatError("Its weights do not have a row a feature.")
 
@@ -199,12 +201,17 @@ class KernelPerceptrons(Perceptrons):
         if group("vectors", arrays):
             self.vectors = unpack_matrix(group("vectors", arrays), n_features)
         names = ("update_support", "update_node", "update_sign", "update_when")
-        support, node, sign, when = (arrays[name].astype(np.int64) for name in names)
+        support, node, sign, when = (unpack_ids(arrays[name]) for name in names)
         n_supports = 0 if self.vectors is None else self.vectors.shape[0]
         for ids, limit in ((support, n_supports), (node, len(self.seen))):
-            if not len(ids) == len(sign) == len(when) or np.any((ids < 0) | (ids >= limit)):
+            shapes = {ids.shape, sign.shape, when.shape, (len(ids),)}
+            if len(shapes) > 1 or np.any((ids < 0) | (ids >= limit)) or np.any(np.abs(sign) != 1):
                 raise ModelFormatError("Its updates do not fit its supports and its taxonomy.")
         self.updates = (support, node, sign, when)
+
+
+def _dense(matrix: Any) -> Any:
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def _moved(columns: Any, new_id: Ids, n_nodes: int) -> Any:

@@ -9,9 +9,12 @@ from scipy import sparse
 
 from cladist.errors import ModelFormatError
 from cladist.kernels.ridge import primal_rounds
+from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.online.ridge import Block, Matrix, Ridge, Rule
 from cladist.learners.online.stores import Stores
-from cladist.learners.packing import Arrays, group, prefixed
+from cladist.learners.packing import Arrays, finite, group, prefixed
+
+MOST_EXAMPLES = 2**31  # of a store in a file: sizes of arrays are products of them
 
 
 class PrimalRidge(Ridge):
@@ -63,7 +66,8 @@ class PrimalRidge(Ridge):
             scores = np.asarray(X @ W.T)
             if self.rule.current and not signs_only:
                 rows = X.toarray() if sparse.issparse(X) else X
-                scores /= 1.0 + np.einsum("ij,ij->i", np.asarray(X @ self.inverses[store]), rows)[:, None]
+                shrinkage = 1.0 + np.einsum("ij,ij->i", np.asarray(X @ self.inverses[store]), rows)
+                scores /= np.maximum(shrinkage, 1.0)[:, None]  # an inverse is positive definite, to rounding
             out[:, self.stores.nodes[store]] = scores
         return out
 
@@ -97,19 +101,21 @@ class PrimalRidge(Ridge):
         used = [store for store, count in enumerate(made.counts) if count]
         own = n_features * (n_features + 1) // 2
         sizes = np.array([len(made.stores.nodes[store]) * n_features for store in used], np.int64)
-        if arrays["inverses"].shape != (own * len(used),) or arrays["weights"].shape != (sizes.sum(),):
+        inverses, weights = (finite(arrays[name]).astype(np.float64) for name in ("inverses", "weights"))
+        if inverses.shape != (own * len(used),) or weights.shape != (sizes.sum(),):
             raise ModelFormatError("Its inverses and weights do not fit its stores.")
         low, ends = np.tril_indices(n_features), np.cumsum(sizes)
         for k, store in enumerate(used):
             P = np.zeros((n_features, n_features))
-            P[low] = arrays["inverses"][k * own : (k + 1) * own]
+            P[low] = inverses[k * own : (k + 1) * own]
             made.inverses[store] = P + np.tril(P, -1).T
-            made.weights[store] = arrays["weights"][ends[k] - sizes[k] : ends[k]].reshape(-1, n_features).copy()
+            made.weights[store] = weights[ends[k] - sizes[k] : ends[k]].reshape(-1, n_features).copy()
         return made
 
 
 def checked_counts(counts: Any, stores: Stores) -> list[int]:
     """Return how many examples each store holds, or refuse what cannot be that."""
-    if counts.shape != (len(stores),) or np.any(counts < 0):
+    known = unpack_ids(counts)
+    if known.shape != (len(stores),) or np.any((known < 0) | (known > MOST_EXAMPLES)):
         raise ModelFormatError("Its stores and their numbers of examples do not fit together.")
-    return [int(count) for count in counts]
+    return [int(count) for count in known]

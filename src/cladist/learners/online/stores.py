@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import ModelFormatError
+from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.packing import Arrays
 from cladist.taxonomy import Taxonomy
 
@@ -61,8 +62,13 @@ class Stores:
     @classmethod
     def unpack(cls, arrays: Arrays, n_nodes: int) -> Stores:
         """Restore what `pack` gave, checking that every node of the taxonomy is in one store."""
-        gates, sizes, nodes = (arrays[name].astype(np.int64) for name in ("gates", "sizes", "nodes"))
-        fits = len(gates) == len(sizes) and np.all(sizes > 0) and sizes.sum() == len(nodes)
+        gates, sizes, nodes = (unpack_ids(arrays[name]) for name in ("gates", "sizes", "nodes"))
+        fits = (
+            gates.ndim == sizes.ndim == nodes.ndim == 1
+            and len(gates) == len(sizes)
+            and np.all(sizes > 0)
+            and sizes.sum() == len(nodes)
+        )
         if not fits or not np.array_equal(np.sort(nodes), np.arange(n_nodes)):
             raise ModelFormatError("Its stores do not hold every node of its taxonomy once.")
         if np.any((gates < EVERY_ROW) | (gates >= n_nodes)):
