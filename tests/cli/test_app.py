@@ -37,7 +37,7 @@ def test_every_command_has_an_example_and_the_shared_options(run, command):
         (["trian"], "No such command 'trian'"),
         (["methods", "--jsn"], "No such option"),
         (["taxonomy"], "Missing argument 'FILE'"),
-        (["demo", "--level", "code"], "Invalid value for '--level'"),
+        (["demo", "--level", "codes"], "Invalid value for '--level'"),
         (["predict", "model", "-", "--top-k", "0"], "Invalid value for '--top-k'"),
     ],
 )
