@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import cladist
 from cladist import FlatLogistic, FlatSVM, LabelMatrix, RecursiveLogistic, RecursiveSVM, Taxonomy
-from cladist.errors import ParameterError, TaxonomyError
+from cladist.errors import ParameterError
 from tests.learners.flat_rows import TAXONOMY, rows_of, sets_of, single
 from tests.learners.recursive_models import CLOSE, DEEP, both, every_learner, every_root, for_sweeps, objective_of
 
@@ -270,13 +270,6 @@ def test_parameters_are_checked(learner, options, message):
 def test_an_unknown_loss_is_refused():
     with pytest.raises(ParameterError, match="loss must be one of 'hinge', 'squared_hinge'; got 'logistic'"):
         RecursiveSVM(DEEP, loss="logistic").fit(np.eye(2), ["tennis", "chess"])
-
-
-@both
-def test_a_dag_is_refused(learner):
-    dag = Taxonomy.from_edges([("top", "left"), ("top", "right"), ("left", "end"), ("right", "end")])
-    with pytest.raises(TaxonomyError, match=f"{learner.__name__}.*tree"):
-        learner(dag).fit(np.eye(2), ["end", "left"])
 
 
 @both

@@ -41,7 +41,7 @@ LEARNERS = [
     RecursiveSVM(weights="differences", loss="squared_hinge"),
     TopDown(estimator=LogisticRegression(max_iter=1000)),
     HardPerceptron(init="class_mean", early_stopping=False, max_iter=50),
-    StochasticPerceptron(average=False, init="random", n_chunks=3, c=0.5, max_iter=200),
+    StochasticPerceptron(init="random", n_chunks=3, c=0.5, max_iter=200),
     KernelStochasticPerceptron(kernel="rbf", n_jobs=2),
     KernelStochasticPerceptron(kernel="precomputed", step="1/(R sqrt(T))"),
 ]

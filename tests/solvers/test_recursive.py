@@ -378,7 +378,7 @@ def test_refusals():
     problem = tree_case(0, tree, "hinge").problem
     with pytest.raises(ParameterError, match="root must be one of 'zero', 'free', 'fixed'; got 'none'"):
         solve_recursive(problem, tree, root="none")
-    with pytest.raises(ParameterError, match="form must be one of 'dense', 'sparse', 'dual'; got 'thin'"):
+    with pytest.raises(ParameterError, match="form must be one of 'dense', 'sparse', 'dual', 'differences'; got"):
         solve_recursive(problem, tree, form="thin")
     with pytest.raises(ParameterError, match="blocks_per_round must be 1 or more; got 0"):
         solve_recursive(problem, tree, blocks_per_round=0)
