@@ -328,14 +328,14 @@ def test_sets_are_scored_in_pieces(run, shop, monkeypatch):
 
 # ---------------------------------------------------------------- very many rows, very many labels
 
-TREE = "x/a\nx/b\ny/c\n"
+WALKED = "x/a\nx/b\ny/c\n"
 
 
 @pytest.fixture
 def walking(shop):
     """A model with vectors above its labels."""
     X = np.array([[1, 0, 0.5, 0], [0, 1, 0, 0], [0.5, 0, 1, 0], [0, 0.5, 0, 2], [0, 2, 0, 0], [0, 0, 0, 1]])
-    model = cladist.RecursiveSVM(Taxonomy.from_paths(TREE.split()), weights="differences")
+    model = cladist.RecursiveSVM(Taxonomy.from_paths(WALKED.split()), weights="differences")
     model.fit(X, ["a", "b", "a", "c", "b", "c"])
     cladist.save(model, "walking", notes={"zero_based": False})
     return model
@@ -350,7 +350,7 @@ def test_a_beam_and_a_mapped_model(run, refused, walking):
 
 
 def test_sets_have_no_beam(refused, shop):
-    model = FlatSVM(Taxonomy.from_paths(TREE.split())).fit(np.eye(4), [{"a"}, {"b"}, {"c"}, {"a", "c"}])
+    model = FlatSVM(Taxonomy.from_paths(WALKED.split())).fit(np.eye(4), [{"a"}, {"b"}, {"c"}, {"a", "c"}])
     cladist.save(model, "sets", notes={"zero_based": False})
     assert "add --top-k K" in refused("predict", "sets", "numbers.svm", "--beam", "2")
 

@@ -105,7 +105,7 @@ def test_an_older_model_is_replaced(run, shop):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--method", "heron", "--out", "new"], "the methods are hr-svm, hr-lr, hieron, top-down"),
+        (["--method", "heron", "--out", "new"], "the methods are hr-svm, hr-lr, hieron, h-rls"),
         (["--method", "hieron", "--param", "c=1", "--out", "new"], "it has C, allowed_labels"),
         (["--param", "taxonomy=x", "--out", "new"], "has no parameter 'taxonomy'"),
         (["--param", "C", "--out", "new"], "wanted NAME=VALUE"),
