@@ -59,11 +59,12 @@ def step_logistic(product, sign, cost, a, norm):
         wrong = np.float32(1) / (np.exp(t) + np.float32(1))
         slope = cost * norm * wrong * (np.float32(1) - wrong) + np.float32(1)
         moved = t - (t - margin - (cost * wrong - a) * norm) / slope
-        if t * moved < 0:  # from 0 on, steps do not pass the solution
+        passed = t * moved < 0  # from 0 on, steps do not pass the solution; one cut short there says nothing yet
+        if passed:
             moved = np.float32(0)
         step = moved - t
         t = moved
-        if step * step * slope <= NEWTON_EXACT:
+        if not passed and step * step * slope <= NEWTON_EXACT:
             break
     after = cost / (np.exp(t) + np.float32(1))
     return (after - a) / cost, after

@@ -110,10 +110,11 @@ def solved_margin(margin, before, cost, norm):
         wrong = 1.0 / (exp(t) + 1.0)
         slope = cost * norm * wrong * (1.0 - wrong) + 1.0
         moved = t - (t - margin - (cost * wrong - before) * norm) / slope
-        moved = where(((t > 0.0) & (moved < 0.0)) | ((t < 0.0) & (moved > 0.0)), 0.0, moved)
+        passed = ((t > 0.0) & (moved < 0.0)) | ((t < 0.0) & (moved > 0.0))
+        moved = where(passed, 0.0, moved)
         step = moved - t
         t = moved
-        if not any_of(step * step * slope > NEWTON_EXACT):
+        if not any_of(passed | (step * step * slope > NEWTON_EXACT)):  # a step cut short at 0 says nothing yet
             break
     return t
 
