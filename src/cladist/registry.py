@@ -97,6 +97,12 @@ METHODS: tuple[Method, ...] = (
         "likewise, with kernels",
     ),
     Method(
+        "h-m3",
+        "cladist.learners.structured.markov:MaxMarginMarkov",
+        "Rousu, Saunders, Szedmak & Shawe-Taylor 2005 (H-M³)",
+        "a Markov network on the tree with a margin over all labellings; sets of labels, kernels, probabilities",
+    ),
+    Method(
         "svm",
         "cladist.learners.flat.svm:FlatSVM",
         "the flat baseline of all five papers",
