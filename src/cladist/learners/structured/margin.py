@@ -40,9 +40,7 @@ class MarginClassifier(LabellingClassifier):
                 raise ParameterError(f"{who}: {name} must be positive; got {getattr(self, name)!r}.")
         for name in ("max_iter", "inner_iter"):
             if not is_count(getattr(self, name)):
-                raise ParameterError(
-                    f"{who}: {name} must be a whole number from 1 up; got {getattr(self, name)!r}."
-                )
+                raise ParameterError(f"{who}: {name} must be a whole number from 1 up; got {getattr(self, name)!r}.")
         one_of(who, "sampling", self.sampling, SAMPLINGS)
         self._check_decode(self.decode)
 

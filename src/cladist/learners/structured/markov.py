@@ -130,7 +130,7 @@ class MaxMarginMarkov(TakesKernels, MarginClassifier):
         gamma: Any = "scale",
         tol: float = 1e-3,
         max_iter: int = 1000,
-        inner_iter: int = 10,
+        inner_iter: int = 5,
         sampling: str = "permutation",
         cache_size: float = 200.0,
         random_state: Any = 0,

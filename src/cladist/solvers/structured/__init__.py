@@ -10,8 +10,10 @@ its dual over labellings, `PathDual` over single paths; `cutting_plane` solves b
 from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Measured, RowDual, Sweeps, ascend
 from cladist.solvers.structured.board import ScoreBoard
 from cladist.solvers.structured.columns import Columns
+from cladist.solvers.structured.cutting import LabellingOracle, PathOracle, cutting_plane
 from cladist.solvers.structured.expansion import Expansion
 from cladist.solvers.structured.labellings import KernelLabellings, LabellingLoss, LinearLabellings
+from cladist.solvers.structured.paths import PathDual, PathLoss
 from cladist.solvers.structured.perceptron import PerceptronProblem, PerceptronSolution, Rounds, Start, solve_perceptron
 
 __all__ = [
@@ -21,8 +23,12 @@ __all__ = [
     "Expansion",
     "KernelLabellings",
     "LabellingLoss",
+    "LabellingOracle",
     "LinearLabellings",
     "Measured",
+    "PathDual",
+    "PathLoss",
+    "PathOracle",
     "PerceptronProblem",
     "PerceptronSolution",
     "Rounds",
@@ -31,5 +37,6 @@ __all__ = [
     "Start",
     "Sweeps",
     "ascend",
+    "cutting_plane",
     "solve_perceptron",
 ]

@@ -73,7 +73,7 @@ class Sweeps:
 
     tol: float = 1e-3
     n_sweeps: int = 100
-    n_steps: int = 10
+    n_steps: int = 5
     sampling: str = "permutation"
     measure_every: int = 5
     watch: Callable[[dict[str, float]], Any] | None = None

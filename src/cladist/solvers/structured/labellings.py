@@ -81,9 +81,7 @@ class LabellingDual:
 
     def _measured(self, executor: Executor, look: Callable[[tuple[int, int]], None], squared_norm: float) -> Measured:
         list(executor.map(look, blocks(0, len(self.gaps))))
-        losses = markov.marginal_losses(
-            self.marginals, self.marks, self.parent, self.loss.cost, self.loss.hierarchical
-        )
+        losses = markov.marginal_losses(self.marginals, self.marks, self.parent, self.loss.cost, self.loss.hierarchical)
         half = 0.5 * squared_norm
         return Measured(half + self.C * float(self.slacks.sum()), float(losses) - half)
 
