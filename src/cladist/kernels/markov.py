@@ -1,7 +1,7 @@
 """Labellings of a tree as a Markov tree: the best one, and ascent over the edge marginals of one row.
 
-Every node v has one edge, to its parent; a root's goes to a node that is always on. An edge has four states 2s + t, s the
-parent's mark and t the node's own: 0 (−−), 1 (−+), 2 (+−), 3 (++).
+Every node v has one edge, to its parent; a root's goes to a node that is always on. An edge has four states 2s + t, s
+the parent's mark and t the node's own: 0 (−−), 1 (−+), 2 (+−), 3 (++).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ NEGLIGIBLE = 1e-12  # of C: a marginal below this is rounding, and no labelling 
 def best_states(gains, parent, sums, choice, marks):
     """Write the labelling of highest Σ_v gains[v, state_v] into `marks`, ties leaving nodes off; return its value.
 
-    −inf forbids a state; if no labelling is left the value is −inf. `sums` (nodes × 2) and `choice` (nodes × 2) are room
-    to work in.
+    −inf forbids a state; if no labelling is left the value is −inf. `sums` and `choice` (nodes × 2) are room to work
+    in.
     """
     sums[:] = 0.0
     value = 0.0
@@ -55,7 +55,7 @@ def fill_gains(scores, y, parent, loss, gains):
             if edges:
                 gain += scores[4 * v + u] - scores[4 * v + true]
             elif t != y[v]:
-                gain += 2.0 * (t - y[v]) * factor[v] * scores[v]
+                gain += (2.0 if t else -2.0) * factor[v] * scores[v]
             gains[v, u] = gain
         if consistent:
             gains[v, 1] = -np.inf

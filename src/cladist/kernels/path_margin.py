@@ -1,7 +1,7 @@
 """Ascent over the distribution of one row over single labels, each scored by its path.
 
-The feature of label r has `size[r] · factor[u]` at the nodes u of its path. A label competes by D + κ (S_r − S_y), κ being 1
-(the margin grows with the loss) or D (the slack does).
+The feature of label r has `size[r] · factor[u]` at the nodes u of its path. A label competes by D + κ (S_r − S_y), κ
+being 1 (the margin grows with the loss) or D (the slack does).
 """
 
 from __future__ import annotations

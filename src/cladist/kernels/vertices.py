@@ -1,7 +1,7 @@
 """Ascent over the masses of listed competitors of each row: the small problems of a cutting plane.
 
-A competitor r of row i has a difference of features, D_r ⊗ x_i, and a loss. What mass is left of C is the true output's,
-which has neither.
+A competitor r of row i has a difference of features, D_r ⊗ x_i, and a loss. What mass is left of C is the true
+output's, which has neither.
 """
 
 from __future__ import annotations

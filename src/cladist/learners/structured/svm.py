@@ -106,8 +106,8 @@ class StructuralSVM(MarginClassifier):
 
     Notes
     -----
-    There is no bias: append a constant feature if one is wanted. A pass costs O(rows · nodes · nonzeros a row); memory is
-    O(nodes · features), and for single labels 8 bytes · rows · classes, for sets 33 bytes · rows · nodes.
+    There is no bias: append a constant feature if one is wanted. A pass costs O(rows · nodes · nonzeros a row); memory
+    is O(nodes · features), and for single labels 8 bytes · rows · classes, for sets 33 bytes · rows · nodes.
 
     Examples
     --------
@@ -226,8 +226,8 @@ class StructuralSVM(MarginClassifier):
         fits = given.shape == (n_nodes, n_nodes) and bool(np.all(np.isfinite(given) & (given >= 0)))
         if not fits or np.any(np.diag(given) != 0):
             raise ParameterError(
-                f"{who}: loss must be a name or a matrix of {n_nodes} × {n_nodes} nodes with numbers from 0 up and 0 on "
-                f"its diagonal; got {_named(self.loss)}."
+                f"{who}: loss must be a name or a matrix of {n_nodes} × {n_nodes} nodes with numbers from 0 up and 0 "
+                f"on its diagonal; got {_named(self.loss)}."
             )
         return np.ascontiguousarray(given[np.ix_(nodes, nodes)])
 

@@ -2,9 +2,10 @@
 
     min_W ½‖W‖² + C Σ_i ξ_i,   ξ_i = max_u [Δ(y_i, u) − ⟨W, Φ(x_i, y_i) − Φ(x_i, u)⟩]
 
-Its dual is concave in a distribution α_i of mass C over the outputs u of every row. A sweep visits rows in a random order
-and raises the dual over one row's distribution, all others fixed, so that it never falls. The gap of a row is
-C ξ_i − ⟨α_i, gradient⟩; their sum is primal − dual. Stops when that is below a share of the dual, or after so many sweeps.
+Its dual is concave in a distribution α_i of mass C over the outputs u of every row. A sweep visits rows in a random
+order and raises the dual over one row's distribution, all others fixed, so that it never falls. The gap of a row is
+C ξ_i − ⟨α_i, gradient⟩; their sum is primal − dual. Stops when that is below a share of the dual, or after so many
+sweeps.
 """
 
 from __future__ import annotations

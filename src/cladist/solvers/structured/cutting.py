@@ -2,8 +2,8 @@
 
     min_W ½‖W‖² + C Σ_i ξ_i,   ξ_i ≥ D_ir − ⟨W, F_ir ⊗ x_i⟩ for all competitors r of row i, ξ_i ≥ 0
 
-Keeps a list of competitors a row. A round finds each row's most violated one, lists it if it is violated by more than the
-others by `eps`, and solves the problem over the lists. Stops when the gap is closed or no competitor is left to list.
+Keeps a list of competitors a row. A round finds each row's most violated one, lists it if it is violated by more than
+the others by `eps`, and solves the problem over the lists. Stops when the gap is closed or none is left to list.
 Tsochantaridis, Joachims, Hofmann & Altun, JMLR 6, 2005, Algorithm 1 (all rows a round).
 """
 

@@ -3,12 +3,12 @@
     max_μ  Σ_i ⟨μ_i, ℓ_i⟩ − ½‖W‖²,   W = Σ_i b_i ⊗ φ(x_i)
 
 μ_i are the marginals of a distribution of mass C over labellings, four states an edge; of a tree, these are all μ ≥ 0
-whose edges agree on the nodes they share. With features of edges, b_i = C·(states of y_i) − μ_i; with features of nodes,
+whose edges agree on the nodes they share. With features of edges, b_i = C·(states of y_i) − μ_i; of nodes,
 b_i = C·(signs of y_i) − (mean signs under μ_i), times the nodes' factors. A step moves mass from the worst labelling in
 use to the best of all, both found by message passing, on each part where they differ by its own exact step.
 
 Rousu, Saunders, Szedmak & Shawe-Taylor, "Learning Hierarchical Multi-Category Text Classification Models", ICML 2005
-(conditional gradient); steps away from the worst labelling in use without a list of labellings: Garber & Meshi, NIPS 2016.
+(conditional gradient); steps away from the worst labelling in use, without a list of them: Garber & Meshi, NIPS 2016.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     min_W ½‖W‖² + C Σ_i ξ_i,   ξ_i = max_r [D(y_i, r) − κ (S_{y_i} − S_r)],   S_r = Σ_{u ∈ path(r)} λ_ru w_u·x_i
 
-with κ = 1 (margin rescaling) or κ = D(y_i, r) (slack rescaling). The dual is in masses of labels a row, C in sum. A step
+with κ = 1 (margin rescaling) or κ = D(y_i, r) (slack rescaling). The dual is in masses of labels, C a row. A step
 moves mass from the worst label in use to the best of all. Cai & Hofmann, CIKM 2004; Tsochantaridis, Joachims, Hofmann &
 Altun, JMLR 6, 2005; block-coordinate Frank–Wolfe: Lacoste-Julien, Jaggi, Schmidt & Pletscher, ICML 2013.
 """
