@@ -66,6 +66,8 @@ def not_to_seven_digits(estimator):
             "check_sample_weight_equivalence_on_sparse_data",
         )
         return dict.fromkeys(checks, "the solver stops at its tolerance")
+    if isinstance(estimator, MaxMarginMarkov) and estimator.kernel == "precomputed":
+        return {"check_decision_proba_consistency": "it gives rows where the tags ask for a square matrix"}
     return {}
 
 
