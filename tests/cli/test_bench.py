@@ -66,7 +66,7 @@ def test_without_a_name_the_papers_are_listed(run):
     listed = json.loads(run("bench", "--json").stdout)
     assert {paper["name"]: paper["runs"] for paper in listed} == {
         "hieron": True,
-        "hm3": False,
+        "hm3": True,
         "hr": True,
         "hrls": True,
         "sp": True,
@@ -161,9 +161,9 @@ def test_ctrl_c_keeps_the_rows_and_says_so(run, toy_hr, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hr, hrls, sp."),
-        (("bench", "hm3"), "benchmarks/papers/hm3 has published tables but nothing to run yet"),
-        (("bench", "sp", "--methods", "lm-1"), "there is no method 'lm-1'; there are hp, ksp-linear"),
+        (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hm3, hr, hrls, sp."),
+        (("bench", "hm3", "--methods", "lm-1"), "bench hm3: there is no method 'lm-1'; there are svm, h-svm"),
+        (("bench", "sp", "--methods", "lm-3"), "there is no method 'lm-3'; there are hp, ksp-linear"),
         (("bench", "hr", "--data", "clev"), "there is no data set 'clev'; there are clef, rcv1"),
         (
             ("bench", "hr", "--methods", "svn"),

@@ -143,7 +143,7 @@ def found_data(name: str) -> bool:
 
 def bench(*, data: list[str] | None = None, methods: list[str] | None = None, again: bool = False) -> Outcome:
     """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`."""
-    names = [(d, m) for d in known("data set", data, DATA) for m in known("method", methods, METHODS)]
+    names = [(d, m) for d in known("data set", data, DATA, NAME) for m in known("method", methods, METHODS, NAME)]
     there = {d: found_data(d) for d in dict.fromkeys(d for d, _ in names)}
     plan = [planned(d, m, there[d]) for d, m in names]
     names_of = {(row["data"], row["method"]): pair for row, pair in zip(plan, names, strict=True)}
