@@ -75,7 +75,6 @@ def test_without_a_name_the_papers_are_listed(run):
     for paper in listed:
         assert paper["paper"] in shown
     assert "cladist bench hr" in shown
-    assert "published tables only" in shown
 
 
 def test_a_table_is_printed(run, toy_hr):
@@ -141,10 +140,10 @@ def test_a_second_run_keeps_the_rows_and_again_does_not(run, toy_hr, monkeypatch
 
 
 def test_ctrl_c_keeps_the_rows_and_says_so(run, toy_hr, monkeypatch):
-    def stopping(data_set, method):
+    def stopping(data_set, method, by):
         if data_set == "second":
             raise KeyboardInterrupt
-        return measuring.measure(data_set, method)
+        return measuring.measure(data_set, method, by)
 
     monkeypatch.setattr(hr, "measure_apart", stopping)
     arguments = ("bench", "hr", "--data", "toy,second", "--methods", "td")
