@@ -97,6 +97,18 @@ METHODS: tuple[Method, ...] = (
         "likewise, with kernels",
     ),
     Method(
+        "h-m3",
+        "cladist.learners.structured.markov:MaxMarginMarkov",
+        "Rousu, Saunders, Szedmak & Shawe-Taylor 2005 (H-M³)",
+        "a Markov network on the tree with a margin over all labellings; sets of labels, kernels, probabilities",
+    ),
+    Method(
+        "structural-svm",
+        "cladist.learners.structured.svm:StructuralSVM",
+        "Tsochantaridis et al. 2005, Cai & Hofmann 2004 (LM-2, HSVM)",
+        "weights of nodes with a margin over all outputs that grows with their loss; single labels and sets",
+    ),
+    Method(
         "svm",
         "cladist.learners.flat.svm:FlatSVM",
         "the flat baseline of all five papers",

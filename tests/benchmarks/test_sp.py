@@ -81,8 +81,8 @@ def test_it_says_where_it_is_worse_and_what_was_tried(toy_table):
 
 
 def test_names_that_are_not_there(results):
-    with pytest.raises(ParameterError, match="there is no method 'lm-1'; there are hp, ksp-linear"):
-        run.bench(methods=["lm-1"])
+    with pytest.raises(ParameterError, match="there is no method 'lm-3'; there are hp, ksp-linear"):
+        run.bench(methods=["lm-3"])
     with pytest.raises(ParameterError, match="there is no data set 'rcv1'; there are ccat"):
         run.bench(data=["rcv1"])
 

@@ -66,7 +66,7 @@ def test_without_a_name_the_papers_are_listed(run):
     listed = json.loads(run("bench", "--json").stdout)
     assert {paper["name"]: paper["runs"] for paper in listed} == {
         "hieron": True,
-        "hm3": False,
+        "hm3": True,
         "hr": True,
         "hrls": True,
         "sp": True,
@@ -75,7 +75,6 @@ def test_without_a_name_the_papers_are_listed(run):
     for paper in listed:
         assert paper["paper"] in shown
     assert "cladist bench hr" in shown
-    assert "published tables only" in shown
 
 
 def test_a_table_is_printed(run, toy_hr):
@@ -141,10 +140,10 @@ def test_a_second_run_keeps_the_rows_and_again_does_not(run, toy_hr, monkeypatch
 
 
 def test_ctrl_c_keeps_the_rows_and_says_so(run, toy_hr, monkeypatch):
-    def stopping(data_set, method):
+    def stopping(data_set, method, by):
         if data_set == "second":
             raise KeyboardInterrupt
-        return measuring.measure(data_set, method)
+        return measuring.measure(data_set, method, by)
 
     monkeypatch.setattr(hr, "measure_apart", stopping)
     arguments = ("bench", "hr", "--data", "toy,second", "--methods", "td")
@@ -161,9 +160,9 @@ def test_ctrl_c_keeps_the_rows_and_says_so(run, toy_hr, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hr, hrls, sp."),
-        (("bench", "hm3"), "benchmarks/papers/hm3 has published tables but nothing to run yet"),
-        (("bench", "sp", "--methods", "lm-1"), "there is no method 'lm-1'; there are hp, ksp-linear"),
+        (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hm3, hr, hrls, sp."),
+        (("bench", "hm3", "--methods", "lm-1"), "bench hm3: there is no method 'lm-1'; there are svm, h-svm"),
+        (("bench", "sp", "--methods", "lm-3"), "there is no method 'lm-3'; there are hp, ksp-linear"),
         (("bench", "hr", "--data", "clev"), "there is no data set 'clev'; there are clef, rcv1"),
         (
             ("bench", "hr", "--methods", "svn"),

@@ -67,5 +67,6 @@ METHODS: dict[str, Method] = {
     "hr-lr": Method("HR-LR", "RecursiveLogistic", on_tree=True),
     "hr-lr-graph": Method("HR-LR, graph", "RecursiveLogistic", on_graph=True),
     "td": Method("TD", "TopDown", of_sets="NodewiseSVM"),
+    "hsvm": Method("HSVM", "StructuralSVM", {"tol": 1e-2, "max_iter": 3000}, on_tree=True),
 }
 FLAT = {"hr-svm": "svm", "hr-lr": "lr"}  # a method that knows the tree → the same loss without it

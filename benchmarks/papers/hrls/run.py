@@ -89,11 +89,11 @@ def bench(*, data: list[str] | None = None, methods: list[str] | None = None, ag
     return Outcome(*table(rows), remarks, content | {"rows": rows}, (ordering(rows),))
 
 
-def known(what: str, names: list[str] | None, there: dict[str, Any]) -> list[str]:
+def known(what: str, names: list[str] | None, there: dict[str, Any], paper: str = NAME) -> list[str]:
     """Return the names asked for, all of them if None; one that is not known is refused."""
     for name in names or ():
         if name not in there:
-            raise ParameterError(f"bench {NAME}: there is no {what} {name!r}; there are {', '.join(there)}.")
+            raise ParameterError(f"bench {paper}: there is no {what} {name!r}; there are {', '.join(there)}.")
     return list(dict.fromkeys(names)) if names else list(there)
 
 

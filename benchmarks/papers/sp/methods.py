@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from cladist import FlatSVM, HardPerceptron, KernelStochasticPerceptron
+from cladist import FlatSVM, HardPerceptron, KernelStochasticPerceptron, MaxMarginMarkov, StructuralSVM
 
 Stages = dict[str, tuple[Any, ...]]
 ROUNDS = (1, 4, 16)  # times ⌈log(n) / 0.1²⌉
+MARGIN_C = (1.0, 0.1, 10.0)
 OF_DRAWS: Stages = {"rounds": ROUNDS, "average": (True, False), "c": (1.0, 0.1, 10.0)}
 
 
@@ -61,5 +62,7 @@ METHODS: dict[str, Method] = {
     "ksp-rbf": Method(
         "KSP-Gaussian", KernelStochasticPerceptron, {"kernel": "rbf"}, {"gamma": (0.5, 1.0, 2.0), **OF_DRAWS}
     ),
+    "lm-1": Method("LM-1", MaxMarginMarkov, {"max_iter": 3000}, {"C": MARGIN_C}),
+    "lm-2": Method("LM-2", StructuralSVM, {"max_iter": 3000}, {"C": MARGIN_C}),
     "svm": Method("flat SVM", FlatSVM, {"targets": "nodes", "repair": "best"}, {"C": (1.0, 0.01, 0.1, 10.0, 100.0)}),
 }

@@ -2,6 +2,7 @@
 
 from cladist.decoders.labelling import best_labelling, top_down
 from cladist.decoders.loss_augmented import LossShift, loss_augmented_labelling, loss_shift
+from cladist.decoders.marginals import node_probabilities
 from cladist.decoders.paths import greedy_path, path_margins, path_scores, prototype_argmax
 from cladist.decoders.runner_up import SecondBest, node_margins, runner_up_labelling, second_best_labelling
 
@@ -13,6 +14,7 @@ __all__ = [
     "loss_augmented_labelling",
     "loss_shift",
     "node_margins",
+    "node_probabilities",
     "path_margins",
     "path_scores",
     "prototype_argmax",

@@ -1,25 +1,22 @@
-"""What the structured perceptrons share: the way in, the rounds, and the ways out."""
+"""What the structured perceptrons share: the rounds."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
-from cladist import progress
-from cladist.decoders import best_labelling, node_margins, path_scores
 from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
-from cladist.learners.base import CHUNK_BYTES, HierarchicalClassifier, random_generator
+from cladist.learners.base import random_generator
 from cladist.learners.kernel_functions import KernelFunction
 from cladist.learners.packing import Arrays
+from cladist.learners.structured.answering import LabellingClassifier
 from cladist.learners.structured.columns import columns_for
 from cladist.learners.structured.starting import STARTS, start_for
 from cladist.solvers.structured import PerceptronProblem, Rounds, solve_perceptron
@@ -30,10 +27,8 @@ STEPS = ("1/sqrt(T)", "1/(R sqrt(T))")
 MOST_ROUNDS = 10**8
 
 
-class StructuredPerceptron(HierarchicalClassifier):
+class StructuredPerceptron(LabellingClassifier):
     """Base of HP, SP and KSP; a subclass says which rows are chosen and what is kept of them."""
-
-    _answers_sets: ClassVar[bool] = True
 
     max_iter: Any
     eps: float
@@ -45,7 +40,6 @@ class StructuredPerceptron(HierarchicalClassifier):
     n_jobs: Any
     executor: Any
     verbose: Any
-    model_: Any
 
     # ---------------------------------------------------------------- what differs
 
@@ -62,25 +56,6 @@ class StructuredPerceptron(HierarchicalClassifier):
         return None
 
     # ---------------------------------------------------------------- learning
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from all rows, starting anew.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-        y : labels in any form
-        """
-        self._check_parameters()
-        X, labels = self._enter(X, y)
-        self._check_form(self.decode)
-        who = type(self).__name__
-        nodes = np.arange(self.taxonomy_.n_nodes) if self._decodes_sets else np.unique(labels.nodes(who))
-        self._set_classes(nodes)
-        # Side by side, learners would undo each other's limits; and sums must not depend on the number of threads.
-        with progress.shown(self.verbose), threadpool_limits(1, user_api="blas"):
-            self._learn(X, labels)
-        return self
 
     def _learn(self, X: Any, labels: LabelMatrix) -> None:
         n_chunks = min(getattr(self, "n_chunks", 1), len(labels))
@@ -123,11 +98,6 @@ class StructuredPerceptron(HierarchicalClassifier):
         root = float(np.sqrt(n_rounds))
         return 1.0 / root if self.step == STEPS[0] else 1.0 / (root * (radius or 1.0))
 
-    @property
-    def _is_precomputed(self) -> bool:
-        kernel = getattr(self, "kernel", "linear")
-        return isinstance(kernel, str) and kernel == "precomputed"
-
     def _check_parameters(self) -> None:
         who = type(self).__name__
         if self.max_iter is not None and not is_count(self.max_iter):
@@ -138,32 +108,6 @@ class StructuredPerceptron(HierarchicalClassifier):
             one_of(who, "step", self.step, STEPS)
         one_of(who, "init", self.init, STARTS)
         self._check_decode(self.decode)
-
-    # ---------------------------------------------------------------- answering
-
-    def _chunks(self, X: Any, *, at_least: int = 1) -> Iterator[Any]:
-        """Yield rows in pieces, so many that what their scores need is about `CHUNK_BYTES`."""
-        rows = max(at_least, CHUNK_BYTES // (8 * self.model_.n_held(self.taxonomy_.n_nodes)))
-        for start in range(0, X.shape[0], rows):
-            yield X[start : start + rows]
-
-    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
-        decoded = node_margins if self._decodes_sets else path_scores
-        return decoded(self.model_.scores(X), self.taxonomy_)[:, self.class_nodes_]
-
-    def _predict_nodes(self, X: Any) -> Ids:
-        parts = [self._class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
-        return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
-
-    def _predict_sets(self, X: Any) -> LabelMatrix:
-        parts = [best_labelling(self.model_.scores(chunk), self.taxonomy_).to_indicator() for chunk in self._chunks(X)]
-        chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
-        return LabelMatrix(chosen.indptr.astype(np.int64), chosen.indices.astype(np.int32), self.taxonomy_)
-
-    @property
-    def model_size_(self) -> int:
-        """How many bytes the model takes: its weights, or its support rows and their coefficients."""
-        return int(self.model_.n_bytes)
 
     # ---------------------------------------------------------------- being saved
 

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from cladist.errors import ParameterError
-from cladist.learners import kernel_functions as kernels
 from cladist.learners.packing import Arrays
 from cladist.learners.structured.drawing import DrawsRows
+from cladist.learners.structured.kernel_rows import TakesKernels
 from cladist.learners.structured.models import SupportModel
 
 
-class KernelStochasticPerceptron(DrawsRows):
+class KernelStochasticPerceptron(TakesKernels, DrawsRows):
     """`StochasticPerceptron` with kernels: W is a sum over the rows drawn, and rows enter by K(x, x') alone.
 
     The scores a of all rows are kept up to date: a round draws row i, finds its runner-up Z_i, and adds
@@ -154,69 +152,12 @@ class KernelStochasticPerceptron(DrawsRows):
         self.decode = decode
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
-        tags.input_tags.sparse = not self._is_precomputed
-        return tags
-
-    # ---------------------------------------------------------------- learning
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        kernels.check_kernel("KernelStochasticPerceptron", self.kernel, self.gamma, self.degree, self.coef0)
-
-    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        X = super()._checked_rows(X, reset=reset)
-        if reset and self._is_precomputed and X.shape[0] != X.shape[1]:
-            raise ParameterError(
-                f"KernelStochasticPerceptron: a precomputed kernel is a square matrix in fit; got shape {X.shape}."
-            )
-        return X
-
-    def _kernel_function(self, X: Any) -> kernels.KernelFunction:
-        self.gamma_ = kernels.gamma_for(self.gamma, X)
-        if self._is_precomputed:
-            return kernels.TrainingGram(np.asarray(X, dtype=np.float64))
-        return self._named_or_given()
-
-    def _named_or_given(self) -> kernels.KernelFunction:
-        if callable(self.kernel):
-            return kernels.CallableKernel(self.kernel)
-        return kernels.NamedKernel(self.kernel, self.gamma_, self.degree, self.coef0)
+        self._check_kernel()
 
     def _kept(self, X: Any, rows: npt.NDArray[np.int64], coefs: sparse.csr_array) -> SupportModel:
-        if self._is_precomputed:
-            return SupportModel(kernels.GivenGram(), rows, rows[:, None], coefs)
-        return SupportModel(self._named_or_given(), rows, X[rows], coefs)
-
-    # ---------------------------------------------------------------- what was learnt
-
-    @property
-    def support_(self) -> npt.NDArray[np.int64]:
-        """The numbers of the rows that the model is made of, ascending."""
-        check_is_fitted(self)
-        support: npt.NDArray[np.int64] = self.model_.support
-        return support
-
-    @property
-    def n_support_(self) -> int:
-        """How many rows the model is made of."""
-        return len(self.support_)
-
-    @property
-    def dual_coef_(self) -> Any:
-        """The coefficients of these rows, as CSR (nodes × rows)."""
-        check_is_fitted(self)
-        return self.model_.coefs
-
-    @property
-    def support_vectors_(self) -> Any:
-        """These rows; for a precomputed kernel their numbers."""
-        check_is_fitted(self)
-        return self.model_.vectors
-
-    # ---------------------------------------------------------------- being saved
+        return self._support_model(X, rows, coefs)
 
     def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
         state, arrays = super()._pack_state()
@@ -225,6 +166,4 @@ class KernelStochasticPerceptron(DrawsRows):
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         super()._unpack_state(state, arrays)
         self.gamma_ = state["gamma"]
-        function = kernels.GivenGram() if self._is_precomputed else self._named_or_given()
-        n_columns = 1 if self._is_precomputed else self.n_features_in_
-        self.model_ = SupportModel.unpack(self.taxonomy_.n_nodes, n_columns, function, arrays)
+        self.model_ = self._unpacked_support(self.taxonomy_.n_nodes, arrays)

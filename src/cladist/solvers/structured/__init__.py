@@ -3,20 +3,40 @@
 The joint feature of a row and a labelling with signs y is Φ(x, y) = y ⊗ φ(x), so that a weight matrix W scores
 ⟨W, Φ(x, y)⟩ = Σ_v y_v a_v with node scores a = W φ(x). An `Expansion` is such a W as a sum of joint features, a
 `ScoreBoard` the scores of the rows under it, kept up to date, with their margins against the runner-up.
+`ascend` closes the duality gap of a large-margin problem a row at a time; `LinearLabellings` and `KernelLabellings` are
+its dual over labellings, `PathDual` over single paths; `cutting_plane` solves both by working sets.
 """
 
+from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Measured, RowDual, Sweeps, ascend
 from cladist.solvers.structured.board import ScoreBoard
 from cladist.solvers.structured.columns import Columns
+from cladist.solvers.structured.cutting import LabellingOracle, PathOracle, cutting_plane
 from cladist.solvers.structured.expansion import Expansion
+from cladist.solvers.structured.labellings import KernelLabellings, LabellingLoss, LinearLabellings
+from cladist.solvers.structured.paths import PathDual, PathLoss
 from cladist.solvers.structured.perceptron import PerceptronProblem, PerceptronSolution, Rounds, Start, solve_perceptron
 
 __all__ = [
+    "SAMPLINGS",
+    "Ascent",
     "Columns",
     "Expansion",
+    "KernelLabellings",
+    "LabellingLoss",
+    "LabellingOracle",
+    "LinearLabellings",
+    "Measured",
+    "PathDual",
+    "PathLoss",
+    "PathOracle",
     "PerceptronProblem",
     "PerceptronSolution",
     "Rounds",
+    "RowDual",
     "ScoreBoard",
     "Start",
+    "Sweeps",
+    "ascend",
+    "cutting_plane",
     "solve_perceptron",
 ]

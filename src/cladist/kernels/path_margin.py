@@ -1,0 +1,107 @@
+"""Ascent over the distribution of one row over single labels, each scored by its path.
+
+The feature of label r has `size[r] · factor[u]` at the nodes u of its path. A label competes by D + κ (S_r − S_y), κ
+being 1 (the margin grows with the loss) or D (the slack does).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cladist.kernels.jit import kernel
+from cladist.kernels.markov import add_row, row_scores
+
+
+@kernel
+def label_gains(scores, true, losses, tree, slack, sums, gains):
+    """Write D_r + κ_r (S_r − S_y) for every label r; `sums` are room for sums along paths."""
+    parent, nodes, size, factor = tree
+    for v in range(parent.shape[0]):
+        above = 0.0 if parent[v] < 0 else sums[parent[v]]
+        sums[v] = above + factor[v] * scores[v]
+    own = size[true] * sums[nodes[true]]
+    for r in range(nodes.shape[0]):
+        weight = losses[r] if slack else 1.0
+        gains[r] = losses[r] + weight * (size[r] * sums[nodes[r]] - own)
+    gains[true] = 0.0
+
+
+@kernel
+def add_path(tree, r, weight, difference):
+    """Add `weight` times the feature of label r."""
+    parent, nodes, size, factor = tree
+    v = nodes[r]
+    while v >= 0:
+        difference[v] += weight * size[r] * factor[v]
+        v = parent[v]
+
+
+@kernel
+def ascend_labels(scores, masses, true, losses, tree, slack, limits, square, room, change):
+    """Raise the dual over one row's masses of labels by moves from the worst label in use to the best of all.
+
+    limits: (C, moves at most, gap below which to stop). Changes `scores` and `masses`; `change` is what the row's
+    coefficients grow by. Returns the gap before.
+    """
+    C, n_moves, enough = limits
+    sums, gains, difference = room
+    change[:] = 0.0
+    first = 0.0
+    for k in range(n_moves):
+        label_gains(scores, true, losses, tree, slack, sums, gains)
+        best, worst, mean = true, -1, 0.0
+        for r in range(gains.shape[0]):
+            if gains[r] > gains[best]:
+                best = r
+            if masses[r] > 0.0:
+                mean += masses[r] * gains[r]
+                if worst < 0 or gains[r] < gains[worst]:
+                    worst = r
+        gap = C * gains[best] - mean
+        if k == 0:
+            first = gap
+        if gap <= enough or gains[best] <= gains[worst]:
+            break
+        to, since = (losses[best], losses[worst]) if slack else (1.0, 1.0)
+        difference[:] = 0.0
+        add_path(tree, true, to - since, difference)
+        add_path(tree, best, -to, difference)
+        add_path(tree, worst, since, difference)
+        curve = square * (difference * difference).sum()
+        step = masses[worst]
+        if curve > 0.0:
+            step = min(step, (gains[best] - gains[worst]) / curve)
+        masses[best] += step
+        masses[worst] -= step
+        for v in range(difference.shape[0]):
+            change[v] += step * difference[v]
+            scores[v] += step * square * difference[v]
+    return first
+
+
+@kernel
+def sweep_labels(rows, W, order, masses, true, losses, tree, slack, limits, squares, gaps):
+    """Ascend over the rows of `order`, one after the other, with weights W (features × nodes) kept up to date."""
+    indptr, indices, data = rows
+    n_nodes = W.shape[1]
+    scores, change = np.empty(n_nodes), np.empty(n_nodes)
+    room = (np.empty(n_nodes), np.empty(masses.shape[1]), np.empty(n_nodes))
+    for i in order:
+        row_scores(indptr, indices, data, i, W, scores)
+        args = (scores, masses[i], true[i], losses[true[i]], tree, slack)
+        gaps[i] = ascend_labels(*args, limits, squares[i], room, change)
+        if np.any(change != 0.0):
+            add_row(indptr, indices, data, i, change, W)
+
+
+@kernel
+def measure_labels(rows, W, first, last, masses, true, losses, tree, slack, C, slacks, gaps, linear):
+    """Write slack, gap and Σ masses · D of rows first … last under W."""
+    indptr, indices, data = rows
+    scores, sums, gains = np.empty(W.shape[1]), np.empty(W.shape[1]), np.empty(masses.shape[1])
+    for i in range(first, last):
+        row_scores(indptr, indices, data, i, W, scores)
+        label_gains(scores, true[i], losses[true[i]], tree, slack, sums, gains)
+        slacks[i] = gains.max()
+        gaps[i] = C * slacks[i] - (masses[i] * gains).sum()
+        linear[i] = (masses[i] * losses[true[i]]).sum()
