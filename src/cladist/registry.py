@@ -134,7 +134,7 @@ def find(name: str) -> Method:
     'Hieron'
     >>> find("heron")
     Traceback (most recent call last):
-    cladist.errors.ParameterError: There is no method 'heron'; the methods are hr-svm, hr-lr, hieron, top-down, ...
+    cladist.errors.ParameterError: There is no method 'heron'; the methods are hr-svm, hr-lr, hieron, h-rls, ...
     """
     for method in METHODS:
         if method.name == name:
