@@ -80,7 +80,7 @@ def runner_up_labelling(scores: npt.ArrayLike, y: Any, taxonomy: Taxonomy, *, no
 def node_margins(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
     """Return D_v, the best total score Σ_v z_v a_v with node v on minus the best with v off, of every example.
 
-    D_v > 0 where `best_labelling` has v. The smallest |D_v| is the lead of the best labelling over the second best.
+    D_v > 0 where `best_labelling` has v. The smallest ``|D_v|`` is the lead of the best labelling over the second best.
     Cost O(examples · nodes).
 
     Examples

@@ -69,7 +69,7 @@ class LabelModel:
         ----------
         n_samples : int
         least_margin : float
-            Rows with |u_v·x| below this at some node are drawn again; the paper's bound has it in the denominator.
+            Rows with ``|u_v·x|`` below this at some node are drawn again; the paper's bound has it in the denominator.
         random_state : int, Generator or None
             The same seed makes the same set.
 
