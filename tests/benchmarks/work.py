@@ -22,6 +22,7 @@ def broken() -> None:
 
 
 def interrupted() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background is told to ignore it
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(60)
 

@@ -181,7 +181,8 @@ def test_single_labels_of_all_nodes_are_sums_along_paths():
 def test_thresholds_are_learnt_on_a_dag(strategy):
     X, y = rows_of_dag(sets=True)
     has = LabelMatrix.from_sets(y, DAG).to_indicator().toarray()
-    model = Thresholded(RecursiveSVM(DAG, targets="nodes", C=0.01), strategy=strategy, cv=3).fit(X, has)
+    scorer = RecursiveSVM(DAG, targets="nodes", C=0.01, ridge=0.1)
+    model = Thresholded(scorer, strategy=strategy, cv=3, random_state=0).fit(X, has)
     predicted = np.asarray(model.predict(X))
     for parent, child in DAG.edges():
         assert np.all(predicted[:, DAG.index(parent)] >= predicted[:, DAG.index(child)])
