@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import cladist
 from benchmarks import harness
 from cladist import progress
-from cladist.errors import DatasetError
+from cladist.errors import DatasetError, ParameterError
 
 Row = dict[str, Any]
 MEASURED, NO_DATA, NO_METHOD = "measured", "data not found", "method not there yet"
@@ -83,6 +83,16 @@ def stored(name: str) -> dict[str, Any]:
         shown = path.relative_to(harness.RESULTS.parent.parent)
         raise DatasetError(f"{shown}: not a file of results ({problem!r}); remove it or put it right.") from problem
     return content
+
+
+def known(paper: str, what: str, names: list[str] | None, there: Iterable[str]) -> list[str]:
+    """Return the names asked for, all of them if None; one that is not known is refused."""
+    if names is None:
+        return list(there)
+    for name in names:
+        if name not in there:
+            raise ParameterError(f"bench {paper}: there is no {what} {name!r}; there are {', '.join(there)}.")
+    return list(dict.fromkeys(names))
 
 
 def sources() -> str:

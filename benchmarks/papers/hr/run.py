@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from benchmarks.papers.hr.methods import METHODS
 from benchmarks.papers.hr.showing import measures_told, remarks, table
 from benchmarks.papers.hr.times import times
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import NO_DATA, NO_METHOD, Row, run_rows
+from benchmarks.papers.rows import NO_DATA, NO_METHOD, Row, known, run_rows
 from cladist.errors import ParameterError
 
 NAME = "hr"
@@ -47,8 +47,8 @@ def bench(
 
     `choose_by` is the measure, "micro" or "macro", that C is chosen for; rows of the two are in files of their own.
     """
-    known("measure", [choose_by], FILES)
-    pairs = [(d, m) for d in known("data set", data, DATA) for m in known("method", methods, METHODS)]
+    known(NAME, "measure", [choose_by], FILES)
+    pairs = [(d, m) for d in known(NAME, "data set", data, DATA) for m in known(NAME, "method", methods, METHODS)]
     chosen = [(d, m) for d, m in pairs if DATA[d].has_graph or not METHODS[m].on_graph]
     plan = [planned(*names, choose_by) for names in chosen]
     names_of = {(row["data"], row["method"]): names for row, names in zip(plan, chosen, strict=True)}
@@ -89,16 +89,6 @@ def published(data: str, method: str) -> dict[str, Any] | None:
     printed: dict[str, Any] = {name: cell.value for name, cell in found.items() if cell is not None}
     doubts = dict.fromkeys(cell.uncertain for cell in found.values() if cell is not None and cell.uncertain)
     return printed | {"uncertain": " ".join(doubts)}
-
-
-def known(what: str, names: list[str] | None, there: Iterable[str]) -> list[str]:
-    """Return the names asked for, all of them if None; one that is not known is refused."""
-    if names is None:
-        return list(there)
-    for name in names:
-        if name not in there:
-            raise ParameterError(f"bench {NAME}: there is no {what} {name!r}; there are {', '.join(there)}.")
-    return list(dict.fromkeys(names))
 
 
 def main() -> None:

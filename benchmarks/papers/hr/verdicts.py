@@ -20,10 +20,10 @@ from benchmarks.papers.hr import predictions
 from benchmarks.papers.hr.data_sets import DATA, Source
 from benchmarks.papers.hr.measuring import kind, measures, percent, refitted
 from benchmarks.papers.hr.methods import FLAT, METHODS
-from benchmarks.papers.hr.run import known, planned
+from benchmarks.papers.hr.run import planned
 from benchmarks.papers.hr.verdicts_showing import remarks, table
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import MEASURED, NO_DATA, Row, is_still_good, run_rows, stored
+from benchmarks.papers.rows import MEASURED, NO_DATA, Row, is_still_good, known, run_rows, stored
 from cladist.datasets import Dataset
 from cladist.errors import CladistError, ParameterError
 from cladist.labels import LabelMatrix, encode
@@ -51,7 +51,7 @@ def bench(
     judge: Judge | None = None,
 ) -> Outcome:
     """Judge HR methods (None: both) on these data sets (None: all six); what was judged already is kept."""
-    chosen = [(d, m) for d in known("data set", data, COMPARED) for m in known("method", methods, FLAT)]
+    chosen = [(d, m) for d in known("hr", "data set", data, COMPARED) for m in known("hr", "method", methods, FLAT)]
     measured = {(row["data"], row["method"]): row for row in stored("hr").get("rows", [])}
     plan, found = [], {}
     for names in chosen:

@@ -21,9 +21,8 @@ from benchmarks.papers.hrls.data_sets import DATA, SHUFFLES, shuffled
 from benchmarks.papers.hrls.methods import METHODS
 from benchmarks.papers.hrls.ordering import LOSSES, ordering
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import MEASURED, NO_DATA, Row, run_rows
+from benchmarks.papers.rows import MEASURED, NO_DATA, Row, known, run_rows
 from cladist import progress
-from cladist.errors import ParameterError
 from cladist.metrics import h_loss, symmetric_difference_loss, zero_one_loss
 
 NAME = "hrls"
@@ -71,7 +70,7 @@ def _published(table: str | None, method: str) -> dict[str, Any] | None:
 
 def bench(*, data: list[str] | None = None, methods: list[str] | None = None, again: bool = False) -> Outcome:
     """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`."""
-    names = [(d, m) for d in known("data set", data, DATA) for m in known("method", methods, METHODS)]
+    names = [(d, m) for d in known(NAME, "data set", data, DATA) for m in known(NAME, "method", methods, METHODS)]
     there = {d: DATA[d].found() is not None for d in dict.fromkeys(d for d, _ in names)}
     plan = [planned(d, m, there[d]) for d, m in names]
     names_of = {(row["data"], row["method"]): pair for row, pair in zip(plan, names, strict=True)}
@@ -87,14 +86,6 @@ def bench(*, data: list[str] | None = None, methods: list[str] | None = None, ag
     )
     remarks = [f"{MEASURES}.", *(DATA[d].remark for d in there if DATA[d].remark)]
     return Outcome(*table(rows), remarks, content | {"rows": rows}, (ordering(rows),))
-
-
-def known(what: str, names: list[str] | None, there: dict[str, Any], paper: str = NAME) -> list[str]:
-    """Return the names asked for, all of them if None; one that is not known is refused."""
-    for name in names or ():
-        if name not in there:
-            raise ParameterError(f"bench {paper}: there is no {what} {name!r}; there are {', '.join(there)}.")
-    return list(dict.fromkeys(names)) if names else list(there)
 
 
 def table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from benchmarks.harness import Outcome, in_new_process, print_outcome
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import NO_DATA, Row, run_rows, stored
+from benchmarks.papers.rows import NO_DATA, Row, known, run_rows, stored
 from benchmarks.papers.sp import equal_f1
 from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.measuring import settings
@@ -41,7 +41,7 @@ def bench(
     measure: Callable[[str, str], Row] | None = None,
 ) -> Outcome:
     """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`."""
-    chosen = [(d, m) for d in known("data set", data, DATA) for m in known("method", methods, METHODS)]
+    chosen = [(d, m) for d in known(NAME, "data set", data, DATA) for m in known(NAME, "method", methods, METHODS)]
     plan = [planned(*names) for names in chosen]
     names_of = {(row["data"], row["method"]): names for row, names in zip(plan, chosen, strict=True)}
     rows, content = run_rows(
@@ -82,16 +82,6 @@ def published(data: str, method: str) -> dict[str, Any] | None:
         return None
     seconds = tables["table 3"].rows[data,].get(method)
     return found | {"seconds": None if seconds is None else seconds.value}
-
-
-def known(what: str, names: list[str] | None, there: Iterable[str]) -> list[str]:
-    """Return the names asked for, all of them if None; one that is not known is refused."""
-    if names is None:
-        return list(there)
-    for name in names:
-        if name not in there:
-            raise ParameterError(f"bench {NAME}: there is no {what} {name!r}; there are {', '.join(there)}.")
-    return list(dict.fromkeys(names))
 
 
 def main() -> None:
