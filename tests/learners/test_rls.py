@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -187,16 +189,20 @@ def test_weights_estimate_the_label_model():
 
 
 def test_the_sparse_form_costs_nothing_where_the_label_model_holds():
-    model = LabelModel.random(Taxonomy.from_parents({v: (v - 1) // 2 if v else None for v in range(7)}), n_features=10)
-    data = model.sample(3000, random_state=0)
-    losses, stored = {}, {}
-    for c in (np.inf, 5.0):
-        learner = HierarchicalRLS(data.taxonomy, sparse=True, margin_constant=c).partial_fit(data.X, data.y)
-        losses[c], stored[c] = learner.history_[-1]["objective"], learner.n_stored_.sum()
-    assert losses[5.0] < 1.03 * losses[np.inf]
-    assert stored[5.0] < 0.85 * stored[np.inf]
-    reference = h_loss(data.y, model.predict(data.X), data.taxonomy)
-    assert reference - 0.02 < losses[np.inf] < reference + 0.1
+    """At c = 5 over four draws: at most 60 % is stored, and the loss is within 2 %."""
+    tree = Taxonomy.from_parents({v: (v - 1) // 2 if v else None for v in range(7)})
+    losses, stored = Counter(), Counter()
+    for seed in range(4):
+        model = LabelModel.random(tree, n_features=10, random_state=seed)
+        data = model.sample(3000, random_state=seed)
+        for c in (np.inf, 5.0):
+            learner = HierarchicalRLS(tree, sparse=True, margin_constant=c).partial_fit(data.X, data.y)
+            losses[c] += learner.history_[-1]["objective"]
+            stored[c] += learner.n_stored_.sum()
+        losses["reference"] += h_loss(data.y, model.predict(data.X), tree)
+    assert losses[5.0] < 1.02 * losses[np.inf]
+    assert stored[5.0] < 0.6 * stored[np.inf]
+    assert losses["reference"] - 0.08 < losses[np.inf] < losses["reference"] + 0.4
 
 
 def test_siblings_share_one_inverse_and_the_sparse_form_does_not():
