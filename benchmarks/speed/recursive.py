@@ -14,8 +14,8 @@ dmoz      The size of DMOZ-2010: 128,710 rows and 10,000 to test, 381,580 featur
           stands what the formula in ``recursive_studies/memory.py`` allows. Writes recursive-dmoz-<loss>.json.
 rounds    Sweeps and CPU seconds to a gap, 1, 2, 8, 64 and 512 blocks being solved from one snapshot, on three trees:
           that of "thousand" (63 blocks), clinc150 (10 blocks; where CLADIST_DATA is set) and that of "dmoz" with fewer
-          rows (769 blocks). Numbers beyond the first that takes all blocks at once are left out: they are the same.
-          Writes recursive-rounds.json, with the loss in its name if it is not the hinge.
+          and shorter rows (769 blocks). Numbers beyond the first that takes all blocks at once are left out: they are
+          the same. Writes recursive-rounds.json, with the loss in its name if it is not the hinge.
 
 ``--scale 0.05`` takes that share of rows, features and nodes, for a trial; its results have a name of their own.
 Progress goes to standard error.
