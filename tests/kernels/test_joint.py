@@ -131,6 +131,24 @@ def test_step_logistic_solves_for_one_alpha(seed):
     assert abs(t - sign * product - (after - a) * norm) <= 2e-3 * slope + 1e-4
 
 
+@settings(max_examples=200)
+@given(seed=seeds)
+def test_a_lane_that_may_not_move_would_not(seed):
+    """The best α is between the present one and c σ(−m): what they are apart bounds how far it moves."""
+    random, skip = np.random.default_rng(seed), 0.05
+    products, costs = random.normal(size=(1, WIDTH)) * 3, random.uniform(0.1, 10, (1, WIDTH))
+    alpha, norm = random.random((1, WIDTH)) * costs, random.uniform(0, 5)
+    mask = np.uint32(random.integers(1 << WIDTH))
+    signs = np.where((mask >> np.arange(WIDTH)) & 1, 1.0, -1.0)
+    steps = [
+        joint.step_logistic(*map(np.float64, (products[0, k], signs[k], costs[0, k], alpha[0, k], norm)))[0]
+        for k in range(WIDTH)
+    ]
+    truths = joint.may_move.py_func(products[0], signs > 0, costs[0], alpha[0], skip)
+    assert not np.any(~truths & (np.abs(steps) > skip + 1e-6))
+    assert not np.any(truths & (np.abs(steps) == 0))
+
+
 # ---------------------------------------------------------------- rows
 
 
@@ -141,7 +159,7 @@ def test_move_row_raises_the_joint_dual(loss, seed):
     leaves = Leaves(seed)
     W, alpha = leaves.begun(loss)
     for i in (0, 4, 8):
-        scratch = np.zeros((3, WIDTH))
+        scratch = np.zeros((joint.SCRATCH, WIDTH))
         scratch[joint.PRODUCTS] = leaves.X[i] @ W
         arguments = i, leaves.problem, loss, alpha, leaves.overlap, 1e-6, scratch
         moved, after = close(joint.move_row, *arguments, tolerance=1e-6)
@@ -159,15 +177,16 @@ def test_move_row_raises_the_joint_dual(loss, seed):
 def test_wanting_and_resting(loss, seed, bound, skip):
     leaves = Leaves(seed)
     W, alpha = leaves.begun(loss)
-    i, scratch, state = 3, np.zeros((3, WIDTH)), state_of(bound)
+    i, scratch, state = 3, np.zeros((joint.SCRATCH, WIDTH)), state_of(bound)
     scratch[joint.PRODUCTS] = leaves.X[i] @ W
     (wants, rests), after = close(joint.wanting, leaves.problem, loss, i, alpha, scratch, state, skip)
-    if loss == LOGISTIC:
-        assert wants
-        assert not rests
-        return
     squared, used = loss == SQUARED_HINGE, slice(leaves.n_lanes)
     a, cost = alpha[i, used], leaves.row_costs[i, used]
+    if loss == LOGISTIC:
+        wrong = 1 / (np.exp(leaves.signs[i, used] * scratch[joint.PRODUCTS, used]) + 1)
+        assert wants == np.any(np.abs(cost * wrong - a) > skip * cost)
+        assert rests == (not wants)
+        return
     gradient = leaves.signs[i, used] * scratch[joint.PRODUCTS, used] - 1 + (a / (2 * cost) if squared else 0)
     at_zero, at_most = a <= 0, a >= (np.inf if squared else cost)
     projected = np.where(at_zero, np.minimum(gradient, 0), np.where(at_most, np.maximum(gradient, 0), gradient))
@@ -184,7 +203,7 @@ def test_wanting_and_resting(loss, seed, bound, skip):
 def test_sweep_joint(loss, seed, bound):
     leaves = Leaves(seed)
     W, alpha = leaves.begun(loss)
-    kept, scratch = np.zeros_like(leaves.order), np.zeros((3, WIDTH))
+    kept, scratch = np.zeros_like(leaves.order), np.zeros((joint.SCRATCH, WIDTH))
     arguments = leaves.problem, loss, leaves.order, W, alpha, leaves.overlap, state_of(bound), 1e-6, kept, scratch
     n_kept, after = close(joint.sweep_joint, *arguments, tolerance=1e-6)
     found, before = after[4], alpha

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from cladist.kernels.jit import kernel
-from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, load, spread, store, where
+from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, exp, load, spread, store, where
 from cladist.kernels.one_vs_rest import (
     ABOVE,
     BELOW,
@@ -33,7 +33,7 @@ from cladist.kernels.one_vs_rest import (
 
 ROUNDS = 4  # through the lanes of one row; each changes what the others want
 NEWTON_STEPS, NEWTON_EXACT = 30, np.float32(0.0025)
-PRODUCTS, DELTAS, AFTER = 0, 1, 2  # rows of `scratch`
+PRODUCTS, DELTAS, AFTER, TRIED, SCRATCH = 0, 1, 2, 3, 4  # rows of `scratch`, and how many
 
 
 @kernel
@@ -71,15 +71,30 @@ def step_logistic(product, sign, cost, a, norm):
 
 
 @kernel
+def may_move(product, positive, cost, a, skip):
+    """Tell of each lane whether its α may move by more than `skip` of c under the logistic loss: c σ(−m) is beyond."""
+    margin = where(positive, 1.0, -1.0) * product
+    left = cost / (exp(margin) + 1.0) - a
+    return (left > skip * cost) | (left < -skip * cost)
+
+
+@kernel
 def move_row(i, problem, loss, alpha, overlap, skip, scratch):
     """Move the α of a row, lane after lane; `scratch` holds its products, and what W is to be moved by."""
     _, norms, mask, weight, costs, n_lanes = problem
     store(scratch, DELTAS, spread(0.0, scratch))
     store(scratch, AFTER, load(alpha, i))
+    positives = bits(mask[i])
+    row_costs = where(positives, load(costs, 0), load(costs, 1)) * weight[i]
     moved = False
     for _ in range(ROUNDS):
         still = False
+        if loss == LOGISTIC:  # exponentials are dear one by one
+            tried = may_move(load(scratch, PRODUCTS), positives, row_costs, load(scratch, AFTER), skip)
+            store(scratch, TRIED, where(tried, 1.0, 0.0))
         for k in range(n_lanes):
+            if loss == LOGISTIC and scratch[TRIED, k] == 0:
+                continue
             positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
             sign = np.float32(1) if positive else np.float32(-1)
             cost = (costs[0, k] if positive else costs[1, k]) * weight[i]
@@ -111,15 +126,16 @@ def wanting(problem, loss, i, alpha, scratch, state, skip):
     sign = where(positive, 1.0, -1.0)
     cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
     before = load(alpha, i)
+    used = bits((np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1))
     if loss == LOGISTIC:
-        return True, False
+        wants = any_of(used & may_move(load(scratch, PRODUCTS), positive, cost, before, skip))
+        return wants, not wants
     squared = loss == SQUARED_HINGE
     damping = 0.5 / cost if squared else spread(0.0, costs)
     most = spread(np.inf, costs) if squared else cost
     gradient = sign * load(scratch, PRODUCTS) - 1.0 + damping * before
     at_zero, at_most = before <= 0.0, before >= most
     falling, rising = where(gradient < 0.0, gradient, 0.0), where(gradient > 0.0, gradient, 0.0)
-    used = bits((np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1))
     projected = where(used, where(at_zero, falling, where(at_most, rising, gradient)), 0.0)
     highest, lowest = load(state, HIGHEST), load(state, LOWEST)
     store(state, HIGHEST, where(projected > highest, projected, highest))
@@ -159,7 +175,7 @@ def visit_block(problem, loss, order, active, W, alpha, overlap, eps, resting, p
     to pass over. Rows rest whose α is at a bound by more than `resting`.
     """
     state = np.zeros((4, WIDTH), W.dtype)
-    scratch = np.zeros((3, WIDTH), W.dtype)
+    scratch = np.zeros((SCRATCH, WIDTH), W.dtype)
     skip = W.dtype.type(np.float32(0.1) * eps)
     n_rows = problem[2].shape[0]
     listed, kept = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
