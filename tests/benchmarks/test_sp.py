@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.papers.hr.data_sets import NEAR, STAND_IN, DataSet
 from benchmarks.papers.rows import MEASURED, NO_DATA
-from benchmarks.papers.sp import data_sets, equal_f1, measuring, run, showing
+from benchmarks.papers.sp import data_sets, equal_f1, measuring, run, showing, times
 from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.methods import METHODS
 from cladist import Taxonomy
@@ -109,3 +109,21 @@ def test_time_to_the_f1_of_a_flat_svm(toy_table, monkeypatch):
     assert part.header == equal_f1.HEADER
     assert all(len(line) == len(part.header) for line in part.rows)
     assert equal_f1.measure("wipo") == []
+
+
+def test_times_as_multiples_of_ksp(toy_table, monkeypatch):
+    assert times.measure("news20") == []  # no row tells KSP's settings yet
+    chosen = {"ksp-linear": {"rounds": 1}, "lm-1": {"C": 1.0}, "lm-2": {"C": 0.1}}
+    rows = [
+        {"data": "NEWS20", "method": METHODS[name].title, "status": "measured", "chosen": options}
+        for name, options in chosen.items()
+    ]
+    monkeypatch.setattr(times, "stored", lambda name: {"rows": rows if name == "sp" else []})
+    found = times.measure("news20")
+    assert [row["method"] for row in found] == ["LM-1", "LM-2"]
+    assert found[0]["published"] == pytest.approx(4406 / 559)
+    assert all(row["measured"] == row["fit s"] / row["KSP's fit s"] > 0 for row in found)
+    assert times.published("news20-shuffled", "lm-1") is None
+    part = times.part(found)
+    assert all(len(line) == len(part.header) for line in part.rows)
+    assert times.measure("wipo") == []

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 from benchmarks.harness import Outcome, in_new_process, print_outcome
 from benchmarks.papers.published import read
 from benchmarks.papers.rows import NO_DATA, Row, known, run_rows, stored
-from benchmarks.papers.sp import equal_f1
+from benchmarks.papers.sp import equal_f1, times
 from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.measuring import settings
 from benchmarks.papers.sp.methods import METHODS
@@ -54,8 +54,8 @@ def bench(
         measures=MEASURES,
         protocol="benchmarks/papers/sp/README.md",
     )
-    beside = equal_f1.part(stored(equal_f1.NAME).get("rows", []))
-    return Outcome(*table(rows), remarks(rows), content | {"rows": rows}, (beside,) if beside.rows else ())
+    beside = [study.part(stored(study.NAME).get("rows", [])) for study in (times, equal_f1)]
+    return Outcome(*table(rows), remarks(rows), content | {"rows": rows}, tuple(part for part in beside if part.rows))
 
 
 def planned(data_set: str, method: str) -> Row:
