@@ -31,7 +31,7 @@ def learner(name: str, taxonomy: Any, workers: int) -> Any:
     if name == "FlatSVM":
         # Without an intercept every feature has a small negative weight, over 0.01: little could be dropped. Of a
         # recursive model these are in the root alone.
-        return FlatSVM(taxonomy, loss="hinge", weights="sparse", fit_intercept=True, **common)
+        return FlatSVM(taxonomy, loss="squared_hinge", weights="sparse", fit_intercept=True, **common)
     return RecursiveSVM(
         taxonomy, loss="squared_hinge", weights="differences", fit_intercept=False, blocks_per_round=8, **common
     )
