@@ -93,7 +93,7 @@ def part(rows: list[dict[str, Any]]) -> Part:
 
 
 def main() -> None:
-    rows = [row for name in DATA for row in measure(name)]
+    rows = [{"status": MEASURED, "settings": {}} | row for name in DATA for row in measure(name)]
     print_rows([{"data set": row["data"], **{name: row[name] for name in HEADER[1:]}} for row in rows])
     write_results(NAME, rows, turns=TURNS, measures="CPU seconds of a fit, as a multiple of KSP-linear's")
 
