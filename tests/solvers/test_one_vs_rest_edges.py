@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cladist.solvers import Settings, members_by_class, one_vs_rest, solve_one_vs_rest
-from cladist.solvers.one_vs_rest import scaled
+from cladist.solvers.one_vs_rest import growth, scaled
 from tests.solvers.problems import LOSSES, case, certified, members_of_matrix, random_case, random_rows
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -71,7 +71,7 @@ def test_a_warm_start_leads_to_the_same_optimum(loss, density, factor):
         state = solve_one_vs_rest(cheap.problem, tight, keep_state=True).state
         problem = random_case(seed, loss, density=density, C=1.0, costs=cheap.problem.costs * factor).problem
         cold = solve_one_vs_rest(problem, tight)
-        warm = solve_one_vs_rest(problem, tight, state=scaled(state, factor))
+        warm = solve_one_vs_rest(problem, tight, state=scaled(state, growth(loss, factor)))
         assert warm.converged
         for one, other in zip(cold.history, warm.history, strict=True):
             assert one["objective"] == pytest.approx(other["objective"], rel=2e-5)
@@ -84,3 +84,8 @@ def test_a_warm_start_leads_to_the_same_optimum(loss, density, factor):
 @pytest.mark.parametrize("density", [0.2, 1.0])
 def test_no_state_is_kept_unless_it_is_asked_for(loss, density):
     assert solve_one_vs_rest(random_case(8, loss, density=density).problem).state is None
+
+
+def test_alphas_grow_with_the_costs_but_for_the_logistic_loss():
+    assert [growth(loss, 10.0) for loss in ("hinge", "squared_hinge", "logistic")] == [10.0, 10.0, 1.0]
+    assert [growth(loss, 0.2) for loss in ("hinge", "squared_hinge", "logistic")] == [0.2, 0.2, 0.2]

@@ -23,7 +23,7 @@ from cladist.learners.flat.warm import LastFit
 from cladist.learners.linear_packing import pack_weights, unpack_ids, unpack_weights
 from cladist.learners.packing import Arrays, check_nodes, group, prefixed
 from cladist.solvers import OneVsRest, Rows, Settings, Solution, solve_one_vs_rest
-from cladist.solvers.one_vs_rest import scaled
+from cladist.solvers.one_vs_rest import growth, scaled
 
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps them dense up to here
 FORMS = ("auto", "dense", "sparse", "dual")
@@ -138,7 +138,7 @@ class FlatLinear(LinearAnswers):
         for C in Cs:
             fitted = clone(self).set_params(C=C)
             fitted._take_form(model)
-            start = None if state is None else self._scaled(state, C / before)
+            start = None if state is None else self._scaled(state, growth(self._loss, C / before))
             solution = fitted._solve(prepared, C, start, keep_state=True)
             state, before = solution.state, C
             yield fitted

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cladist.solvers import OneVsRest
-from cladist.solvers.one_vs_rest import scaled
+from cladist.solvers.one_vs_rest import growth, scaled
 from cladist.solvers.recursive import State
 from cladist.solvers.trees import Tree
 
@@ -40,7 +40,7 @@ class LastState:
         same_tree = np.array_equal(self.tree.parent, tree.parent) and np.array_equal(self.tree.leaves, tree.leaves)
         if not same_tree or self.kind != _kind(problem, tree, root):
             return None
-        return self.state.scaled(C / self.C)
+        return self.state.scaled(growth(problem.loss, C / self.C))
 
 
 def _kind(problem: OneVsRest, tree: Tree, root: str) -> tuple[Any, ...]:
