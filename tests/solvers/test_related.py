@@ -57,8 +57,8 @@ def objective(problem, graph, W):
 
 def vectors(problem, solution):
     """The vectors of all nodes, in the features of the rows as they were given."""
-    W = np.zeros((len(solution.state), problem.X.shape[1]))
-    W[:, problem.problem.rows.feature_of] = solution.state
+    W = np.zeros((len(solution.state.vectors), problem.X.shape[1]))
+    W[:, problem.problem.rows.feature_of] = solution.state.vectors
     return W
 
 
@@ -124,7 +124,7 @@ def test_nodes_without_edges_are_plain_problems(loss, schedule):
     solution, flat = solve(problem, graph, schedule=schedule), solve_one_vs_rest(problem.problem, TIGHT)
     assert solution.history[-1]["objective"] == pytest.approx(sum(e["objective"] for e in flat.history), rel=2e-6)
     np.testing.assert_allclose(problem.weights(solution), problem.weights(flat), atol=2e-3)
-    assert not solution.state[1].any()
+    assert not solution.state.vectors[1].any()
 
 
 @every_loss
@@ -133,8 +133,8 @@ def test_components_without_rows_stay_at_zero(loss):
     graph = Graph(edges, np.array([0, 1]))
     solution = solve(graph_case(5, graph, loss), graph)
     assert solution.converged
-    assert not solution.state[2:].any()
-    assert solution.state[:2].any()
+    assert not solution.state.vectors[2:].any()
+    assert solution.state.vectors[:2].any()
 
 
 @every_loss
@@ -258,7 +258,7 @@ def test_bits_do_not_depend_on_the_executor(loss, schedule):
     graph = random_graph(12, 60, 0.05, n_problems=50)
     problem = graph_case(12, graph, loss, n_rows=80)
     one, two = (solve(problem, graph, Settings(1e-6, 4), schedule=schedule, executor=e) for e in (Serial(), Threads(3)))
-    np.testing.assert_array_equal(one.state, two.state)
+    np.testing.assert_array_equal(one.state.vectors, two.state.vectors)
     without_time = [[{**entry, "seconds": 0} for entry in found.history] for found in (one, two)]
     assert without_time[0] == without_time[1]
 

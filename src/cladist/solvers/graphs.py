@@ -12,12 +12,13 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph, linalg
 
-from cladist.kernels import dag
+from cladist.execution import Executor, Serial
+from cladist.kernels import dag, relating
 
 Ids = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
 Floats64 = npt.NDArray[np.float64]
-CHUNK_BYTES = 2**25  # of float64, for passes over features
+CHUNK_BYTES = 2**21  # of float64, for passes over features: what stays near the processor
 CAUTION = 0.99  # eigenvalues are found to some digits only, and bounds must hold
 CG_STEPS = 200
 FEW_NODES = 500
@@ -67,6 +68,12 @@ class Graph:
         return sparse.csr_array(found, dtype=np.float32)
 
     @cached_property
+    def edges(self) -> tuple[Ids, Ids, Floats64]:
+        """The adjacency as kernels take it."""
+        indptr, indices = self.adjacency.indptr.astype(np.int64), self.adjacency.indices.astype(np.int64)
+        return indptr, indices, self.adjacency.data.astype(np.float64)
+
+    @cached_property
     def matrix(self) -> sparse.csc_array:
         """M."""
         return sparse.csc_array(sparse.diags_array(self.pull) - self.adjacency, dtype=np.float64)
@@ -107,28 +114,43 @@ class Graph:
                 least = min(least, _second_eigenvalue(self.matrix[part][:, part], self.ridge))
         return CAUTION * least
 
+    def times(self, V: Floats64) -> Floats64:
+        """Return MV of vectors (nodes × features)."""
+        product = np.empty_like(V)
+        relating.multiply(self.edges, self.pull, V, product)
+        return product
+
     def energy(self, W: Any) -> float:
         """Return ½ tr(WᵀMW) of vectors (nodes × features), in float64."""
-        total = 0.0
-        for columns in chunks(W):
-            part = np.asarray(W[:, columns], np.float64)
-            total += float(np.sum(part * (self.matrix @ part)))
-        return total / 2
+        return self.energy_and_lengths(W)[0]
+
+    def energy_and_lengths(self, W: Any, executor: Executor | None = None) -> tuple[float, Floats64]:
+        """Return ½ tr(WᵀMW), and the length of the mean vector of each component."""
+
+        def of_columns(columns: slice) -> tuple[float, Floats64]:
+            part = W[:, columns].astype(np.float64)
+            means = self._groups @ part
+            return float(np.sum(part * self.times(part))), np.sum(means * means, axis=1)
+
+        parts = list((executor or Serial()).map(of_columns, chunks(W)))
+        return sum(part[0] for part in parts) / 2, np.sqrt(np.sum([part[1] for part in parts], axis=0))
 
     def lengths_of_means(self, W: Any) -> Floats64:
         """Return the length of the mean vector of each component."""
-        squares = np.zeros(self._groups.shape[0])
-        for columns in chunks(W):
-            means = self._groups @ np.asarray(W[:, columns], np.float64)
-            squares += np.sum(means * means, axis=1)
-        return np.sqrt(squares)
+        return self.energy_and_lengths(W)[1]
 
     def dual_cost(self, shares: Any, W: Any, reach: Any, precision: float) -> float:
-        """Return what the form takes from the dual, or up to `precision` more.
+        """Return what the form takes from the dual, or up to `precision` more; see `dual_costs`."""
+        return float(np.sum(self.dual_costs(shares, W, reach, precision)))
+
+    def dual_costs(
+        self, shares: Any, W: Any, reach: Any, precision: float, executor: Executor | None = None
+    ) -> Floats64:
+        """Return what the form takes from the dual in each component, all together up to `precision` more.
 
         That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features). In a loose component it
         is ∞ unless A sums to 0, and what is returned holds for vectors whose mean is no further than `reach` (one
-        number a component) from that of W.
+        number a component) from that of W, or of 0 for None.
 
         Notes
         -----
@@ -136,20 +158,36 @@ class Graph:
         tr(EᵀM⁺E) = 2 tr(EᵀZ) − tr(ZᵀMZ) + tr(RᵀM⁺R), R = E − MZ, of which the last is at most ‖R‖² / `stiffness`.
         Conjugate gradients make R small; often Z = 0 will do.
         """
-        total, apart = 0.0, np.zeros(len(self._groups.indptr) - 1)
-        own = self._own_pull
-        for columns in chunks(W):
-            V = np.asarray(W[:, columns], np.float64)
-            MV = self.matrix @ V
-            E = np.asarray(shares[:, columns], np.float64) - MV
-            total += float(np.sum(V * MV)) / 2 + float(np.sum(V * E))
+
+        def of_columns(columns: slice) -> tuple[Floats64, Floats64]:
+            E, by_node = shares[:, columns].astype(np.float64), np.zeros(self.n_nodes)
+            if W is not None:
+                V = W[:, columns].astype(np.float64)
+                MV = self.times(V)
+                E -= MV
+                by_node += np.sum(V * (MV / 2 + E), axis=1)
             means = self._groups @ E
-            apart += np.sum(means * means, axis=1)
-            total += self._rest(E - means[self.components], precision * V.shape[1] / W.shape[1])
-        sizes = np.bincount(self.components)
-        pinned = own > 0
-        total += float(np.sum(sizes[pinned] * apart[pinned] / own[pinned])) / 2
-        return total + float(np.sum((reach * sizes * np.sqrt(apart))[~pinned]))
+            by_node += self._rest(E - means[self.components], precision * E.shape[1] / shares.shape[1])
+            return np.bincount(self.components, by_node), np.sum(means * means, axis=1)
+
+        parts = list((executor or Serial()).map(of_columns, chunks(shares)))
+        total, apart = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
+        sizes, own = np.bincount(self.components), self._own_pull
+        to_zero = sizes * apart / np.where(own > 0, 2 * own, 1)
+        found: Floats64 = total + np.where(own > 0, to_zero, reach * sizes * np.sqrt(apart))
+        return found
+
+    def least_cost(self, shares: Any, executor: Executor | None = None) -> float:
+        """Return less than the form takes from the dual: what a step along the scaled shares tells."""
+
+        def of_columns(columns: slice) -> tuple[float, float]:
+            E = shares[:, columns].astype(np.float64)
+            E -= (self._groups @ E)[self.components]
+            scaled = E / self.pull[:, None]
+            return float(np.sum(E * scaled)), float(np.sum(scaled * self.times(scaled)))
+
+        slope, curve = np.sum(list((executor or Serial()).map(of_columns, chunks(shares))), axis=0)
+        return float(slope * slope / (2 * curve)) if curve > 0 else 0.0
 
     @property
     def _own_pull(self) -> Floats64:
@@ -157,23 +195,25 @@ class Graph:
         alone = np.bincount(self.components) == 1
         return np.where(alone & (self.ridge == 0), 1.0, self.ridge)
 
-    def _rest(self, E: Floats64, precision: float) -> float:
-        """Return ½ tr(EᵀM⁺E), or a little more, of E whose means are 0, by conjugate gradients."""
-        found, R = 0.0, E
+    def _rest(self, E: Floats64, precision: float) -> Floats64:
+        """Return ½ tr(EᵀM⁺E), or a little more, of E whose means are 0, by conjugate gradients: what each node adds."""
+        if not np.isfinite(self.stiffness):
+            return np.zeros(len(E))
+        Z, R = np.zeros_like(E), E
         scaled = R / self.pull[:, None]
         P, rho = scaled, float(np.sum(R * scaled))
         for _ in range(CG_STEPS):
-            left = float(np.sum(R * R)) / (2 * self.stiffness)
-            if left <= precision or rho <= 0:
+            if float(np.sum(R * R)) / (2 * self.stiffness) <= precision or rho <= 0:
                 break
-            MP = self.matrix @ P
+            MP = self.times(P)
             step = rho / float(np.sum(P * MP))
-            found += step * rho / 2
+            Z += step * P
             R = R - step * MP
             scaled = R / self.pull[:, None]
             before, rho = rho, float(np.sum(R * scaled))
             P = scaled + (rho / before) * P
-        return found + float(np.sum(R * R)) / (2 * self.stiffness) if np.isfinite(self.stiffness) else found
+        found: Floats64 = np.sum(Z * (E + R) + R * R / self.stiffness, axis=1) / 2
+        return found
 
 
 def _components(numbers: Ids) -> list[Ids]:
