@@ -95,7 +95,6 @@ class Descent:
         elif problem.rows.has_constant:
             self.W[:, -1] = self.start.levels[graph.components]
         self.blocks = list(executor.map(self.moved, range(len(self.blocks))))
-        self.begun = state is not None
 
     def state(self, order: Ids) -> GraphState:
         """Return where it is, given the order that rows were put into."""
@@ -109,7 +108,8 @@ class Descent:
 
     def coloured(self, number: int) -> None:
         """Move all nodes once, a colour at a time; the first times with little effort, neighbours having yet to move."""
-        self.around.effort = Effort() if self.begun else Effort(number + 1, min(number + 1, ACTIVE_SWEEPS))
+        times = number + 1
+        self.around.effort = Effort(times, min(times, ACTIVE_SWEEPS))
         for turn in self.turns:
             list(self.executor.map(partial(self._move, number=number), turn.blocks))
             self.W[turn.plain] = self.graph.neighbours[turn.plain] @ self.W
