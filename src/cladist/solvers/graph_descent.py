@@ -79,14 +79,7 @@ class Descent:
         self.around = Around(given, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
         self.blocks: list[Block] = []
         self.last_gap, self.own_dual = np.inf, -np.inf
-        has_rows = np.zeros(graph.n_nodes, bool)
-        has_rows[graph.nodes] = True
-        self.turns, colours = [], graph.colours
-        for colour in range(int(colours.max()) + 1):
-            first = len(self.blocks)
-            self.blocks += [self.around.begin(part) for part in evenly(np.flatnonzero(colours[graph.nodes] == colour))]
-            plain = np.flatnonzero((colours == colour) & ~has_rows)
-            self.turns.append(_Turn(range(first, len(self.blocks)), plain))
+        self.turns = self._turns()
         self.start = Start.of(problem, graph, settings.tol, executor)
         self.W = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32)
         if state is not None:
@@ -95,6 +88,24 @@ class Descent:
         elif problem.rows.has_constant:
             self.W[:, -1] = self.start.levels[graph.components]
         self.blocks = list(executor.map(self.moved, range(len(self.blocks))))
+
+    def _turns(self) -> list[_Turn]:
+        """Make the blocks, and return which of them, and which nodes without rows, move together.
+
+        Problems that are as hard, by how little else pulls at them, are side by side: a block takes as long as its
+        hardest. Those of nodes without edges wait for nobody, and are a turn of their own.
+        """
+        graph, turns = self.graph, []
+        has_rows = np.zeros(graph.n_nodes, bool)
+        has_rows[graph.nodes] = True
+        colours = np.where(np.diff(graph.adjacency.indptr) > 0, graph.colours, -1)
+        for colour in np.unique(colours).tolist():
+            first, together = len(self.blocks), np.flatnonzero(colours[graph.nodes] == colour)
+            by_pull = together[np.argsort(graph.pull[graph.nodes[together]], kind="stable")]
+            self.blocks += [self.around.begin(part) for part in evenly(by_pull)]
+            plain = np.flatnonzero((colours == colour) & ~has_rows)
+            turns.append(_Turn(range(first, len(self.blocks)), plain))
+        return turns
 
     def state(self, order: Ids) -> GraphState:
         """Return where it is, given the order that rows were put into."""
