@@ -208,6 +208,52 @@ def test_the_gap_without_a_ridge_holds_as_far_as_it_says(loss, schedule, sweeps)
         assert last["objective"] - best <= further * (last["objective"] - last["dual"]) + 1e-6 * best
 
 
+@every_loss
+@pytest.mark.parametrize("C", [0.001, 1.0])
+def test_the_best_bound_so_far_holds_where_the_vectors_are_now(loss, C):
+    """Of a loose component it hangs on the mean: what is remembered is judged anew, and never more than is true."""
+    for seed in (14, 15):
+        graph = random_graph(seed, density=0.6)
+        problem = graph_case(seed, graph, loss, C, constant=True)
+        best, where = optimum(problem, graph)
+        for sweeps in (2, 4, 8, 16):
+            solution = solve(problem, graph, Settings(1e-7, sweeps))
+            W, last = vectors(problem, solution), solution.history[-1]
+            lengths = graph.lengths_of_means(W)
+            away = max(
+                np.linalg.norm((W - where)[part].mean(axis=0)) / max(lengths[k], problem.problem.rows.least_reach)
+                for part in graph.loose
+                for k in graph.components[part[:1]]
+            )
+            assert last["objective"] - best <= max(1, away) * (last["objective"] - last["dual"]) + 1e-6 * best
+
+
+@every_loss
+def test_strong_relations_are_certified_in_a_few_sweeps(loss):
+    """Nothing pulls the component to 0, and C is so small that all nodes are nearly alike."""
+    graph = Graph(sparse.csr_array(1 - np.eye(30)), np.arange(30))
+    problem = graph_case(16, graph, loss, 1e-4, n_rows=90, constant=True)
+    solution = solve(problem, graph, Settings(1e-2, 50))
+    best, _ = optimum(problem, graph)
+    assert solution.converged
+    assert solution.history[-1]["passes"] <= 5
+    assert best * (1 - 1e-6) <= objective(problem, graph, vectors(problem, solution)) <= best * (1 + 1e-2)
+
+
+@every_loss
+@every_schedule
+def test_a_fit_that_begins_where_another_ended_finds_its_own_optimum(loss, schedule):
+    graph = random_graph(17, density=0.5)
+    small, large = (graph_case(17, graph, loss, C) for C in (0.3, 1.0))
+    state = solve(small, graph).state.scaled(1 / 0.3)
+    best, _ = optimum(large, graph)
+    solution = solve(large, graph, Settings(1e-6, 5000, seed=5), schedule=schedule, state=state)
+    assert solution.converged
+    assert objective(large, graph, vectors(large, solution)) == pytest.approx(best, rel=1e-5)
+    again = solve(large, graph, Settings(1e-3, 100), schedule=schedule, state=solution.state)
+    assert again.history[-1]["passes"] <= (4 if schedule == "joint" else 2)
+
+
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.integers(2, 12), density=st.floats(0.1, 1), ridge=st.booleans())
 def test_what_a_graph_takes_from_the_dual(seed, n_nodes, density, ridge):

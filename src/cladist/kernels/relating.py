@@ -40,7 +40,7 @@ def put_means(graph, pull, nodes, W, above):
 
 @kernel
 def differences(weights, above, before, shares, terms):
-    """Set `shares` to weights − above; sum up, in float64, shares · weights, ‖shares‖² and ‖before − above‖² by lane."""
+    """Set `shares` to weights − above; sum up shares · weights, ‖shares‖² and ‖before − above‖² in float64, by lane."""
     zero = spread(0.0, terms)
     products, squares, squares_before = zero, zero, zero
     for j in range(weights.shape[0]):

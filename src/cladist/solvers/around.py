@@ -143,9 +143,7 @@ class Around:
         generator = random.integers(1, 2**63, 1, dtype=np.uint64)
         first = np.flatnonzero(block.mask).astype(np.int32)
         effort = self.effort
-        kernels.descend(
-            part, loss, self.order, first, W, a, self.eps, effort.sweeps, generator, effort.active
-        )
+        kernels.descend(part, loss, self.order, first, W, a, self.eps, effort.sweeps, generator, effort.active)
         alpha[:], weights[:] = a, W
         W[:], a[:] = weights, alpha  # what is measured is what is kept
         kernels.objectives(part, loss, W, a, lost, left)

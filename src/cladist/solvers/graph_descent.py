@@ -24,9 +24,9 @@ from cladist.execution import Executor
 from cladist.kernels import relating
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import ACTIVE_SWEEPS
-from cladist.solvers.around import SHARE_OF_GAP, Around, Block, Effort, padded
+from cladist.solvers.around import SHARE_OF_GAP, SWEEPS, Around, Block, Effort, padded
 from cladist.solvers.graph_start import Start
-from cladist.solvers.graphs import Graph
+from cladist.solvers.graphs import Graph, Place, Taken
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.rows import aligned
 
@@ -81,6 +81,8 @@ class Descent:
         self.last_gap, self.own_dual = np.inf, -np.inf
         self.turns = self._turns()
         self.start = Start.of(problem, graph, settings.tol, executor)
+        nothing = np.zeros((len(graph.loose), problem.rows.n_used))
+        self.best = Taken(-self.start.bounds, nothing, graph.loose_components)
         self.W = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32)
         if state is not None:
             self.W[:] = state.vectors
@@ -118,9 +120,8 @@ class Descent:
     # ---------------------------------------------------------------- one sweep
 
     def coloured(self, number: int) -> None:
-        """Move all nodes once, a colour at a time; the first times with little effort, neighbours having yet to move."""
-        times = number + 1
-        self.around.effort = Effort(times, min(times, ACTIVE_SWEEPS))
+        """Move all nodes once, a colour at a time; at first with little effort, neighbours having yet to move."""
+        self.around.effort = Effort(min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS))
         for turn in self.turns:
             list(self.executor.map(partial(self._move, number=number), turn.blocks))
             self.W[turn.plain] = self.graph.neighbours[turn.plain] @ self.W
@@ -170,7 +171,7 @@ class Descent:
         return sum(float(self.pull(b) @ block.lost[: len(block)]) for b, block in enumerate(self.blocks))
 
     def _objective(self) -> float:
-        return self.graph.energy_and_lengths(self.W, self.executor)[0] + self._lost()
+        return self.graph.place(self.W, self.executor).energy + self._lost()
 
     def pull(self, b: int) -> Any:
         """Return S of a block's nodes."""
@@ -198,25 +199,36 @@ class Descent:
     def measured(self, expected: float) -> dict[str, float]:
         """Return objective, dual and relative gap, as exactly as befits a gap as expected.
 
-        The dual is, of each component, what is proven by the nodes' α or by where it began. Where what the nodes miss
-        of their own optima is most of the gap, more is asked of them from now on.
+        The dual is, of each component, the best that was proven by the nodes' α so far or by where it began. Where what
+        the nodes miss of their own optima is most of the gap, more is asked of them from now on.
         """
-        energy, lengths = self.graph.energy_and_lengths(self.W, self.executor)
-        primal, left = energy + self._lost(), 0.0
-        gains = np.zeros(len(lengths))
+        place = self.graph.place(self.W, self.executor)
+        primal, left = place.energy + self._lost(), 0.0
+        gains = np.zeros(len(place.lengths))
         for b, block in enumerate(self.blocks):
             pull, n = self.pull(b), len(block)
             np.add.at(gains, self.graph.components[self.nodes_of(b)], pull * block.gain[:n])
             left += float(pull @ np.maximum(block.left[:n], 0))
-        shares, precision = self._shares(), PRECISION * expected * primal
-        bounds = gains - self.graph.dual_costs(shares, self.W, self.reach(lengths), precision, self.executor)
-        self.own_dual = float(np.sum(bounds))
-        dual = float(np.sum(np.maximum(bounds, self.start.bounds)))
+        taken = self.graph.taken(self._shares(), self.W, PRECISION * expected * primal, self.executor)
+        self.own_dual = float(np.sum(gains - taken.near(place.means, self.reach(place.lengths))))
+        dual = self._best(replace(taken, fixed=taken.fixed - gains), place)
         gap = (primal - dual) / primal if primal > 0 else 0.0
         if left > SHARE_OF_GAP * (primal - dual) or gap > STAGNANT * self.last_gap:
             self.around.tighten()
         self.last_gap = gap
         return {"objective": primal, "dual": dual, "gap": gap}
+
+    def _best(self, found: Taken, place: Place) -> float:
+        """Return the best bound known in reach of where it is, and remember for each component what gave it.
+
+        `fixed` of what was found is what is left of the gain, with the sign changed.
+        """
+        reach = self.reach(place.lengths)
+        now, before = found.near(place.means, reach), self.best.near(place.means, reach)
+        older = before < now
+        sums = np.where(older[found.loose, None], self.best.sums, found.sums)
+        self.best = Taken(np.where(older, self.best.fixed, found.fixed), sums, found.loose)
+        return -float(np.sum(np.minimum(now, before)))
 
     def _shares(self) -> Floats32:
         """Return Σ α y x of all nodes."""

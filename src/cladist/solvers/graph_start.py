@@ -67,9 +67,8 @@ class Start:
         left = lost - bounds[known].sum()
         if not known.any() or left + graph.least_cost(shares, executor) > HOPELESS * tol * lost:
             return cls(levels, np.full(len(sizes), -np.inf))
-        nothing = np.zeros(len(sizes))  # is what components sum up to, and how far their means may be away is no matter
-        costs_of_shares = graph.dual_costs(shares, None, nothing, PRECISION * tol * lost, executor)
-        return cls(levels, np.where(known, bounds - costs_of_shares, -np.inf))
+        taken = graph.taken(shares, None, PRECISION * tol * lost, executor).fixed  # shares cancel: it is all
+        return cls(levels, np.where(known, bounds - taken, -np.inf))
 
 
 def _add_shares(

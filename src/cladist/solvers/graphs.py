@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,33 @@ CHUNK_BYTES = 2**21  # of float64, for passes over features: what stays near the
 CAUTION = 0.99  # eigenvalues are found to some digits only, and bounds must hold
 CG_STEPS = 200
 FEW_NODES = 500
+
+
+class Place(NamedTuple):
+    """Where vectors are: their energy, how long the mean of each component is, and the means of loose ones."""
+
+    energy: float
+    lengths: Floats64
+    means: Floats64
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What the form takes from the dual: `fixed` of each component, and more where shares do not cancel.
+
+    In a loose component, whose mean nothing holds, that is `sums` times the mean, `sums` being those of its shares.
+    """
+
+    fixed: Floats64
+    sums: Floats64
+    loose: Ids
+
+    def near(self, means: Floats64, reach: Any) -> Floats64:
+        """Return the most it takes of vectors whose components' means are no further than `reach` from these."""
+        found = self.fixed.copy()
+        lengths = np.sqrt(np.sum(self.sums * self.sums, axis=1))
+        found[self.loose] += np.sum(means * self.sums, axis=1) + reach[self.loose] * lengths
+        return found
 
 
 @dataclass(frozen=True)
@@ -99,6 +126,16 @@ class Graph:
         return [part for part in _components(self.components) if len(part) > 1]
 
     @cached_property
+    def loose_components(self) -> Ids:
+        """The numbers of the components that nothing pulls to 0."""
+        return self.components[np.array([part[0] for part in self.loose], np.int64)]
+
+    @cached_property
+    def in_loose(self) -> Ids:
+        """The nodes of these."""
+        return np.flatnonzero(np.isin(self.components, self.loose_components))
+
+    @cached_property
     def _groups(self) -> sparse.csr_array:
         """The matrix that takes vectors to the means of their components."""
         counts = np.bincount(self.components)
@@ -122,35 +159,35 @@ class Graph:
 
     def energy(self, W: Any) -> float:
         """Return ½ tr(WᵀMW) of vectors (nodes × features), in float64."""
-        return self.energy_and_lengths(W)[0]
-
-    def energy_and_lengths(self, W: Any, executor: Executor | None = None) -> tuple[float, Floats64]:
-        """Return ½ tr(WᵀMW), and the length of the mean vector of each component."""
-
-        def of_columns(columns: slice) -> tuple[float, Floats64]:
-            part = W[:, columns].astype(np.float64)
-            means = self._groups @ part
-            return float(np.sum(part * self.times(part))), np.sum(means * means, axis=1)
-
-        parts = list((executor or Serial()).map(of_columns, chunks(W)))
-        return sum(part[0] for part in parts) / 2, np.sqrt(np.sum([part[1] for part in parts], axis=0))
+        return self.place(W).energy
 
     def lengths_of_means(self, W: Any) -> Floats64:
         """Return the length of the mean vector of each component."""
-        return self.energy_and_lengths(W)[1]
+        return self.place(W).lengths
+
+    def place(self, W: Any, executor: Executor | None = None) -> Place:
+        """Return what is to be known of vectors (nodes × features)."""
+        means = np.empty((len(self.loose), W.shape[1]))
+
+        def of_columns(columns: slice) -> tuple[float, Floats64]:
+            part = W[:, columns].astype(np.float64)
+            found = self._groups @ part
+            means[:, columns] = found[self.loose_components]
+            return float(np.sum(part * self.times(part))), np.sum(found * found, axis=1)
+
+        parts = list((executor or Serial()).map(of_columns, chunks(W)))
+        lengths = np.sqrt(np.sum([part[1] for part in parts], axis=0))
+        return Place(sum(part[0] for part in parts) / 2, lengths, means)
 
     def dual_cost(self, shares: Any, W: Any, reach: Any, precision: float) -> float:
-        """Return what the form takes from the dual, or up to `precision` more; see `dual_costs`."""
-        return float(np.sum(self.dual_costs(shares, W, reach, precision)))
+        """Return what the form takes from the dual, or up to `precision` more, in reach of vectors; see `taken`."""
+        return float(np.sum(self.taken(shares, W, precision).near(self.place(W).means, reach)))
 
-    def dual_costs(
-        self, shares: Any, W: Any, reach: Any, precision: float, executor: Executor | None = None
-    ) -> Floats64:
-        """Return what the form takes from the dual in each component, all together up to `precision` more.
+    def taken(self, shares: Any, W: Any, precision: float, executor: Executor | None = None) -> Taken:
+        """Return what the form takes from the dual, all components together up to `precision` more.
 
-        That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features). In a loose component it
-        is ∞ unless A sums to 0, and what is returned holds for vectors whose mean is no further than `reach` (one
-        number a component) from that of W, or of 0 for None.
+        That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features); in a loose component it is
+        ∞ unless A sums to 0, and hangs on where the mean of V is. W are vectors near the best V, or None.
 
         Notes
         -----
@@ -158,24 +195,25 @@ class Graph:
         tr(EᵀM⁺E) = 2 tr(EᵀZ) − tr(ZᵀMZ) + tr(RᵀM⁺R), R = E − MZ, of which the last is at most ‖R‖² / `stiffness`.
         Conjugate gradients make R small; often Z = 0 will do.
         """
+        sizes, own, loose = np.bincount(self.components), self._own_pull, self.loose_components
+        sums = np.empty((len(loose), shares.shape[1]))
 
         def of_columns(columns: slice) -> tuple[Floats64, Floats64]:
             E, by_node = shares[:, columns].astype(np.float64), np.zeros(self.n_nodes)
             if W is not None:
                 V = W[:, columns].astype(np.float64)
+                V[self.in_loose] -= (self._groups @ V)[self.components[self.in_loose]]
                 MV = self.times(V)
                 E -= MV
                 by_node += np.sum(V * (MV / 2 + E), axis=1)
             means = self._groups @ E
             by_node += self._rest(E - means[self.components], precision * E.shape[1] / shares.shape[1])
-            return np.bincount(self.components, by_node), np.sum(means * means, axis=1)
+            sums[:, columns] = sizes[loose, None] * means[loose]
+            return np.bincount(self.components, by_node).astype(np.float64), np.sum(means * means, axis=1)
 
         parts = list((executor or Serial()).map(of_columns, chunks(shares)))
         total, apart = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
-        sizes, own = np.bincount(self.components), self._own_pull
-        to_zero = sizes * apart / np.where(own > 0, 2 * own, 1)
-        found: Floats64 = total + np.where(own > 0, to_zero, reach * sizes * np.sqrt(apart))
-        return found
+        return Taken(total + np.where(own > 0, sizes * apart / np.where(own > 0, 2 * own, 1), 0), sums, loose)
 
     def least_cost(self, shares: Any, executor: Executor | None = None) -> float:
         """Return less than the form takes from the dual: what a step along the scaled shares tells."""
