@@ -162,7 +162,7 @@ class JointGraph:
         primal = found["objective"]
         dual = self._dual(PRECISION * expected * primal)
         if self.descent.own_dual > dual:
-            self._take_from_descent()
+            self.take_from_descent()
         self.eps = max(self.eps / 2, SMALLEST_EPS)
         dual = max(dual, found["dual"])
         return {"objective": primal, "dual": dual, "gap": (primal - dual) / primal if primal > 0 else 0.0}
@@ -198,7 +198,7 @@ class JointGraph:
         moved = self.descent.executor.map(self.descent.moved, range(len(self.descent.blocks)))
         self.descent.blocks = list(moved)
 
-    def _take_from_descent(self) -> None:
+    def take_from_descent(self) -> None:
         """Go on from the descent's α, and components that nothing pulls to 0 from where it has them."""
         for k, block in enumerate(self.descent.blocks):
             pull = self.descent.pull(k).astype(np.float32)

@@ -87,6 +87,8 @@ def solve_graph(
     problem = problem.taken(order)
     search = Descent(problem, graph, executor or Serial(), settings, state)
     joint = JointGraph(problem, search, settings.seed) if schedule == "joint" else None
+    if joint is not None and state is not None:
+        joint.take_from_descent()
     sweeps, go_on = (joint.SWEEPS, joint.round) if joint is not None else (1, _rounds(search, schedule))
     history: list[dict[str, float]] = []
     started = time.perf_counter()
