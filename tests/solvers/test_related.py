@@ -63,7 +63,7 @@ def vectors(problem, solution):
 
 
 def times_as_far(problem, graph, W, where):
-    """How far the components' means are from where they should be, as a multiple of what bounds hold for; 1 at least."""
+    """How far the components' means are from the best, as a multiple of what bounds hold for; 1 at least."""
     lengths = graph.lengths_of_means(W)
     away = [
         np.linalg.norm((W - where)[part].mean(axis=0)) / max(lengths[k], problem.problem.rows.least_reach)
