@@ -30,7 +30,7 @@ from cladist.solvers.graphs import Graph, Place, Taken
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.rows import aligned
 
-STAGNANT = 0.95  # of the last gap; where no more is gained, what nodes miss sums up to more than it seems
+STAGNANT = 0.99  # of the last gap; where no more is gained, what nodes miss sums up to more than it seems
 PRECISION = 0.05  # of the gap wanted, or of the last where that is wider: how well the dual is known
 ONES = np.ones(WIDTH, np.float32)
 Ids = npt.NDArray[np.int64]
