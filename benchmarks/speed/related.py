@@ -47,11 +47,12 @@ def measured(X: Any, data: Any, loss: str, sweeps: int, turns: int) -> dict[str,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--sweeps", type=int, default=3, help="at most; fewer if the gap is closed")
+    parser.add_argument("--losses", nargs="+", default=["hinge"], choices=["hinge", "squared_hinge"])
+    parser.add_argument("--sweeps", type=int, default=4, help="at most; fewer if the gap is closed")
     given = parser.parse_args()
     data = load_onet_titles()
     X = text_features().fit_transform(data.X)
-    rows = [measured(X, data, loss, given.sweeps, max(1, given.turns)) for loss in ("hinge", "squared_hinge")]
+    rows = [measured(X, data, loss, given.sweeps, max(1, given.turns)) for loss in given.losses]
     print_rows([{key: value for key, value in row.items() if key != "turns"} for row in rows])
     write_results("related", rows, data={"onet_titles": list(X.shape), "labels": len(set(data.y))}, C=C)
 

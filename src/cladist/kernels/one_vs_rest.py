@@ -203,8 +203,10 @@ def visit_first(problem, loss, first, W, alpha, eps):
 
 
 @kernel
-def descend(problem, loss, order, first, W, alpha, eps, max_sweeps, generator):
+def descend(problem, loss, order, first, W, alpha, eps, max_sweeps, generator, active_sweeps=ACTIVE_SWEEPS):
     """Sweep over all rows and then over active ones, up to `max_sweeps` times; after each over those of `first`.
+
+    Active rows are visited `active_sweeps` times as often as there are rows before all are looked at again.
 
     Returns how many sweeps went over all rows, and whether the last of them found no problem to violate its optimality
     by more than `eps`.
@@ -219,7 +221,7 @@ def descend(problem, loss, order, first, W, alpha, eps, max_sweeps, generator):
             return done, True
         visit_first(problem, loss, first, W, alpha, eps)
         visited = 0
-        while n_active > 0 and visited < ACTIVE_SWEEPS * order.shape[0]:
+        while n_active > 0 and visited < active_sweeps * order.shape[0]:
             visited += n_active
             rest_beyond(state, np.float32(0))
             shuffle(active[:n_active], generator)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.kernels import one_vs_rest as kernels
+from cladist.kernels import relating
 from cladist.kernels.lanes import WIDTH
 from cladist.solvers.one_vs_rest import LARGEST_VIOLATION, LOSSES, SMALLEST_FLOAT32, SMALLEST_FLOAT64
 from cladist.solvers.problem import OneVsRest
@@ -60,13 +61,23 @@ class Block:
         return len(self.classes)
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much a visit may do: sweeps over all rows, and visits to active ones after each, in sweeps, too."""
+
+    sweeps: int = SWEEPS
+    active: int = kernels.ACTIVE_SWEEPS
+
+
 class Around:
     """Solves blocks around vectors it is given, the better the smaller `eps` is."""
 
-    def __init__(self, problem: OneVsRest, seed: int) -> None:
+    def __init__(self, problem: OneVsRest, seed: int, order: npt.NDArray[np.int32] | None = None) -> None:
         self.problem, self.seed = problem, seed
         self.row_weights = problem.weights32
-        self.order = np.random.default_rng(seed).permutation(len(problem.rows)).astype(np.int32)
+        random = np.random.default_rng(seed)
+        self.order = random.permutation(len(problem.rows)).astype(np.int32) if order is None else order
+        self.effort = Effort()
         self.eps = LARGEST_VIOLATION[problem.loss]
 
     def begin(self, classes: Ids) -> Block:
@@ -91,11 +102,12 @@ class Around:
         `place`, the block's number and the visit's, decides the order in which rows come.
         """
         alpha, weights, lost, left = self._solved(block, above, np.random.default_rng((self.seed, *place)))
-        shares = weights - above
-        gain = lost + np.sum(np.multiply(shares, weights, dtype=np.float64), axis=0) - left
-        before = squared(block.weights - above) / 2 + block.lost
-        worse = squared(shares) / 2 + lost > before * (1 + ROUNDING)
-        weights[:, worse], lost[worse] = block.weights[:, worse], block.lost[worse]
+        shares, terms = aligned(len(weights)), np.empty((3, WIDTH))
+        relating.differences(weights, above, block.weights, shares, terms)
+        gain = lost + terms[0] - left
+        worse = terms[1] / 2 + lost > (terms[2] / 2 + block.lost) * (1 + ROUNDING)
+        if worse.any():
+            weights[:, worse], lost[worse] = block.weights[:, worse], block.lost[worse]
         return replace(block, weights=weights, shares=shares, alpha=alpha, lost=lost, gain=gain, left=left)
 
     def moved(self, block: Block, weights: Floats32) -> Block:
@@ -130,7 +142,8 @@ class Around:
         part = (rows.arrays, norms, block.mask, self.row_weights, costs)
         generator = random.integers(1, 2**63, 1, dtype=np.uint64)
         first = np.flatnonzero(block.mask).astype(np.int32)
-        kernels.descend(part, loss, self.order, first, W, a, self.eps, SWEEPS, generator)
+        effort = self.effort
+        kernels.descend(part, loss, self.order, first, W, a, self.eps, effort.sweeps, generator, effort.active)
         alpha[:], weights[:] = a, W
         W[:], a[:] = weights, alpha  # what is measured is what is kept
         kernels.objectives(part, loss, W, a, lost, left)

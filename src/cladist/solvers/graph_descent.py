@@ -14,20 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cladist.execution import Executor
+from cladist.kernels import relating
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.around import SHARE_OF_GAP, Around, Block, padded
-from cladist.solvers.graphs import Graph
-from cladist.solvers.problem import OneVsRest
+from cladist.kernels.one_vs_rest import ACTIVE_SWEEPS
+from cladist.solvers.around import SHARE_OF_GAP, SWEEPS, Around, Block, Effort, padded
+from cladist.solvers.graph_start import Start
+from cladist.solvers.graphs import Graph, Place, Taken
+from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.rows import aligned
 
 STAGNANT = 0.99  # of the last gap; where no more is gained, what nodes miss sums up to more than it seems
-PRECISION = 0.02  # of the gap wanted, or of the last where that is wider: how well the dual is known
+PRECISION = 0.05  # of the gap wanted, or of the last where that is wider: how well the dual is known
+ONES = np.ones(WIDTH, np.float32)
 Ids = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
 
@@ -40,24 +45,73 @@ class _Turn:
     plain: Ids
 
 
-class Descent:
-    """All nodes on their way to the optimum."""
+@dataclass(frozen=True)
+class GraphState:
+    """Where a descent has come to, for one with other costs to begin from.
 
-    def __init__(self, problem: OneVsRest, graph: Graph, executor: Executor, seed: int) -> None:
-        self.graph, self.executor = graph, executor
+    Attributes
+    ----------
+    vectors : array (nodes × features in use)
+    order : array (rows,)
+        The rows' order that α are in.
+    alphas : list of arrays (rows × 16)
+        Of each block.
+    """
+
+    vectors: Floats32
+    order: Ids
+    alphas: list[Floats32]
+
+    def scaled(self, factor: float) -> GraphState:
+        """Return where to begin if all costs are so many times as large."""
+        return replace(self, alphas=[alpha * np.float32(factor) for alpha in self.alphas])
+
+
+class Descent:
+    """All nodes on their way to the optimum; rows are in a random order in memory, in which they are visited."""
+
+    def __init__(
+        self, problem: OneVsRest, graph: Graph, executor: Executor, settings: Settings, state: GraphState | None = None
+    ) -> None:
+        self.graph, self.executor, self.settings = graph, executor, settings
         self.rows = problem.rows
-        self.W = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32)
-        self.around = Around(replace(problem, costs=problem.costs / graph.pull[graph.nodes]), seed)
+        given = replace(problem, costs=problem.costs / graph.pull[graph.nodes])
+        self.around = Around(given, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
         self.blocks: list[Block] = []
-        self.last_gap = np.inf
+        self.last_gap, self.own_dual = np.inf, -np.inf
+        self.turns = self._turns()
+        self.start = Start.of(problem, graph, settings.tol, executor)
+        nothing = np.zeros((len(graph.loose), problem.rows.n_used))
+        self.best = Taken(-self.start.bounds, nothing, graph.loose_components)
+        self.W = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32)
+        if state is not None:
+            self.W[:] = state.vectors
+            self.blocks = [replace(block, alpha=a) for block, a in zip(self.blocks, state.alphas, strict=True)]
+        elif problem.rows.has_constant:
+            self.W[:, -1] = self.start.levels[graph.components]
+        self.blocks = list(executor.map(self.moved, range(len(self.blocks))))
+
+    def _turns(self) -> list[_Turn]:
+        """Make the blocks, and return which of them, and which nodes without rows, move together.
+
+        Problems that are as hard, by how little else pulls at them, are side by side: a block takes as long as its
+        hardest. Those of nodes without edges wait for nobody, and are a turn of their own.
+        """
+        graph, turns = self.graph, []
         has_rows = np.zeros(graph.n_nodes, bool)
         has_rows[graph.nodes] = True
-        self.turns, colours = [], graph.colours
-        for colour in range(int(colours.max()) + 1):
-            first = len(self.blocks)
-            self.blocks += [self.around.begin(part) for part in evenly(np.flatnonzero(colours[graph.nodes] == colour))]
+        colours = np.where(np.diff(graph.adjacency.indptr) > 0, graph.colours, -1)
+        for colour in np.unique(colours).tolist():
+            first, together = len(self.blocks), np.flatnonzero(colours[graph.nodes] == colour)
+            by_pull = together[np.argsort(graph.pull[graph.nodes[together]], kind="stable")]
+            self.blocks += [self.around.begin(part) for part in evenly(by_pull)]
             plain = np.flatnonzero((colours == colour) & ~has_rows)
-            self.turns.append(_Turn(range(first, len(self.blocks)), plain))
+            turns.append(_Turn(range(first, len(self.blocks)), plain))
+        return turns
+
+    def state(self, order: Ids) -> GraphState:
+        """Return where it is, given the order that rows were put into."""
+        return GraphState(self.W, order, [block.alpha for block in self.blocks])
 
     def nodes_of(self, b: int) -> Ids:
         """Return the nodes in the lanes of a block that are in use."""
@@ -66,10 +120,15 @@ class Descent:
     # ---------------------------------------------------------------- one sweep
 
     def coloured(self, number: int) -> None:
-        """Move all nodes once, a colour at a time."""
+        """Move all nodes once, a colour at a time; at first with little effort, neighbours having yet to move."""
+        self.around.effort = Effort(min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS))
         for turn in self.turns:
-            self._take(self._visited(turn.blocks, number))
+            list(self.executor.map(partial(self._move, number=number), turn.blocks))
             self.W[turn.plain] = self.graph.neighbours[turn.plain] @ self.W
+
+    def _move(self, b: int, number: int) -> None:
+        """Visit a block and take what it finds; blocks of one colour neither read nor write each other's vectors."""
+        self._take([(b, self.around.visited(self.blocks[b], self._above(b), b, number))])
 
     def jacobi(self, number: int) -> None:
         """Move all nodes at once; where that is too far, less."""
@@ -93,14 +152,13 @@ class Descent:
         """Return what the nodes of a block are pulled to, side by side."""
         above = aligned(self.rows.n_used)
         nodes = self.nodes_of(b)
-        above[:, : len(nodes)] = (self.graph.neighbours[nodes] @ self.W).T
-        above[:, len(nodes) :] = above[:, len(nodes) - 1 : len(nodes)]
+        relating.put_means(self.graph.edges, self.graph.pull, nodes, self.W, above)
         return above
 
     def _take(self, visited: list[tuple[int, Block]]) -> None:
         for b, block in visited:
             self.blocks[b] = block
-            self.W[self.nodes_of(b)] = block.weights[:, : len(block)].T
+            relating.put_columns(block.weights, ONES, self.nodes_of(b), self.W)
 
     def moved(self, b: int) -> Block:
         """Return a block at the present vectors of its nodes."""
@@ -109,36 +167,78 @@ class Descent:
 
     # ---------------------------------------------------------------- where it is
 
+    def _lost(self) -> float:
+        return sum(float(self.pull(b) @ block.lost[: len(block)]) for b, block in enumerate(self.blocks))
+
     def _objective(self) -> float:
-        lost = sum(float(self.pull(b) @ block.lost[: len(block)]) for b, block in enumerate(self.blocks))
-        return self.graph.energy(self.W) + lost
+        return self.graph.place(self.W, self.executor).energy + self._lost()
 
     def pull(self, b: int) -> Any:
         """Return S of a block's nodes."""
         return self.graph.pull[self.nodes_of(b)]
 
-    def reach(self) -> Any:
-        """Return how far from where it is each component's mean is looked for."""
-        return np.maximum(self.graph.lengths_of_means(self.W), self.rows.least_reach)
+    def reach(self, lengths: Any) -> Any:
+        """Return how far from where it is each component's mean is looked for, given how long it is."""
+        return np.maximum(lengths, self.rows.least_reach)
+
+    def is_rough(self) -> bool:
+        """Tell whether nodes alone miss their optima by more than the gap wanted: not worth being measured yet.
+
+        If so, more is asked of them from now on.
+        """
+        left = gain = 0.0
+        for b, block in enumerate(self.blocks):
+            pull, n = self.pull(b), len(block)
+            left += float(pull @ np.maximum(block.left[:n], 0))
+            gain += float(pull @ block.gain[:n])
+        rough = left > self.settings.tol * gain
+        if rough:
+            self.around.tighten()
+        return rough
 
     def measured(self, expected: float) -> dict[str, float]:
         """Return objective, dual and relative gap, as exactly as befits a gap as expected.
 
-        Where what the nodes miss of their own optima is most of it, more is asked of them from now on.
+        The dual is, of each component, the best that was proven by the nodes' α so far or by where it began. Where what
+        the nodes miss of their own optima is most of the gap, more is asked of them from now on.
         """
-        primal, gain, left = self._objective(), 0.0, 0.0
-        shares = np.zeros_like(self.W)
+        place = self.graph.place(self.W, self.executor)
+        primal, left = place.energy + self._lost(), 0.0
+        gains = np.zeros(len(place.lengths))
         for b, block in enumerate(self.blocks):
             pull, n = self.pull(b), len(block)
-            gain += float(pull @ block.gain[:n])
+            np.add.at(gains, self.graph.components[self.nodes_of(b)], pull * block.gain[:n])
             left += float(pull @ np.maximum(block.left[:n], 0))
-            shares[self.nodes_of(b)] = (block.shares[:, :n] * pull.astype(np.float32)).T
-        dual = gain - self.graph.dual_cost(shares, self.W, self.reach(), PRECISION * expected * primal)
+        taken = self.graph.taken(self._shares(), self.W, PRECISION * expected * primal, self.executor)
+        self.own_dual = float(np.sum(gains - taken.near(place.means, self.reach(place.lengths))))
+        dual = self._best(replace(taken, fixed=taken.fixed - gains), place)
         gap = (primal - dual) / primal if primal > 0 else 0.0
         if left > SHARE_OF_GAP * (primal - dual) or gap > STAGNANT * self.last_gap:
             self.around.tighten()
         self.last_gap = gap
         return {"objective": primal, "dual": dual, "gap": gap}
+
+    def _best(self, found: Taken, place: Place) -> float:
+        """Return the best bound known in reach of where it is, and remember for each component what gave it.
+
+        `fixed` of what was found is what is left of the gain, with the sign changed.
+        """
+        reach = self.reach(place.lengths)
+        now, before = found.near(place.means, reach), self.best.near(place.means, reach)
+        older = before < now
+        sums = np.where(older[found.loose, None], self.best.sums, found.sums)
+        self.best = Taken(np.where(older, self.best.fixed, found.fixed), sums, found.loose)
+        return -float(np.sum(np.minimum(now, before)))
+
+    def _shares(self) -> Floats32:
+        """Return Σ α y x of all nodes."""
+        shares = np.zeros_like(self.W)
+
+        def put(b: int) -> None:
+            relating.put_columns(self.blocks[b].shares, self.pull(b).astype(np.float32), self.nodes_of(b), shares)
+
+        list(self.executor.map(put, range(len(self.blocks))))
+        return shares
 
 
 def evenly(problems: Ids) -> list[Ids]:

@@ -148,7 +148,7 @@ class JointGraph:
             k = int(self.graph.components[part[0]])
             yield part, k, pull * self.A[components == k].sum(axis=0)
 
-    def round(self, number: int, expected: float) -> dict[str, float]:
+    def round(self, number: int, expected: float, is_last: bool) -> dict[str, float]:
         """Sweep some times, then once by colours from there; return objective, dual and gap of `descent.W`.
 
         Of the two α the better goes on: joint sweeps move what all nodes share, coloured ones bring each node to its
@@ -161,8 +161,8 @@ class JointGraph:
         found = self.descent.measured(expected)
         primal = found["objective"]
         dual = self._dual(PRECISION * expected * primal)
-        if found["dual"] > dual:
-            self._take_from_descent()
+        if self.descent.own_dual > dual:
+            self.take_from_descent()
         self.eps = max(self.eps / 2, SMALLEST_EPS)
         dual = max(dual, found["dual"])
         return {"objective": primal, "dual": dual, "gap": (primal - dual) / primal if primal > 0 else 0.0}
@@ -172,7 +172,8 @@ class JointGraph:
         shares = np.zeros_like(self.descent.W)
         shares[self.graph.nodes] = self.A
         gain = sum(self._gain(b) for b in range(len(self.blocks)))
-        return gain - self.graph.dual_cost(shares, self.descent.W, self.descent.reach(), precision)
+        reach = self.descent.reach(self.graph.lengths_of_means(self.descent.W))
+        return gain - self.graph.dual_cost(shares, self.descent.W, reach, precision)
 
     def _gain(self, b: int) -> float:
         listed, W = np.flatnonzero(self.alphas[b].any(axis=1)).astype(np.int32), aligned(self.A.shape[1])
@@ -197,7 +198,7 @@ class JointGraph:
         moved = self.descent.executor.map(self.descent.moved, range(len(self.descent.blocks)))
         self.descent.blocks = list(moved)
 
-    def _take_from_descent(self) -> None:
+    def take_from_descent(self) -> None:
         """Go on from the descent's α, and components that nothing pulls to 0 from where it has them."""
         for k, block in enumerate(self.descent.blocks):
             pull = self.descent.pull(k).astype(np.float32)

@@ -5,22 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph, linalg
 
-from cladist.kernels import dag
+from cladist.execution import Executor, Serial
+from cladist.kernels import dag, relating
 
 Ids = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
 Floats64 = npt.NDArray[np.float64]
-CHUNK_BYTES = 2**25  # of float64, for passes over features
+CHUNK_BYTES = 2**21  # of float64, for passes over features: what stays near the processor
 CAUTION = 0.99  # eigenvalues are found to some digits only, and bounds must hold
 CG_STEPS = 200
 FEW_NODES = 500
+
+
+class Place(NamedTuple):
+    """Where vectors are: their energy, how long the mean of each component is, and the means of loose ones."""
+
+    energy: float
+    lengths: Floats64
+    means: Floats64
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What the form takes from the dual: `fixed` of each component, and more where shares do not cancel.
+
+    In a loose component, whose mean nothing holds, that is `sums` times the mean, `sums` being those of its shares.
+    """
+
+    fixed: Floats64
+    sums: Floats64
+    loose: Ids
+
+    def near(self, means: Floats64, reach: Any) -> Floats64:
+        """Return the most it takes of vectors whose components' means are no further than `reach` from these."""
+        found = self.fixed.copy()
+        lengths = np.sqrt(np.sum(self.sums * self.sums, axis=1))
+        found[self.loose] += np.sum(means * self.sums, axis=1) + reach[self.loose] * lengths
+        return found
 
 
 @dataclass(frozen=True)
@@ -67,6 +95,12 @@ class Graph:
         return sparse.csr_array(found, dtype=np.float32)
 
     @cached_property
+    def edges(self) -> tuple[Ids, Ids, Floats64]:
+        """The adjacency as kernels take it."""
+        indptr, indices = self.adjacency.indptr.astype(np.int64), self.adjacency.indices.astype(np.int64)
+        return indptr, indices, self.adjacency.data.astype(np.float64)
+
+    @cached_property
     def matrix(self) -> sparse.csc_array:
         """M."""
         return sparse.csc_array(sparse.diags_array(self.pull) - self.adjacency, dtype=np.float64)
@@ -92,6 +126,16 @@ class Graph:
         return [part for part in _components(self.components) if len(part) > 1]
 
     @cached_property
+    def loose_components(self) -> Ids:
+        """The numbers of the components that nothing pulls to 0."""
+        return self.components[np.array([part[0] for part in self.loose], np.int64)]
+
+    @cached_property
+    def in_loose(self) -> Ids:
+        """The nodes of these."""
+        return np.flatnonzero(np.isin(self.components, self.loose_components))
+
+    @cached_property
     def _groups(self) -> sparse.csr_array:
         """The matrix that takes vectors to the means of their components."""
         counts = np.bincount(self.components)
@@ -107,28 +151,43 @@ class Graph:
                 least = min(least, _second_eigenvalue(self.matrix[part][:, part], self.ridge))
         return CAUTION * least
 
+    def times(self, V: Floats64) -> Floats64:
+        """Return MV of vectors (nodes × features)."""
+        product = np.empty_like(V)
+        relating.multiply(self.edges, self.pull, V, product)
+        return product
+
     def energy(self, W: Any) -> float:
         """Return ½ tr(WᵀMW) of vectors (nodes × features), in float64."""
-        total = 0.0
-        for columns in chunks(W):
-            part = np.asarray(W[:, columns], np.float64)
-            total += float(np.sum(part * (self.matrix @ part)))
-        return total / 2
+        return self.place(W).energy
 
     def lengths_of_means(self, W: Any) -> Floats64:
         """Return the length of the mean vector of each component."""
-        squares = np.zeros(self._groups.shape[0])
-        for columns in chunks(W):
-            means = self._groups @ np.asarray(W[:, columns], np.float64)
-            squares += np.sum(means * means, axis=1)
-        return np.sqrt(squares)
+        return self.place(W).lengths
+
+    def place(self, W: Any, executor: Executor | None = None) -> Place:
+        """Return what is to be known of vectors (nodes × features)."""
+        means = np.empty((len(self.loose), W.shape[1]))
+
+        def of_columns(columns: slice) -> tuple[float, Floats64]:
+            part = W[:, columns].astype(np.float64)
+            found = self._groups @ part
+            means[:, columns] = found[self.loose_components]
+            return float(np.sum(part * self.times(part))), np.sum(found * found, axis=1)
+
+        parts = list((executor or Serial()).map(of_columns, chunks(W)))
+        lengths = np.sqrt(np.sum([part[1] for part in parts], axis=0))
+        return Place(sum(part[0] for part in parts) / 2, lengths, means)
 
     def dual_cost(self, shares: Any, W: Any, reach: Any, precision: float) -> float:
-        """Return what the form takes from the dual, or up to `precision` more.
+        """Return what the form takes from the dual, or up to `precision` more, in reach of vectors; see `taken`."""
+        return float(np.sum(self.taken(shares, W, precision).near(self.place(W).means, reach)))
 
-        That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features). In a loose component it
-        is ∞ unless A sums to 0, and what is returned holds for vectors whose mean is no further than `reach` (one
-        number a component) from that of W.
+    def taken(self, shares: Any, W: Any, precision: float, executor: Executor | None = None) -> Taken:
+        """Return what the form takes from the dual, all components together up to `precision` more.
+
+        That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features); in a loose component it is
+        ∞ unless A sums to 0, and hangs on where the mean of V is. W are vectors near the best V, or None.
 
         Notes
         -----
@@ -136,20 +195,37 @@ class Graph:
         tr(EᵀM⁺E) = 2 tr(EᵀZ) − tr(ZᵀMZ) + tr(RᵀM⁺R), R = E − MZ, of which the last is at most ‖R‖² / `stiffness`.
         Conjugate gradients make R small; often Z = 0 will do.
         """
-        total, apart = 0.0, np.zeros(len(self._groups.indptr) - 1)
-        own = self._own_pull
-        for columns in chunks(W):
-            V = np.asarray(W[:, columns], np.float64)
-            MV = self.matrix @ V
-            E = np.asarray(shares[:, columns], np.float64) - MV
-            total += float(np.sum(V * MV)) / 2 + float(np.sum(V * E))
+        sizes, own, loose = np.bincount(self.components), self._own_pull, self.loose_components
+        sums = np.empty((len(loose), shares.shape[1]))
+
+        def of_columns(columns: slice) -> tuple[Floats64, Floats64]:
+            E, by_node = shares[:, columns].astype(np.float64), np.zeros(self.n_nodes)
+            if W is not None:
+                V = W[:, columns].astype(np.float64)
+                V[self.in_loose] -= (self._groups @ V)[self.components[self.in_loose]]
+                MV = self.times(V)
+                E -= MV
+                by_node += np.sum(V * (MV / 2 + E), axis=1)
             means = self._groups @ E
-            apart += np.sum(means * means, axis=1)
-            total += self._rest(E - means[self.components], precision * V.shape[1] / W.shape[1])
-        sizes = np.bincount(self.components)
-        pinned = own > 0
-        total += float(np.sum(sizes[pinned] * apart[pinned] / own[pinned])) / 2
-        return total + float(np.sum((reach * sizes * np.sqrt(apart))[~pinned]))
+            by_node += self._rest(E - means[self.components], precision * E.shape[1] / shares.shape[1])
+            sums[:, columns] = sizes[loose, None] * means[loose]
+            return np.bincount(self.components, by_node).astype(np.float64), np.sum(means * means, axis=1)
+
+        parts = list((executor or Serial()).map(of_columns, chunks(shares)))
+        total, apart = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
+        return Taken(total + np.where(own > 0, sizes * apart / np.where(own > 0, 2 * own, 1), 0), sums, loose)
+
+    def least_cost(self, shares: Any, executor: Executor | None = None) -> float:
+        """Return less than the form takes from the dual: what a step along the scaled shares tells."""
+
+        def of_columns(columns: slice) -> tuple[float, float]:
+            E = shares[:, columns].astype(np.float64)
+            E -= (self._groups @ E)[self.components]
+            scaled = E / self.pull[:, None]
+            return float(np.sum(E * scaled)), float(np.sum(scaled * self.times(scaled)))
+
+        slope, curve = np.sum(list((executor or Serial()).map(of_columns, chunks(shares))), axis=0)
+        return float(slope * slope / (2 * curve)) if curve > 0 else 0.0
 
     @property
     def _own_pull(self) -> Floats64:
@@ -157,23 +233,25 @@ class Graph:
         alone = np.bincount(self.components) == 1
         return np.where(alone & (self.ridge == 0), 1.0, self.ridge)
 
-    def _rest(self, E: Floats64, precision: float) -> float:
-        """Return ½ tr(EᵀM⁺E), or a little more, of E whose means are 0, by conjugate gradients."""
-        found, R = 0.0, E
+    def _rest(self, E: Floats64, precision: float) -> Floats64:
+        """Return ½ tr(EᵀM⁺E), or a little more, of E whose means are 0, by conjugate gradients: what each node adds."""
+        if not np.isfinite(self.stiffness):
+            return np.zeros(len(E))
+        Z, R = np.zeros_like(E), E
         scaled = R / self.pull[:, None]
         P, rho = scaled, float(np.sum(R * scaled))
         for _ in range(CG_STEPS):
-            left = float(np.sum(R * R)) / (2 * self.stiffness)
-            if left <= precision or rho <= 0:
+            if float(np.sum(R * R)) / (2 * self.stiffness) <= precision or rho <= 0:
                 break
-            MP = self.matrix @ P
+            MP = self.times(P)
             step = rho / float(np.sum(P * MP))
-            found += step * rho / 2
+            Z += step * P
             R = R - step * MP
             scaled = R / self.pull[:, None]
             before, rho = rho, float(np.sum(R * scaled))
             P = scaled + (rho / before) * P
-        return found + float(np.sum(R * R)) / (2 * self.stiffness) if np.isfinite(self.stiffness) else found
+        found: Floats64 = np.sum(Z * (E + R) + R * R / self.stiffness, axis=1) / 2
+        return found
 
 
 def _components(numbers: Ids) -> list[Ids]:

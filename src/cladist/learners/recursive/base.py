@@ -148,7 +148,7 @@ class RecursiveLinear(WalkingLinear):
         if self.relations_ is None:
             solution = self._searched(problem, self._tree(), state, keep_state)
         else:
-            solution = self._related(problem)
+            solution = self._related(problem, state, keep_state)
         self.weights_ = solution.weights
         self._remember(solution, time.perf_counter() - started)
         return solution
@@ -170,7 +170,7 @@ class RecursiveLinear(WalkingLinear):
         rounds: dict[str, Any] = {"blocks_per_round": self.blocks_per_round, "form": form, "prune": self.prune}
         return solve_recursive(problem, tree, settings, **rounds, state=state, keep_state=keep_state, **common)
 
-    def _related(self, problem: OneVsRest) -> Solution:
+    def _related(self, problem: OneVsRest, state: Any, keep_state: bool) -> Solution:
         """Solve on the graph of relations."""
         seed = int(random_generator(type(self).__name__, self.random_state).randint(2**31 - 1))
         if self.weights == "auto" and not self._is_small(problem.n_classes, problem.rows.n_used):
@@ -184,6 +184,8 @@ class RecursiveLinear(WalkingLinear):
             Settings(self.tol, self.max_iter, seed),
             schedule=self.schedule,
             executor=self._executor(),
+            state=state,
+            keep_state=keep_state,
         )
         if self.weights != "sparse":
             return solution

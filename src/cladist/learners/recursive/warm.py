@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from cladist.solvers import OneVsRest
+from cladist.solvers.graph_descent import GraphState
 from cladist.solvers.one_vs_rest import growth, scaled
 from cladist.solvers.recursive import State
 from cladist.solvers.trees import Tree
 
 
 def scaled_state(state: Any, factor: float) -> Any:
-    """Return where to begin if C is so many times as large, be it among leaves that share something or nothing."""
-    return state.scaled(factor) if isinstance(state, State) else scaled(state, factor)
+    """Return where to begin if C is so many times as large, be it on a tree, on a graph or on neither."""
+    return state.scaled(factor) if isinstance(state, (State, GraphState)) else scaled(state, factor)
 
 
 @dataclass(frozen=True)
