@@ -11,6 +11,7 @@ from benchmarks.papers.hr.uninformative_showing import summary, table
 from benchmarks.papers.rows import MEASURED, NO_DATA
 from cladist.datasets import make_topics
 from cladist.learners import choosing
+from cladist.learners.recursive.base import SHARINGS
 from tests.benchmarks import toys
 
 SMALL = {"n_samples": 60, "n_features": 100, "branching": (2, 2), "n_test": 40}
@@ -26,10 +27,10 @@ def small(results, monkeypatch):
     monkeypatch.setattr(choosing, "GRID", (1.0, 10.0))
     monkeypatch.setattr(choosing, "FOLDS", 2)
     monkeypatch.setitem(data_sets.DATA, "clinc150", DataSet("clinc150", (toys.source(OTHER, a_set),)))
-    for cached in (uninformative._clinc150, uninformative._flat_on_clinc150):
+    for cached in (uninformative._clinc150, uninformative._flat):
         cached.cache_clear()
     yield results / "hr-uninformative.json"
-    for cached in (uninformative._clinc150, uninformative._flat_on_clinc150):
+    for cached in (uninformative._clinc150, uninformative._flat):
         cached.cache_clear()
 
 
@@ -51,7 +52,7 @@ def test_every_seed_is_measured_and_summed_up(small):
     outcome = uninformative.bench(seeds=range(2))
     content = json.loads(small.read_text())
     assert content == outcome.content
-    assert len(content["rows"]) == 2 * 2 * 2
+    assert len(content["rows"]) == 2 * 2 * 2 * 2
     for row in content["rows"]:
         gained = row["accuracy"]["HR"] - row["accuracy"]["flat"]
         assert row["status"] == MEASURED
@@ -60,7 +61,12 @@ def test_every_seed_is_measured_and_summed_up(small):
     assert list(by_name) == [
         f"{data}, {methods}"
         for data in ("topics, 4 leaves", uninformative.SHUFFLED)
-        for methods in ("HR-SVM − SVM", "HR-LR − LR")
+        for methods in (
+            "HR-SVM − SVM",
+            "HR-SVM, sharing chosen − SVM",
+            "HR-LR − LR",
+            "HR-LR, sharing chosen − LR",
+        )
     ]
     for found in by_name.values():
         assert found["mean"] == pytest.approx(np.mean(found["differences"]), abs=1e-4)
@@ -69,13 +75,25 @@ def test_every_seed_is_measured_and_summed_up(small):
     assert small.read_bytes() == before
 
 
+def test_sharing_is_chosen_in_rows_of_its_own(small):
+    rows = uninformative.bench(seeds=range(1)).content["rows"]
+    chosen = [row for row in rows if "sharing chosen" in row["method"]]
+    assert len(chosen) == 4
+    assert {row["settings"]["parameters"]["sharing"] for row in chosen} == {"cv"}
+    assert all(row["sharing"] in SHARINGS for row in chosen)
+    assert {row["sharing"] for row in rows if row not in chosen} == {1.0}
+    # The flat learner is one and the same beside both.
+    flat = {(row["settings"]["data"], row["method"].split(" − ")[1]): row["accuracy"]["flat"] for row in rows}
+    assert all(flat[row["settings"]["data"], row["method"].split(" − ")[1]] == row["accuracy"]["flat"] for row in rows)
+
+
 def test_more_seeds_are_added_to_those_there(small, monkeypatch):
     uninformative.bench(seeds=range(1))
     calls = []
     measured = uninformative.measured
-    monkeypatch.setattr(uninformative, "measured", lambda *names: calls.append(names[2]) or measured(*names))
+    monkeypatch.setattr(uninformative, "measured", lambda given: calls.append(given["seed"]) or measured(given))
     found = uninformative.bench(seeds=range(2)).content["summary"]
-    assert calls == [1] * 4
+    assert calls == [1] * 8
     assert {len(entry["differences"]) for entry in found.values()} == {2}
 
 
@@ -83,13 +101,13 @@ def test_missing_data_are_said(small, monkeypatch):
     nowhere = DataSet("clinc150", ())
     monkeypatch.setitem(data_sets.DATA, "clinc150", nowhere)
     outcome = uninformative.bench(seeds=range(1))
-    assert [row["status"] for row in outcome.content["rows"]] == [MEASURED, MEASURED, NO_DATA, NO_DATA]
+    assert [row["status"] for row in outcome.content["rows"]] == [MEASURED] * 4 + [NO_DATA] * 4
     assert any(NO_DATA in remark for remark in outcome.remarks)
-    assert len(outcome.rows) == 2
+    assert len(outcome.rows) == 4
 
 
 def a_row(seed, difference):
-    row = uninformative.planned("topics, 20 leaves", "hr-svm", seed)
+    row = uninformative.planned("topics, 20 leaves", "hr-svm", "", seed)
     return row | {"status": MEASURED, "difference": difference, "accuracy": {"HR": 0, "flat": 80.0}}
 
 

@@ -1,5 +1,7 @@
 """What recursive regularisation costs where the tree says nothing: HR minus flat over seeds, C chosen for both.
 
+Two of HR: the paper's problem, and the one whose `sharing` is chosen together with C on the training part.
+
 ``python benchmarks/papers/hr/uninformative.py`` goes on where an earlier run ended.
 
 Topics   `make_topics(informative=0)` in two sizes, a new set for each seed
@@ -13,6 +15,7 @@ import sys
 import time
 import warnings
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +41,17 @@ SIZES: dict[str, dict[str, Any]] = {
     "topics, 60 leaves": {"n_samples": 1_000, "n_features": 5_000, "branching": (5, 4, 3), "n_test": 4_000},
 }
 SHUFFLED = "CLINC150, shuffled"
+SHARINGS: dict[str, dict[str, Any]] = {"": {}, ", sharing chosen": {"sharing": "cv"}}  # the paper's has sharing=1
 
 
 def bench(*, seeds: Any = SEEDS, again: bool = False) -> Outcome:
     """Measure every data set, loss and seed that is not measured yet."""
-    plan = [planned(data, method, seed) for data in (*SIZES, SHUFFLED) for method in FLAT for seed in seeds]
+    cases = product((*SIZES, SHUFFLED), FLAT, SHARINGS, seeds)
+    plan = [planned(*case) for case in cases]
     found, content = run_rows(
         NAME,
         plan,
-        lambda row: measured(row["settings"]["data"], row["settings"]["method"], row["settings"]["seed"]),
+        lambda row: measured(row["settings"]),
         order=[(row["data"], row["method"]) for row in plan],
         again=again,
     )
@@ -56,12 +61,13 @@ def bench(*, seeds: Any = SEEDS, again: bool = False) -> Outcome:
     return Outcome(*table(found), remarks(found), content)
 
 
-def planned(data: str, method: str, seed: int) -> Row:
+def planned(data: str, method: str, sharing: str, seed: int) -> Row:
     """Return a row before it is measured."""
-    settings = {"data": data, "method": method, "seed": seed, "C": "cv", "parameters": METHODS[method].parameters}
+    parameters = METHODS[method].parameters | SHARINGS[sharing]
+    settings = {"data": data, "method": method, "seed": seed, "C": "cv", "parameters": parameters}
     row: Row = {
         "data": f"{data}, seed {seed}",
-        "method": f"{METHODS[method].title} − {METHODS[FLAT[method]].title}",
+        "method": f"{METHODS[method].title}{sharing} − {METHODS[FLAT[method]].title}",
         "published": None,
         "settings": settings | ({"noise": NOISE, **SIZES[data]} if data in SIZES else {}),
     }
@@ -69,31 +75,38 @@ def planned(data: str, method: str, seed: int) -> Row:
     return row | {"status": NO_DATA} if missing else row
 
 
-def measured(data: str, method: str, seed: int) -> Row:
+def measured(settings: dict[str, Any]) -> Row:
     """Fit both, each with its own C chosen on the training part, and return how far apart their accuracies are."""
     started = time.perf_counter()
-    if data == SHUFFLED:
-        flat, hr = _flat_on_clinc150(FLAT[method]), scored(method, shuffled(_clinc150(), seed))
-    else:
-        topics = make_topics(**SIZES[data], noise=NOISE, informative=0, random_state=seed)
-        flat, hr = scored(FLAT[method], topics), scored(method, topics)
+    data, method, seed = (settings[name] for name in ("data", "method", "seed"))
+    flat = _flat(FLAT[method], data, None if data == SHUFFLED else seed)
+    hr = scored(method, drawn(data, seed), settings["parameters"])
     return {
         "status": MEASURED,
         "accuracy": {"HR": hr["accuracy"], "flat": flat["accuracy"]},
         "difference": round(hr["accuracy"] - flat["accuracy"], 4),
         "C": {"HR": hr["C"], "flat": flat["C"]},
+        "sharing": hr["sharing"],
         "seconds": round(time.perf_counter() - started, 1),
     }
 
 
-def scored(method: str, data: Dataset) -> dict[str, float]:
-    """Return the test accuracy in % of a method that chooses its own C, and that C."""
+def drawn(data: str, seed: int | None) -> Dataset:
+    """Return a set of rows under a tree that says nothing about them; CLINC150 with no seed as it is."""
+    if data != SHUFFLED:
+        return make_topics(**SIZES[data], noise=NOISE, informative=0, random_state=seed)
+    return _clinc150() if seed is None else shuffled(_clinc150(), seed)
+
+
+def scored(method: str, data: Dataset, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the test accuracy in % of a method that chooses its own C, and what it chose."""
     learner = getattr(cladist, METHODS[method].learner)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # at a C that is tried and not chosen
-        model = learner(data.taxonomy, C="cv", random_state=0, n_jobs=-1, **METHODS[method].parameters)
+        model = learner(data.taxonomy, C="cv", random_state=0, n_jobs=-1, **parameters)
         model.fit(data.X_train, data.y_train)
-    return {"accuracy": 100 * float(model.score(data.X_test, data.y_test)), "C": model.C_}
+    accuracy = 100 * float(model.score(data.X_test, data.y_test))
+    return {"accuracy": accuracy, "C": model.C_, "sharing": getattr(model, "sharing_", 0.0)}
 
 
 def shuffled(data: Dataset, seed: int) -> Dataset:
@@ -116,9 +129,9 @@ def _clinc150() -> Dataset:
 
 
 @cache
-def _flat_on_clinc150(method: str) -> dict[str, float]:
-    """Return the score of a flat method, which is the same for all seeds."""
-    return scored(method, _clinc150())
+def _flat(method: str, data: str, seed: int | None) -> dict[str, Any]:
+    """Return the score of a flat method, which sees no tree: on CLINC150 it is the same for all seeds."""
+    return scored(method, drawn(data, seed), METHODS[method].parameters)
 
 
 def main() -> None:
