@@ -70,6 +70,19 @@ def run_rows(
     return found, content
 
 
+def run_pairs(
+    name: str,
+    pairs: list[tuple[str, str]],
+    planned: Callable[[str, str], Row],
+    measure: Callable[[str, str], Row],
+    **options: Any,
+) -> tuple[list[Row], dict[str, Any]]:
+    """Plan and measure a row for each data set and method, named as on the command line; see `run_rows`."""
+    plan = [planned(*pair) for pair in pairs]
+    pair_of = {_key(row): pair for row, pair in zip(plan, pairs, strict=True)}
+    return run_rows(name, plan, lambda row: measure(*pair_of[_key(row)]), **options)
+
+
 def stored(name: str) -> dict[str, Any]:
     """Return what a file of results has; nothing if there is none."""
     path = harness.RESULTS / f"{name}.json"
@@ -93,6 +106,14 @@ def known(paper: str, what: str, names: list[str] | None, there: Iterable[str]) 
         if name not in there:
             raise ParameterError(f"bench {paper}: there is no {what} {name!r}; there are {', '.join(there)}.")
     return list(dict.fromkeys(names))
+
+
+def known_pairs(
+    paper: str, data: list[str] | None, methods: list[str] | None, there: tuple[Iterable[str], Iterable[str]]
+) -> list[tuple[str, str]]:
+    """Return every data set asked for with every method, of those that are there."""
+    data_sets = known(paper, "data set", data, there[0])
+    return [(d, m) for d in data_sets for m in known(paper, "method", methods, there[1])]
 
 
 def sources() -> str:

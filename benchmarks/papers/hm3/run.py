@@ -25,7 +25,7 @@ from benchmarks.papers.hm3.showing import part_of, remarks, table
 from benchmarks.papers.hr.data_sets import tfidf
 from benchmarks.papers.hrls.data_sets import Split
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import MEASURED, NO_DATA, Row, known, run_rows
+from benchmarks.papers.rows import MEASURED, NO_DATA, Row, known_pairs, run_pairs
 from benchmarks.rcv1_standin import load_rcv1_standin
 from cladist.datasets import Dataset
 from cladist.errors import DatasetError
@@ -142,14 +142,13 @@ def found_data(name: str) -> bool:
 
 def bench(*, data: list[str] | None = None, methods: list[str] | None = None, again: bool = False) -> Outcome:
     """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`."""
-    names = [(d, m) for d in known(NAME, "data set", data, DATA) for m in known(NAME, "method", methods, METHODS)]
-    there = {d: found_data(d) for d in dict.fromkeys(d for d, _ in names)}
-    plan = [planned(d, m, there[d]) for d, m in names]
-    names_of = {(row["data"], row["method"]): pair for row, pair in zip(plan, names, strict=True)}
-    rows, content = run_rows(
+    pairs = known_pairs(NAME, data, methods, (DATA, METHODS))
+    there = {d: found_data(d) for d in dict.fromkeys(d for d, _ in pairs)}
+    rows, content = run_pairs(
         NAME,
-        plan,
-        lambda row: measure(*names_of[row["data"], row["method"]]),
+        pairs,
+        lambda d, m: planned(d, m, there[d]),
+        measure,
         order=[(d, m.title) for d in DATA for m in METHODS.values()],
         again=again,
         paper=read(NAME).paper,

@@ -21,7 +21,7 @@ from benchmarks.papers.hr.methods import METHODS
 from benchmarks.papers.hr.showing import measures_told, remarks, table
 from benchmarks.papers.hr.times import times
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import NO_DATA, NO_METHOD, Row, known, run_rows
+from benchmarks.papers.rows import NO_DATA, NO_METHOD, Row, known, known_pairs, run_pairs
 from cladist.errors import ParameterError
 
 NAME = "hr"
@@ -48,14 +48,12 @@ def bench(
     `choose_by` is the measure, "micro" or "macro", that C is chosen for; rows of the two are in files of their own.
     """
     known(NAME, "measure", [choose_by], FILES)
-    pairs = [(d, m) for d in known(NAME, "data set", data, DATA) for m in known(NAME, "method", methods, METHODS)]
-    chosen = [(d, m) for d, m in pairs if DATA[d].has_graph or not METHODS[m].on_graph]
-    plan = [planned(*names, choose_by) for names in chosen]
-    names_of = {(row["data"], row["method"]): names for row, names in zip(plan, chosen, strict=True)}
-    rows, content = run_rows(
+    pairs = known_pairs(NAME, data, methods, (DATA, METHODS))
+    rows, content = run_pairs(
         FILES[choose_by],
-        plan,
-        lambda row: (measure or measure_apart)(*names_of[row["data"], row["method"]], choose_by),
+        [(d, m) for d, m in pairs if DATA[d].has_graph or not METHODS[m].on_graph],
+        lambda d, m: planned(d, m, choose_by),
+        lambda d, m: (measure or measure_apart)(d, m, choose_by),
         order=[(d.title, m.title) for d in DATA.values() for m in METHODS.values()],
         again=again,
         paper=read(NAME).paper,

@@ -23,7 +23,7 @@ from benchmarks.papers.hr.methods import FLAT, METHODS
 from benchmarks.papers.hr.run import planned
 from benchmarks.papers.hr.verdicts_showing import remarks, table
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import MEASURED, NO_DATA, Row, is_still_good, known, run_rows, stored
+from benchmarks.papers.rows import MEASURED, NO_DATA, Row, is_still_good, known_pairs, run_rows, stored
 from cladist.datasets import Dataset
 from cladist.errors import CladistError, ParameterError
 from cladist.labels import LabelMatrix, encode
@@ -51,7 +51,7 @@ def bench(
     judge: Judge | None = None,
 ) -> Outcome:
     """Judge HR methods (None: both) on these data sets (None: all six); what was judged already is kept."""
-    chosen = [(d, m) for d in known("hr", "data set", data, COMPARED) for m in known("hr", "method", methods, FLAT)]
+    chosen = known_pairs("hr", data, methods, (COMPARED, FLAT))
     measured = {(row["data"], row["method"]): row for row in stored("hr").get("rows", [])}
     plan, found = [], {}
     for names in chosen:

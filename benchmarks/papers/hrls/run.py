@@ -21,7 +21,7 @@ from benchmarks.papers.hrls.data_sets import DATA, SHUFFLES, shuffled
 from benchmarks.papers.hrls.methods import METHODS
 from benchmarks.papers.hrls.ordering import LOSSES, ordering
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import MEASURED, NO_DATA, Row, known, run_rows
+from benchmarks.papers.rows import MEASURED, NO_DATA, Row, known_pairs, run_pairs
 from cladist import progress
 from cladist.metrics import h_loss, symmetric_difference_loss, zero_one_loss
 
@@ -70,14 +70,13 @@ def _published(table: str | None, method: str) -> dict[str, Any] | None:
 
 def bench(*, data: list[str] | None = None, methods: list[str] | None = None, again: bool = False) -> Outcome:
     """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`."""
-    names = [(d, m) for d in known(NAME, "data set", data, DATA) for m in known(NAME, "method", methods, METHODS)]
-    there = {d: DATA[d].found() is not None for d in dict.fromkeys(d for d, _ in names)}
-    plan = [planned(d, m, there[d]) for d, m in names]
-    names_of = {(row["data"], row["method"]): pair for row, pair in zip(plan, names, strict=True)}
-    rows, content = run_rows(
+    pairs = known_pairs(NAME, data, methods, (DATA, METHODS))
+    there = {d: DATA[d].found() is not None for d in dict.fromkeys(d for d, _ in pairs)}
+    rows, content = run_pairs(
         NAME,
-        plan,
-        lambda row: measure(*names_of[row["data"], row["method"]]),
+        pairs,
+        lambda d, m: planned(d, m, there[d]),
+        measure,
         order=[(d.title, m.title) for d in DATA.values() for m in METHODS.values()],
         again=again,
         paper=read(NAME).paper,

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from benchmarks.harness import Outcome, in_new_process, print_outcome
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import NO_DATA, Row, known, run_rows, stored
+from benchmarks.papers.rows import NO_DATA, Row, known_pairs, run_pairs, stored
 from benchmarks.papers.sp import equal_f1, times
 from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.measuring import settings
@@ -41,13 +41,11 @@ def bench(
     measure: Callable[[str, str], Row] | None = None,
 ) -> Outcome:
     """Measure the rows of these data sets and methods (None: all); those measured already are kept unless `again`."""
-    chosen = [(d, m) for d in known(NAME, "data set", data, DATA) for m in known(NAME, "method", methods, METHODS)]
-    plan = [planned(*names) for names in chosen]
-    names_of = {(row["data"], row["method"]): names for row, names in zip(plan, chosen, strict=True)}
-    rows, content = run_rows(
+    rows, content = run_pairs(
         NAME,
-        plan,
-        lambda row: (measure or measure_apart)(*names_of[row["data"], row["method"]]),
+        known_pairs(NAME, data, methods, (DATA, METHODS)),
+        planned,
+        measure or measure_apart,
         order=[(d.title, m.title) for d in DATA.values() for m in METHODS.values()],
         again=again,
         paper=read(NAME).paper,
