@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cladist import progress
-from cladist.cli.terminal import Bars, Terminal
+from cladist.cli.terminal import Bars, Terminal, table
+from cladist.plots import Table
 
 
 def drawing() -> Progress:
@@ -72,3 +73,14 @@ def test_results_are_for_people_or_for_machines(capsys):
     assert capsys.readouterr().out == ""
     Terminal(json=True).answer({"für": "machines"})
     assert capsys.readouterr().out == '{\n  "für": "machines"\n}\n'
+
+
+def test_a_table_in_a_pipe_is_as_wide_as_it_is(capsys, monkeypatch):
+    wide = Table(["data set", "remark"], [["clef", "words " * 30], ["icd", "few"]])
+    monkeypatch.delenv("COLUMNS", raising=False)
+    Terminal().show(table(wide))
+    lines = capsys.readouterr().out.splitlines()
+    assert any("clef" in line and ("words " * 30).strip() in line for line in lines)
+    monkeypatch.setenv("COLUMNS", "60")
+    Terminal().show(table(wide))
+    assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 60

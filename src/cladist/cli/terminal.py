@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from cladist import progress
 if TYPE_CHECKING:
     from cladist.plots import Table
 
+WIDEST = 10_000
+
 
 @dataclass
 class Terminal:
@@ -31,7 +34,7 @@ class Terminal:
     def show(self, *renderables: Any) -> None:
         """Print part of the result for people; with ``--json`` they get none."""
         if not self.json:
-            _console().print(*renderables, sep="\n")
+            _console(width=_width_for(renderables)).print(*renderables, sep="\n")
 
     def plain(self, text: str) -> None:
         """Print part of the result for people as it stands; lines are not broken, so they can be copied."""
@@ -65,9 +68,19 @@ class Terminal:
                 raise
 
 
-def _console(*, stderr: bool = False) -> Console:
+def _console(*, stderr: bool = False, width: int | None = None) -> Console:
     """Return a console that prints texts as they are: brackets and colons in data are not markup."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
+
+
+def _width_for(renderables: tuple[Any, ...]) -> int | None:
+    """Return how wide to print: in a file or a pipe tables are as wide as they are, unless COLUMNS says otherwise."""
+    console = _console()
+    tables = [found for found in renderables if isinstance(found, DrawnTable)]
+    if console.is_terminal or not tables or os.environ.get("COLUMNS"):
+        return None
+    unlimited = console.options.update(max_width=WIDEST)
+    return max(console.width, *(console.measure(found, options=unlimited).maximum for found in tables))
 
 
 class _Done(ProgressColumn):
