@@ -67,10 +67,12 @@ class Method:
 METHODS: dict[str, Method] = {
     "svm": Method("SVM", "FlatSVM", {"loss": "hinge"}),
     "hr-svm": Method("HR-SVM", "RecursiveSVM", {"loss": "hinge"}, on_tree=True),
-    "hr-svm-graph": Method("HR-SVM, graph", "RecursiveSVM", {"loss": "hinge"}, on_graph=True, largest_C=10.0),
+    "hr-svm-graph": Method(
+        "HR-SVM, graph", "RecursiveSVM", {"loss": "hinge", "tol": 2e-2}, on_graph=True, largest_C=100
+    ),
     "lr": Method("LR", "FlatLogistic"),
     "hr-lr": Method("HR-LR", "RecursiveLogistic", on_tree=True),
-    "hr-lr-graph": Method("HR-LR, graph", "RecursiveLogistic", on_graph=True, largest_C=10.0),
+    "hr-lr-graph": Method("HR-LR, graph", "RecursiveLogistic", {"tol": 2e-2}, on_graph=True, largest_C=100),
     "td": Method("TD", "TopDown", of_sets="NodewiseSVM"),
     "hsvm": Method("HSVM", "StructuralSVM", {"tol": 1e-2, "max_iter": 3000}, on_tree=True),
 }

@@ -18,9 +18,9 @@ HEADER = [
     "within a point",
 ]
 REMARK = (
-    "Accuracy in %, differences in points; C chosen by each learner itself (C='cv') on the training part, with 'sharing "
-    "chosen' the `sharing` of HR, too (sharing='cv'; the paper's problem has 1). Within a point: the mean's size is at "
-    "most 1"
+    "Accuracy in %, differences in points; C chosen by each learner itself (C='cv') on the training part, with "
+    "'sharing chosen' the `sharing` of HR, too (sharing='cv'; the paper's problem has 1). Within a point: the mean's "
+    "size is at most 1"
 )
 
 
