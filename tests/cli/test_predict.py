@@ -136,7 +136,7 @@ def test_rows_come_in_batches_that_are_asked_for_one_by_one(shop):
     sizes = []
 
     def watched():
-        for batch in read_batches(DataSource("big.txt", "lines")).rows:
+        for batch in read_batches(DataSource("big.txt", "lines")):
             sizes.append(len(batch))
             yield batch
 
@@ -355,17 +355,26 @@ def test_sets_have_no_beam(refused, shop):
     assert "add --top-k K" in refused("predict", "sets", "numbers.svm", "--beam", "2")
 
 
-@pytest.mark.parametrize("kind", ["svmlight", "lines"])
+ARFF = (
+    "@relation r\n" + "".join(f"@attribute f{k} numeric\n" for k in range(4)) + "@attribute c hierarchical a,b\n@data\n"
+)
+MANY = {  # header, row, source
+    "svmlight": ("", "a 1:1 3:0.5\n", DataSource("many.svm", zero_based=False)),
+    "arff": (ARFF, "1,0,0.5,0,a\n", DataSource("many.arff")),
+    "lines": ("", "a tent for two\n", DataSource("many.txt", "lines")),
+}
+
+
+@pytest.mark.parametrize("kind", MANY)
 def test_rows_are_read_as_they_are_answered(run, walking, kind, monkeypatch):
     """However many rows there are, only some are in memory; progress on standard output shows that, too."""
     monkeypatch.setattr("cladist.files.CHUNK_BYTES", 1 << 14)
-    n_rows, model = 20_000, cladist.load("walking") if kind == "svmlight" else cladist.load("model")
-    line = "a 1:1 3:0.5\n" if kind == "svmlight" else "a tent for two\n"
-    Path("many.svm" if kind == "svmlight" else "many.txt").write_text(line * n_rows)
-    source = DataSource("many.svm", zero_based=False) if kind == "svmlight" else DataSource("many.txt", "lines")
-    assert len(list(predict(model, read_batches(source, model=model).rows))) == n_rows
+    n_rows, model = 20_000, cladist.load("model" if kind == "lines" else "walking")
+    header, line, source = MANY[kind]
+    Path(source.path).write_text(header + line * n_rows)
+    assert len(list(predict(model, read_batches(source, model=model)))) == n_rows
     tracemalloc.start()
-    answers = predict(model, read_batches(source, model=model).rows)
+    answers = predict(model, read_batches(source, model=model))
     first = next(answers)
     before = tracemalloc.get_traced_memory()[0]
     tracemalloc.reset_peak()
@@ -373,7 +382,7 @@ def test_rows_are_read_as_they_are_answered(run, walking, kind, monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert n_seen == n_rows
-    assert first[0].label == ("a" if kind == "svmlight" else first[0].label)
+    assert first[0].label == (first[0].label if kind == "lines" else "a")
     assert peak - before < 4_000_000  # all rows at once take more than three times as much
 
 

@@ -14,7 +14,7 @@ from cladist.datasets import Dataset
 from cladist.datasets.arff import header as arff_header
 from cladist.datasets.arff import rows as arff_rows
 from cladist.datasets.arff.names import spellings
-from cladist.datasets.arff.reading import read_arff_hmc
+from cladist.datasets.arff.reading import read_arff_hmc, read_arff_rows
 from cladist.errors import CladistError, DatasetError
 from cladist.kernels import arff_tokens
 from cladist.taxonomy import Taxonomy
@@ -26,6 +26,34 @@ ROW = "a,0.5,w,1/1,3\n"
 def read(content: str | bytes, **options: object) -> Dataset:
     raw = content.encode() if isinstance(content, str) else content
     return read_arff_hmc(io.BytesIO(raw), **options)  # type: ignore[arg-type]
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1e3, 1e3, width=32), st.sampled_from("w'c c'")), min_size=1, max_size=60),
+    st.integers(20, 200),
+    st.booleans(),
+)
+def test_rows_in_pieces_are_those_of_the_whole(rows: list[tuple[float, str]], size: int, is_sparse: bool) -> None:
+    strands = ["w" if strand == "w" else "'c c'" for _, strand in rows]
+    lines = [f"a,{x},{strand},1/1@2,{k}\n" for k, ((x, _), strand) in enumerate(zip(rows, strands, strict=True))]
+    if is_sparse:
+        pairs = zip(rows, strands, strict=True)
+        lines = [f"{{1 {x},2 {strand},3 1/2/3,4 {k}}}\n" for k, ((x, _), strand) in enumerate(pairs)]
+    content = (HEADER + "% none yet\n" * 30 + "".join(lines)).encode()
+    whole = read_arff_hmc(io.BytesIO(content), zero_based=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "CHUNK_BYTES", size)
+        pieces = list(read_arff_rows(io.BytesIO(content), zero_based=True))
+    assert all(piece.feature_names == whole.feature_names for piece in pieces)
+    assert all(sparse.issparse(piece.X) == is_sparse for piece in pieces)
+    assert len(pieces) > 1 or len(lines) * 15 < size
+    dense = [piece.X.toarray() if is_sparse else piece.X for piece in pieces]
+    np.testing.assert_array_equal(np.concatenate(dense), whole.X.toarray() if is_sparse else whole.X)
+
+
+def test_a_file_without_rows_has_no_pieces() -> None:
+    with pytest.raises(DatasetError, match="there are no rows below @data"):
+        list(read_arff_rows(io.BytesIO((HEADER + "% none\n").encode())))
 
 
 def test_too_many_labels_on_a_row() -> None:

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from cladist.cli.reading import DataSource, Remark, features_of
 from cladist.datasets import Dataset, read_svmlight
-from cladist.datasets.arff.reading import read_arff_hmc
+from cladist.datasets.arff.reading import read_arff_hmc, read_arff_rows
 from cladist.datasets.lshtc.reading import read_lshtc
 from cladist.datasets.svmlight.chunks import Layout, chunks
 from cladist.datasets.svmlight.reading import MOST_FEATURES, Rows, read_svmlight_rows
@@ -41,8 +41,8 @@ def read_numbers(source: DataSource, *, taxonomy: Taxonomy | None, model: Any, r
             return _read_svmlight(source, taxonomy=taxonomy, n_features=None if model is None else features_of(model))
         if source.kind == "arff":
             data = read_arff_hmc(source.stream, taxonomy=taxonomy, zero_based=_zero_based(source))
-            _check_columns(source, data, model)
-            check_complete(source, data, model)
+            _check_columns(source, data.X, _names(data), model)
+            check_complete(source, data.X, _names(data), model)
             return data
         if taxonomy is None:
             raise ParameterError(
@@ -58,7 +58,7 @@ def read_numbers(source: DataSource, *, taxonomy: Taxonomy | None, model: Any, r
 
 
 def read_rows(source: DataSource, *, model: Any, remark: Remark) -> Iterator[Any]:
-    """Yield the rows alone, whatever labels they have, as they are read; of an ARFF file all at once."""
+    """Yield the rows alone, whatever labels they have, as they are read."""
     with _advised():
         if source.kind == "svmlight":
             n_features = features_of(model)
@@ -66,12 +66,18 @@ def read_rows(source: DataSource, *, model: Any, remark: Remark) -> Iterator[Any
             with _hinted(n_features):
                 yield from read_svmlight_rows(source.stream, n_features=n_features, zero_based=bool(source.zero_based))
         elif source.kind == "arff":
-            data = read_arff_hmc(source.stream, multilabel=True, zero_based=_zero_based(source))
-            _check_columns(source, data, model)
-            check_complete(source, data, model)
-            yield data.X
+            yield from _arff_rows(source, model)
         else:
             yield from _lshtc_rows(source, remark)
+
+
+def _arff_rows(source: DataSource, model: Any) -> Iterator[Any]:
+    n_rows = 0
+    for X, names in read_arff_rows(source.stream, zero_based=_zero_based(source)):
+        _check_columns(source, X, names, model)
+        check_complete(source, X, names, model, n_before=n_rows)
+        n_rows += X.shape[0]
+        yield X
 
 
 def _lshtc_rows(source: DataSource, remark: Remark) -> Iterator[sparse.csr_matrix]:
@@ -128,19 +134,19 @@ def _advised() -> Iterator[None]:
         raise problem if sentence == str(problem) else DatasetError(sentence) from problem
 
 
-def _check_columns(source: DataSource, data: Dataset, model: Any) -> None:
+def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: Any) -> None:
     """Refuse columns that are not those a model learnt from."""
     if model is None:
         return
-    for k, (learnt, found) in enumerate(zip(source.features, _names(data), strict=False)):
+    for k, (learnt, found) in enumerate(zip(source.features, features, strict=False)):
         if learnt != found:
             raise DatasetError(
                 f"{source.name}: feature {k + 1} is {found!r}, and the model learnt from {learnt!r} in its place; give "
                 "it the attributes it was trained on, in their order."
             )
-    if data.X.shape[1] != features_of(model):
+    if X.shape[1] != features_of(model):
         raise DatasetError(
-            f"{source.name}: there are {data.X.shape[1]:,} features, and the model learnt from {features_of(model):,}."
+            f"{source.name}: there are {X.shape[1]:,} features, and the model learnt from {features_of(model):,}."
         )
 
 
@@ -191,12 +197,14 @@ def with_imputer(learner: Any) -> Pipeline:
     return Pipeline([("imputer", SimpleImputer(keep_empty_features=True)), ("model", learner)])
 
 
-def check_complete(source: DataSource, data: Dataset, model: Any) -> None:
-    """Refuse rows that miss values if the model, which is fitted, has nothing to put in their place."""
+def check_complete(source: DataSource, X: Any, features: Sequence[str], model: Any, *, n_before: int = 0) -> None:
+    """Refuse rows that miss values if the model, which is fitted, has nothing to put in their place.
+
+    `n_before` rows of the file came before these.
+    """
     steps = model.steps if isinstance(model, Pipeline) else []
     if model is None or any(isinstance(step, SimpleImputer) for _, step in steps):
         return
-    X, features = data.X, _names(data)
     is_missing = missing(X)
     if not is_missing.any():
         return
@@ -206,6 +214,7 @@ def check_complete(source: DataSource, data: Dataset, model: Any) -> None:
     else:
         row, column = map(int, np.unravel_index(np.argmax(is_missing), is_missing.shape))
     raise DatasetError(
-        f"{source.name}: row {row + 1} has no value for {features[column]!r}, and the model has seen no missing value "
-        "in training, so it has nothing to put in its place; fill it in, or train on rows that miss some too."
+        f"{source.name}: row {n_before + row + 1} has no value for {features[column]!r}, and the model has seen no "
+        "missing value in training, so it has nothing to put in its place; fill it in, or train on rows that miss some "
+        "too."
     )

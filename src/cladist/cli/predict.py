@@ -148,10 +148,10 @@ def predict_to(
     if joint is not None and kind in TABLES:
         check_joint(joint, learner_of(model))
     batches = read_batches(source, model=model, remark=remark)
-    rows = predict(model, batches.rows, top_k=top_k, beam=beam)
-    counted = batches.n_rows is not None or source.path == "-"
+    rows = predict(model, batches, top_k=top_k, beam=beam)
+    counted = source.path == "-"
     where = nullcontext(sys.stdout) if out is None else replacing(out)
-    with progress.task("Predicting", batches.n_rows) as running, where as file:
+    with progress.task("Predicting") as running, where as file:
         return write_rows(FORMATS[kind](file, Layout(top_k, joint)), rows, running if counted else _Unmoved())
 
 

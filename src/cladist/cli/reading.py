@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -141,26 +141,13 @@ def read_labelled(
         )
 
 
-class Batches(NamedTuple):
-    """Rows some thousands at a time, and how many there are where that is known."""
-
-    n_rows: int | None
-    rows: Iterator[Any]
-
-
-def read_batches(source: DataSource, *, model: Any = None, remark: Remark = unheard) -> Batches:
-    """Return the rows to predict for; they are read when asked for, and never all in memory but those of ARFF files."""
+def read_batches(source: DataSource, *, model: Any = None, remark: Remark = unheard) -> Iterator[Any]:
+    """Return the rows to predict for, some thousands at a time; they are read when asked for, never all in memory."""
     if source.is_numbers:
         from cladist.cli.numbers import read_rows
 
-        found = read_rows(source, model=model, remark=remark)
-        if source.kind != "arff":
-            return Batches(None, (part for X in found for part in slices(X)))
-        with source.read():
-            X = next(found)
-        return Batches(X.shape[0], slices(X))
-    texts = lines(source.stream, source.columns_learnt) if source.kind == "lines" else _table_texts(source)
-    return Batches(None, _batches(texts))
+        return (part for X in read_rows(source, model=model, remark=remark) for part in slices(X))
+    return _batches(lines(source.stream, source.columns_learnt) if source.kind == "lines" else _table_texts(source))
 
 
 def _batches(texts: Iterator[str]) -> Iterator[npt.NDArray[Any]]:

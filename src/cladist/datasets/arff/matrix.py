@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def largest_number(dtype: np.dtype[Any]) -> float:
     return float(np.nextafter(float(highest) + half_a_step, 0))
 
 
-class Rows:
+class Rows(ABC):
     """What both kinds of rows share: the attributes, and buffers for labels and for values that Python must read."""
 
     def __init__(self, header: Header, table: Table, dtype: np.dtype[Any], n_rows: int) -> None:
@@ -48,12 +49,27 @@ class Rows:
             np.empty(n_rows, np.int64),
         )
         self.unsure = np.empty((max(len(header.kinds), 2**12), 4), np.int32)
-        self.n_rows = 0
+        self.n_rows = 0  # read so far
         self.n_one_hot_bytes = 0  # kept for nominal attributes
 
     def is_numeric(self, attribute: int) -> bool:
         """Tell whether an attribute is one column of numbers."""
         return bool(self.schema[0][attribute] == NUMERIC)
+
+    def taken(self) -> Any:
+        """Return the rows that are kept, and keep them no longer."""
+        X = self.matrix()
+        self.forget()
+        self.n_one_hot_bytes = 0
+        return X
+
+    @abstractmethod
+    def matrix(self) -> Any:
+        """Return the rows that are kept."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Keep no rows any more."""
 
 
 class DenseRows(Rows):
@@ -87,8 +103,12 @@ class DenseRows(Rows):
         self.n_one_hot_bytes += n_rows * int(self.schema[2][self.schema[3]].sum()) * self.dtype.itemsize
 
     def matrix(self) -> npt.NDArray[Any]:
-        """Return all rows."""
-        return np.concatenate(self.pieces)
+        """Return the rows that are kept."""
+        return np.concatenate([self.X[:0].astype(self.dtype), *self.pieces])
+
+    def forget(self) -> None:
+        """Keep no rows any more."""
+        self.pieces = []
 
 
 class SparseRows(Rows):
@@ -102,9 +122,7 @@ class SparseRows(Rows):
         self.seen = np.zeros(len(header.kinds), np.int64)
         self.is_nominal = np.ones(header.n_columns, bool)
         self.is_nominal[self.schema[1][self.schema[0] == NUMERIC]] = False
-        self.indices: list[npt.NDArray[np.int32]] = []
-        self.values: list[npt.NDArray[Any]] = []
-        self.counts: list[npt.NDArray[np.int64]] = []
+        self.forget()
 
     def parse(self, text: npt.NDArray[np.uint8], position: int) -> Outcome:
         """Parse as many rows as the buffers hold."""
@@ -143,12 +161,18 @@ class SparseRows(Rows):
         n_bytes = self.dtype.itemsize + columns.itemsize
         self.n_one_hot_bytes += int(np.count_nonzero(self.is_nominal[columns[:n]])) * n_bytes
 
+    def forget(self) -> None:
+        """Keep no rows any more."""
+        self.indices = [np.empty(0, np.int32)]
+        self.values: list[npt.NDArray[Any]] = [np.empty(0, self.dtype)]
+        self.counts = [np.empty(0, np.int64)]
+
     def matrix(self) -> sparse.csr_matrix:
-        """Return all rows in CSR with sorted indices."""
-        n_entries = sum(map(len, self.indices))
-        indptr = np.zeros(self.n_rows + 1, np.int32 if n_entries < 2**31 else np.int64)
+        """Return the rows that are kept in CSR with sorted indices."""
+        n_rows, n_entries = sum(map(len, self.counts)), sum(map(len, self.indices))
+        indptr = np.zeros(n_rows + 1, np.int32 if n_entries < 2**31 else np.int64)
         np.cumsum(np.concatenate(self.counts), out=indptr[1:])
         arrays = np.concatenate(self.values), np.concatenate(self.indices), indptr
-        X = sparse.csr_matrix(arrays, shape=(self.n_rows, self.n_columns))
+        X = sparse.csr_matrix(arrays, shape=(n_rows, self.n_columns))
         X.sort_indices()
         return X

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +11,15 @@ import numpy.typing as npt
 from cladist.datasets.arff.header import read_header
 from cladist.datasets.arff.hierarchy import Hierarchy, read_hierarchy
 from cladist.datasets.arff.labels import LabelRows
+from cladist.datasets.arff.matrix import DenseRows, SparseRows
 from cladist.datasets.arff.rows import Parser
 from cladist.datasets.arff.writing import write_arff_hmc
 from cladist.datasets.dataset import Dataset
 from cladist.errors import DatasetError, ParameterError, one_of
 from cladist.files import Source, opened, shown_name
-from cladist.taxonomy import as_taxonomy
+from cladist.taxonomy import Taxonomy, as_taxonomy
 
-__all__ = ["read_arff_hmc", "write_arff_hmc"]
+__all__ = ["read_arff_hmc", "read_arff_rows", "write_arff_hmc"]
 
 
 def read_arff_hmc(
@@ -91,18 +92,65 @@ def read_arff_hmc(
     if kind not in (np.float32, np.float64):
         raise ParameterError(f"read_arff_hmc: dtype must be float32 or float64; got {kind}.")
     ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns or ())
-    tree = None if taxonomy is None else as_taxonomy(taxonomy)
+    given = None if taxonomy is None else as_taxonomy(taxonomy)
     with opened(path) as stream:
-        header = read_header(path, stream, ids)
-        if tree is None:
-            place = f"{shown_name(path)}, line {header.hierarchy_line}"
-            tree = read_hierarchy(header.hierarchy, hierarchy, on_cycle, place)
-        header.hierarchy = ""  # as long as the rest of the header; not needed any more
-        parser, labels = Parser(path, header, tree, kind, by_path=taxonomy is not None), LabelRows(tree, multilabel)
+        parser = _parser(path, stream, ids, given, hierarchy, on_cycle, kind)
+        labels = LabelRows(parser.taxonomy, multilabel)
         for rows in parser.parse(stream, zero_based):
             labels.add(rows)
             del rows  # and with it the text
+    rows_read = _rows_of(parser)
+    y, names = labels.as_y(), parser.header.feature_names()
+    return Dataset(rows_read.matrix(), y, parser.taxonomy, feature_names=names, source=shown_name(path))
+
+
+def _parser(
+    path: Source,
+    stream: IO[bytes],
+    ids: tuple[str, ...],
+    taxonomy: Taxonomy | None,
+    hierarchy: Hierarchy,
+    on_cycle: Literal["error", "drop"],
+    dtype: np.dtype[Any],
+) -> Parser:
+    """Read the header, and return what parses the rows below it."""
+    header = read_header(path, stream, ids)
+    place = f"{shown_name(path)}, line {header.hierarchy_line}"
+    tree = taxonomy or read_hierarchy(header.hierarchy, hierarchy, on_cycle, place)
+    header.hierarchy = ""  # as long as the rest of the header; not needed any more
+    return Parser(path, header, tree, dtype, by_path=taxonomy is not None)
+
+
+def _rows_of(parser: Parser) -> DenseRows | SparseRows:
     if parser.rows is None or not parser.rows.n_rows:
-        raise DatasetError(f"{shown_name(path)}: there are no rows below @data.")
-    y = labels.as_y()
-    return Dataset(parser.rows.matrix(), y, tree, feature_names=header.feature_names(), source=shown_name(path))
+        raise DatasetError(f"{shown_name(parser.source)}: there are no rows below @data.")
+    return parser.rows
+
+
+class NamedRows(NamedTuple):
+    """Some rows, and what their columns are called."""
+
+    X: Any
+    feature_names: list[str]
+
+
+def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto") -> Iterator[NamedRows]:
+    r"""Yield the features of an ARFF-HMC file, some megabytes at a time; labels are checked and passed over.
+
+    All is as `read_arff_hmc` reads it. What is wrong far down is found when the rows before it have been yielded.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = b"@relation r\n@attribute a numeric\n@attribute c hierarchical 1,2\n@data\n0.5,1\n2,2\n"
+    >>> [(rows.X.tolist(), rows.feature_names) for rows in read_arff_rows(io.BytesIO(text))]
+    [([[0.5], [2.0]], ['a'])]
+    """
+    with opened(path) as stream:
+        parser = _parser(path, stream, (), None, "auto", "error", np.dtype(np.float32))
+        names = parser.header.feature_names()
+        for labelled in parser.parse(stream, zero_based):
+            del labelled  # and with it the text
+            if parser.rows is not None and (X := parser.rows.taken()).shape[0]:
+                yield NamedRows(X, names)
+    _rows_of(parser)
