@@ -4,6 +4,7 @@ Problem   min ½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖² +
 Moves     a node with rows: dual coordinate descent around the mean m of its neighbours, its costs divided by
           S_n = Σ_v a_nv + ridge (eq. 11 of Gopal & Yang 2013); one without: m
 Schedules "coloured": nodes of one colour of a colouring at a time, which are no neighbours: the objective falls
+          with every move; where that gains no more, what all nodes share is hurried along, see `graph_momentum`
           "jacobi": all at once, from one snapshot; if the objective rose, the step is shortened until it does not:
           1 / colours of it is sure to do, being the mean of steps each of which is as good as a coloured one
 Dual      max Σ gain(α) − ½ tr(AᵀM⁺A), a_n = Σ_i α_in y_in x_i = S_n (w_n − m_n) at the nodes' α
@@ -25,12 +26,16 @@ from cladist.kernels import relating
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import ACTIVE_SWEEPS
 from cladist.solvers.around import SHARE_OF_GAP, SWEEPS, Around, Block, Effort, padded
+from cladist.solvers.graph_momentum import Momentum
 from cladist.solvers.graph_start import Start
 from cladist.solvers.graphs import Graph, Place, Taken
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.rows import aligned
 
 STAGNANT = 0.99  # of the last gap; where no more is gained, what nodes miss sums up to more than it seems
+SLOW = 0.9  # likewise; where nodes miss next to nothing, it is what they share that is slow
+TRIFLE = 0.01  # of the gap: where nodes miss no more than that, it is not they that keep it wide
+COARSE = 1e-3  # the gap down to which what components share is hurried; finer, float32 leaves little to gain
 PRECISION = 0.05  # of the gap wanted, or of the last where that is wider: how well the dual is known
 ONES = np.ones(WIDTH, np.float32)
 Ids = npt.NDArray[np.int64]
@@ -68,7 +73,12 @@ class GraphState:
 
 
 class Descent:
-    """All nodes on their way to the optimum; rows are in a random order in memory, in which they are visited."""
+    """All nodes on their way to the optimum; rows are in a random order in memory, in which they are visited.
+
+    `hurries` says whether what components share may be hurried along: coloured sweeps do that once `momentum` is there.
+    """
+
+    momentum: Momentum | None
 
     def __init__(
         self, problem: OneVsRest, graph: Graph, executor: Executor, settings: Settings, state: GraphState | None = None
@@ -79,6 +89,7 @@ class Descent:
         self.around = Around(given, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
         self.blocks: list[Block] = []
         self.last_gap, self.own_dual = np.inf, -np.inf
+        self.hurries, self.momentum = False, None
         self.turns = self._turns()
         self.start = Start.of(problem, graph, settings.tol, executor)
         nothing = np.zeros((len(graph.loose), problem.rows.n_used))
@@ -89,7 +100,7 @@ class Descent:
             self.blocks = [replace(block, alpha=a) for block, a in zip(self.blocks, state.alphas, strict=True)]
         elif problem.rows.has_constant:
             self.W[:, -1] = self.start.levels[graph.components]
-        self.blocks = list(executor.map(self.moved, range(len(self.blocks))))
+        self._move_blocks()
 
     def _turns(self) -> list[_Turn]:
         """Make the blocks, and return which of them, and which nodes without rows, move together.
@@ -122,6 +133,28 @@ class Descent:
     def coloured(self, number: int) -> None:
         """Move all nodes once, a colour at a time; at first with little effort, neighbours having yet to move."""
         self.around.effort = Effort(min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS))
+        if self.momentum is not None and self.last_gap > COARSE:
+            self._sweep_hurried(number, self.momentum)
+        else:
+            self._sweep(number)
+
+    def _sweep_hurried(self, number: int, momentum: Momentum) -> None:
+        """Move components as a whole, then all nodes; if that ends higher than it began, W is what it was.
+
+        α stay what they are now: any are a place to go on from, and prove a bound.
+        """
+        before, worst = self.W.copy(), self._objective()
+        momentum.move(self.W)
+        momentum.begin(self.W)
+        self._move_blocks()
+        self._sweep(number)
+        momentum.end(self.W)
+        if self._objective() > worst:
+            self.W = before
+            self._move_blocks()
+            momentum.slow_down()
+
+    def _sweep(self, number: int) -> None:
         for turn in self.turns:
             list(self.executor.map(partial(self._move, number=number), turn.blocks))
             self.W[turn.plain] = self.graph.neighbours[turn.plain] @ self.W
@@ -132,7 +165,7 @@ class Descent:
 
     def jacobi(self, number: int) -> None:
         """Move all nodes at once; where that is too far, less."""
-        before, started = self.W.copy(), self.blocks
+        before = self.W.copy()
         worst = self._objective() if number else np.inf
         self._take(self._visited(range(len(self.blocks)), number))
         plain = np.concatenate([turn.plain for turn in self.turns])
@@ -141,7 +174,7 @@ class Descent:
         while share > least and self._objective() > worst:
             share = max(share / 2, least)
             self.W = before + np.float32(share) * (whole - before)
-            self.blocks = list(self.executor.map(self.moved, range(len(started))))
+            self._move_blocks()
 
     def _visited(self, blocks: Iterable[int], number: int) -> list[tuple[int, Block]]:
         numbers = list(blocks)
@@ -159,6 +192,10 @@ class Descent:
         for b, block in visited:
             self.blocks[b] = block
             relating.put_columns(block.weights, ONES, self.nodes_of(b), self.W)
+
+    def _move_blocks(self) -> None:
+        """Let all blocks know the present vectors of their nodes."""
+        self.blocks = list(self.executor.map(self.moved, range(len(self.blocks))))
 
     def moved(self, b: int) -> Block:
         """Return a block at the present vectors of its nodes."""
@@ -200,7 +237,8 @@ class Descent:
         """Return objective, dual and relative gap, as exactly as befits a gap as expected.
 
         The dual is, of each component, the best that was proven by the nodes' α so far or by where it began. Where what
-        the nodes miss of their own optima is most of the gap, more is asked of them from now on.
+        the nodes miss of their own optima is most of the gap, more is asked of them from now on; where it is next to
+        nothing and the gap stays, it is what they share that has far to go.
         """
         place = self.graph.place(self.W, self.executor)
         primal, left = place.energy + self._lost(), 0.0
@@ -213,7 +251,9 @@ class Descent:
         self.own_dual = float(np.sum(gains - taken.near(place.means, self.reach(place.lengths))))
         dual = self._best(replace(taken, fixed=taken.fixed - gains), place)
         gap = (primal - dual) / primal if primal > 0 else 0.0
-        if left > SHARE_OF_GAP * (primal - dual) or gap > STAGNANT * self.last_gap:
+        if gap > SLOW * self.last_gap and self.hurries and gap > COARSE and left <= TRIFLE * (primal - dual):
+            self.momentum = self.momentum or Momentum(self.graph, self.W.shape[1])
+        elif gap > STAGNANT * self.last_gap or left > SHARE_OF_GAP * (primal - dual):
             self.around.tighten()
         self.last_gap = gap
         return {"objective": primal, "dual": dual, "gap": gap}
