@@ -29,10 +29,9 @@ FOLDS, RESAMPLES, SEED = 3, 1000, 0
 CHOOSERS = FOLDS  # threads that choose C, a fold each, however many cores share them; the fit that is timed has one
 
 
-def Cs_for(method: str, source: Source | None) -> tuple[float, ...]:  # noqa: N802 - C is the papers' letter
+def Cs_for(source: Source | None) -> tuple[float, ...]:  # noqa: N802 - C is the papers' letter
     """Return the values that C is chosen from."""
-    limits = [METHODS[method].largest_C, *([] if source is None else [source.largest_C])]
-    return tuple(C for C in CS if min(limits) >= C)
+    return tuple(C for C in CS if source is None or source.largest_C >= C)
 
 
 def settings(method: str, source: Source | None, by: str = "micro") -> dict[str, Any]:
@@ -44,7 +43,7 @@ def settings(method: str, source: Source | None, by: str = "micro") -> dict[str,
         "learner": METHODS[method].learner_for(source) if source is not None else None,
         "parameters": METHODS[method].parameters,
         "relations": "those of the data" if METHODS[method].on_graph else None,
-        "Cs": Cs_for(method, source),
+        "Cs": Cs_for(source),
         "chosen by": f"{by}-F1 in {FOLDS}-fold cross-validation on the training part, "
         "up to two Cs in a row that gain nothing",
         "seeds": {"folds": SEED, "learner": SEED, "bootstrap": SEED},
@@ -119,7 +118,7 @@ def _measured(data: Dataset, source: Source, method: str, by: str) -> tuple[Row,
         return wanted[by](y_true, y_pred, taxonomy)
 
     started = time.perf_counter()
-    rows, Cs = (data.X_train, data.y_train), Cs_for(method, source)
+    rows, Cs = (data.X_train, data.y_train), Cs_for(source)
     C, scores = choose_C(make, *rows, Cs, score=score, folds=FOLDS, random_state=SEED, workers=CHOOSERS)
     chosen = time.perf_counter()
     with progress.task("Fitting"):

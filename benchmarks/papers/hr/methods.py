@@ -6,8 +6,6 @@ import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 import cladist
 from benchmarks.papers.hr.data_sets import Source
 from cladist.datasets import Dataset
@@ -31,8 +29,6 @@ class Method:
         Whether it learns from the taxonomy; labels are then leaves of it, unless it is a DAG.
     on_graph : bool
         Whether it learns from the label graph that comes with the data instead.
-    largest_C : float
-        The largest C that is tried.
     """
 
     title: str
@@ -41,7 +37,6 @@ class Method:
     of_sets: str = ""
     on_tree: bool = False
     on_graph: bool = False
-    largest_C: float = np.inf  # noqa: N815 - C is the papers' letter
 
     def learner_for(self, source: Source | None) -> str:
         """Return the public name of the class that learns from this data."""
@@ -67,12 +62,10 @@ class Method:
 METHODS: dict[str, Method] = {
     "svm": Method("SVM", "FlatSVM", {"loss": "hinge"}),
     "hr-svm": Method("HR-SVM", "RecursiveSVM", {"loss": "hinge"}, on_tree=True),
-    "hr-svm-graph": Method(
-        "HR-SVM, graph", "RecursiveSVM", {"loss": "hinge", "tol": 2e-2}, on_graph=True, largest_C=100
-    ),
+    "hr-svm-graph": Method("HR-SVM, graph", "RecursiveSVM", {"loss": "hinge", "tol": 2e-2}, on_graph=True),
     "lr": Method("LR", "FlatLogistic"),
     "hr-lr": Method("HR-LR", "RecursiveLogistic", on_tree=True),
-    "hr-lr-graph": Method("HR-LR, graph", "RecursiveLogistic", {"tol": 2e-2}, on_graph=True, largest_C=100),
+    "hr-lr-graph": Method("HR-LR, graph", "RecursiveLogistic", {"tol": 2e-2}, on_graph=True),
     "td": Method("TD", "TopDown", of_sets="NodewiseSVM"),
     "hsvm": Method("HSVM", "StructuralSVM", {"tol": 1e-2, "max_iter": 3000}, on_tree=True),
 }
