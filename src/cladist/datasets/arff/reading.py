@@ -116,7 +116,7 @@ def _parser(
     """Read the header, and return what parses the rows below it."""
     header = read_header(path, stream, ids)
     place = f"{shown_name(path)}, line {header.hierarchy_line}"
-    tree = taxonomy or read_hierarchy(header.hierarchy, hierarchy, on_cycle, place)
+    tree = read_hierarchy(header.hierarchy, hierarchy, on_cycle, place) if taxonomy is None else taxonomy
     header.hierarchy = ""  # as long as the rest of the header; not needed any more
     return Parser(path, header, tree, dtype, by_path=taxonomy is not None)
 
