@@ -201,7 +201,7 @@ DATA: dict[str, DataSet] = {
                 DATA_SETS["genes_go_cellcycle"],
                 multilabel=True,
                 nodes="all",
-                largest_C=1.0,
+                largest_C=100.0,
             ),
         ),
     ),

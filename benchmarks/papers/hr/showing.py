@@ -15,7 +15,7 @@ def measures_told(by: str = "micro") -> str:
     """Return what the figures are, C being chosen by micro-F1 or macro-F1."""
     return (
         "micro / macro F1 in %, over leaves (RCV1: over all topics). Intervals: bootstrap over test rows. "
-        f"C: a power of ten from {min(CS):g} to {max(CS):g} (up to 10 on ICD-10-CM, 1 on genes_go), by "
+        f"C: a power of ten from {min(CS):g} to {max(CS):g} (up to 10 on ICD-10-CM, 100 on genes_go), by "
         f"{by}-F1 in {FOLDS}-fold cross-validation on the training part, seed {SEED}. Seconds: of the fit with that "
         "C, n_jobs=None. MiB: peak of the whole process, data and choice of C included"
     )
