@@ -4,29 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks.speed.hurried import short_texts
 from cladist.execution import Serial, Threads
 from cladist.solvers import Settings, graph_descent
 from cladist.solvers.graph_momentum import FASTEST, Momentum
 from cladist.solvers.graphs import Graph
-from cladist.solvers.problem import OneVsRest, members_by_class
 from cladist.solvers.related import solve_graph
-from cladist.solvers.rows import Rows
-
-
-def short_texts(n_rows=2000, n_words=2000, n_nodes=150, degree=30, length=3, C=100.0):
-    """Rows of few words, of which most are those of their label, and many relations: rows alone hold what is shared."""
-    random = np.random.default_rng(0)
-    labels, topics = random.integers(0, n_nodes, n_rows), random.integers(0, n_words, (n_nodes, 12))
-    own = topics[labels[:, None], random.integers(0, 12, (n_rows, length))]
-    words = np.where(random.random((n_rows, length)) < 0.6, own, random.integers(0, n_words, (n_rows, length)))
-    places = np.repeat(np.arange(n_rows), length), words.ravel()
-    X = sparse.csr_array((np.ones(words.size), places), shape=(n_rows, n_words))
-    X = sparse.diags_array(1 / np.sqrt(X.multiply(X).sum(axis=1))) @ X
-    rows = Rows.of(sparse.csr_matrix(X, dtype=np.float32), constant=True)
-    related = np.triu(random.random((n_nodes, n_nodes)) < degree / n_nodes, 1).astype(float)
-    costs = np.full((2, n_nodes), C)
-    problem = OneVsRest(rows, members_by_class(labels, n_nodes), "hinge", costs)
-    return problem, Graph(sparse.csr_array(related + related.T), np.arange(n_nodes))
 
 
 @pytest.fixture(scope="module")
