@@ -18,6 +18,7 @@ from cladist.files import written
 from cladist.versions import versions
 
 __all__ = [
+    "NOTHING",
     "Chosen",
     "Outcome",
     "Part",
@@ -26,6 +27,7 @@ __all__ = [
     "circumstances",
     "command",
     "in_new_process",
+    "in_words",
     "machine",
     "peak_memory",
     "print_outcome",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 RESULTS = Path(__file__).parent / "results"
+NOTHING = "—"  # in a table's cell
 
 # ---------------------------------------------------------------- results
 
@@ -95,6 +98,17 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
 
 def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def in_words(rows: list[dict[str, Any]], formats: dict[str, str]) -> list[list[str]]:
+    """Return a cell for each row and column, its value by the column's format; None is a dash.
+
+    Examples
+    --------
+    >>> in_words([{"method": "KSP", "F1": 0.5}, {"method": "HP", "F1": None}], {"method": "", "F1": ".2f"})
+    [['KSP', '0.50'], ['HP', '—']]
+    """
+    return [[NOTHING if row[name] is None else format(row[name], how) for name, how in formats.items()] for row in rows]
 
 
 class Part(NamedTuple):

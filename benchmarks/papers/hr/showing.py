@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from benchmarks.harness import NOTHING
 from benchmarks.papers.hr.data_sets import EXACT, NEAR, STAND_IN
 from benchmarks.papers.hr.measuring import CS, FOLDS, SEED
 from benchmarks.papers.rows import MEASURED, Row, sources
 
-NOTHING = "—"
 UNCERTAIN = " (!)"
 HEADER = ["data set, method", "published", "measured", "95 % interval", "data", "settings", "seconds", "MiB"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.harness import Part
+from benchmarks.harness import NOTHING, Part
 from benchmarks.papers.hr.methods import FLAT, METHODS
-from benchmarks.papers.hr.showing import NOTHING, UNCERTAIN, name_of
+from benchmarks.papers.hr.showing import UNCERTAIN, name_of
 from benchmarks.papers.published import Cell, read
 from benchmarks.papers.rows import MEASURED, Row
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.papers.hr.showing import NOTHING, name_of
+from benchmarks.harness import NOTHING
+from benchmarks.papers.hr.showing import name_of
 from benchmarks.papers.rows import MEASURED, Row
 
 MEASURES = {"micro-F1": 2, "macro-F1": 2, "tree-induced error": 3}  # and their digits

@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from benchmarks.harness import Part, print_rows, write_results
+from benchmarks.harness import Part, in_words, print_rows, write_results
 from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.measuring import choose
 from benchmarks.papers.sp.methods import METHODS
@@ -59,17 +59,7 @@ def _fitted(data_set: str, title: str, model: Any, data: Any) -> dict[str, Any]:
 
 def part(rows: list[dict[str, Any]]) -> Part:
     """Return the rows as a further table of ``cladist bench sp``."""
-    cells = [
-        [
-            row["data set"],
-            row["method"],
-            f"{row['rounds']:,}",
-            f"{row['F1']:.4f}",
-            f"{row['fit s']:.2f}",
-            f"{row[RATIO]:.2f}",
-        ]
-        for row in rows
-    ]
+    cells = in_words(rows, dict(zip(HEADER, ("", "", ",", ".4f", ".2f", ".2f"), strict=True)))
     return Part(TITLE, HEADER, cells, ["One core each; the number of rounds is chosen on the test part."])
 
 

@@ -13,8 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from benchmarks.harness import Part, print_rows, write_results
-from benchmarks.papers.hr.showing import NOTHING
+from benchmarks.harness import Part, in_words, print_rows, write_results
 from benchmarks.papers.published import read
 from benchmarks.papers.rows import MEASURED, stored
 from benchmarks.papers.sp.data_sets import DATA
@@ -78,17 +77,8 @@ def measure(data_set: str) -> list[dict[str, Any]]:
 
 def part(rows: list[dict[str, Any]]) -> Part:
     """Return the rows as a further table of ``cladist bench sp``."""
-    cells = [
-        [
-            row["data"],
-            row["method"],
-            NOTHING if row["published"] is None else f"{row['published']:.1f}",
-            f"{row['measured']:.2f}",
-            f"{row['fit s']:.2f}",
-            f"{row[HEADER[-1]]:.2f}",
-        ]
-        for row in rows
-    ]
+    formats = {"data": "", "method": "", "published": ".1f", "measured": ".2f", "fit s": ".2f", HEADER[-1]: ".2f"}
+    cells = in_words(rows, formats)
     return Part(TITLE, HEADER, cells, ["CPU seconds with the settings of the rows above, KSP's rounds among them."])
 
 
