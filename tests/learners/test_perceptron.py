@@ -27,11 +27,11 @@ class Reference:
         self.states = [[np.zeros(d)] for _ in self.parent]
         self.mistakes = np.zeros(len(self.parent), int)
 
-    def run(self, X, on):
-        """Return the scores before each update."""
+    def run(self, X, on, *, average=False):
+        """Return the scores before each update, of the last vectors or of their averages."""
         scores = []
         for x, z in zip(unit(X), on, strict=True):
-            scores.append([states[-1] @ x for states in self.states])
+            scores.append([(np.mean(states, axis=0) if average else states[-1]) @ x for states in self.states])
             for v, p in enumerate(self.parent):
                 if x.any() and (not self.gated or p < 0 or z[p]):
                     w = self.states[v][-1]
@@ -53,7 +53,7 @@ def test_equals_its_definition(problem, gated, average):
     labels = indicator(on, taxonomy)
     model = HierarchicalPerceptron(taxonomy, gated=gated, average=average, shuffle=False).fit(X, labels)
     reference = Reference(taxonomy, X.shape[1], gated=gated)
-    scores = reference.run(X, on)
+    scores = reference.run(X, on, average=average)
     expected = [np.mean(states, axis=0) if average else states[-1] for states in reference.states]
     np.testing.assert_allclose(model.node_coef_, expected, atol=1e-12)
     told = indicator(top_down(scores, taxonomy).astype(int), taxonomy)

@@ -32,8 +32,10 @@ def node_scores(indices, data, W, out):
 def best_and_competitor(s, y, tree, margin, since, now, S, common):
     """Return (ŷ, r, γ(y, ŷ), γ(y, r)): the best label and the one that violates its margin most.
 
-    `margin` is indexed by distance; with r = ŷ when it is empty. Labels can be predicted if since[v] ≤ now. Ties go to
-    the lowest id. S and `common` (the depth of the deepest ancestor shared with y) are scratch of length N. Cost O(N).
+    `margin` is indexed by distance; r = ŷ when it is empty. Label v can be predicted if since[v] < now: a row's own
+    label, if it is new, cannot. Where no label can be predicted yet, ŷ is the best of all nodes and r = y: there is
+    nothing to compete with. Ties go to the lowest id. S and `common` (the depth of the deepest ancestor shared with y)
+    are scratch of length N. Cost O(N).
     """
     parent, depth = tree
     common[:] = -2
@@ -48,7 +50,7 @@ def best_and_competitor(s, y, tree, margin, since, now, S, common):
         S[v] = s[v] if p < 0 else S[p] + s[v]
         if common[v] == -2:
             common[v] = -1 if p < 0 else common[p]
-        if since[v] > now:
+        if since[v] >= now:
             continue
         if S[v] > best_value:
             best, best_value = v, S[v]
@@ -56,22 +58,12 @@ def best_and_competitor(s, y, tree, margin, since, now, S, common):
             value = S[v] + margin[depth[y] + depth[v] - 2 * common[v]]
             if value > competitor_value:
                 competitor, competitor_value = v, value
-    if not margin.shape[0]:
+    if best < 0:
+        best, competitor = np.argmax(S), y
+    elif not margin.shape[0]:
         competitor = best
     to_best = depth[y] + depth[best] - 2 * common[best]
     return best, competitor, to_best, depth[y] + depth[competitor] - 2 * common[competitor]
-
-
-@kernel
-def best_before(S, since, now):
-    """Return the best label among those that could be predicted before round `now`; of all, where none could."""
-    best = -1
-    for v in range(S.shape[0]):
-        if since[v] < now and (best < 0 or S[v] > S[best]):
-            best = v
-    if best >= 0:
-        return best
-    return np.argmax(S)
 
 
 @kernel
@@ -111,10 +103,10 @@ def run_rounds(rows, labels, order, W, acc, tree, margin, by_margin, since, C, f
     """Make one round for each row in `order`, changing W (and acc, the sum of round · Δw, unless it is empty).
 
     Parameters: rows = CSR (indptr, indices, data); tree = (parent, depth); margin by distance; by_margin: r is
-    the most violating label (max-loss rule), else the prediction; since: the place of the row from which on each label
+    the most violating label (max-loss rule), else the prediction; since: the place of the row after which each label
     can be predicted, −1 from the start; first_round: the number of the first round, from 1; place: that of the first
-    row; tally: sums over rounds, see the positions above; answers: unless it is empty, gets the prediction before each
-    round. Cost a round O((N + γ) · nnz(x)).
+    row; tally: sums over rounds, see the positions above, infinite where a step cannot be held in W; answers: unless it
+    is empty, gets the prediction before each round. Cost a round O((N + γ) · nnz(x)).
     """
     indptr, indices, data = rows
     parent = tree[0]
@@ -131,15 +123,18 @@ def run_rounds(rows, labels, order, W, acc, tree, margin, by_margin, since, C, f
         node_scores(x_indices, x, W, s)
         best, r, to_best, distance = best_and_competitor(s, y, tree, search_margin, since, place + k, S, common)
         if answers.shape[0]:
-            answers[k] = best if since[best] < place + k else best_before(S, since, place + k)
+            answers[k] = best
         tally[ROUNDS] += 1
         tally[ERRORS] += best != y
         tally[DISTANCE] += to_best
-        squared_norm = 0.0
+        squared_norm, largest = 0.0, 0.0
         for value in x:
             squared_norm += np.float64(value) * np.float64(value)  # a float32 square overflows at 1e19
+            largest = max(largest, abs(np.float64(value)))
         alpha = step_size(S, y, r, distance, margin, squared_norm, C, tally)
         if alpha > 0:
+            if not np.isfinite(W.dtype.type(2.0 * alpha * largest)):
+                tally[LOSS] = np.inf  # the step cannot be held in W
             now = first_round + k
             add_to_path(W, x_indices, x, y, r, parent, alpha, acc, now)
             add_to_path(W, x_indices, x, r, y, parent, -alpha, acc, now)
@@ -209,7 +204,7 @@ def run_kernel_rounds(
         score_updates(columns[i], (support, alpha, positive, negative), n_updates, parent, s)
         best, r, to_best, distance = best_and_competitor(s, y, tree, search_margin, since, place + i, S, common)
         if answers.shape[0]:
-            answers[i] = best if since[best] < place + i else best_before(S, since, place + i)
+            answers[i] = best
         tally[ROUNDS] += 1
         tally[ERRORS] += best != y
         tally[DISTANCE] += to_best

@@ -46,14 +46,15 @@ def first_mistakes(nodes, child_start, n_roots, wrong, spoilt):
 
 
 @kernel
-def judge(shown, n_shown, on, s, seen, empty, wrong, step):
-    """Set wrong[v] for what each shown node says, and step[v] to +1, −1 or 0 for what it adds; counts the row.
+def judge(shown, n_shown, on, s, margin, seen, empty, wrong, step):
+    """Set wrong[v] for what each shown node predicts, and step[v] to +1, −1 or 0 for what it adds; counts the row.
 
-    A node that has seen nothing says `empty`, and learns as if it had said 0.
+    A node predicts by its margin, which is that of its average where there is one, and learns by its score s. A node
+    that has seen nothing predicts `empty`, and learns as if it had said 0.
     """
     for k in range(n_shown):
         v = shown[k]
-        wrong[v] = ((empty if seen[v] == 0 else s[v]) >= 0) != on[v]
+        wrong[v] = ((empty if seen[v] == 0 else margin[v]) >= 0) != on[v]
         step[v] = 0.0
         if (s[v] >= 0) != on[v]:
             step[v] = 1.0 if on[v] else -1.0
@@ -78,14 +79,15 @@ def run_rounds(rows, labels, tree, gated, W, acc, seen, empty, scratch, margins,
 
     rows = CSR (indptr, indices, data); labels = CSR (indptr, indices), closed and ascending; tree = (child_start,
     number of roots); seen: rows shown so far, by node; scratch = (s, a, step) floats, (shown) ids, (on, wrong, spoilt)
-    truths, one entry a node. Unless it is empty, `margins` (rows × nodes) gets what all nodes say before the round, by
-    their average if there is acc. charged[i] is the uniform H-loss of the labels predicted top-down by w. Rows of zeros
-    teach nothing. Cost a round O(nnz(x) · nodes shown).
+    truths, one entry a node. Unless it is empty, `margins` (rows × nodes) gets the margins of all nodes before the
+    round, those of their averages if there is acc. charged[i] is the uniform H-loss of the labels that these margins
+    predict top-down. Rows of zeros teach nothing. Returns how many vectors were changed. Cost a round
+    O(nnz(x) · nodes shown).
     """
     indptr, indices, data = rows
     child_start, n_roots = tree
     (s, a, step), shown, (on, wrong, spoilt) = scratch
-    n_nodes = seen.shape[0]
+    n_nodes, n_changes = seen.shape[0], 0
     for i in range(charged.shape[0]):
         x_indices = indices[indptr[i] : indptr[i + 1]]
         x = data[indptr[i] : indptr[i + 1]]
@@ -95,14 +97,18 @@ def run_rounds(rows, labels, tree, gated, W, acc, seen, empty, scratch, margins,
         n_shown = shown_nodes(nodes, child_start, n_roots, gated, shown)
         if margins.shape[0] or not gated:
             node_scores(x_indices, x, W, s)
-        else:
-            some_scores(x_indices, x, W, shown, n_shown, s)
-        if margins.shape[0]:
             if acc.shape[0]:
                 node_scores(x_indices, x, acc, a)
-            for v in range(n_nodes):
-                margins[i, v] = empty if seen[v] == 0 else s[v] - (a[v] / (seen[v] + 1) if acc.shape[0] else 0.0)
-        judge(shown, n_shown, on, s, seen, empty, wrong, step)
+        else:
+            some_scores(x_indices, x, W, shown, n_shown, s)
+            if acc.shape[0]:
+                some_scores(x_indices, x, acc, shown, n_shown, a)
+        for v in range(n_nodes if margins.shape[0] else 0):
+            margins[i, v] = empty if seen[v] == 0 else s[v] - (a[v] / (seen[v] + 1) if acc.shape[0] else 0.0)
+        for k in range(n_shown):
+            v = shown[k]
+            a[v] = s[v] - (a[v] / (seen[v] + 1) if acc.shape[0] else 0.0)
+        judge(shown, n_shown, on, s, a, seen, empty, wrong, step)
         charged[i] = first_mistakes(nodes, child_start, n_roots, wrong, spoilt)
         has_values = False
         for value in x:
@@ -112,23 +118,25 @@ def run_rounds(rows, labels, tree, gated, W, acc, seen, empty, scratch, margins,
             if not has_values:
                 seen[v] -= 1
             elif step[v] != 0:
+                n_changes += 1
                 for j in range(x_indices.shape[0]):
                     W[x_indices[j], v] += step[v] * x[j]
                     if acc.shape[0]:
                         acc[x_indices[j], v] += seen[v] * step[v] * x[j]
         for v in nodes:
             on[v] = False
+    return n_changes
 
 
 @kernel
 def run_kernel_rounds(
-    base, base_acc, among, nonzero, labels, tree, gated, seen, empty, scratch, steps, when, margins, charged
+    base, base_acc, among, has_length, labels, tree, gated, seen, empty, scratch, steps, when, margins, charged
 ):
     """Make one round for each row of a block, given its kernel values among its rows.
 
     base[i, v] = Σ ± K over the updates before the block, base_acc the same times when they happened, empty
-    where there is no average. steps[i, v] gets
-    what row i adds to node v, 0 or ±1, and when[i, v] how many rows the node had been shown then. The rest as in
+    where there is no average. steps[i, v] gets what row i adds to node v, 0 or ±1, and when[i, v] how many rows the
+    node had been shown then. Rows whose K(x, x) is 0, `has_length` false, teach nothing. The rest as in
     `run_rounds`. Cost a round O(rows of the block · nodes shown).
     """
     child_start, n_roots = tree
@@ -152,11 +160,14 @@ def run_kernel_rounds(
             for v in range(n_nodes):
                 margins[i, v] = empty if seen[v] == 0 else s[v] - a[v] / (seen[v] + 1)
         n_shown = shown_nodes(nodes, child_start, n_roots, gated, shown)
-        judge(shown, n_shown, on, s, seen, empty, wrong, step)
+        for k in range(n_shown):
+            v = shown[k]
+            a[v] = s[v] - a[v] / (seen[v] + 1)
+        judge(shown, n_shown, on, s, a, seen, empty, wrong, step)
         charged[i] = first_mistakes(nodes, child_start, n_roots, wrong, spoilt)
         for k in range(n_shown):
             v = shown[k]
-            if not nonzero[i]:
+            if not has_length[i]:
                 seen[v] -= 1
             elif step[v] != 0:
                 steps[i, v] = step[v]

@@ -61,6 +61,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise LabelError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._checked_rows(X, reset=True)
+        self._check_lengths(X)
         encoded = encode(y, self._given_taxonomy())
         check_consistent_length(X, encoded.labels)
         if not self._takes_dags:  # labels may bring one along
@@ -68,6 +69,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
         return X, encoded.labels
+
+    def _check_lengths(self, X: Any) -> None:
+        """Refuse rows to learn from that are too long, or too short, to compute with."""
 
     def _weighted(self, X: Any, labels: LabelMatrix, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
         """Leave out rows of weight 0, which are as good as absent: they must not make their labels classes."""

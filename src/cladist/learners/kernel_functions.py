@@ -12,7 +12,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from cladist.errors import ParameterError, is_positive, one_of
+from cladist.errors import DatasetError, ParameterError, is_positive, one_of
+from cladist.learners.row_lengths import squared_lengths
 
 Matrix = npt.NDArray[np.float64]
 NAMES = ("linear", "poly", "rbf", "precomputed")
@@ -40,21 +41,23 @@ class NamedKernel:
     def between(self, A: Any, B: Any) -> Matrix:
         """Return K(a, b) for every row a of A and b of B."""
         if self.name == "linear":
-            values = A @ B.T
-            return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
-        # pairwise_kernels drops the parameters its kernel does not have.
-        values = pairwise_kernels(
-            A, B, metric=self.name, filter_params=True, gamma=self.gamma, degree=self.degree, coef0=self.coef0
-        )
-        return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return _finite(A @ B.T)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # pairwise_kernels drops the parameters its kernel does not have.
+            return _finite(
+                pairwise_kernels(
+                    A, B, metric=self.name, filter_params=True, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+                )
+            )
 
     def diagonal(self, A: Any) -> Matrix:
         """Return K(a, a) for every row a of A."""
         if self.name == "rbf":
             return np.ones(A.shape[0])
-        squares = A.multiply(A).sum(axis=1) if sparse.issparse(A) else np.einsum("ij,ij->i", A, A)
-        norms = np.asarray(squares, dtype=np.float64).ravel()
-        return norms if self.name == "linear" else (self.gamma * norms + self.coef0) ** self.degree
+        squares = squared_lengths(A)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(squares if self.name == "linear" else (self.gamma * squares + self.coef0) ** self.degree)
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,7 @@ class CallableKernel:
 
     def between(self, A: Any, B: Any) -> Matrix:
         """Return K(a, b) for every row a of A and b of B."""
-        values = self.function(A, B)
-        values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+        values = _finite(self.function(A, B))
         if values.shape != (A.shape[0], B.shape[0]):
             raise ParameterError(
                 f"The kernel was given {A.shape[0]} and {B.shape[0]} rows and must return that shape; "
@@ -124,6 +126,19 @@ class GivenGram:
     def diagonal(self, A: Any) -> Matrix:
         """Refuse: K(x, x) is not among kernel values against training rows."""
         raise ParameterError("A precomputed kernel has no K(x, x) for new rows.")
+
+
+def _finite(values: Any) -> Matrix:
+    """Return kernel values as a plain matrix, or say that rows are too long for the kernel."""
+    values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A sum is finite where all values are, unless it overflows: then they are looked at one by one.
+        if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+            raise DatasetError(
+                "The kernel has values between these rows that are not finite numbers; scale the features, with "
+                "StandardScaler for instance, or choose a smaller gamma or degree."
+            )
+    return values
 
 
 def check_kernel(who: str, kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:

@@ -130,6 +130,7 @@ class OnlineClassifier(HierarchicalClassifier):
         self._check_parameters()
         first = not hasattr(self, "rows_seen_")
         X = self._checked_rows(X, reset=first)
+        self._check_lengths(X)
         labels = self._labels_of_batch(X, y, classes, first=first)
         if first:
             self._check_labels(labels)
@@ -178,7 +179,7 @@ class OnlineClassifier(HierarchicalClassifier):
     # ---------------------------------------------------------------- labels that can be predicted
 
     def _allow(self, nodes: Ids, *, grow: bool = False) -> Ids:
-        """Let labels be predicted, those seen now among them; returns from which of the rows on, by node.
+        """Let labels be predicted, those seen now among them; returns after which of the rows, by node.
 
         −1 stands for labels that could be predicted before; a training label outside them is an error.
         """

@@ -59,6 +59,9 @@ class DualRidge(Ridge):
         with blas_threads(max(self.counts)):
             return super().learn(X, on, first_round, everywhere=everywhere)
 
+    def _squared_lengths(self, X: Any) -> Matrix:
+        return self.kernel.diagonal(X)
+
     def _learn_block(self, block: Block, margins: Matrix, everywhere: bool) -> None:
         n_kept, n_rows = 0 if self.kept is None else self.kept.shape[0], block.X.shape[0]
         against_kept = self.kernel.between(block.X, self.kept) if n_kept else np.zeros((n_rows, 0))

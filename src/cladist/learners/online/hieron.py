@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
 from cladist.decoders import path_scores, prototype_argmax
-from cladist.errors import LabelError, ParameterError, is_count, is_positive, one_of
+from cladist.errors import DatasetError, LabelError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix, encode
 from cladist.learners import kernel_functions as kernels
@@ -24,6 +24,7 @@ from cladist.learners.explaining import Explanation, explain_rows
 from cladist.learners.online.base import NEVER, Ids, OnlineClassifier
 from cladist.learners.online.prototypes import KernelPrototypes, Rule, WeightPrototypes
 from cladist.learners.packing import Arrays
+from cladist.learners.row_lengths import check_lengths
 
 MARGINS: dict[str, Callable[[Any], Any]] = {"sqrt_distance": np.sqrt, "distance": np.asarray, "one": np.sign}
 
@@ -238,6 +239,11 @@ class Hieron(OnlineClassifier):
         """Make a pass and return what it saw."""
         tally = np.zeros(rounds.TALLY)
         self.prototypes_.run(X, nodes, order, rule, tally, answers)
+        if not np.isfinite(tally).all():
+            raise DatasetError(
+                "Hieron: the weights have left the range of their type, since the lengths of rows differ by too much; "
+                "scale the rows, with Normalizer for instance, and fit anew."
+            )
         n = max(1.0, tally[rounds.ROUNDS])
         self.converged_ = bool(tally[rounds.UPDATES] == 0)
         return {
@@ -256,6 +262,11 @@ class Hieron(OnlineClassifier):
         if reset and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ParameterError(f"Hieron: a precomputed kernel is a square matrix in fit; got shape {X.shape}.")
         return X
+
+    def _check_lengths(self, X: Any) -> None:
+        """Refuse rows so long or short that a step α x, which divides by ‖x‖², would be no finite number."""
+        if not isinstance(self.kernel, str) or self.kernel != "precomputed":
+            check_lengths("Hieron", X, divides=self.kernel == "linear")
 
     def _predict_nodes(self, X: Any) -> Ids:
         if isinstance(self.prototypes_, WeightPrototypes):

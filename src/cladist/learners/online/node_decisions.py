@@ -16,6 +16,8 @@ from cladist.learners.base import random_generator
 from cladist.learners.explaining import Explanation, by_feature, nodes_to_explain, row_of
 from cladist.learners.online.base import Ids, OnlineClassifier
 from cladist.learners.online.rows import unit_rows
+from cladist.learners.row_lengths import check_lengths
+from cladist.losses import HLoss
 
 Margins = npt.NDArray[np.float64]
 REPAIRS = ("top_down", "bottom_up", "best")
@@ -82,6 +84,11 @@ class NodeDecisions(OnlineClassifier):
             return unit_rows(rows, self._row_type or rows.dtype)
         return rows if self._row_type is None else rows.astype(self._row_type, copy=False)
 
+    def _check_lengths(self, X: Any) -> None:
+        """Refuse rows that are too long, unless they were scaled to unit length."""
+        if not (self.normalize and self._is_linear):
+            check_lengths(type(self).__name__, X)
+
     @property
     def _is_linear(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "linear"
@@ -141,22 +148,41 @@ class NodeDecisions(OnlineClassifier):
     def _rounds(self, X: Any, labels: LabelMatrix, *, answers: bool) -> tuple[dict[str, Any], Any]:
         sets = self._decodes_sets
         since = self._allow(np.zeros(0, np.int64) if sets else labels.nodes(type(self).__name__), grow=True)
+        repaired = sets and not self.gated and self.repair != "top_down"  # predictions are not read top-down
         found: list[Any] = []
         h_loss = mistaken = done = 0
+        settled = True
         for rows in self._chunks(X):
             at = slice(done, done + rows.shape[0])
             part = labels if rows is X else labels[at]
-            margins, charged = self._round_margins(rows, part, self.rows_seen_ + done + 1, everywhere=answers)
-            h_loss, mistaken = h_loss + int(charged.sum()), mistaken + int(np.count_nonzero(charged))
+            everywhere = answers or repaired
+            margins, charged = self._round_margins(rows, part, self.rows_seen_ + done + 1, everywhere=everywhere)
             if margins is not None:
                 found.append(self._decided(margins) if sets else self._single(margins, since, done))
+            if repaired:
+                charged = HLoss().per_example(part, found[-1], self.taxonomy_).astype(np.int64)
+            h_loss, mistaken = h_loss + int(charged.sum()), mistaken + int(np.count_nonzero(charged))
+            settled = settled and self._is_settled(int(np.count_nonzero(charged)))
             done = at.stop
         n = max(1, done)
-        entry = {"objective": h_loss / n, "zero_one_loss": mistaken / n, "rounds": done, **self._more_history()}
-        self.converged_ = mistaken == 0
+        self.converged_ = settled
+        entry = {"objective": h_loss / n, "rounds": done, **self._more_history()}
+        if sets:
+            predicted = LabelMatrix.stacked(found, self.taxonomy_) if answers else None
+            return {**entry, "zero_one_loss": mistaken / n}, predicted
         if not answers:
             return entry, None
-        return entry, LabelMatrix.stacked(found, self.taxonomy_) if sets else np.concatenate(found)
+        nodes = np.concatenate(found)
+        return {**entry, **self._errors_of(labels.nodes(type(self).__name__), nodes)}, nodes
+
+    def _is_settled(self, n_mistaken: int) -> bool:
+        """Tell whether some rounds, with so many wrong predictions among them, changed nothing that matters."""
+        return n_mistaken == 0
+
+    def _errors_of(self, true: Ids, predicted: Ids) -> dict[str, float]:
+        """Return the errors of single labels, as `history_` calls them."""
+        distances = self.taxonomy_.distances(true, predicted)
+        return {"multiclass_error": float(np.mean(true != predicted)), "tree_induced_error": float(np.mean(distances))}
 
     def _first_mistakes(self, margins: Margins, labels: LabelMatrix) -> Ids:
         """Return the uniform H-loss of every row, had it been labelled from the roots down by these margins.

@@ -31,8 +31,8 @@ class HierarchicalPerceptron(NodeDecisions):
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree or forest. None: a star of the classes seen.
     average : bool
-        Whether to answer by the average of a node's vectors over the rows it was shown, or by the last. Mistakes are
-        those of the last in either case.
+        Whether to predict by the average of a node's n + 1 vectors before and after the n rows it was shown, or by the
+        last. A vector changes where the last one is wrong, in either case.
     gated : bool
         False: every node learns from all rows and is read alone (PERC); see `repair`.
     normalize : bool
@@ -64,8 +64,10 @@ class HierarchicalPerceptron(NodeDecisions):
     classes_ : array
         The labels that can be predicted, in taxonomy order; for sets all nodes.
     history_ : list of dict
-        One entry a pass or a call, the last thousand: `objective`, the mean uniform H-loss of the labels predicted
-        top-down by the last vectors before each update; `zero_one_loss`, likewise; `rounds`; `seconds`.
+        One entry a pass or a call, the last thousand: `objective`, the mean uniform H-loss of the sets of labels
+        predicted before each update; `zero_one_loss`, the share of these sets that are not exactly right; `rounds`;
+        `seconds`. Where y has one label a row, `objective` is that of what the nodes say from the roots down, and
+        `multiclass_error` and `tree_induced_error` are those of the labels that `predict_then_learn` returned.
     rows_seen_, n_iter_ : int
         Rows and passes or calls.
 
@@ -146,6 +148,9 @@ class HierarchicalPerceptron(NodeDecisions):
         self, X: Any, labels: LabelMatrix, first_round: int, *, everywhere: bool
     ) -> tuple[Margins | None, Ids]:
         return self.perceptrons_.learn(X, labels, everywhere=everywhere)
+
+    def _is_settled(self, n_mistaken: int) -> bool:
+        return bool(self.perceptrons_.last_changes == 0)
 
     def _renumber_nodes(self, new_id: Ids, node: int) -> None:
         self.perceptrons_.grow(self.taxonomy_, new_id)

@@ -29,6 +29,7 @@ class Perceptrons:
     def __init__(self, taxonomy: Taxonomy, *, gated: bool, average: bool, empty: float) -> None:
         self.gated, self.average, self.empty = gated, average, empty
         self.seen = np.zeros(taxonomy.n_nodes, np.int64)
+        self.last_changes = 0  # vectors that the last call of `learn` changed
         self._settle(taxonomy)
 
     def _settle(self, taxonomy: Taxonomy) -> None:
@@ -63,7 +64,7 @@ class WeightPerceptrons(Perceptrons):
         """Make one round for each row; returns the margins before each, if wanted, and the uniform H-losses."""
         charged = np.empty(X.shape[0], np.int64)
         margins = np.empty((X.shape[0] if everywhere else 0, len(self.seen)))
-        rounds.run_rounds(
+        self.last_changes = rounds.run_rounds(
             csr_rows(X),
             (labels.indptr, labels.indices),
             self.tree,
@@ -125,23 +126,24 @@ class KernelPerceptrons(Perceptrons):
         """Make one round for each row; returns the margins before each, if wanted, and the uniform H-losses."""
         charged = np.empty(X.shape[0], np.int64)
         margins = np.empty((X.shape[0] if everywhere else 0, len(self.seen)))
+        n_before = len(self.updates[0])
         with progress.task("HierarchicalPerceptron", X.shape[0]) as running:
             for start in range(0, X.shape[0], KERNEL_BLOCK):
                 at = slice(start, min(start + KERNEL_BLOCK, X.shape[0]))
                 self._learn_block(X[at], labels[at], margins[at] if everywhere else margins, charged[at])
                 running.advance(at.stop - at.start)
+        self.last_changes = len(self.updates[0]) - n_before
         return (margins if everywhere else None), charged
 
     def _learn_block(self, X: Any, labels: LabelMatrix, margins: Matrix, charged: Ids) -> None:
         base, base_acc = self._sums(X)
         shape = base.shape
         steps, when = np.zeros(shape), np.zeros(shape, np.int64)
-        nonzero = np.asarray(abs(X).sum(axis=1)).ravel() > 0
         rounds.run_kernel_rounds(
             base,
             base_acc,
             self.kernel.between(X, X),
-            nonzero,
+            self.kernel.diagonal(X) > 0,
             (labels.indptr, labels.indices),
             self.tree,
             self.gated,

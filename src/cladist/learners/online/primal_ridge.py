@@ -13,6 +13,7 @@ from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.online.ridge import Block, Matrix, Ridge, Rule
 from cladist.learners.online.stores import Stores
 from cladist.learners.packing import Arrays, finite, group, prefixed
+from cladist.learners.row_lengths import squared_lengths
 
 MOST_EXAMPLES = 2**31  # of a store in a file: sizes of arrays are products of them
 
@@ -25,6 +26,9 @@ class PrimalRidge(Ridge):
         self.n_features = n_features
         self.inverses: dict[int, Matrix] = {}
         self.weights: dict[int, Matrix] = {}
+
+    def _squared_lengths(self, X: Any) -> Matrix:
+        return squared_lengths(X)
 
     def _learn_block(self, block: Block, margins: Matrix, everywhere: bool) -> None:
         X = block.X.toarray() if sparse.issparse(block.X) else np.ascontiguousarray(block.X)

@@ -34,7 +34,7 @@ class Rule:
 
     margin: Floats  # by tree distance
     by_margin: bool  # the max-loss rule; otherwise the prediction is the competitor
-    since: Ids  # from which row on each label can be predicted; −1: from the start
+    since: Ids  # after which row each label can be predicted; −1: from the start
     C: float  # cap on α; infinite in the paper
 
     @property

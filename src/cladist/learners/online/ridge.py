@@ -38,7 +38,7 @@ class Block:
     X: Any
     on: Mask  # true labels (rows × nodes)
     round_of: Ids
-    nonzero: Mask  # whether a row has any value: others teach nothing
+    has_length: Mask  # whether K(x, x) > 0: a row of length 0 has margin 0 everywhere and teaches nothing
 
     def targets(self, nodes: Ids) -> Matrix:
         """Return +1 where a node is on and −1 where it is off: P(on | x) = (1 + u·x) / 2 makes u their expectation."""
@@ -74,7 +74,7 @@ class Ridge:
                     rows,
                     on[at].toarray().astype(bool),
                     first_round + np.arange(at.start, at.stop),
-                    np.asarray(abs(rows).sum(axis=1)).ravel() > 0,
+                    self._squared_lengths(rows) > 0,
                 )
                 self._learn_block(block, margins[at], everywhere)
                 running.advance(at.stop - at.start)
@@ -84,7 +84,11 @@ class Ridge:
         """Return the rows of a block that a store gives margins for, and which of them it learns from."""
         shown = self.stores.shown(block.on, store)
         rows = np.arange(len(shown)) if everywhere else np.flatnonzero(shown)
-        return rows, shown[rows] & block.nonzero[rows]
+        return rows, shown[rows] & block.has_length[rows]
+
+    def _squared_lengths(self, X: Any) -> Matrix:
+        """Return K(x, x) of every row."""
+        raise TypeError(f"{type(self).__name__} does not say how long its rows are.")
 
     def _learn_block(self, block: Block, margins: Matrix, everywhere: bool) -> None:
         raise TypeError(f"{type(self).__name__} does not say how it learns.")

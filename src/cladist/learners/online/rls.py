@@ -94,8 +94,11 @@ class HierarchicalRLS(NodeDecisions):
     n_stored_ : array
         How many examples each node holds, in `taxonomy_.names` order.
     history_ : list of dict
-        One entry a call, the last thousand: `objective`, the mean uniform H-loss of the labels predicted top-down
-        before each update; `zero_one_loss`, likewise; `stored`, the examples held in all stores; `rounds`; `seconds`.
+        One entry a call, the last thousand: `objective`, the mean uniform H-loss of the sets of labels predicted
+        before each update; `zero_one_loss`, the share of these sets that are not exactly right; `stored`, the examples
+        held in all stores; `rounds`; `seconds`. Where y has one label a row, `objective` is that of what the nodes say
+        from the roots down, and `multiclass_error` and `tree_induced_error` are those of the labels that
+        `predict_then_learn` returned.
     solver_ : {"primal", "dual"}
     rows_seen_, n_iter_ : int
         Rows and calls.

@@ -18,6 +18,7 @@ from cladist import progress
 from cladist.decoders import best_labelling, node_margins, path_scores
 from cladist.labels import LabelMatrix
 from cladist.learners.base import CHUNK_BYTES, HierarchicalClassifier
+from cladist.learners.row_lengths import check_lengths
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -58,6 +59,10 @@ class LabellingClassifier(HierarchicalClassifier):
         with progress.shown(self.verbose), threadpool_limits(1, user_api="blas"):
             self._learn(X, labels)
         return self
+
+    def _check_lengths(self, X: Any) -> None:
+        if not self._is_precomputed:
+            check_lengths(type(self).__name__, X)
 
     # ---------------------------------------------------------------- answering
 

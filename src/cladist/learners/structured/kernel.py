@@ -73,9 +73,10 @@ class KernelStochasticPerceptron(TakesKernels, DrawsRows):
     n_iter_ : int
         Rounds made.
     converged_ : bool
-        Whether the model is right on all rows it learnt from (of the last chunk).
+        Whether the model is right on all rows it learnt from.
     history_ : list of dict
-        About a hundred rounds and, last, the model itself: `round`; `objective`, the least margin of a row; `bound`,
+        About a hundred rounds and, last, the model itself on all rows; with `n_chunks` the rounds speak of the rows of
+        their chunk. Entries: `round`; `objective`, the least margin of a row; `bound`,
         which no W of norm 1 exceeds; `gap`, the difference of these; `errors`, the share of rows that are not right;
         `norm`, ‖W̄‖; `seconds`.
     radius_, step_, eta_ : float

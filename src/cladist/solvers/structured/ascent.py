@@ -35,8 +35,11 @@ class Measured(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far they are apart, relative to the dual, or to 1 where that is less."""
-        return (self.primal - self.dual) / max(1.0, abs(self.dual))
+        """How far they are apart, relative to the dual; infinite while the dual is 0 and the primal is not."""
+        apart = self.primal - self.dual
+        if self.dual == 0:
+            return 0.0 if apart == 0 else np.inf
+        return apart / abs(self.dual)
 
 
 class RowDual(Protocol):
@@ -110,7 +113,7 @@ def ascend(dual: RowDual, sweeps: Sweeps, random: np.random.RandomState, executo
     now, since = note(), 0
     with progress.task("Closing the gap", sweeps.n_sweeps) as running:
         while now.gap > sweeps.tol and found.n_passes < sweeps.n_sweeps:
-            allowed = sweeps.tol * max(1.0, abs(now.dual))
+            allowed = sweeps.tol * abs(now.dual)
             enough = IDLE * allowed / len(dual.gaps)
             dual.sweep(_order(dual.gaps, sweeps.sampling, enough, random), sweeps.n_steps, enough)
             found.n_passes, since = found.n_passes + 1, since + 1

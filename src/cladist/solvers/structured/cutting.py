@@ -155,7 +155,7 @@ def cutting_plane(
                     "seconds": seconds,
                 }
             )
-            eps = 0.5 * sweeps.tol * max(1.0, abs(now.dual)) / (C * X.shape[0])
+            eps = 0.5 * sweeps.tol * abs(now.dual) / (C * X.shape[0])
             new = np.flatnonzero(worst.values > dual.slacks + eps)
             found.converged = now.gap <= sweeps.tol
             if found.converged or not len(new) or found.n_passes >= sweeps.n_sweeps:

@@ -14,6 +14,7 @@ The mean of the differences added is a convex combination of all, so that its no
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,7 +86,10 @@ class Rounds:
 
 @dataclass(frozen=True)
 class PerceptronSolution:
-    """W = Σ_k coefs[:, k] ⊗ φ(x_rows[k]), and how it was found; `separated` if all margins under W are positive."""
+    """W = Σ_k coefs[:, k] ⊗ φ(x_rows[k]), and how it was found; `separated` if all margins under W are positive.
+
+    The last entry of `history` and `separated` speak of all rows, other entries of the window that was worked on.
+    """
 
     rows: Ids
     coefs: sparse.csr_array
@@ -251,6 +255,12 @@ class _Run:
             }
         )
 
+    def _margins_before(self, rows: Ids, coefs: sparse.csr_array) -> Iterator[Floats]:
+        """Yield the margins under the final W of the rows of all windows but the last, which the board holds."""
+        for first, last in self.rounds.windows[:-1]:
+            scores = np.ascontiguousarray(self.problem.columns.expanded(rows, coefs, first, last))
+            yield ScoreBoard(self.problem.labels[first:last], scores).margins_of(scores)
+
     def _finished(self, *, stopped: bool) -> PerceptronSolution:
         averaged = self.rounds.average and not stopped
         scale = self._scale()
@@ -261,6 +271,7 @@ class _Run:
         else:
             rows, coefs = self.expansion.last()
             coefs, margins = coefs * scale, self.board.margins * scale
+        margins = np.concatenate([*self._margins_before(rows, coefs), margins])
         self._note(margins)
         kept = np.flatnonzero(np.diff(coefs.tocsc().indptr))  # the last term is in no state that counts
         separated = bool(margins.min() > 0)
