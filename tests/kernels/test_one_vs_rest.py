@@ -26,6 +26,11 @@ def stored_dot(rows, i, W, out):
 
 
 @kernel
+def stored_exact_dot(rows, i, W, out):
+    lanes.store(out, 0, one_vs_rest.exact_dot(rows, i, W, out))
+
+
+@kernel
 def add_stored(rows, i, W, steps):
     one_vs_rest.add_row(rows, i, W, lanes.load(steps, 0))
 
@@ -251,6 +256,28 @@ def test_objectives(dtype, loss, seed):
     _, (*_, primal, gap) = close(one_vs_rest.objectives, *arguments, dtype=dtype, times=10)
     np.testing.assert_allclose(primal, block.primal(loss, W.astype(np.float64)), rtol=1e-5)
     np.testing.assert_allclose(primal - gap, block.dual(loss, alpha.astype(np.float64)), rtol=1e-4, atol=1e-4)
+
+
+@every_type
+@every_loss
+@given(seed=seeds)
+def test_primals_are_exact_for_weights_as_they_stand(dtype, loss, seed):
+    block = Block(seed, dtype)
+    W, _ = block.begun(loss)
+    _, (*_, primal) = close(
+        one_vs_rest.primals, block.problem, loss, W, np.full(WIDTH, 9.0), dtype=np.float64, times=10
+    )
+    np.testing.assert_allclose(primal, block.primal(loss, W.astype(np.float64)), rtol=1e-6)  # costs are float32
+
+
+@every_type
+@given(seed=seeds)
+def test_exact_dot_sums_in_float64(dtype, seed):
+    block = Block(seed, dtype)
+    W, _ = block.begun(one_vs_rest.HINGE)
+    for i in (0, 4, 8):
+        _, (*_, out) = close(stored_exact_dot, block.rows, i, W, np.zeros((1, WIDTH)), dtype=np.float64)
+        np.testing.assert_allclose(out[0], block.X[i] @ W.astype(np.float64), rtol=1e-12, atol=1e-12)
 
 
 @every_type

@@ -18,6 +18,7 @@ from tests.strategies import consistent_sets, dags, forests
 
 DIAMOND = Taxonomy.from_edges([("top", "left"), ("top", "right"), ("left", "end"), ("right", "end"), ("top", "far")])
 EXACT = {"tol": 1e-7, "max_iter": 20_000}
+EXACT_HINGE = {**EXACT, "tol": 1e-6}  # as near as float32 weights are certified where rows on the margin feel rounding
 both = pytest.mark.parametrize("learner", [FlatSVM, FlatLogistic])
 
 
@@ -46,7 +47,8 @@ def test_flat_svm_is_linear_svc(labels, fit_intercept, loss, shape):
     X, y = single(labels=labels, **shape)
     new = rows_of(y, seed=9, **shape)
     theirs = svc(loss=loss, fit_intercept=fit_intercept, C=0.5).fit(X, y)
-    ours = FlatSVM(loss=loss, fit_intercept=fit_intercept, C=0.5, **EXACT).fit(X, y)
+    exact = EXACT_HINGE if loss == "hinge" else EXACT
+    ours = FlatSVM(loss=loss, fit_intercept=fit_intercept, C=0.5, **exact).fit(X, y)
     np.testing.assert_array_equal(ours.classes_, theirs.classes_)
     np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), atol=3e-3)
     np.testing.assert_array_equal(ours.predict(new), theirs.predict(new))

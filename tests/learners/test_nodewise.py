@@ -62,7 +62,8 @@ def test_it_is_one_classifier_a_node_on_the_rows_of_its_parent(loss, fit_interce
     X, y, has = sets_of(n_rows=120)
     new = sets_of(n_rows=60, seed=1)[0]
     scores = by_hand(TAXONOMY, X, has, new, lambda: node_classifier(loss, fit_intercept))
-    model = NodewiseSVM(TAXONOMY, loss=loss, fit_intercept=fit_intercept, **EXACT).fit(X, y)
+    exact = {**EXACT, "tol": 1e-6} if loss == "hinge" else EXACT  # as near as float32 weights are certified
+    model = NodewiseSVM(TAXONOMY, loss=loss, fit_intercept=fit_intercept, **exact).fit(X, y)
     on = walked_down(TAXONOMY, scores)
     np.testing.assert_array_equal(indicator(model.predict(new), TAXONOMY), on)
     lowest = np.column_stack([scores[:, TAXONOMY.path_ids(v)].min(axis=1) for v in range(TAXONOMY.n_nodes)])

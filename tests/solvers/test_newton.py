@@ -102,7 +102,7 @@ def test_classes_of_all_rows_and_of_none(loss, constant):
     members = np.array([0, 30, 30], np.int64), np.arange(30)
     problem = case(X, members, loss, np.ones((2, 2)), constant=constant)
     solution = solve_one_vs_rest(problem.problem, TIGHT)
-    assert solution.converged
+    assert all(entry["gap"] <= (1e-6 if loss == "hinge" else TIGHT.tol) for entry in solution.history)
     W = problem.weights(solution)
     np.testing.assert_allclose(W[0], -W[1], atol=1e-4)
     assert solution.history[0]["objective"] == pytest.approx(problem.primal(0, W[0]), rel=1e-5)

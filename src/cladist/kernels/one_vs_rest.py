@@ -10,7 +10,8 @@ with w(α) = Σ_i α_i y_ik x_i in all three.
 Hsieh, Chang, Lin, Keerthi & Sundararajan 2008 for the hinges; for the logistic loss a step of Shalev-Shwartz & Zhang
 2013, found by Newton's method. One row is read once for all sixteen problems. An active list leaves out rows that no
 problem wants to move. The duality gap is the sum over rows of c ℓ(m) + α m − (what α gains), none of which is negative
-(Fenchel and Young), so float32 margins suffice to know it well.
+(Fenchel and Young). Steps are taken on float32 margins; objectives are measured with margins that are summed in
+float64, so that they are those of the weights as they stand, however large c is.
 
 A `problem` is (rows, norms, mask, weight, costs): `rows` are (indptr, indices, data) with float32 data, `norms` their
 ‖x_i‖²; bit k of `mask[i]` says whether row i is positive in problem k; c_ik is weight[i] · costs[0, k] for positive
@@ -43,6 +44,21 @@ def dot(rows, i, W):
     indptr, indices, data = rows
     p, end = indptr[i], indptr[i + 1]
     even, odd = spread(0.0, W), spread(0.0, W)  # two sums, so that one product need not wait for the other
+    while p + 1 < end:
+        even = fused(data[p], load(W, indices[p]), even)
+        odd = fused(data[p + 1], load(W, indices[p + 1]), odd)
+        p += 2
+    if p < end:
+        even = fused(data[p], load(W, indices[p]), even)
+    return even + odd
+
+
+@kernel
+def exact_dot(rows, i, W, wide):
+    """Return the sixteen products w·x_i, summed in float64 whatever the type of W; `wide` is any float64 array."""
+    indptr, indices, data = rows
+    p, end = indptr[i], indptr[i + 1]
+    even, odd = spread(0.0, wide), spread(0.0, wide)
     while p + 1 < end:
         even = fused(data[p], load(W, indices[p]), even)
         odd = fused(data[p + 1], load(W, indices[p + 1]), odd)
@@ -283,10 +299,10 @@ def objectives(problem, loss, W, alpha, primal, gap):
     squared_norms(W, primal)
     primal /= 2
     gap[:] = 0
-    terms = np.empty((2, WIDTH), W.dtype)
+    terms = np.empty((2, WIDTH))
     for i in range(mask.shape[0]):
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * dot(rows, i, W)
+        margin = where(positive, 1.0, -1.0) * exact_dot(rows, i, W, terms)
         cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
         if loss == LOGISTIC:
             logistic_terms(margin, cost, load(alpha, i), terms)
@@ -298,8 +314,27 @@ def objectives(problem, loss, W, alpha, primal, gap):
 
 
 @kernel
+def primals(problem, loss, W, primal):
+    """Set the primal (float64) of the sixteen problems at w = W, whatever α may be."""
+    rows, _, mask, weight, costs = problem
+    squared_norms(W, primal)
+    primal /= 2
+    terms, nothing = np.empty((2, WIDTH)), np.zeros((1, WIDTH))
+    for i in range(mask.shape[0]):
+        positive = bits(mask[i])
+        margin = where(positive, 1.0, -1.0) * exact_dot(rows, i, W, terms)
+        cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
+        if loss == LOGISTIC:
+            logistic_terms(margin, cost, load(nothing, 0), terms)
+        else:
+            row_terms(loss, margin, cost, load(nothing, 0), terms)
+        for k in range(WIDTH):
+            primal[k] += terms[0, k]
+
+
+@kernel
 def best_scales(problem, W, primal, gap, scales):
-    """Find the s for which s·w has the lowest hinge loss; set `scales`, and primal and gap at s·w.
+    """Find the s for which s·w has the lowest hinge loss; set `scales`, and primal and gap at s·w as W would hold it.
 
     Rows on the margin miss it by a little, each at the cost of c; a little more length costs less where c is large.
     The slope in s, s‖w‖² − Σ_{s m < 1} c m, rises; bisection finds where it is 0.
@@ -328,14 +363,11 @@ def best_scales(problem, W, primal, gap, scales):
             else:
                 low[k] = middle[k]
     scales[:] = (low + high) / 2
-    terms[0] = scales
-    found = scales * scales * norms / 2
-    for i in range(n):
-        miss = 1.0 - load(margins, i) * load(terms, 0)
-        cost = where(bits(mask[i]), load(costs, 0), load(costs, 1)) * weight[i]
-        store(terms, 1, where(miss > 0.0, cost * miss, 0.0))
+    scaled, found = np.empty_like(W), np.empty(WIDTH)
+    for j in range(W.shape[0]):
         for k in range(WIDTH):
-            found[k] += terms[1, k]
+            scaled[j, k] = W[j, k] * scales[k]
+    primals(problem, HINGE, scaled, found)
     for k in range(WIDTH):
         if found[k] < primal[k]:
             gap[k] -= primal[k] - found[k]

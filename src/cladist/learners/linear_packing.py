@@ -59,7 +59,7 @@ def unpack_weights(arrays: Arrays, n_features: int, tree: Tree | None = None, ro
         return unpack_paths(group("paths", arrays), len(intercepts), n_features, tree, root)
     if group("shares", arrays):
         vectors = _unpack_csr(group("vectors", arrays), n_features)
-        shares = _unpack_csr(group("shares", arrays), vectors.shape[0])
+        shares = _unpack_csr(group("shares", arrays), vectors.shape[0], (np.float32, np.float64))
         _require(shares.shape[0] == len(intercepts), "its shares are not as many as its intercepts")
         return DualWeights(shares, vectors, intercepts)
     blocks, features = arrays["blocks"], unpack_ids(arrays["feature_of"])
@@ -74,11 +74,11 @@ def unpack_weights(arrays: Arrays, n_features: int, tree: Tree | None = None, ro
     return DenseWeights(copies, intercepts, features, n_features)
 
 
-def _unpack_csr(arrays: Arrays, n_columns: int) -> sparse.csr_array:
-    """Restore a sparse matrix of plain float32 numbers."""
+def _unpack_csr(arrays: Arrays, n_columns: int, kinds: tuple[Any, ...] = (np.float32,)) -> sparse.csr_array:
+    """Restore a sparse matrix of plain numbers of these kinds."""
     for name in ("shape", "indptr", "indices"):
         unpack_ids(arrays[name])
-    _require(len(arrays["shape"]) == 2 and _plain(arrays["data"]), "its matrices are not of plain numbers")
+    _require(len(arrays["shape"]) == 2 and _plain(arrays["data"], kinds), "its matrices are not of plain numbers")
     matrix = unpack_matrix(arrays, n_columns)
     _require(sparse.issparse(matrix), "a matrix is not sparse")
     return matrix
@@ -160,8 +160,8 @@ def unpack_ids(ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return ids.astype(np.int64)  # what is too large becomes negative, and is refused as that
 
 
-def _plain(numbers: npt.NDArray[Any]) -> bool:
-    return numbers.dtype == np.float32 and bool(np.all(np.isfinite(numbers)))
+def _plain(numbers: npt.NDArray[Any], kinds: tuple[Any, ...] = (np.float32,)) -> bool:
+    return numbers.dtype in kinds and bool(np.all(np.isfinite(numbers)))
 
 
 def _within(ids: npt.NDArray[Any], limit: int) -> bool:

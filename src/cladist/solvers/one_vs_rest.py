@@ -2,7 +2,8 @@
 
 Problem   min_w ½‖w‖² + Σ_i c_ik ℓ(y_ik w·x_i) for every class k, y_ik = ±1; ℓ is the hinge, its square or the logistic
           loss; an intercept is the weight of a constant feature, as in LIBLINEAR
-Stops     for each block of sixteen classes, when (primal − dual) / primal ≤ tol for each of them: the gap certifies it
+Stops     for each block of sixteen classes, when (primal − dual) / primal ≤ tol for each of them: the gap certifies
+          the float32 weights that are returned
 Found by  dual coordinate descent, `cladist.kernels.one_vs_rest`. Where there are many classes, all begin at the
           solution of the problem in which every row is negative, which is near each of theirs. Dense rows of few
           features go to `cladist.solvers.direct` instead.
@@ -10,6 +11,7 @@ Found by  dual coordinate descent, `cladist.kernels.one_vs_rest`. Where there ar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +24,7 @@ from cladist.errors import one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
+from cladist.solvers.certificate import Certificate, History, drift, measure, round_weights
 from cladist.solvers.direct import solve_directly, suits_direct
 from cladist.solvers.problem import Members, OneVsRest, Settings
 from cladist.solvers.rows import aligned
@@ -36,6 +39,7 @@ VIOLATION_PER_GAP = {"hinge": 4.0, "squared_hinge": 150.0, "logistic": 5.0}
 WITH_CONSTANT = {"hinge": 1.0, "squared_hinge": 0.25, "logistic": 1.0}  # a factor of it: all rows share an intercept
 LARGEST_VIOLATION = {"hinge": 0.1, "squared_hinge": 0.5, "logistic": 0.1}
 SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-4, 1e-10  # violations that rounding leaves visible
+FLOAT64_SHARE = 0.1  # of tol: what float64 solves to, so that rounding its weights to float32 may cost the rest
 BLOCKS_THAT_SHARE = 6  # as many blocks make a shared start worth its cost, which is about that of a block
 
 Floats32 = npt.NDArray[np.float32]
@@ -52,13 +56,13 @@ class _Start:
 
 @dataclass(frozen=True)
 class _Block:
-    """Sixteen problems: scales_k · w(α)_k are the weights found."""
+    """Sixteen problems: `weights` are scales_k · w(α)_k in float32; α is float64 where float32 does not suffice."""
 
     weights: Floats32
-    alpha: Floats32
+    alpha: Floats32 | Floats64
     mask: npt.NDArray[np.uint32]
-    scales: Floats32 = field(default_factory=lambda: np.ones(WIDTH, np.float32))
-    history: list[dict[str, float]] = field(default_factory=list)
+    scales: Floats64 = field(default_factory=lambda: np.ones(WIDTH))
+    history: History = field(default_factory=list)
 
 
 def solve_one_vs_rest(
@@ -120,14 +124,17 @@ def solve_one_vs_rest(
     start = _shared_start(problem, order, settings) if shares else None
     with progress.task("one-vs-rest", problem.n_classes) as running:
 
-        def solve(b: int) -> tuple[Any, Any, list[dict[str, float]]]:
+        def solve(b: int) -> tuple[Any, Any, History]:
             block = _solve_block(problem, b, order, settings, start, None if state is None else state[b][shuffled])
             running.advance(len(block.history))
-            return _kept(block, problem, form, prune), block.alpha if keep_state else None, block.history
+            alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
+            return _kept(block, problem, form, prune), alpha, block.history
 
         found = list((executor or Serial()).map(solve, range(n_blocks)))
     history = [entry for _, _, entries in found for entry in entries]
     weights = _assembled([kept for kept, _, _ in found], problem, form)
+    if isinstance(weights, DualWeights):
+        history = _certified_again(weights, problem, history)
     converged = all(entry["gap"] <= settings.tol for entry in history)
     place = np.argsort(shuffled)
     alphas = [alpha[place] for _, alpha, _ in found] if keep_state else None
@@ -162,7 +169,10 @@ def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _Start:
     part = (rows.arrays, rows.norms, mask, weight, costs)
     generator = _generator(settings.seed, 0)
     constant = rows.has_constant
-    _descend(part, problem.loss, order, order[:0], W, alpha, settings, generator, constant=constant, scale=False)
+    kernels.solve_block(
+        part, LOSSES[problem.loss], order, order[:0], W, alpha, _limits(problem.loss, settings.tol, constant=constant),
+        settings.tol, settings.max_iter, generator, *np.zeros((3, WIDTH)),
+    )  # fmt: skip
     return _Start(W[:, 0].copy(), alpha[:, 0].copy())
 
 
@@ -202,62 +212,48 @@ def _solve_block(
     first = np.unique(members[1]).astype(np.int32)
     kernels.shuffle(first, generator)
     part = (rows.arrays, rows.norms, block.mask, weight, costs)
-    primal, gap, scales, sweeps = _descend(
-        part,
-        problem.loss,
-        order,
-        first,
-        block.weights,
-        block.alpha,
-        settings,
-        generator,
-        constant=rows.has_constant,
+    block, certificate, sweeps = _descend(
+        part, problem.loss, order, first, block, settings, generator, rows.has_constant
     )
-    relative = np.divide(gap, primal, out=np.zeros(WIDTH), where=~(primal <= 0))  # NaN stays NaN
-    history = [
-        {"objective": float(primal[k]), "gap": float(relative[k]), "passes": sweeps}
-        for k in range(min(WIDTH, problem.n_classes - b * WIDTH))
-    ]
-    return replace(block, scales=scales, history=history)
+    n_classes = min(WIDTH, problem.n_classes - b * WIDTH)
+    return replace(block, history=certificate.told([{"passes": sweeps}] * n_classes))
+
+
+def _limits(loss: str, tol: float, *, constant: bool, smallest: float = SMALLEST_FLOAT32) -> tuple[float, float]:
+    """Return the violation of optimality to begin with, and the smallest that makes sense."""
+    eps = min(VIOLATION_PER_GAP[loss] * tol, LARGEST_VIOLATION[loss]) * (WITH_CONSTANT[loss] if constant else 1.0)
+    if smallest < SMALLEST_FLOAT32:  # float32 has been as far as it can go
+        eps = min(eps, SMALLEST_FLOAT32)
+    return max(eps, smallest), smallest
 
 
 def _descend(
-    part: Any,
-    loss: str,
-    order: Any,
-    first: Any,
-    W: Floats32,
-    alpha: Floats32,
-    settings: Settings,
-    generator: Any,
-    *,
-    constant: bool,
-    scale: bool = True,
-) -> tuple[Floats64, Floats64, Floats32, int]:
-    """Run the kernel; return primal and gap of the sixteen problems, the scale of each w, the sweeps over all rows.
+    part: Any, loss: str, order: Any, first: Any, block: _Block, settings: Settings, generator: Any, constant: bool
+) -> tuple[_Block, Certificate, int]:
+    """Run the kernel; return the block solved, its certificate, and how many sweeps went over all rows.
 
     In float32 until its gradients are noise; what is left to do then is done in float64.
     """
+    W, alpha = block.weights, block.alpha
     primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.ones(WIDTH)
-    eps = min(VIOLATION_PER_GAP[loss] * settings.tol, LARGEST_VIOLATION[loss])
-    if constant:
-        eps *= WITH_CONSTANT[loss]
-    limits = (max(eps, SMALLEST_FLOAT32), SMALLEST_FLOAT32)
     code, tol, left = LOSSES[loss], settings.tol, settings.max_iter
+    limits = _limits(loss, tol, constant=constant)
     sweeps = kernels.solve_block(part, code, order, first, W, alpha, limits, tol, left, generator, primal, gap, scales)
-    if kernels.largest_gap(primal, gap) > tol and sweeps < left:
-        rows, norms, mask, weight, costs = part
-        exact = (rows, norms.astype(np.float64), mask, weight, costs.astype(np.float64))
-        wide, alpha_wide = W.astype(np.float64), alpha.astype(np.float64)
-        kernels.weights_of(rows, mask, alpha_wide, wide)
-        limits = (max(min(eps, SMALLEST_FLOAT32), SMALLEST_FLOAT64), SMALLEST_FLOAT64)
-        sweeps += kernels.solve_block(
-            exact, code, order, order[:0], wide, alpha_wide, limits, tol, left - sweeps, generator, primal, gap, scales
-        )
-        W[:], alpha[:] = wide, alpha_wide
-    if scale:
+    certificate = Certificate(primal, gap + drift(part, W, alpha, tol * primal))
+    if certificate.holds(tol) or sweeps >= left:
         W *= scales.astype(np.float32)
-    return primal, gap, scales.astype(np.float32), int(sweeps)
+        return replace(block, scales=scales), certificate, int(sweeps)
+    rows, norms, mask, weight, costs = part
+    exact = (rows, norms.astype(np.float64), mask, weight, costs.astype(np.float64))
+    wide, alpha = W.astype(np.float64), alpha.astype(np.float64)
+    kernels.weights_of(rows, mask, alpha, wide)
+    wanted = FLOAT64_SHARE * tol
+    limits = _limits(loss, wanted, constant=constant, smallest=SMALLEST_FLOAT64)
+    sweeps += kernels.solve_block(
+        exact, code, order, order[:0], wide, alpha, limits, wanted, left - sweeps, generator, primal, gap, scales
+    )
+    lengths, certificate = round_weights(exact, code, wide * scales, primal - gap, tol, W)
+    return replace(block, alpha=alpha, scales=scales * lengths), certificate, int(sweeps)
 
 
 def _members_of_block(problem: OneVsRest, b: int) -> tuple[Members, Floats32]:
@@ -281,7 +277,7 @@ def _kept(block: _Block, problem: OneVsRest, form: str, prune: float) -> Any:
         return SparseWeights.of(dense, prune).matrix(), dense.intercepts
     signs = np.where(block.mask[:, None] >> np.arange(n_classes, dtype=np.uint32) & 1, 1, -1)
     shares = block.alpha[:, :n_classes] * block.scales[:n_classes] * signs
-    return sparse.csr_array(shares.astype(np.float32).T), dense.intercepts
+    return sparse.csr_array(shares.astype(block.alpha.dtype).T), dense.intercepts
 
 
 def _assembled(parts: list[Any], problem: OneVsRest, form: str) -> Weights:
@@ -308,19 +304,60 @@ def _directly(
     found = solve_directly(problem, wanted, executor=executor, start=state, keep_alpha=form == "dual")
     W = np.array([one.weights for one in found]).reshape(problem.n_classes, problem.rows.n_used)
     history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in found]
-    dense = DenseWeights.of_matrix(W, problem.rows)
+    blocks: list[Floats32] = []
+    lengths = np.ones(len(found))
+    for b, part in enumerate(_parts(problem)):
+        wide, classes = np.zeros((problem.rows.n_used, WIDTH)), slice(b * WIDTH, (b + 1) * WIDTH)
+        wide[:, : len(W[classes])] = W[classes].T
+        blocks.append(aligned(problem.rows.n_used))
+        longer, certificate = round_weights(
+            part, LOSSES[problem.loss], wide, _duals(history[classes]), settings.tol, blocks[-1]
+        )
+        lengths[classes] = longer[: len(W[classes])]
+        history[classes] = certificate.told(history[classes])
+    dense = DenseWeights.of(blocks, problem.n_classes, problem.rows)
     weights: Weights = dense
     if form == "sparse":
         weights = SparseWeights.of(dense, prune)
     elif form == "dual" and found:
-        shares = np.array([one.alpha for one in found])
+        shares = np.array([one.alpha for one in found]) * lengths[:, None]
         for k in range(problem.n_classes):
             rest = np.ones(len(problem.rows), bool)
             rest[problem.members_of(k)] = False
             shares[k, rest] *= -1
-        weights = _dual(sparse.csr_array(shares.astype(np.float32)), dense.intercepts, problem)
+        made = _dual(sparse.csr_array(shares), dense.intercepts, problem)
+        weights, history = made, _certified_again(made, problem, history)
     converged = all(entry["gap"] <= settings.tol for entry in history)
     return Solution(weights, weights.intercepts, history, converged, W if keep_state else None)
+
+
+def _parts(problem: OneVsRest) -> Iterator[Any]:
+    """Yield every block's problem as kernels take it."""
+    for b in range(-(-problem.n_classes // WIDTH)):
+        members, costs = _members_of_block(problem, b)
+        block = _begin(problem, members, costs, None, None)
+        yield problem.rows.arrays, problem.rows.norms, block.mask, problem.weights32, costs
+
+
+def _duals(history: History) -> Floats64:
+    """Return the duals that entries of a block tell of, in sixteen lanes."""
+    dual = np.zeros(WIDTH)
+    dual[: len(history)] = [entry["objective"] * (1 - entry["gap"]) for entry in history]
+    return dual
+
+
+def _certified_again(weights: DualWeights, problem: OneVsRest, history: History) -> History:
+    """Return the history with objectives and gaps of weights that are made again from shares, as these come out."""
+    rows, again = problem.rows, []
+    known = np.isin(rows.feature_of, weights.feature_of)
+    place = np.searchsorted(weights.feature_of, rows.feature_of[known])
+    for b, (made, part) in enumerate(zip(weights.blocks(), _parts(problem), strict=True)):
+        told, W = history[b * WIDTH : (b + 1) * WIDTH], aligned(rows.n_used)
+        W[known] = made[place]
+        if rows.has_constant:
+            W[-1, : len(told)] = weights.intercepts[b * WIDTH : (b + 1) * WIDTH]
+        again += measure(part, LOSSES[problem.loss], W, _duals(told)).told(told)
+    return again
 
 
 def _dual(shares: sparse.csr_array, intercepts: Any, problem: OneVsRest) -> DualWeights:

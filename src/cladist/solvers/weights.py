@@ -173,7 +173,7 @@ class DenseWeights(InBlocks):
 class DualWeights(InBlocks):
     """The rows' shares in each class, and the rows: w_k = Σ_i β_ki x_i, made sixteen at a time when scores are wanted.
 
-    Lossless, and small where few rows support a class.
+    Small where few rows support a class. Shares are float32, or float64 where large ones cancel.
     """
 
     def __init__(self, shares: sparse.csr_array, vectors: sparse.csr_array, intercepts: Floats) -> None:
@@ -186,7 +186,9 @@ class DualWeights(InBlocks):
         """Yield the blocks, in the classes' order."""
         compact = self.vectors[:, self.feature_of]
         for first in range(0, self.n_classes, WIDTH):
-            part = self.shares[first : first + WIDTH]
+            part = self.shares[first : first + WIDTH].astype(
+                np.float64
+            )  # large shares cancel: float32 would lose digits
             block = aligned(len(self.feature_of))
             block[:, : part.shape[0]] = (part @ compact).toarray().T
             yield block
@@ -196,7 +198,7 @@ class DualWeights(InBlocks):
         return True
 
     def _rows(self, classes: Ids) -> npt.NDArray[np.float32]:
-        return (self.shares[classes] @ self.vectors).toarray()
+        return (self.shares[classes].astype(np.float64) @ self.vectors).toarray().astype(np.float32)
 
 
 class SparseWeights(InBlocks):
