@@ -206,7 +206,8 @@ def test_the_dual_rises_the_gap_shrinks_and_the_optimum_lies_between(root, loss,
     duals, objectives, gaps = (np.array([e[key] for e in history]) for key in ("dual", "objective", "gap"))
     rounding = 1e-6 if root == "free" else 0.0  # the bound is one for what is near the root, which moves
     assert np.all(np.diff(duals) >= -rounding * best)
-    assert np.all(np.diff(objectives) <= 0)
+    # Of the logistic loss the last point is returned, not the best: to keep both would take twice the memory.
+    assert np.all(np.diff(objectives) <= (1e-7 * best if loss == "logistic" else 0))
     assert np.all(np.diff(gaps) <= rounding)
     assert np.all(duals <= best * (1 + 1e-6))
     assert np.all(objectives >= best * (1 - 1e-6))

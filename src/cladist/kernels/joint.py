@@ -24,6 +24,7 @@ from cladist.kernels.one_vs_rest import (
     SQUARED_HINGE,
     add_row,
     dot,
+    exact_dot,
     logistic_terms,
     rest_beyond,
     row_terms,
@@ -213,7 +214,7 @@ def put_paths(V, paths, members, W):
     for j in range(W.shape[0]):
         total = spread(0.0, W)
         for g in range(members.shape[0]):
-            value = np.float32(0)
+            value = W.dtype.type(0)
             for s in range(starts[g], starts[g + 1]):
                 value += V[nodes[s], j]
             total = total + where(bits(members[g]), value, 0.0)
@@ -222,12 +223,15 @@ def put_paths(V, paths, members, W):
 
 @kernel
 def add_rows(rows, mask, listed, values, overlap, W):
-    """Add to W what the α of some rows contribute, `overlap` telling how much each to each lane."""
+    """Add to W what the α of some rows contribute, `overlap` telling how much each to each lane.
+
+    Where α are large and cancel, W had better be float64.
+    """
     for s in range(listed.shape[0]):
         i = listed[s]
         steps = spread(0.0, W)
         for k in range(WIDTH):
-            a = values[s, k]
+            a = W.dtype.type(values[s, k])
             if a != 0:
                 if not (mask[i] >> np.uint32(k)) & np.uint32(1):
                     a = -a
@@ -330,14 +334,17 @@ def clear(listed, alpha):
 
 @kernel
 def joint_terms(problem, loss, W, alpha):
-    """Return Σ c ℓ(m), the gap and Σ α m of the lanes in use; the last is ‖v‖² of all nodes, summed over all blocks."""
+    """Return Σ c ℓ(m), the gap and Σ α m of the lanes in use; the last is ‖v‖² of all nodes, summed over all blocks.
+
+    Margins are summed in float64, as they are of W as it stands.
+    """
     rows, _, mask, weight, costs, n_lanes = problem
-    terms = np.empty((2, WIDTH), W.dtype)
-    products = np.empty((1, WIDTH), W.dtype)
+    terms = np.empty((2, WIDTH))
+    products = np.empty((1, WIDTH))
     lost, gap, product = 0.0, 0.0, 0.0
     for i in range(mask.shape[0]):
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * dot(rows, i, W)
+        margin = where(positive, 1.0, -1.0) * exact_dot(rows, i, W, terms)
         cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
         if loss == LOGISTIC:
             logistic_terms(margin, cost, load(alpha, i), terms)
@@ -355,10 +362,10 @@ def joint_terms(problem, loss, W, alpha):
 def dual_terms(problem, loss, listed, W, alpha):
     """Return what α gain and Σ α m, over the rows listed, where some α is not 0; the dual is gain − Σ α m / 2."""
     rows, _, mask, weight, costs, n_lanes = problem
-    products = np.empty((1, WIDTH), W.dtype)
+    products = np.empty((1, WIDTH))
     gain, product = 0.0, 0.0
     for i in listed:
-        store(products, 0, dot(rows, i, W))
+        store(products, 0, exact_dot(rows, i, W, products))
         for k in range(n_lanes):
             positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
             a = np.float64(alpha[i, k])

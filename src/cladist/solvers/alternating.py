@@ -67,15 +67,16 @@ def solve_alternating(
     Returns
     -------
     Solution
-        `weights` are those of the leaves; `history` has an entry a sweep: `objective`, `dual`, `gap` (relative) and
-        `seconds`.
+        `weights` are those of the leaves; `history` has an entry a sweep: `objective`, `dual`, `gap` (relative),
+        `seconds` and, with free roots, `reach`.
 
     Notes
     -----
     A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
-    wherever no root is further from where it is now than the longest leaf is from 0, or than what moves the score of
-    a row of usual length by 1, if that is further. The objective being convex, a
-    point k times as far away is better by k times that gap at most.
+    wherever no root is further than `reach` from where it is now: than the longest leaf is from 0, or than what moves
+    the score of a row of usual length by 1, if that is further. The objective being convex, a point k times as far away
+    is better by k times that gap at most. Turns move a root by little at a time, so that the optimum may lie beyond
+    `reach` when they stop; the joint solver goes further.
 
     A sweep takes O(leaves / 16 · passes · nonzeros) and O(nodes · features). Memory: 8 bytes a leaf and feature in use,
     4 a leaf and row, 8 an inner node and feature in use.
@@ -188,8 +189,9 @@ class _Alternation:
         # √(2 left) is how far the sum of all Σ α y x can be from where it belongs, which a free root multiplies.
         if left + np.any(self.inner.free) * reach * np.sqrt(2 * left) > SHARE_OF_GAP * (primal - dual):
             self.around.tighten()
-        gap = (primal - dual) / primal if primal > 0 else 0.0
-        return {"objective": float(primal), "dual": float(dual), "gap": float(gap)}
+        gap = max(0.0, primal - dual) / primal if primal > 0 else 0.0
+        entry = {"objective": float(primal), "dual": float(min(dual, primal)), "gap": float(gap)}  # by rounding alone
+        return {**entry, "reach": reach} if np.any(self.inner.free) else entry
 
     def _norms(self, b: int) -> tuple[Floats64, Floats64, Floats64]:
         """Return ‖w − w_parent‖², ‖Σ α y x‖² and ‖w‖² of the lanes."""

@@ -118,8 +118,8 @@ class Around:
         return replace(block, weights=W, lost=lost - squared(W) / 2)
 
     def tighten(self) -> None:
-        """Ask more of the next visits."""
-        self.eps = max(self.eps * TIGHTER, SMALLEST_FLOAT64)
+        """Ask more of the next visits, as long as rounding lets them tell what is more."""
+        self.eps = max(self.eps * TIGHTER, SMALLEST_FLOAT64[self.problem.loss])
 
     def _part(self, block: Block) -> Any:
         rows = self.problem.rows

@@ -6,7 +6,7 @@ parents, the nodes above being as α say, are a good one. For the logistic loss 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,9 @@ from cladist.kernels import joint as kernels
 from cladist.kernels import one_vs_rest as flat
 from cladist.kernels.lanes import WIDTH
 from cladist.solvers.joint import IDENTITY, Alphas, Joint, Room
+from cladist.solvers.trees import squared
 
 Floats32 = npt.NDArray[np.float32]
-Figures = tuple[float, ...]  # what α gain, Σ α m, by how much Σ ‖w − w_parent‖² of leaves changes, Σ c ℓ, longest ‖w‖
 
 
 @dataclass(frozen=True)
@@ -69,81 +69,150 @@ class Finished:
     longest: float
 
 
+@dataclass(frozen=True)
+class _Terms:
+    """What a block adds to the dual and, if its leaves were solved, to the primal.
+
+    Attributes
+    ----------
+    gain, product : float
+        What α gain, and Σ α m: with all nodes on the path to a leaf, or, if there are free roots, with those alone that
+        are not stored.
+    inner : float
+        Σ ‖v‖² / κ of inner nodes that are not stored.
+    leaves : float
+        Σ ‖w − w_parent‖² of the leaves.
+    lost : float
+        Σ c ℓ at the leaves.
+    longest : float
+        The largest ‖w‖ of a leaf.
+    """
+
+    gain: float
+    product: float
+    inner: float = 0.0
+    leaves: float = 0.0
+    lost: float = 0.0
+    longest: float = 0.0
+
+
 def measured(joint: Joint) -> Measured:
     """Return where the dual is. O(leaves / 16 · (features + nonzeros of rows in which an α is not 0))."""
-    found = list(joint.executor.map(partial(_dual_terms, joint), range(len(joint.layout.blocks))))
-    return _placed(joint, *np.sum(found, axis=0).tolist())
+    joint.refresh()
+    return _placed(joint, list(joint.executor.map(partial(_dual_terms, joint), range(len(joint.layout.blocks)))))
 
 
-def _placed(joint: Joint, gain: float, product: float) -> Measured:
-    w = joint.V[joint.free].astype(np.float64)
-    s = (w - joint.centres) / joint.sharing
-    pulled = float(np.sum(w * s))
-    return Measured(gain, product - pulled, pulled, float(np.sum(np.sqrt(np.sum(s * s, axis=1)))))
+def _placed(joint: Joint, terms: list[_Terms]) -> Measured:
+    gain, product = sum(each.gain for each in terms), sum(each.product for each in terms)
+    if not len(joint.free):
+        return Measured(gain, product)
+    # A free root is as long as it likes and counts nothing, so it is left out of all sums: taken off again it would
+    # leave nothing but rounding.
+    w, s = joint.V[joint.free].astype(np.float64), joint.pulls
+    apart = float(np.sum(np.sqrt(np.sum(s * s, axis=1))))
+    return Measured(gain, product + stored_energy(joint), float(np.sum(w * s)), apart)
 
 
-def _dual_terms(joint: Joint, b: int) -> tuple[float, float]:
-    part, listed = joint.part(b), joint.states[b].alphas.listed
+def stored_energy(joint: Joint) -> float:
+    """Return Σ ‖v‖² / κ over the stored nodes that are pulled."""
+    pulled = np.setdiff1d(np.arange(len(joint.V)), joint.free).tolist()
+    return float(sum(squared(joint.V[u]) for u in pulled)) / float(joint.sharing)
+
+
+def _dual_terms(joint: Joint, b: int) -> _Terms:
+    part = joint.part(b)
     with joint.room() as room:
-        W, alpha = joint.load(b, part, room)
-        terms: tuple[float, float] = kernels.dual_terms(part, joint.loss, listed, W, alpha)
-        kernels.clear(listed, alpha)
+        kernels.put_rows(*joint.states[b].alphas, room.alpha)
+        terms = _terms_of_dual(joint, b, part, room)
+        kernels.clear(joint.states[b].alphas.listed, room.alpha)
     return terms
+
+
+def _terms_of_dual(joint: Joint, b: int, part: Any, room: Room) -> _Terms:
+    """Return what a block's α, which are in the room, add to the dual; `room.W` is used up."""
+    block, alphas = joint.layout.blocks[b], joint.states[b].alphas
+    W = np.zeros(room.W.shape) if joint.needs_float64(b) else room.W
+    W[:] = 0
+    if not len(joint.free):
+        kernels.put_paths(joint.V, block.paths, block.groups, W)
+    kernels.add_rows(part[0], part[2], *alphas, block.local, W)
+    return _Terms(*kernels.dual_terms(part, joint.loss, alphas.listed, W, room.alpha))
 
 
 def finished(joint: Joint, eps: float, max_sweeps: int, *, dense: bool) -> Finished:
     """Solve every leaf's own problem, the nodes above fixed, and say how good that is; the state stays as it is."""
+    joint.refresh()
     numbers = range(len(joint.layout.blocks))
     if joint.problem.loss == "logistic":
         return _summed(joint, list(joint.executor.map(partial(_evaluated, joint), numbers)), None, None)
     solve = partial(_solved_leaves, joint, eps=eps, max_sweeps=max_sweeps, dense=dense)
     found = list(joint.executor.map(solve, numbers))
     leaves: list[Any] = [leaf for leaf, _ in found]
-    return _summed(joint, [figures for _, figures in found], *((leaves, None) if dense else (None, leaves)))
+    return _summed(joint, [terms for _, terms in found], *((leaves, None) if dense else (None, leaves)))
 
 
-def _summed(joint: Joint, figures: list[Figures], weights: list[Floats32] | None, own: list[Alphas] | None) -> Finished:
-    *parts, longest = zip(*figures, strict=True)
-    gain, product, change, lost = (float(np.sum(part)) for part in parts)
-    where = _placed(joint, gain, product)
-    return Finished(weights, own, where, (where.energy + change) / 2 + lost, max(longest))
+def _summed(joint: Joint, terms: list[_Terms], weights: list[Floats32] | None, own: list[Alphas] | None) -> Finished:
+    apart = stored_energy(joint) + sum(each.inner + each.leaves for each in terms)
+    primal = apart / 2 + sum(each.lost for each in terms)
+    return Finished(weights, own, _placed(joint, terms), primal, max(each.longest for each in terms))
 
 
-def _evaluated(joint: Joint, b: int) -> Figures:
+def _evaluated(joint: Joint, b: int) -> _Terms:
+    """Return the terms of a block at w(α), which is what the logistic loss returns."""
     part = joint.part(b)
+    rows, _, mask, *_, n_lanes = part
+    alphas = joint.states[b].alphas
     with joint.room() as room:
-        W, alpha = joint.load(b, part, room)
-        lost, gap, product = kernels.joint_terms(part, joint.loss, W, alpha)
-        kernels.clear(joint.states[b].alphas.listed, alpha)
-        return lost + product - gap, product, 0.0, lost, _longest(W, part[-1])
+        kernels.put_rows(*alphas, room.alpha)
+        terms = _terms_of_dual(joint, b, part, room)
+        inner = _put_above(joint, b, part, room)
+        room.W[:] = room.above
+        kernels.add_rows(rows, mask, *alphas, IDENTITY, room.W)
+        lost, _, _ = kernels.joint_terms(part, joint.loss, room.W, room.alpha)
+        kernels.clear(alphas.listed, room.alpha)
+        leaves = kernels.squared_distance(room.W, room.above, n_lanes)
+        return replace(terms, inner=inner, leaves=leaves, lost=lost, longest=_longest(room.W, n_lanes))
 
 
-def _solved_leaves(joint: Joint, b: int, eps: float, max_sweeps: int, dense: bool) -> tuple[Any, Figures]:
+def _put_above(joint: Joint, b: int, part: Any, room: Room) -> float:
+    """Set `room.above` to the parents of a block's leaves; return Σ ‖v‖² / κ of inner nodes that are not stored."""
+    block, alphas, above = joint.layout.blocks[b], joint.states[b].alphas, room.above
+    inner = 0.0
+    if np.any(block.local_above):
+        W = np.zeros(above.shape) if joint.needs_float64(b) else above
+        W[:] = 0
+        kernels.add_rows(part[0], part[2], *alphas, block.local_above, W)
+        inner = kernels.dual_terms(part, joint.loss, alphas.listed, W, room.alpha)[1]
+    kernels.put_paths(joint.V, block.paths, block.groups, above)
+    kernels.add_rows(part[0], part[2], *alphas, block.local_above, above)
+    return inner
+
+
+def _solved_leaves(joint: Joint, b: int, eps: float, max_sweeps: int, dense: bool) -> tuple[Any, _Terms]:
     with joint.room() as room:
         return _solved(joint, b, eps, max_sweeps, dense, room)
 
 
-def _solved(joint: Joint, b: int, eps: float, max_sweeps: int, dense: bool, room: Room) -> tuple[Any, Figures]:
-    block, alphas, part = joint.layout.blocks[b], joint.states[b].alphas, joint.part(b)
+def _solved(joint: Joint, b: int, eps: float, max_sweeps: int, dense: bool, room: Room) -> tuple[Any, _Terms]:
+    part = joint.part(b)
     rows, _, mask, *_, n_lanes = part
+    kernels.put_rows(*joint.states[b].alphas, room.alpha)
+    terms = _terms_of_dual(joint, b, part, room)
+    inner = _put_above(joint, b, part, room)
     W, alpha = joint.load(b, part, room)
-    terms = kernels.dual_terms(part, joint.loss, alphas.listed, W, alpha)
-    above = room.above
-    kernels.put_paths(joint.V, block.paths, block.groups, above)
-    kernels.add_rows(rows, mask, *alphas, block.local_above, above)
-    before = kernels.squared_distance(W, above, n_lanes)
     first = np.flatnonzero(mask).astype(np.int32)
     generator = np.random.default_rng((joint.seed, b)).integers(1, 2**63, 1, dtype=np.uint64)
     flat.descend(part[:-1], joint.loss, joint.order, first, W, alpha, np.float32(eps), max_sweeps, generator)
     alpha[:, n_lanes:] = 0
     own = joint.taken(alpha)
     if not dense:  # what is measured is what can be made again from α, not W as it has become step by step
-        W[:] = above
+        W[:] = room.above
         kernels.add_rows(rows, mask, *own, IDENTITY, W)
-    after = kernels.squared_distance(W, above, n_lanes)
+    leaves = kernels.squared_distance(W, room.above, n_lanes)
     lost, _, _ = kernels.joint_terms(part, joint.loss, W, alpha)
     kernels.clear(own.listed, alpha)
-    return W.copy() if dense else own, (*terms, after - before, lost, _longest(W, n_lanes))
+    terms = replace(terms, inner=inner, leaves=leaves, lost=lost, longest=_longest(W, n_lanes))
+    return W.copy() if dense else own, terms
 
 
 def _longest(W: Floats32, n_lanes: int) -> float:

@@ -12,13 +12,14 @@ from cladist.kernels import joint as kernels
 from cladist.kernels import scoring
 from cladist.kernels.beam import CHILDREN
 from cladist.kernels.lanes import WIDTH
+from cladist.solvers.certifying import stored_energy
 from cladist.solvers.families import Families
-from cladist.solvers.joint import EVERY_LANE, IDENTITY
+from cladist.solvers.joint import EVERY_LANE, IDENTITY, Joint
 from cladist.solvers.layout import BlockLayout
 from cladist.solvers.path_weights import PathWeights
 from cladist.solvers.rows import Rows, aligned
 from cladist.solvers.tree_weights import Chunks, TreeWeights
-from cladist.solvers.trees import Inner, Tree
+from cladist.solvers.trees import Inner, Tree, squared
 from cladist.solvers.weights import InBlocks
 from cladist.storage.spool import Spool
 
@@ -177,14 +178,45 @@ def _path_vectors(paths: PathWeights) -> Iterator[Vectors]:
         yield Vectors(nodes, W, nothing)
     stored = np.zeros(len(paths.tree.parent), bool)
     stored[layout.stored_nodes] = True
+    for b in range(len(layout.blocks)):
+        for vectors, _, _ in _block_vectors(paths, b, stored, W):
+            yield vectors
+
+
+def _block_vectors(paths: PathWeights, b: int, stored: Any, W: Floats32) -> Iterator[tuple[Vectors, Floats32, float]]:
+    """Yield the vectors of a block's leaves and of the nodes above them that are not stored, all of them in W.
+
+    With them comes which leaves each is part of (16 × 16), and by how much each is pulled to its parent.
+    """
+    sums, nothing = paths.sums, np.zeros(0, np.float32)
+    rows, layout, block = sums.rows, sums.layout, sums.layout.blocks[b]
+    own = sums.state[b] if sums.own is None else sums.own[b]
+    yield Vectors(paths.tree.leaves[block.classes], _made(rows, own, IDENTITY, W), nothing), IDENTITY, 1.0
+    local, below = _local_nodes(paths.tree, block, stored, paths.root)
+    for first in range(0, len(local), WIDTH):
+        nodes = local[first : first + WIDTH]
+        lanes = np.zeros((WIDTH, WIDTH), np.float32)
+        lanes[:, : len(nodes)] = below[:, first : first + WIDTH]
+        made = _made(rows, sums.state[b], np.float32(layout.sharing) * lanes, W)
+        yield Vectors(nodes, made, nothing), np.ascontiguousarray(lanes.T), 1 / layout.sharing
+
+
+def primal_of_differences(paths: PathWeights, joint: Joint) -> float:
+    """Return the objective of what `differences_of_paths` keeps: of leaves that are sums of rounded differences."""
+    sums, tree = paths.sums, paths.tree
+    rows, layout = sums.rows, sums.layout
+    stored = np.zeros(len(tree.parent), bool)
+    stored[layout.stored_nodes] = True
+    apart, lost, W, no_alpha = stored_energy(joint), 0.0, aligned(rows.n_used), aligned(len(rows))
     for b, block in enumerate(layout.blocks):
-        own = sums.state[b] if sums.own is None else sums.own[b]
-        yield Vectors(paths.tree.leaves[block.classes], _made(rows, own, IDENTITY, W), nothing)
-        local, below = _local_nodes(paths.tree, block, stored, paths.root)
-        for first in range(0, len(local), WIDTH):
-            lanes = np.zeros((WIDTH, WIDTH), np.float32)
-            lanes[:, : len(local[first : first + WIDTH])] = layout.sharing * below[:, first : first + WIDTH]
-            yield Vectors(local[first : first + WIDTH], _made(rows, sums.state[b], lanes, W), nothing)
+        total = np.zeros(W.shape)
+        kernels.put_paths(sums.V, block.paths, block.groups, total)
+        for vectors, lanes, pull in _block_vectors(paths, b, stored, W):
+            apart += pull * float(np.sum(squared(vectors.weights)[: len(vectors.nodes)]))
+            total += vectors.weights @ lanes
+        W[:] = total
+        lost += kernels.joint_terms(joint.part(b), joint.loss, W, no_alpha)[0]
+    return apart / 2 + lost
 
 
 def _made(rows: Rows, alphas: Any, lanes: Floats32, W: Floats32) -> Floats32:

@@ -13,7 +13,8 @@ Cost      a step O(leaves · n d²), whatever C and the scale of features, where
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from threadpoolctl import threadpool_limits
 from cladist import progress
 from cladist.errors import one_of
 from cladist.execution import Executor, Serial
+from cladist.solvers.certificate import EPSILON, ROUNDINGS
 from cladist.solvers.direct import dense_rows, suits_direct
 from cladist.solvers.problem import SMALLEST_WEIGHT, OneVsRest, Settings
 from cladist.solvers.recursive import ROOTS
@@ -88,14 +90,15 @@ def solve_recursive_directly(
         search = (_Interior if problem.loss == "hinge" else _Newton)(problem, tree, root, executor or Serial())
         best, history = search.judged(), []
         for done in range(most + 1):
-            told = {"objective": best.primal, "dual": best.dual, "gap": best.gap, "passes": done}
-            history.append({**told, "seconds": time.perf_counter() - started})
+            history.append({**best.told(), "passes": done, "seconds": time.perf_counter() - started})
             if best.gap <= settings.tol or done == most or not search.step():
                 break
             running.advance()
             found = search.judged()
             best = found.better(best, anywhere=not np.any(search.system.free))
-    weights = DenseWeights.of_matrix(best.W.astype(np.float32), problem.rows)
+    best = search.rounded(best, settings.tol)
+    history[-1] |= best.told()
+    weights = DenseWeights.of_matrix(best.W, problem.rows)
     return Solution(weights, weights.intercepts, history, best.gap <= settings.tol)
 
 
@@ -106,18 +109,24 @@ class _Judged:
     W: Floats
     primal: float
     dual: float
+    reach: float | None = None  # how far from where free roots are the bound holds; None: everywhere
 
     @property
     def gap(self) -> float:
-        return (self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
+        return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
+
+    def told(self) -> dict[str, float]:
+        """Return what the history has of it; rounding alone puts a dual above its primal."""
+        found = {"objective": self.primal, "dual": min(self.dual, self.primal), "gap": self.gap}
+        return found if self.reach is None else {**found, "reach": self.reach}
 
     def better(self, before: _Judged, *, anywhere: bool) -> _Judged:
         """Return the lower primal and the higher dual of two, or the later one if duals do not hold `anywhere`."""
         lower = self if self.primal <= before.primal else before
-        return _Judged(lower.W, lower.primal, max(self.dual, before.dual) if anywhere else self.dual)
+        return _Judged(lower.W, lower.primal, max(self.dual, before.dual) if anywhere else self.dual, self.reach)
 
 
-class _Steps:
+class _Steps(ABC):
     """Rows, leaves and the tree above them on the way to the optimum."""
 
     def __init__(self, problem: OneVsRest, tree: Tree, root: str, executor: Executor) -> None:
@@ -160,12 +169,36 @@ class _Steps:
         pulled, above = self.system.product(self.W, self.inner)
         return self.system.solve(factors, leaves - pulled, -above)
 
+    @abstractmethod
+    def lost(self, W: Floats) -> float:
+        """Return Σ c ℓ of all leaves and rows."""
+
+    def rounded(self, best: _Judged, tol: float) -> _Judged:
+        """Return a point with float32 weights, measured as they are.
+
+        Rounding puts rows that lie on the margin a little below it; under the hinge weights that are a few roundings
+        longer may be better.
+        """
+        found = self._with_weights(best, best.W.astype(np.float32))
+        for roundings in ROUNDINGS if self.loss == "hinge" else ():
+            if found.gap <= tol:
+                break
+            longer = self._with_weights(best, (best.W * (1 + roundings * EPSILON)).astype(np.float32))
+            found = longer if longer.primal < found.primal else found
+        return found
+
+    def _with_weights(self, best: _Judged, W: npt.NDArray[np.float32]) -> _Judged:
+        wide = W.astype(np.float64)
+        energy = self.system.energy(wide, self.system.best_above(wide))
+        return replace(best, W=wide, primal=energy / 2 + self.lost(wide))
+
     def bounds(self, lost: float, gained: float, alpha: Floats) -> _Judged:
         """Return primal and dual, `gained` being what α gain; inner nodes are the best given the leaves."""
         inner = self.system.best_above(self.W)
         primal = self.system.energy(self.W, inner) / 2 + lost
         reach = max(self.least_reach, float(np.sqrt(np.max(np.sum(self.W**2, axis=1)))))
-        return _Judged(self.W.copy(), primal, gained - self.system.dual_energy(self.sums(alpha), inner, reach))
+        dual = gained - self.system.dual_energy(self.sums(alpha), inner, reach)
+        return _Judged(self.W.copy(), primal, dual, reach if np.any(self.system.free) else None)
 
 
 class _Newton(_Steps):
@@ -179,6 +212,9 @@ class _Newton(_Steps):
             return float(np.sum(costs * np.logaddexp(0, -margins))), costs * wrong, costs * wrong * (1 - wrong)
         miss = np.maximum(0.0, 1 - margins)
         return float(np.sum(costs * miss**2)), 2 * costs * miss, 2 * costs * (miss > 0)
+
+    def lost(self, W: Floats) -> float:
+        return self._losses(W)[0]
 
     def judged(self) -> _Judged:
         lost, alpha, _ = self._losses(self.W)
@@ -216,9 +252,11 @@ class _Interior(_Steps):
         self.alpha, self.room = self.costs / 2, self.costs / 2
         self.at_zero, self.at_cost = np.ones_like(self.costs), np.ones_like(self.costs)
 
+    def lost(self, W: Floats) -> float:
+        return float(np.sum(self.costs * np.maximum(0.0, 1 - self.margins(W))))
+
     def judged(self) -> _Judged:
-        lost = np.sum(self.costs * np.maximum(0.0, 1 - self.margins(self.W)))
-        return self.bounds(float(lost), float(np.sum(self.alpha)), self.alpha)
+        return self.bounds(self.lost(self.W), float(np.sum(self.alpha)), self.alpha)
 
     def step(self) -> bool:
         """Make one step: predict without centring, and correct by what the prediction shows.

@@ -250,13 +250,13 @@ class Descent:
         taken = self.graph.taken(self._shares(), self.W, PRECISION * expected * primal, self.executor)
         self.own_dual = float(np.sum(gains - taken.near(place.means, self.reach(place.lengths))))
         dual = self._best(replace(taken, fixed=taken.fixed - gains), place)
-        gap = (primal - dual) / primal if primal > 0 else 0.0
+        gap = max(0.0, primal - dual) / primal if primal > 0 else 0.0
         if gap > SLOW * self.last_gap and self.hurries and gap > COARSE and left <= TRIFLE * (primal - dual):
             self.momentum = self.momentum or Momentum(self.graph, self.W.shape[1])
         elif gap > STAGNANT * self.last_gap or left > SHARE_OF_GAP * (primal - dual):
             self.around.tighten()
         self.last_gap = gap
-        return {"objective": primal, "dual": dual, "gap": gap}
+        return {"objective": primal, "dual": min(dual, primal), "gap": gap}  # rounding alone puts it above
 
     def _best(self, found: Taken, place: Place) -> float:
         """Return the best bound known in reach of where it is, and remember for each component what gave it.

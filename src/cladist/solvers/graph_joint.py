@@ -148,13 +148,13 @@ class JointGraph:
             k = int(self.graph.components[part[0]])
             yield part, k, pull * self.A[components == k].sum(axis=0)
 
-    def round(self, number: int, expected: float, is_last: bool) -> dict[str, float]:
-        """Sweep some times, then once by colours from there; return objective, dual and gap of `descent.W`.
+    def round(self, number: int, expected: float, n_sweeps: int, is_last: bool) -> dict[str, float]:
+        """Sweep `n_sweeps` times, then once by colours from there; return objective, dual and gap of `descent.W`.
 
         Of the two α the better goes on: joint sweeps move what all nodes share, coloured ones bring each node to its
         optimum.
         """
-        for k in range(self.SWEEPS):
+        for k in range(n_sweeps):
             self.sweep(self.SWEEPS * number + k)
         self._start_descent()
         self.descent.coloured(number)
@@ -164,7 +164,7 @@ class JointGraph:
         if self.descent.own_dual > dual:
             self.take_from_descent()
         self.eps = max(self.eps / 2, SMALLEST_EPS)
-        dual = max(dual, found["dual"])
+        dual = min(max(dual, found["dual"]), primal)
         return {"objective": primal, "dual": dual, "gap": (primal - dual) / primal if primal > 0 else 0.0}
 
     def _dual(self, precision: float) -> float:

@@ -13,7 +13,7 @@ a sweep ago instead of 0, w = z + s with z ← w after each sweep (Rockafellar's
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,6 +38,8 @@ PASSES, MOST_PASSES = 2, 64  # over active rows at each visit, of many blocks an
 RESTING = 0.05
 UNUSED = 1e-20  # cost in lanes without a leaf
 LEAST_NORM = np.float32(1e-30)  # of a row without features, which so moves its α to the bound at once
+LARGE_TERM = 100.0  # α ‖x‖ beyond which sums of many lose too many digits in float32
+SUMMED_BYTES = 2**28  # of sums of stored nodes in float64
 FURTHER = 1.25  # over-relaxation of a block's step
 # Steps of blocks in one round agree far less than they might: ‖Σ Δ‖² is some 1 to 3 times Σ ‖Δ‖², not as many times as
 # there are blocks. Nodes above several blocks are counted so often, with a margin, as was seen of late.
@@ -107,10 +109,12 @@ class Joint:
         self.sharing = np.float32(layout.sharing)
         self.free = np.zeros(0, np.int64) if free is None else free  # stored nodes; of these V holds w
         self.centres = np.zeros((len(self.free), problem.rows.n_used), np.float32)
+        self.pulls = np.zeros((len(self.free), problem.rows.n_used))  # s of free roots, as `refresh` found it
         self.states = [BlockState() for _ in layout.blocks]
         self.order = np.arange(len(problem.rows), dtype=np.int32)  # theirs in memory, which is random
         self.weight = problem.weights32
         self.norms = np.maximum(problem.rows.norms, LEAST_NORM)
+        self.longest_row = float(np.sqrt(np.max(problem.rows.norms, initial=0.0)))
         self.seed = seed
         self.agreement = np.full(len(self.V), np.inf)  # ‖Σ Δ‖² / Σ ‖Δ‖² of the blocks of a round, for each stored node
         self.further = 1.0 if len(self.free) or problem.loss == "logistic" else FURTHER
@@ -142,6 +146,11 @@ class Joint:
         costs = np.full((2, WIDTH), UNUSED, np.float32)
         costs[:, : len(block.classes)] = self.problem.costs[:, block.classes]
         return self.problem.rows.arrays, self.norms, self.mask_of(block), self.weight, costs, len(block.classes)
+
+    def needs_float64(self, b: int) -> bool:
+        """Tell whether a block's α are so large that their sums in float32 would not be what they say."""
+        largest = float(np.max(self.states[b].alphas.values, initial=0.0))
+        return largest * self.longest_row > LARGE_TERM
 
     def load(self, b: int, part: Any, room: Room) -> tuple[Floats32, Floats32]:
         """Put a block into the worker's lanes: the sums of stored vectors, and what its own α add."""
@@ -247,6 +256,17 @@ class Joint:
             total += moved
         return total, squares
 
+    def refresh(self) -> None:
+        """Set the stored vectors to what α say, without what rounding has added to them step by step."""
+        self.pulls = set_vectors(self.V, self.layout, self.problem.rows, self._signed, self.free, self.centres)
+
+    def _signed(self, b: int) -> Alphas:
+        """Return α y of a block."""
+        listed, values = self.states[b].alphas
+        values = values.copy()
+        kernels.sign_rows(self.mask_of(self.layout.blocks[b]), listed, values)
+        return Alphas(listed, values)
+
     def start_from(self, alphas: list[Alphas]) -> None:
         """Set the α of all blocks, or as much as their bounds allow, and the stored vectors to what they say."""
         self.V[:] = 0
@@ -265,6 +285,34 @@ class Joint:
             if self.problem.loss != "squared_hinge":
                 kernels.relax(*Alphas.none(), np.float32(1), costs, self.weight, mask, True, room.alpha)
             return self._unloaded(self.layout.blocks[b], BlockState(), mask, room.alpha, self.order[:0])
+
+
+def set_vectors(
+    V: Floats32, layout: Layout, rows: Rows, signed: Callable[[int], Alphas], free: Ids, centres: Floats32
+) -> npt.NDArray[np.float64]:
+    """Set the vectors of stored nodes to κ Σ α y x over the leaves below, those of free roots to that and `centres`.
+
+    `signed` gives α y of a block. Sums are float64 on the way, since large α cancel, and as many nodes are summed at
+    once as `SUMMED_BYTES` allow. Returns Σ α y x of the free roots.
+    """
+    pulls, place = np.zeros((len(free), rows.n_used)), {u: k for k, u in enumerate(free.tolist())}
+    at_once = max(1, SUMMED_BYTES // (8 * max(1, rows.n_used)))
+    for first in range(0, len(V), at_once):
+        sums = np.zeros((min(at_once, len(V) - first), rows.n_used))
+        for b, block in enumerate(layout.blocks):
+            here = np.flatnonzero((block.stored >= first) & (block.stored < first + len(sums)))
+            if not len(here):
+                continue
+            listed, values = signed(b)
+            lanes = (block.above[here, None] >> np.arange(WIDTH, dtype=np.uint32)) & np.uint32(1)
+            for u, steps in zip(block.stored[here].tolist(), lanes.astype(np.float64) @ values.T, strict=True):
+                kernels.add_change(rows.arrays, listed, steps, sums[u - first])
+        for u, total in enumerate(sums, first):
+            V[u] = layout.sharing * total
+            if u in place:
+                pulls[place[u]] = total
+                V[u] = layout.sharing * total + centres[place[u]]
+    return pulls
 
 
 def _blended(before: BlockState, after: BlockState, share: float) -> BlockState:

@@ -38,7 +38,8 @@ LOSSES = {"hinge": kernels.HINGE, "squared_hinge": kernels.SQUARED_HINGE, "logis
 VIOLATION_PER_GAP = {"hinge": 4.0, "squared_hinge": 150.0, "logistic": 5.0}
 WITH_CONSTANT = {"hinge": 1.0, "squared_hinge": 0.25, "logistic": 1.0}  # a factor of it: all rows share an intercept
 LARGEST_VIOLATION = {"hinge": 0.1, "squared_hinge": 0.5, "logistic": 0.1}
-SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-4, 1e-10  # violations that rounding leaves visible
+# Violations that rounding leaves visible; exponentials are float32 in either type.
+SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-4, {"hinge": 1e-10, "squared_hinge": 1e-10, "logistic": 1e-6}
 FLOAT64_SHARE = 0.1  # of tol: what float64 solves to, so that rounding its weights to float32 may cost the rest
 BLOCKS_THAT_SHARE = 6  # as many blocks make a shared start worth its cost, which is about that of a block
 
@@ -248,7 +249,7 @@ def _descend(
     wide, alpha = W.astype(np.float64), alpha.astype(np.float64)
     kernels.weights_of(rows, mask, alpha, wide)
     wanted = FLOAT64_SHARE * tol
-    limits = _limits(loss, wanted, constant=constant, smallest=SMALLEST_FLOAT64)
+    limits = _limits(loss, wanted, constant=constant, smallest=SMALLEST_FLOAT64[loss])
     sweeps += kernels.solve_block(
         exact, code, order, order[:0], wide, alpha, limits, wanted, left - sweeps, generator, primal, gap, scales
     )

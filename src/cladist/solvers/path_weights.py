@@ -15,7 +15,7 @@ from scipy import sparse
 
 from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.joint import EVERY_LANE, IDENTITY, Alphas, Joint
+from cladist.solvers.joint import EVERY_LANE, IDENTITY, Alphas, Joint, set_vectors
 from cladist.solvers.layout import Layout, layout_for
 from cladist.solvers.rows import Rows, aligned
 from cladist.solvers.trees import Tree
@@ -66,14 +66,7 @@ class Sums:
 
     def set_vectors(self, free: Ids, centres: Floats32) -> None:
         """Set the vectors of stored nodes to what α y say, those of free roots being `centres` and that."""
-        self.V[:] = 0
-        self.V[free] = centres
-        sharing = np.float32(self.layout.sharing)
-        for block, (listed, values) in zip(self.layout.blocks, self.state, strict=True):
-            lanes = (block.above[:, None] >> np.arange(WIDTH, dtype=np.uint32)) & np.uint32(1)
-            steps = sharing * (lanes.astype(np.float32) @ values.T)
-            for u, step in zip(block.stored.tolist(), steps, strict=True):
-                kernels.add_change(self.rows.arrays, listed, step, self.V[u])
+        set_vectors(self.V, self.layout, self.rows, lambda b: self.state[b], free, centres)
 
     def put(self, b: int, W: Floats32) -> None:
         """Set W to the weights of a block's leaves."""

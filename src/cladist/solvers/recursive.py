@@ -20,7 +20,7 @@ from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
 from cladist.solvers.certifying import Finished, Measured, finished, measured
-from cladist.solvers.differences import differences_of_leaves, differences_of_paths
+from cladist.solvers.differences import differences_of_leaves, differences_of_paths, primal_of_differences
 from cladist.solvers.joint import Alphas, Joint
 from cladist.solvers.layout import Layout, layout_for, rounds_of
 from cladist.solvers.one_vs_rest import solve_one_vs_rest
@@ -106,7 +106,7 @@ def solve_recursive(
     -------
     Solution
         `weights` are those of the leaves; `history` has an entry a check: `objective`, `dual`, `gap` (relative),
-        `passes`, `seconds`.
+        `passes`, `seconds` and, with free roots, `reach`.
 
     Notes
     -----
@@ -115,8 +115,8 @@ def solve_recursive(
     feature for dense weights.
 
     A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
-    wherever no root is further from where it is now than the longest leaf is from 0, or than what moves the score of
-    a row of usual length by 1, if that is further; the objective being convex, a point k times as far away is better by
+    wherever no root is further than `reach` from where it is now: than the longest leaf is from 0, or than what moves
+    the score of a row of usual length by 1, if that is further; the objective being convex, a point k times as far away is better by
     k times that gap at most. As roots move, such a bound may fall.
     """
     one_of("solve_recursive", "root", root, ROOTS)
@@ -226,7 +226,10 @@ class _Search:
             self._keep(now)
             if rise <= SETTLED * tol * abs(self.dual) or self.gap <= tol:  # what is returned has been measured
                 self._finish()
-        entry = {"objective": self.primal, "dual": self.dual, "gap": self.gap, "passes": sweep + 1}
+        dual = min(self.dual, self.primal)  # which rounding alone puts it above
+        entry = {"objective": self.primal, "dual": dual, "gap": self.gap, "passes": sweep + 1}
+        if len(self.joint.free):
+            entry["reach"] = self.reach
         self.history.append({**entry, "seconds": time.perf_counter() - self.started})
         self.eps = max(self.eps / 2, SMALLEST_EPS)
         return self.gap <= tol
@@ -238,8 +241,10 @@ class _Search:
 
     @property
     def gap(self) -> float:
-        """The relative duality gap."""
-        return (self.primal - self.dual) / self.primal if 0 < self.primal < np.inf else np.inf
+        """The relative duality gap; an objective of 0 cannot be lowered."""
+        if self.primal == 0:
+            return 0.0
+        return max(0.0, self.primal - self.dual) / self.primal if self.primal < np.inf else np.inf
 
     def _risen(self, now: Measured) -> Measured:
         """Go back to where the dual was highest if it has fallen, and take no longer steps than are safe from there."""
@@ -300,6 +305,11 @@ class _Search:
         weights = self._weights(self.best, form, prune)
         return Solution(weights, weights.intercepts, self.history, self.gap <= self.settings.tol, state)
 
+    def _tell(self, best: _Point, primal: float) -> None:
+        """Put another objective into what was measured last: that of weights as they are returned."""
+        self.best = replace(best, finished=replace(best.finished, primal=primal))
+        self.history[-1] |= {"objective": primal, "dual": min(self.dual, primal), "gap": self.gap}
+
     def _weights(self, best: _Point, form: str, prune: float) -> Weights:
         n_classes, rows = self.problem.n_classes, self.problem.rows
         if best.finished.weights is not None:
@@ -312,6 +322,7 @@ class _Search:
             blocks = in_class_order(weights.sums.blocks(), self.layout, n_classes)
             return DenseWeights.of(blocks, n_classes, rows)
         if form == "differences":
+            self._tell(best, primal_of_differences(weights, self.joint))
             return differences_of_paths(weights, prune)
         return SparseWeights.of(weights, prune) if form == "sparse" else weights
 

@@ -19,7 +19,7 @@ from cladist.solvers.weights import DenseWeights
 
 SCHEDULES = ("coloured", "jacobi", "joint")
 # Its number, the gap expected and whether it is the last → objective, dual and gap, if it is worth measuring them.
-Round = Callable[[int, float, bool], dict[str, float] | None]
+Round = Callable[[int, float, int, bool], dict[str, float] | None]
 
 
 def solve_graph(
@@ -97,9 +97,10 @@ def solve_graph(
     with progress.task(f"graph, {schedule}", settings.max_iter) as running:
         for number in range(-(-settings.max_iter // sweeps)):
             expected = history[-1]["gap"] if history else np.inf
-            passes = sweeps * (number + 1)
-            entry = go_on(number, max(settings.tol, expected), passes >= settings.max_iter)
-            running.advance(sweeps)
+            passes = min(sweeps * (number + 1), settings.max_iter)
+            n_sweeps = passes - sweeps * number
+            entry = go_on(number, max(settings.tol, expected), n_sweeps, passes == settings.max_iter)
+            running.advance(n_sweeps)
             if entry is not None:
                 history.append({**entry, "passes": passes, "seconds": time.perf_counter() - started})
                 if entry["gap"] <= settings.tol:
@@ -113,7 +114,7 @@ def _rounds(search: Descent, schedule: str) -> Round:
     sweep = search.jacobi if schedule == "jacobi" else search.coloured
     search.hurries = schedule == "coloured"
 
-    def go_on(number: int, expected: float, is_last: bool) -> dict[str, float] | None:
+    def go_on(number: int, expected: float, n_sweeps: int, is_last: bool) -> dict[str, float] | None:
         sweep(number)
         return None if search.is_rough() and not is_last else search.measured(expected)
 

@@ -251,8 +251,8 @@ class TreeWeights(Weights):
         """Return the weights of some places: the sums along their paths."""
         whose, on_path = self.families.paths(places)
         wanted, columns = np.unique(on_path, return_inverse=True)
-        paths = sparse.csr_array((np.ones(len(whose), np.float32), (whose, columns)), shape=(len(places), len(wanted)))
-        return sparse.csr_array(paths @ self._of(wanted)).sorted_indices()
+        paths = sparse.csr_array((np.ones(len(whose)), (whose, columns)), shape=(len(places), len(wanted)))
+        return sparse.csr_array(paths @ self._of(wanted)).astype(np.float32).sorted_indices()
 
     def _of(self, places: Ids) -> sparse.csr_array:
         """Return the differences of some places, which rise; only their chunks are read."""

@@ -266,11 +266,11 @@ class RecursiveLinear(WalkingLinear):
         place = np.full(self.taxonomy_.n_nodes, -1, np.int64)
         known = self._nodes_walked()[families.node_at]
         place[known[families.class_of < 0]] = np.flatnonzero(families.class_of < 0)
-        place[self.class_nodes_] = families.leaf_at
         in_use = np.zeros(len(place), bool)
         in_use[known] = True
         for node in np.flatnonzero(~in_use & (above >= 0)).tolist():  # parents come before their children
             place[node] = place[above[node]]
+        place[self.class_nodes_] = families.leaf_at  # a label's own vector is not that of the node others hang below
         found = weights.sums(np.maximum(place, 0))
         return sparse.csr_array(sparse.diags_array((place >= 0).astype(np.float32)) @ found).sorted_indices()
 
