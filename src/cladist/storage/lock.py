@@ -55,6 +55,7 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
         if place in _held:
             yield
             return
+        sweep(target.parent, "lock")
         fd = _taken(place, folder)
         if _place(target) == place:
             with _kept(place, fd):
@@ -96,8 +97,6 @@ def _turn(place: Path) -> Iterator[None]:
 
 def _taken(place: Path, folder: object) -> int:
     """Open and lock the file; whoever had it last may be about to remove it, so look again whether it is there."""
-    if place.name != LOCK:
-        sweep(place.parent, "lock")
     for _ in range(TRIES):
         fd = _opened(place)
         if lock_if_known(fd) and is_at(fd, place):
