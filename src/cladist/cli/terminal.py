@@ -37,7 +37,7 @@ class Terminal:
     def show(self, *renderables: Any) -> None:
         """Print part of the result for people; with ``--json`` they get none."""
         if not self.json:
-            _console(width=_width_for(renderables)).print(*renderables, sep="\n")
+            _console(width=_width_for(renderables)).print(*map(_shown, renderables), sep="\n")
 
     def plain(self, text: str) -> None:
         """Print part of the result for people as it stands; lines are not broken, so they can be copied."""
@@ -47,7 +47,7 @@ class Terminal:
     def remark(self, *renderables: Any) -> None:
         """Print something that is not the result but good to know, on standard error."""
         if not (self.json or self.quiet):
-            _console(stderr=True).print(*renderables, sep="\n")
+            _console(stderr=True).print(*map(_shown, renderables), sep="\n")
 
     def answer(self, content: Any) -> None:
         """Print the result for machines, if ``--json`` asks for it."""
@@ -71,7 +71,12 @@ class Terminal:
                 raise
 
 
-class _Shown:
+def _shown(renderable: Any) -> Any:
+    """Return a text as it will be shown, so that lines are broken where it is too long; other things are rendered."""
+    return visible(renderable) if isinstance(renderable, str) else renderable
+
+
+class _Screen:
     """Standard output that is a terminal: what a terminal would obey is shown."""
 
     def write(self, text: str) -> int:
@@ -84,7 +89,7 @@ def standard_output() -> TextIO:
     A file or a pipe gets every character. A terminal gets those that it would obey as escapes, which inside the texts
     of JSON mean the same.
     """
-    return cast("TextIO", _Shown()) if sys.stdout.isatty() else sys.stdout
+    return cast("TextIO", _Screen()) if sys.stdout.isatty() else sys.stdout
 
 
 class _Console(Console):
@@ -147,7 +152,7 @@ class Bars:
     def start(self, description: str, total: int | None) -> _Bar:
         """Begin to show a piece of work."""
         if self.outer is None:
-            bar = self.outer = _Bar(self.drawn, self.drawn.add_task(description, total=total))
+            bar = self.outer = _Bar(self.drawn, self.drawn.add_task(visible(description), total=total))
             self.mover = bar if total is not None else None
             return bar
         if self.mover is None:
