@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cladist.errors import ModelFormatError
-from cladist.storage import locked, read_folder, write_folder
+from cladist.storage import lock, locked, read_folder, write_folder
 from cladist.storage.lock import LOCK
 
 pytestmark = [
@@ -243,3 +243,18 @@ def test_the_lock_has_the_usual_rights(tmp_path):
     with locked(tmp_path):
         assert stat.S_IMODE((tmp_path / LOCK).stat().st_mode) == stat.S_IMODE((tmp_path / "usual").stat().st_mode)
     assert not Path(tmp_path / LOCK).exists()
+
+
+def test_a_lock_removed_just_before_it_was_taken_is_taken_anew(tmp_path, monkeypatch):
+    """Its last owner removes the file; whoever has opened it before that would hold a lock that nobody else sees."""
+    real, removed = lock.lock_if_known, []
+
+    def late(fd):
+        if not removed:
+            removed.append(True)
+            (tmp_path / LOCK).unlink()
+        return real(fd)
+
+    monkeypatch.setattr(lock, "lock_if_known", late)
+    with locked(tmp_path):
+        assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 2
