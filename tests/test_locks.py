@@ -93,6 +93,7 @@ def test_a_file_swept_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", swept)
     with files.written(tmp_path / "c.txt") as stream:
         stream.write(b"c")
+        assert list(left_over(tmp_path, "file")) == [], "nobody takes it for a file of the dead"
     assert first
     assert os.listdir(tmp_path) == ["c.txt"]
     assert (tmp_path / "c.txt").read_bytes() == b"c"

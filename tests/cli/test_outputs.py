@@ -238,6 +238,13 @@ def test_answers_to_a_full_disk(evil, target):
     assert "No space left on device; make room" in line
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_what_is_still_to_be_written_at_the_end_counts(capsys):
+    with open("/dev/full", "w") as full, redirect_stdout(full):
+        assert failing.exit_code(lambda: print("answers"), debug=False) == 2
+    assert "standard output" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("out", ["file.txt/model", "file.txt", "mine", "/proc/model"])
 def test_a_place_that_cannot_be_written_is_known_before_the_fit(evil, refused, monkeypatch, out):
     if out.startswith("/proc") and not Path("/proc").is_dir():

@@ -137,11 +137,13 @@ def test_threads_take_turns(tmp_path):
 
 def test_a_forked_child_neither_has_nor_keeps_its_parents_lock(tmp_path):
     ours = os.pipe()
-    with locked(tmp_path):
-        orphan = forked(lambda: os.read(ours[0], 1))
-        assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 2
-    assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 0
-    os.write(ours[1], b".")
+    try:
+        with locked(tmp_path):
+            orphan = forked(lambda: os.read(ours[0], 1))
+            assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 2
+        assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 0
+    finally:
+        os.write(ours[1], b".")
     assert ended(orphan) == 0
 
 
