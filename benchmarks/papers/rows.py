@@ -49,7 +49,7 @@ def run_rows(
         Written beside the rows.
     """
     content = stored(name)
-    kept = {_key(row): row for row in content.get("rows", [])}
+    kept = _by_key(content)
     found = []
     for planned in plan:
         old = kept.get(_key(planned))
@@ -65,7 +65,7 @@ def run_rows(
         found.append(row)
         # What was measured where the data were is worth more than the news that here they are not.
         if row != old and (old is None or row["status"] == MEASURED or old["status"] != MEASURED):
-            kept[_key(row)] = row
+            kept = _by_key(stored(name)) | {_key(row): row}  # another run may have written its rows meanwhile
             content = harness.write_results(name, _sorted(kept, order), quiet=True, **facts)
     return found, content
 
@@ -134,6 +134,10 @@ def is_still_good(old: Row, planned: Row) -> bool:
 def _sorted(rows: dict[tuple[str, str], Row], order: list[tuple[str, str]]) -> list[Row]:
     place = {key: k for k, key in enumerate(order)}
     return [rows[key] for key in sorted(rows, key=lambda key: place.get(key, len(place)))]
+
+
+def _by_key(content: dict[str, Any]) -> dict[tuple[str, str], Row]:
+    return {_key(row): row for row in content.get("rows", [])}
 
 
 def _key(row: Row) -> tuple[str, str]:

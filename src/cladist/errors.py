@@ -6,8 +6,13 @@ what came, and what to do about it.
 
 from __future__ import annotations
 
+import re
 from numbers import Integral, Real
 from typing import Any
+
+# What a terminal obeys instead of showing it: control characters, line and paragraph separators, marks that turn the
+# direction of writing, and halves of characters. Tabs and line feeds are what they are.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class CladistError(ValueError):
@@ -48,6 +53,17 @@ def quoted(text: object) -> str:
     """
     shown = str(text)
     return repr(shown if len(shown) <= 100 else shown[:100] + "…")
+
+
+def visible(text: str) -> str:
+    r"""Return a text for a terminal: what that would obey is written as an escape, as in JSON.
+
+    Examples
+    --------
+    >>> print(visible("\x1b]0;title\x07 naïve"))
+    \u001b]0;title\u0007 naïve
+    """
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def one_of(who: str, parameter: str, value: object, allowed: tuple[object, ...]) -> None:

@@ -11,7 +11,6 @@ import bz2
 import gzip
 import io
 import lzma
-import secrets
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from typing import IO, Any, NoReturn
 
 from cladist import progress
 from cladist.errors import CladistError, DatasetError
+from cladist.locks import sweep, temporary
 
 Source = str | PathLike[str] | IO[bytes]
 ErrorClass = type[CladistError]
@@ -278,18 +278,40 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
-        with open(target, "wb") as stream:
+        with io.BufferedWriter(NamedFile(target, "w", name=fspath(path))) as stream:
             yield stream
         return
-    temporary = target.parent / f".{secrets.token_hex(8)}.tmp"  # without the target's name, which may be as long as any
-    try:
-        with open(temporary, "xb") as stream:
+    sweep(target.parent)
+    with temporary(target.parent, "file") as path_meanwhile:  # its name is short: the target's may be as long as any
+        with io.BufferedWriter(NamedFile(path_meanwhile, "w", name=fspath(path))) as stream:
             yield stream
         if target.exists():
-            copymode(target, temporary)
-        replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+            copymode(target, path_meanwhile)
+        replace(path_meanwhile, target)
+
+
+class NamedFile(io.FileIO):
+    """A raw file whose errors in writing name a file: the one that the user knows of, not the temporary one."""
+
+    def __init__(self, path: str | PathLike[str], mode: str, *, name: str) -> None:
+        super().__init__(path, mode)
+        self.shown = name
+
+    def write(self, content: Any, /) -> int:
+        """Write some bytes, and return how many it were."""
+        with naming(self.shown):
+            return super().write(content)
+
+
+@contextmanager
+def naming(name: str | PathLike[str]) -> Iterator[None]:
+    """Put a file's name to errors of the system that have none, such as that of a full disk."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.filename is None and problem.errno is not None:
+            problem.filename = fspath(name)
+        raise
 
 
 def _too_long(source: Source, number: int) -> str:

@@ -60,6 +60,9 @@ def task(description: str, total: int | None = None) -> Iterator[Task]:
     running = reporter.start(description, total)
     try:
         yield running
+    except MemoryError as problem:
+        problem.add_note(f"It happened during: {description}.")
+        raise
     finally:
         reporter.finish(running)
 

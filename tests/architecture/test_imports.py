@@ -21,6 +21,7 @@ ROWS = (
     ("taxonomy",),
     ("kernels", "execution", "storage"),
     ("files",),  # above progress and errors, which it reports to
+    ("locks",),  # below files and storage, whose writers both need them
     ("registry", "progress"),
     ("errors",),  # below registry, which reports an unknown name with the library's own error
 )

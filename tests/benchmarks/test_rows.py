@@ -49,6 +49,15 @@ def test_each_row_says_when_by_what_and_on_what_it_was_measured(results):
     assert stored("toy")["paper"] == "Toy 2024"
 
 
+def test_two_runs_at_once_keep_each_others_rows(results):
+    def meanwhile(row):
+        run(plan(ORDER[0]), Measuring())
+        return Measuring()(row)
+
+    run(plan(ORDER[2]), meanwhile)
+    assert in_file(results) == [ORDER[0], ORDER[2]]
+
+
 def test_again_measures_anew(results):
     run(plan(*ORDER), Measuring())
     second = Measuring()

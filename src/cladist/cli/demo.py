@@ -58,8 +58,10 @@ def command(
 
     if html != DEFAULT_PAGE:
         check_target(html)
-    check_target(svg)
-    document = None if markdown is None else showing.check_markers(markdown)
+    check_target(svg, outputs=[html])
+    if markdown is not None:
+        showing.check_markers(markdown)
+        check_target(markdown, outputs=[html, svg])
     terminal = Terminal(json, quiet)
     if level == Level.code:
         _show_codes(terminal, html, svg, markdown)
@@ -71,8 +73,8 @@ def command(
     html.parent.mkdir(exist_ok=True)
     write_text(html, showing.page(comparison))
     shown = "cladist demo" if level == Level.category else f"cladist demo --level {level}"
-    if markdown is not None and document is not None:
-        write_text(markdown, showing.with_comparison(document, comparison, shown))
+    if markdown is not None:  # read again: it may have been edited meanwhile
+        write_text(markdown, showing.with_comparison(showing.check_markers(markdown), comparison, shown))
     if svg is not None:
         write_text(svg, showing.picture(showing.drawn(comparison), title=shown))
     terminal.answer(showing.as_json(comparison) | {"html": str(html)})
@@ -89,13 +91,15 @@ def _show_codes(terminal: Any, html: Path, svg: Path | None, markdown: Path | No
     from cladist.cli.writing import write_text
     from cladist.datasets import load_icd10cm
     from cladist.errors import ParameterError
+    from cladist.storage import check_replaceable, locked
 
     if markdown is not None:
         raise ParameterError(
             "--markdown writes a comparison of methods, and --level code has none; leave one of them out."
         )
     html.parent.mkdir(exist_ok=True)
-    with terminal.bars():
+    check_replaceable(html.parent / MODEL)
+    with terminal.bars(), locked(html.parent / MODEL):
         with progress.task("Reading ICD-10-CM"):
             data = load_icd10cm(level="code")
         found = show_codes(data, html.parent / MODEL)

@@ -83,7 +83,7 @@ def command(
     source = completed(given, notes)
     check_fits(fitted, notes, source, model)
     source.check_columns()
-    check_target(html)
+    check_target(html, inputs=[data, model])
     terminal = Terminal(json, quiet)
     with terminal.bars():
         report = evaluate(fitted, source, remark=terminal.remark)

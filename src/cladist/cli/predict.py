@@ -130,27 +130,28 @@ def predict_to(
     label_sep: str | None = None,
     as_json: bool = False,
     remark: Callable[[str], None] = lambda _: None,
+    folder: Path | None = None,
 ) -> int:
     """Write the predictions for all rows to a file, or to standard output, and return how many rows there were.
 
     `label_sep` is what separated several labels in training. `remark` is told what of the data the model does not know.
+    `folder` is that of the model.
     """
-    import sys
-
     from cladist import progress
     from cladist.cli.prediction_files import FORMATS, TABLES, Layout, check_joint, format_of, joint_of, write_rows
     from cladist.cli.reading import learner_of, read_batches
+    from cladist.cli.terminal import standard_output
     from cladist.cli.writing import check_target, replacing
 
     kind = "json" if as_json and out is None else format_of(out)
-    check_target(out)
+    check_target(out, inputs=[source.path, folder])
     joint = joint_of(label_sep) if top_k is None and answers_sets(model) else None
     if joint is not None and kind in TABLES:
         check_joint(joint, learner_of(model))
     batches = read_batches(source, model=model, remark=remark)
     rows = predict(model, batches, top_k=top_k, beam=beam)
     counted = source.path == "-"
-    where = nullcontext(sys.stdout) if out is None else replacing(out)
+    where = nullcontext(standard_output()) if out is None else replacing(out)
     with progress.task("Predicting") as running, where as file:
         return write_rows(FORMATS[kind](file, Layout(top_k, joint)), rows, running if counted else _Unmoved())
 
@@ -230,6 +231,7 @@ def command(
             label_sep=notes.get("label_sep"),
             as_json=json,
             remark=terminal.remark,
+            folder=model,
         )
     if out is not None:
         seconds = time.perf_counter() - started

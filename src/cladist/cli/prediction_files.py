@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,10 @@ SET_JOINT = ";"  # where training noted no separator of labels, or one of no use
 SCORE_LETTERS = "+-.0123456789aefin"
 TABLES = ("csv", "tsv")
 STEPS = 512  # rows between two reports of progress
+# A spreadsheet takes such a cell for a formula. Those that begin like a marked one are marked too, so that taking one
+# apostrophe away gives back what was there. Numbers may have a sign.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+_NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 class Writer(Protocol):
@@ -60,6 +65,17 @@ def write_rows(writer: Writer, rows: Iterable[list[Prediction]], running: Task) 
     writer.end()
     running.advance(n_rows % STEPS)
     return n_rows
+
+
+def as_cell(text: str) -> str:
+    """Return a text of others for a cell of CSV or TSV; one that looks like a formula gets an apostrophe in front.
+
+    Examples
+    --------
+    >>> as_cell("=1+1"), as_cell("'=1+1"), as_cell("-5"), as_cell("'tis")
+    ("'=1+1", "''=1+1", '-5', "'tis")
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def joint_of(label_sep: str | None) -> str:
@@ -103,7 +119,7 @@ class Layout:
 
     def cells(self, predictions: list[Prediction]) -> list[str]:
         """Return a row of a table."""
-        of_each = [(str(p.label), PATH_JOINT.join(p.path), f"{p.score:.6g}") for p in predictions]
+        of_each = [(as_cell(str(p.label)), as_cell(PATH_JOINT.join(p.path)), f"{p.score:.6g}") for p in predictions]
         if self.joint is None:
             return [cell for cells in of_each for cell in cells]
         return [self.joint.join(cells[k] for cells in of_each) for k in range(3)]
@@ -123,6 +139,7 @@ class _Table:
 
     def __init__(self, file: TextIO, layout: Layout, delimiter: str) -> None:
         self.out = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        self.quoted = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
         self.layout, self.begun = layout, False
 
     def _begin(self) -> None:
@@ -132,7 +149,9 @@ class _Table:
 
     def row(self, predictions: list[Prediction]) -> None:
         self._begin()
-        self.out.writerow(self.layout.cells(predictions))
+        cells = self.layout.cells(predictions)
+        has_return = any("\r" in cell for cell in cells)  # which csv leaves without quotes before Python 3.13
+        (self.quoted if has_return else self.out).writerow(cells)
 
     def end(self) -> None:
         self._begin()

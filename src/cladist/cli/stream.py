@@ -62,7 +62,7 @@ def command(
     from cladist.cli.terminal import Terminal
     from cladist.cli.writing import check_target
 
-    check_target(out)
+    check_target(out, inputs=[data, model])
     terminal = Terminal(json, quiet)
     started = time.perf_counter()
     name = "standard input" if data == "-" else data

@@ -116,7 +116,7 @@ class Consumed:
 
     def knows(self, row_id: Any) -> bool:
         """Tell whether the row with this id has been consumed."""
-        wanted = _digest_of_id(row_id)
+        wanted = id_digest(row_id)
         if wanted in self.new_ids:
             return True
         at = int(np.searchsorted(self.old_ids, np.bytes_(wanted)))
@@ -126,7 +126,7 @@ class Consumed:
         """Count a row as consumed."""
         self.rows += 1
         if row_id is not None:
-            self.new_ids.add(_digest_of_id(row_id))
+            self.new_ids.add(id_digest(row_id))
         else:
             self.digest = chained(self.digest, line)
 
@@ -163,5 +163,12 @@ def chained(digest: bytes, line: bytes) -> bytes:
     return hashlib.blake2b(digest + line.rstrip(b"\r"), digest_size=DIGEST).digest()
 
 
-def _digest_of_id(row_id: Any) -> bytes:
+def id_digest(row_id: Any) -> bytes:
+    """Return what stands for an id, in a run and in a model's notes: 1, 1.0, true and "1" are four ids.
+
+    Examples
+    --------
+    >>> len({id_digest(row_id) for row_id in (1, 1.0, True, "1")})
+    4
+    """
     return hashlib.blake2b(repr(row_id).encode(), digest_size=DIGEST).digest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -37,15 +38,16 @@ class Reader:
             text = line.decode("utf-8")
         except UnicodeDecodeError:
             raise DatasetError(f"{self.name}, line {number}: this is not UTF-8 text.") from None
-        columns = [name for name in (*self.text, self.label) if f'"{name}"' in text]
+        columns = (*self.text, self.label, self.id)  # what a row's answer repeats, or a model keeps
         found = [record for _, record in json_objects(self.name, iter([(number, text)]), columns)]
         return found[0] if found else {}
 
     def row_id(self, record: Mapping[str, Any], number: int) -> Any:
         """Return the row's id, or None."""
         value = record.get(self.id)
-        if isinstance(value, (list, dict)):
-            raise DatasetError(f"{self.name}, line {number}: an id is a text or a number; got {type(value).__name__}.")
+        if isinstance(value, (list, dict)) or (isinstance(value, float) and not isfinite(value)):
+            came = value if isinstance(value, float) else type(value).__name__
+            raise DatasetError(f"{self.name}, line {number}: an id is a text or a number; got {came}.")
         return value
 
     def value(self, record: Mapping[str, Any], number: int) -> Any:
@@ -60,8 +62,10 @@ class Reader:
         try:
             pairs = enumerate(numbers) if isinstance(numbers, list) else ((int(k), v) for k, v in numbers.items())
             found = {int(k): float(v) for k, v in pairs}
-        except (TypeError, ValueError):
-            raise DatasetError(f"{self.name}, line {number}: {FEATURES!r} holds something that is no number.") from None
+        except (TypeError, ValueError, OverflowError):
+            found = {0: float("nan")}
+        if not all(map(isfinite, found.values())):
+            raise DatasetError(f"{self.name}, line {number}: {FEATURES!r} holds something that is no number.")
         outside = [k for k in found if not 0 <= k < self.features]
         if outside or (isinstance(numbers, list) and len(numbers) != self.features):
             raise DatasetError(f"{self.name}, line {number}: the model knows {self.features} features, from 0 on.")
@@ -100,17 +104,28 @@ def node_of(taxonomy: Taxonomy, parts: Sequence[str]) -> int | None:
     return taxonomy.find(parts[0]) if len(parts) == 1 else taxonomy.find_path(parts)
 
 
-def grow_to(learner: Any, parts: Sequence[str]) -> None:
-    """Add what of a path is not in the taxonomy yet, from the root down."""
-    for k in range(1, len(parts) + 1):
-        if learner.taxonomy_.find_path(parts[:k]) is not None or (
-            k == 1 and node_of(learner.taxonomy_, parts[:1]) is not None
-        ):
+def growth(taxonomy: Taxonomy, labels: Sequence[Sequence[str]]) -> list[tuple[str, str | None]]:
+    """Return the nodes that paths lack in a taxonomy, each with its parent, in the order to add them in.
+
+    Examples
+    --------
+    >>> growth(Taxonomy.from_paths(["sport/tennis"]), [["sport", "ball", "golf"], ["art"]])
+    [('ball', 'sport'), ('golf', 'ball'), ('art', None)]
+    """
+    found: list[tuple[str, str | None]] = []
+    for parts in labels:
+        if node_of(taxonomy, parts) is not None:
             continue
-        above = learner.taxonomy_.find_path(parts[: k - 1]) if k > 1 else None
-        if k > 1 and above is None:
-            raise ParameterError(f"{'/'.join(parts)!r}: {parts[k - 2]!r} stands elsewhere in the taxonomy.")
-        learner.add_node(parts[k - 1], None if above is None else learner.taxonomy_.names[above])
+        for k in range(1, len(parts) + 1):
+            is_there = taxonomy.find_path(parts[:k]) is not None
+            if is_there or (k == 1 and node_of(taxonomy, parts[:1]) is not None):
+                continue
+            above = taxonomy.find_path(parts[: k - 1]) if k > 1 else None
+            if k > 1 and above is None:
+                raise ParameterError(f"{'/'.join(parts)!r}: {parts[k - 2]!r} stands elsewhere in the taxonomy.")
+            found.append((parts[k - 1], None if above is None else taxonomy.names[above]))
+            taxonomy = taxonomy.with_node(*found[-1])
+    return found
 
 
 def answer_of(label: Any, taxonomy: Taxonomy) -> dict[str, Any]:

@@ -2,27 +2,29 @@
 
 What is learnt and what is noted as learnt are saved by one and the same switch of the model's folder. Whatever is lost
 when the process dies, is lost from both, and from the written answers, which are cut back to what the save knows: so
-the next run, on the same input, learns each row exactly once.
+the next run, on the same input, learns each row exactly once. A step that fails between learning rows and noting them
+leaves a model that is ahead of its notes, and such a model is not saved.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from cladist.cli.reading import features_of, learner_of
-from cladist.cli.stream_input import Consumed, Signals, chained, line_batches
-from cladist.cli.stream_rows import Reader, answer_of, grow_to, matrix_of, node_of
+from cladist.cli.stream_answers import Answers
+from cladist.cli.stream_input import Consumed, Signals, chained, id_digest, line_batches
+from cladist.cli.stream_rows import Reader, answer_of, growth, matrix_of, node_of
 from cladist.errors import CladistError, DatasetError, ModelFormatError, ParameterError
 from cladist.learners.online.base import OnlineClassifier
 from cladist.learners.out_of_fold import transformed
 from cladist.learners.persistence import load_noted, save
+from cladist.storage import locked
 
 
 @dataclass
@@ -55,7 +57,7 @@ class Row:
 
 
 class Stream:
-    """A model, the stream that feeds it, and what it has consumed of it."""
+    """A model, the stream that feeds it, and what it has consumed of it; no other process can write to the model."""
 
     def __init__(
         self,
@@ -70,11 +72,23 @@ class Stream:
         new_input: bool = False,
         name: str = "standard input",
     ) -> None:
-        from cladist.cli.noted import check_notes
-
         if save_every < 1:
             raise ParameterError(f"--save-every must be at least 1; got {save_every!r}.")
         self.folder, self.save_every, self.grow = folder, save_every, grow
+        self.done, self.unsaved, self.is_sound = Streamed(), 0, True
+        with ExitStack() as opened:
+            if folder.is_dir():  # what is no folder is no model, which reading it says
+                opened.enter_context(locked(folder))
+            self._load(new_input)
+            self.reader = self._reader(text, label, id_column, name)
+            self.answers = Answers(out, self.consumed.out, self.consumed.out_bytes)
+            opened.callback(self.answers.close)
+            self._opened = opened.pop_all()
+
+    def _load(self, new_input: bool) -> None:
+        from cladist.cli.noted import check_notes
+
+        folder = self.folder
         self.model, self.notes, arrays = load_noted(folder)
         check_notes(self.notes, folder)
         self.learner = learner_of(self.model)
@@ -85,15 +99,11 @@ class Stream:
                 "or h-perc."
             )
         self.consumed = Consumed.of_notes(self.notes.get("stream"), arrays, folder)
-        if new_input:
+        if new_input and self.consumed.rows:  # with none, it is the start of this very input that was cut short
             self.consumed.rows, self.consumed.digest = 0, b""
             self.consumed.out, self.consumed.out_bytes = None, 0
+        self.saved_rows = self.consumed.rows
         self.carry_ids = self.consumed.by_id if self.consumed.rows else None  # None: the first row will tell
-        self.reader = self._reader(text, label, id_column, name)
-        self.done = Streamed()
-        self.out_path = None if out is None else str(out)
-        self.out: BinaryIO = sys.stdout.buffer if out is None else self._opened(out)
-        self.unsaved = 0
 
     def _reader(self, text: tuple[str, ...], label: str | None, id_column: str, name: str) -> Reader:
         columns = text or tuple(self.notes.get("text") or ())
@@ -104,22 +114,10 @@ class Stream:
         separators = self.notes.get("label_sep"), self.notes.get("path_sep")
         return Reader(name, columns, wanted, *separators, id_column, features)
 
-    def _opened(self, out: Path) -> BinaryIO:
-        """Open the answers, cut back to what the last save knows of them."""
-        same = self.consumed.out == str(out) and out.exists()
-        file = open(out, "r+b" if same else "wb")  # noqa: SIM115
-        keep = self.consumed.out_bytes if same else 0
-        if file.seek(0, os.SEEK_END) < keep:
-            file.close()
-            raise DatasetError(f"{out} is shorter than when the model was saved; move it away, or write elsewhere.")
-        file.truncate(keep)
-        file.seek(keep)
-        return file
-
     # ---------------------------------------------------------------- running
 
     def run(self, fd: int) -> Streamed:
-        """Consume the input to its end, or until a signal says stop; what was learnt is saved in any case."""
+        """Consume the input to its end, or until a signal says stop; what was learnt and noted is saved in any case."""
         with Signals() as signals:
             try:
                 for lines in self._unknown(line_batches(fd, signals)):
@@ -129,9 +127,10 @@ class Stream:
                         self._save()
                 self.done.stopped = signals.stop
             finally:
-                if self.unsaved:
-                    self._save()
-                self.out.flush()
+                if self.is_sound:
+                    if self.unsaved:
+                        self._save()
+                    self.answers.flush()
         return self.done
 
     def _unknown(self, batches: Any) -> Any:
@@ -168,21 +167,23 @@ class Stream:
             at += room
             if self.unsaved >= self.save_every:
                 self._save()
-        self.out.flush()
+        self.answers.flush()
 
     def _rows(self, numbered: list[tuple[int, bytes]]) -> tuple[list[Row], CladistError | None]:
         """Return the rows in some lines that the model has not consumed, up to one that is refused, and why it is."""
         rows: list[Row] = []
-        ids: set[Any] = set()
+        ids: set[bytes] = set()
         for number, line in numbered:
             try:
                 row = self._row(number, line)
             except CladistError as problem:
                 return rows, problem
-            if row is None or (row.id is not None and row.id in ids):
+            known = None if row is None or row.id is None else id_digest(row.id)
+            if row is None or known in ids:
                 self.done.skipped += 1
                 continue
-            ids.add(row.id)
+            if known is not None:
+                ids.add(known)
             rows.append(row)
         return rows, None
 
@@ -228,31 +229,63 @@ class Stream:
     def _answer(self, rows: list[Row]) -> None:
         """Predict rows that all have labels, or all have none; learn the former; write what was predicted."""
         X = transformed(self.model, matrix_of([row.value for row in rows], self.reader.features))
-        learnt = rows[0].is_labelled
-        if learnt:
-            names = [self._names(row) for row in rows]
-            sets = self.learner.label_form_.is_multi
-            found = self.learner.predict_then_learn(X, names if sets else [labels[0] for labels in names])
-            self.done.learnt += len(rows)
-        else:
-            found = self.learner.predict(X)
-        for k, (row, label) in enumerate(zip(rows, _listed(found, self.learner), strict=True)):
-            answer = ({} if row.id is None else {"id": row.id}) | answer_of(label, self.learner.taxonomy_)
-            if learnt:
-                answer["learnt"] = True
-                self.done.right += answer.get("labels", [str(answer.get("label"))]) == sorted(names[k])
-            self.out.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
-            self.consumed.add(row.line, row.id)
+        new_nodes = self._new_nodes(rows[0])
+        if self.answers.is_new:
+            self._save()  # the file of answers is noted before there are any in it
+        with self._wholly():
+            for name, parent in new_nodes:
+                self.learner.add_node(name, parent)
+            found, right = self._predictions(X, rows)
+            answers = [self._line(row, label) for row, label in zip(rows, found, strict=True)]
+            self.answers.write(answers)
+            for row in rows:
+                self.consumed.add(row.line, row.id)
+            self.unsaved += len(rows)
         self.done.rows += len(rows)
-        self.unsaved += len(rows)
+        self.done.right += right
+        self.done.learnt += len(rows) if rows[0].is_labelled else 0
+
+    @contextmanager
+    def _wholly(self) -> Iterator[None]:
+        """Do all of the block, or save no more: learnt and noted would not be the same rows."""
+        self.is_sound = False
+        try:
+            yield
+        except BaseException as problem:
+            problem.add_note(
+                f"The model in {self.folder} is that of its last save, which has consumed {self.saved_rows:,} rows; "
+                "started again on the same input, the stream goes on from there."
+            )
+            raise
+        self.is_sound = True
+
+    def _predictions(self, X: Any, rows: list[Row]) -> tuple[list[Any], int]:
+        """Return what is predicted for rows, and how often rightly; those with labels are learnt."""
+        if not rows[0].is_labelled:
+            return _listed(self.learner.predict(X), self.learner), 0
+        names = [self._names(row) for row in rows]
+        sets = self.learner.label_form_.is_multi
+        found = self.learner.predict_then_learn(X, names if sets else [labels[0] for labels in names])
+        listed = _listed(found, self.learner)
+        said = [sorted(map(str, label)) if sets else [str(label)] for label in listed]
+        return listed, sum(answer == sorted(labels) for answer, labels in zip(said, names, strict=True))
+
+    def _line(self, row: Row, label: Any) -> bytes:
+        answer = ({} if row.id is None else {"id": row.id}) | answer_of(label, self.learner.taxonomy_)
+        return self.answers.encoded(answer | ({"learnt": True} if row.is_labelled else {}))
+
+    def _new_nodes(self, row: Row) -> list[tuple[str, str | None]]:
+        """Return the nodes that a row's labels lack, each with its parent; nothing is added yet."""
+        if not row.grows:
+            return []
+        try:
+            return growth(self.learner.taxonomy_, row.labels or [])
+        except CladistError as problem:
+            raise DatasetError(f"{self.reader.name}, line {row.number}: {problem}") from problem
 
     def _names(self, row: Row) -> list[str]:
-        """Return the names of a row's labels, growing the taxonomy by those that are new."""
+        """Return the names of a row's labels."""
         taxonomy = self.learner.taxonomy_
-        for parts in row.labels or []:
-            if node_of(taxonomy, parts) is None:
-                grow_to(self.learner, parts)
-                taxonomy = self.learner.taxonomy_
         nodes = [node_of(taxonomy, parts) for parts in row.labels or []]
         return [taxonomy.names[node] for node in nodes if node is not None]
 
@@ -260,19 +293,17 @@ class Stream:
 
     def _save(self) -> None:
         """Save the model and what it has consumed, once the answers up to here are on the disk."""
-        self.out.flush()
-        if self.out_path is not None:
-            os.fsync(self.out.fileno())
-            self.consumed.out, self.consumed.out_bytes = self.out_path, self.out.tell()
-        noted, arrays = self.consumed.noted()
-        save(self.model, self.folder, notes={**self.notes, "stream": noted}, note_arrays=arrays)
-        self.unsaved = 0
+        with self._wholly():
+            self.consumed.out, self.consumed.out_bytes = self.answers.settle()
+            noted, arrays = self.consumed.noted()
+            save(self.model, self.folder, notes={**self.notes, "stream": noted}, note_arrays=arrays)
+        self.answers.is_new = False
+        self.unsaved, self.saved_rows = 0, self.consumed.rows
         self.done.saves += 1
 
     def close(self) -> None:
-        """Close the answers, if they are a file."""
-        if self.out_path is not None:
-            self.out.close()
+        """Close the answers, if they are a file, and let others write to the model."""
+        self._opened.close()
 
 
 def _listed(found: Any, learner: Any) -> list[Any]:

@@ -109,7 +109,8 @@ def command(
     source = None if data is None else DataSource(data, data_format and data_format.value, (), *columns, labelled=True)
     _check_data(source, {"--label": label, "--label-sep": label_sep, "--data-format": data_format})
     check_convertible(convert_to, flatten=flatten, spanning_forest=spanning_forest)
-    check_target(svg)
+    check_target(convert_to, inputs=[file, data])
+    check_target(svg, inputs=[file, data], outputs=[convert_to])
     terminal = Terminal(json, quiet)
     with terminal.bars():
         taxonomy, found, covered, unknown = _inspected(file, source, format and format.value, path_sep, drop_cycles)

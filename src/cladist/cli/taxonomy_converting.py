@@ -24,8 +24,7 @@ class TaxonomyFormat(StrEnum):
 
 
 def check_convertible(out: Path | None, *, flatten: bool = False, spanning_forest: bool = False) -> None:
-    """Raise unless a taxonomy can be written there, before work is done; shapes are only for what is written."""
-    from cladist.cli.writing import check_target
+    """Raise unless a taxonomy can be written so, before work is done; shapes are only for what is written."""
     from cladist.files import PACKED_ENDINGS, data_suffix
 
     if flatten and spanning_forest:
@@ -40,7 +39,6 @@ def check_convertible(out: Path | None, *, flatten: bool = False, spanning_fores
             f"{out}: the ending says what to convert to, and must be one of {endings}, with {', '.join(some)} or "
             f"{last} behind it to pack it."
         )
-    check_target(out)
 
 
 def reshaped(taxonomy: Any, *, flatten: bool, spanning_forest: bool) -> Any:

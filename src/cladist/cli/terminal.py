@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Task as RichTask
+from rich.segment import Segment
 from rich.table import Table as DrawnTable
 from rich.text import Text
 
 from cladist import progress
+from cladist.errors import visible
 
 if TYPE_CHECKING:
     from cladist.plots import Table
@@ -34,22 +37,22 @@ class Terminal:
     def show(self, *renderables: Any) -> None:
         """Print part of the result for people; with ``--json`` they get none."""
         if not self.json:
-            _console(width=_width_for(renderables)).print(*renderables, sep="\n")
+            _console(width=_width_for(renderables)).print(*map(_shown, renderables), sep="\n")
 
     def plain(self, text: str) -> None:
         """Print part of the result for people as it stands; lines are not broken, so they can be copied."""
         if not self.json:
-            print(text)
+            print(visible(text))
 
     def remark(self, *renderables: Any) -> None:
         """Print something that is not the result but good to know, on standard error."""
         if not (self.json or self.quiet):
-            _console(stderr=True).print(*renderables, sep="\n")
+            _console(stderr=True).print(*map(_shown, renderables), sep="\n")
 
     def answer(self, content: Any) -> None:
         """Print the result for machines, if ``--json`` asks for it."""
         if self.json:
-            print(json.dumps(content, indent=2, ensure_ascii=False))
+            standard_output().write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
     @contextmanager
     def bars(self) -> Iterator[None]:
@@ -68,9 +71,39 @@ class Terminal:
                 raise
 
 
+def _shown(renderable: Any) -> Any:
+    """Return a text as it will be shown, so that lines are broken where it is too long; other things are rendered."""
+    return visible(renderable) if isinstance(renderable, str) else renderable
+
+
+class _Screen:
+    """Standard output that is a terminal: what a terminal would obey is shown."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(visible(text))
+
+
+def standard_output() -> TextIO:
+    """Return standard output for CSV or JSON that holds the text of others.
+
+    A file or a pipe gets every character. A terminal gets those that it would obey as escapes, which inside the texts
+    of JSON mean the same.
+    """
+    return cast("TextIO", _Screen()) if sys.stdout.isatty() else sys.stdout
+
+
+class _Console(Console):
+    """A console that shows what a terminal would obey, wherever it stands; only its own styles are obeyed."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render something in segments of text and style."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
 def _console(*, stderr: bool = False, width: int | None = None) -> Console:
     """Return a console that prints texts as they are: brackets and colons in data are not markup."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
+    return _Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
 
 
 def _width_for(renderables: tuple[Any, ...]) -> int | None:
@@ -119,7 +152,7 @@ class Bars:
     def start(self, description: str, total: int | None) -> _Bar:
         """Begin to show a piece of work."""
         if self.outer is None:
-            bar = self.outer = _Bar(self.drawn, self.drawn.add_task(description, total=total))
+            bar = self.outer = _Bar(self.drawn, self.drawn.add_task(visible(description), total=total))
             self.mover = bar if total is not None else None
             return bar
         if self.mover is None:
@@ -143,7 +176,8 @@ def table(found: Table) -> DrawnTable:
     """Return a table whose first column is aligned left and whose others are numbers, aligned right."""
     drawn = DrawnTable(box=SIMPLE_HEAD)
     for k, name in enumerate(found.header):
-        drawn.add_column(name, justify="right" if k else "left", no_wrap=k == 0)
+        drawn.add_column(visible(name), justify="right" if k else "left", no_wrap=k == 0)
     for k, row in enumerate(found.rows):
-        drawn.add_row(*(Text(cell, style="bold green" if (k, c) in found.best else "") for c, cell in enumerate(row)))
+        styles = ("bold green" if (k, column) in found.best else "" for column in range(len(row)))
+        drawn.add_row(*(Text(visible(cell), style=style) for cell, style in zip(row, styles, strict=True)))
     return drawn

@@ -17,9 +17,10 @@ from cladist.cli.numbers import missing, with_imputer
 from cladist.cli.parameters import new_learner
 from cladist.cli.reading import DataSource, learner_of, read_labelled
 from cladist.cli.taxonomy_reading import read_taxonomy
-from cladist.errors import DatasetError, ModelFormatError
+from cladist.errors import DatasetError
 from cladist.features import text_features
 from cladist.learners.persistence import save
+from cladist.storage import check_replaceable, locked
 from cladist.taxonomy import Taxonomy
 
 HOW_TO_DROP = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
@@ -55,13 +56,26 @@ def train(
 ) -> Trained:
     """Train a model and write it to a folder; everything that can be checked first is.
 
-    `remark` is told what may not be as meant, without being wrong.
+    Nobody else can write to the folder meanwhile. `remark` is told what may not be as meant, without being wrong.
     """
-    _check_folder(out)
+    check_replaceable(out)
+    with locked(out):  # makes a file there: that it cannot is known before hours of training, not after them
+        return _trained(source, out, taxonomy, method, parameters or {}, hashing, remark)
+
+
+def _trained(
+    source: DataSource,
+    out: Path,
+    taxonomy: Path | None,
+    method: str,
+    parameters: dict[str, Any],
+    hashing: bool,
+    remark: Callable[[str], None],
+) -> Trained:
     source.check_ending()
     source.check_columns()
     tree = None if taxonomy is None else _read_taxonomy(taxonomy, source)
-    model = new_model(method, parameters or {}, text=not source.is_numbers, hashing=hashing)
+    model = new_model(method, parameters, text=not source.is_numbers, hashing=hashing)
     data = read_labelled(source, taxonomy=tree)
     if source.kind == "arff":
         model = _filling(model, data.X, remark)
@@ -136,11 +150,3 @@ def _fit(model: Any, data: Any) -> None:
         if "empty vocabulary" not in str(problem):
             raise
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from problem
-
-
-def _check_folder(out: Path) -> None:
-    """Refuse before hours of training what saving would refuse after them."""
-    if out.exists() and not out.is_dir():
-        raise ModelFormatError(f"{out} is a file, and a model is a folder; choose another name with --out.")
-    if out.is_dir() and any(out.iterdir()) and not (out / "manifest.json").is_file():
-        raise ModelFormatError(f"{out} holds files but no cladist model; choose a new or empty folder with --out.")

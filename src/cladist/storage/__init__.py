@@ -1,16 +1,19 @@
 """A manifest and named arrays ↔ a folder: atomic, checksummed, without pickle. Knows no class of ours."""
 
+from cladist.storage.lock import locked
 from cladist.storage.mapping import is_mapped
 from cladist.storage.reading import read_content, read_folder
 from cladist.storage.spool import Spool
 from cladist.storage.strings import pack_strings, unpack_strings
 from cladist.storage.values import from_json_value, to_json_value
-from cladist.storage.writing import write_folder
+from cladist.storage.writing import check_replaceable, write_folder
 
 __all__ = [
     "Spool",
+    "check_replaceable",
     "from_json_value",
     "is_mapped",
+    "locked",
     "pack_strings",
     "read_content",
     "read_folder",

@@ -8,6 +8,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from cladist.files import naming
+
 IN_MEMORY = 2**26  # bytes; what is larger goes to a file that nobody else sees, and that ends with its last reader
 
 
@@ -41,14 +43,15 @@ class Spool:
     def _write(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="cladist-")  # noqa: SIM115 - it lives as long as its array
-        for piece in self._pieces:
-            self._file.write(piece.data)
+        with naming(tempfile.gettempdir()):
+            for piece in self._pieces:
+                self._file.write(piece.data)
         self._pieces = []
 
     def array(self) -> NDArray[Any]:
         """Return all pieces as one array, mapped if it is in a file; nothing can be appended later."""
         if self._file is None:
             return np.concatenate([np.zeros(0, self.dtype), *self._pieces])
-        with self._file as file:  # mapped, it stays until the array goes
+        with naming(tempfile.gettempdir()), self._file as file:  # mapped, it stays until the array goes
             file.flush()
             return np.memmap(file, self.dtype, "r", shape=(self.length,))

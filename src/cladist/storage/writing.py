@@ -2,7 +2,7 @@
 
 A folder holds `manifest.json` and, named by their own hash, the array files it lists. Replacing the manifest
 is the one step that turns the old model into the new: what comes before it may be lost, what comes after it
-may be repeated. One process may write to a folder at a time.
+may be repeated. One process writes to a folder at a time; another is refused meanwhile.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,9 @@ from typing import Any, BinaryIO
 from numpy.typing import NDArray
 
 from cladist.errors import ModelFormatError
+from cladist.files import naming
+from cladist.locks import left_over, temporary
+from cladist.storage.lock import LOCK, locked
 from cladist.storage.manifest import ARRAY_FILE, parse, seal, unseal
 from cladist.storage.reading import MANIFEST, read_manifest
 from cladist.storage.tensors import write_tensors
@@ -51,26 +53,33 @@ def write_folder(folder: str | os.PathLike[str], manifest: dict[str, Any], array
     """
     target = Path(folder)
     seal(manifest, [])  # refuse a bad manifest before gigabytes are written
-    if os.path.lexists(target):
-        _check_replaceable(target)
-        _write_into(target, manifest, arrays)
-        return
+    is_there = os.path.lexists(target)
+    check_replaceable(target)  # before a lock is put into a folder of somebody else
     target.parent.mkdir(parents=True, exist_ok=True)
-    stage = target.parent / f".cladist-{secrets.token_hex(8)}.tmp"
-    try:
-        stage.mkdir()
-        _write_into(stage, manifest, arrays)
-        os.rename(stage, target)
-    except BaseException:
-        shutil.rmtree(stage, ignore_errors=True)
-        raise
-    _sync_folder(target.parent)
+    with locked(target), naming(target):
+        if os.path.lexists(target):
+            if not is_there:
+                check_replaceable(target)
+            _write_into(target, manifest, arrays)
+        else:
+            _write_new(target, manifest, arrays)
 
 
-def _check_replaceable(folder: Path) -> None:
+def check_replaceable(folder: str | os.PathLike[str]) -> None:
+    """Raise a `ModelFormatError` if something is there that is no model and no empty folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> check_replaceable("no-such-model"), check_replaceable(tempfile.mkdtemp())
+    (None, None)
+    """
+    if not os.path.lexists(folder):
+        return
+    folder = Path(folder)
     if not folder.is_dir():
         raise ModelFormatError(f"{folder} is a file, and a model is a folder; choose another name to save it under.")
-    if all(_OURS.fullmatch(name) for name in os.listdir(folder)):
+    if all(name == LOCK or _OURS.fullmatch(name) for name in os.listdir(folder)):
         return  # empty, but for what an interrupted save may have left
     try:
         parse(read_manifest(folder), folder / MANIFEST)
@@ -78,6 +87,27 @@ def _check_replaceable(folder: Path) -> None:
         raise ModelFormatError(
             f"{folder} holds files but no cladist model, and is left untouched; choose a new or empty folder."
         ) from error
+
+
+def _write_new(target: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a folder beside its place, and move it there."""
+    for dead in left_over(target.parent, "model"):
+        _sweep(dead, keep=set())
+        with suppress(OSError):  # it may hold files of others
+            (dead / MANIFEST).unlink(missing_ok=True)
+            dead.rmdir()
+    with temporary(target.parent, "model") as stage:
+        _write_into(stage, manifest, arrays)
+        try:
+            os.rename(stage, target)
+        except OSError:
+            if not os.path.lexists(target):
+                raise
+            raise ModelFormatError(
+                f"{target} was made by somebody else while the model was written, and is left untouched; choose a new "
+                "or empty folder."
+            ) from None
+    _sync_folder(target.parent)
 
 
 def _write_into(folder: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
