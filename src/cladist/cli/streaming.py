@@ -247,14 +247,14 @@ class Stream:
         self.unsaved += len(rows)
 
     def _names(self, row: Row) -> list[str]:
-        """Return the names of a row's labels, growing the taxonomy by those that are new."""
+        """Return a row's labels as predictions spell them, growing the taxonomy by those that are new."""
         taxonomy = self.learner.taxonomy_
         for parts in row.labels or []:
             if node_of(taxonomy, parts) is None:
                 grow_to(self.learner, parts)
                 taxonomy = self.learner.taxonomy_
         nodes = [node_of(taxonomy, parts) for parts in row.labels or []]
-        return [taxonomy.names[node] for node in nodes if node is not None]
+        return [self.learner.label_form_.spell(node, taxonomy) for node in nodes if node is not None]
 
     # ---------------------------------------------------------------- saving
 
@@ -276,9 +276,9 @@ class Stream:
 
 
 def _listed(found: Any, learner: Any) -> list[Any]:
-    """Return predictions as names, or as lists of them, one a row."""
+    """Return predictions as labels, or as lists of them, one a row."""
     if learner.label_form_.is_multi:
         from cladist.labels import encode
 
-        return encode(found, learner.taxonomy_).labels.frontier_names()
+        return learner.label_form_.spell_sets(encode(found, learner.taxonomy_).labels)
     return list(np.asarray(found, dtype=object))

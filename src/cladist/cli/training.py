@@ -115,7 +115,8 @@ def look_like_paths(labels: Any) -> bool:
 def _read_taxonomy(path: Path, source: DataSource) -> Taxonomy:
     # The hierarchies of LSHTC have paths whose nodes are numbers: the same number is the same node.
     kind = "lshtc" if source.kind == "lshtc" else None
-    return read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=HOW_TO_DROP)
+    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=HOW_TO_DROP)
+    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
 
 
 def _filling(learner: Any, X: Any, remark: Callable[[str], None]) -> Any:

@@ -152,17 +152,16 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return self.label_form_.render_nodes(self._predict_nodes(rows), self.taxonomy_, index=_row_index(X))
 
     def predict_paths(self, X: Any) -> list[Any]:
-        """Return the names from the root to the predicted node of every row.
+        """Return the path from the root to the predicted node of every row, as a list of its parts.
 
         Where `fit` was given sets, each row is a list of such paths. In a DAG they are shortest paths, see
         `Taxonomy.shortest_path`.
         """
         rows = self._fitted_rows(X)
         if self._decodes_sets:
-            names = self._predict_sets(rows).frontier_names()
-            return [[self.taxonomy_.shortest_path(name) for name in labels] for labels in names]
+            return self._predict_sets(rows).frontier_paths()
         nodes = self._predict_nodes(rows)
-        path_of = {v: self.taxonomy_.shortest_path(self.taxonomy_.names[v]) for v in np.unique(nodes).tolist()}
+        path_of = {v: self.taxonomy_.shortest_path_parts(v) for v in np.unique(nodes).tolist()}
         paths = [list(path_of[v]) for v in nodes.tolist()]
         return [[path] for path in paths] if self.label_form_.is_multi else paths
 

@@ -70,14 +70,17 @@ class Named(Structure):
     def find(self, name: Any) -> int | None:
         """Return the id of the node with this name, or None.
 
-        A number is looked up as its text. In a taxonomy built from paths, a node's joined path names it too.
+        A number is looked up as its text. In a taxonomy built from paths, a node's joined path names it too; blanks
+        around its parts do not count.
         """
         text = str(name)
         found = self._id_of.get(text)
         if found is None and self._sep is not None and self._sep in text:
             found = self._id_of_joined.get(text)
             if found is None:
-                found = self.find_path(text.split(self._sep))
+                parts = text.split(self._sep)
+                found = self.find_path(parts)
+                found = self.find_path([part.strip() for part in parts]) if found is None else found
         if found is None and isinstance(name, (float, np.floating)):
             found = self._id_of.get(building.as_text(name))
         return found
@@ -121,22 +124,47 @@ class Named(Structure):
 
     def path_parts(self, v: int) -> list[str]:
         """Return the path of v as a path file would spell it."""
-        parts = self._parts or self.names
-        return [parts[u] for u in self.path_ids(v)]
+        return self._spelt(self.path_ids(v))
 
-    def joined_path(self, v: int, *, below_root: bool = False) -> str:
-        """Return the path of v joined by the separator the taxonomy was built with ("/" if by none).
+    def shortest_path_parts(self, v: int) -> list[str]:
+        """Return the shortest path to v as a path file would spell it; in a tree that is `path_parts`.
+
+        Examples
+        --------
+        >>> from cladist import Taxonomy
+        >>> shop = Taxonomy.from_paths(["home/pots", "garden/pots"])
+        >>> shop.names[3], shop.shortest_path_parts(3)
+        ('garden/pots', ['garden', 'pots'])
+        """
+        return self._spelt(self._shortest_ids(v))
+
+    def _spelt(self, ids: Iterable[int]) -> list[str]:
+        parts = self._parts or self.names
+        return [parts[u] for u in ids]
+
+    def _shortest_ids(self, v: int) -> list[int]:
+        path = []
+        while v >= 0:
+            path.append(v)
+            v = int(self.shortest_parent[v])
+        return path[::-1]
+
+    def joined_path(self, v: int, *, below_root: bool = False, sep: str | None = None) -> str:
+        """Return the path of v joined by `sep`, by default the separator the taxonomy was built with ("/" if by none).
 
         `below_root` leaves out the root, except where the path is nothing else.
         """
         parts = self.path_parts(v)
-        return (self._sep or "/").join(parts[1:] if below_root and len(parts) > 1 else parts)
+        return (sep or self._sep or "/").join(parts[1:] if below_root and len(parts) > 1 else parts)
 
     def _named(self, ids: Iterable[int]) -> list[str]:
         return [self.names[v] for v in ids]
 
     def path(self, name: str) -> list[str]:
-        """Return the names from the root down to the node."""
+        """Return the names from the root down to the node.
+
+        Nodes that share their last part are named by their whole paths; `path_parts` has the parts alone.
+        """
         return self._named(self.path_ids(self.index(name)))
 
     def shortest_path(self, name: str) -> list[str]:
@@ -151,11 +179,7 @@ class Named(Structure):
         >>> dag.shortest_path("c"), dag.shortest_path("d")
         (['a', 'c'], ['a', 'b', 'd'])
         """
-        path, v = [], self.index(name)
-        while v >= 0:
-            path.append(self.names[v])
-            v = int(self.shortest_parent[v])
-        return path[::-1]
+        return self._named(self._shortest_ids(self.index(name)))
 
     def ancestors(self, name: str) -> list[str]:
         """Return all names above the node, roots first."""

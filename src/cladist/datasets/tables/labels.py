@@ -10,6 +10,7 @@ import numpy as np
 from cladist.datasets.rows import MOST_LABELS
 from cladist.datasets.tables.columns import cell_text, is_infinite, refuse_cell, shortened, too_many_labels
 from cladist.files import Source
+from cladist.labels import encode
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.building import is_missing
 
@@ -108,22 +109,40 @@ class Labels:
         refuse_cell(self.source, self.unit, number, self.column, problem)
 
     def resolved(self, path_sep: str | None, taxonomy: Taxonomy | None) -> tuple[list[str], Taxonomy | None]:
-        """Return the node name of every label seen, and the taxonomy it is in."""
+        """Return every label seen as it names its node in the taxonomy, and that taxonomy."""
         written = list(self.ids)
         if path_sep is None and taxonomy is None:
             return written, None
         paths = [self._path(*seen, path_sep) for seen in zip(written, self.first_seen, strict=True)]
         tree = taxonomy or Taxonomy.from_paths(paths, sep=path_sep or "/")
-        names = []
+        nodes = []
         for name, path, number in zip(written, paths, self.first_seen, strict=True):
             node = tree.find(name) if path_sep is None else tree.find_path(path)
             if node is None:
                 self._refuse(number, f"{shortened(name)} is not in the taxonomy{tree.suggestion(path[-1])}")
-            names.append(tree.names[node])
-        return names, tree
+            nodes.append(node)
+        return (written if path_sep is None else _spelt(written, nodes, paths, tree)), tree
 
     def _path(self, name: str, number: int, path_sep: str | None) -> list[str]:
         parts = [name] if path_sep is None else [part.strip() for part in name.split(path_sep)]
         if not all(parts):
             self._refuse(number, f"the path {shortened(name)} has an empty part.")
         return parts
+
+
+def _spelt(written: list[str], nodes: list[int], paths: list[list[str]], tree: Taxonomy) -> list[str]:
+    """Return paths as they are written, or alike, or as names, whichever is first to name the nodes of the taxonomy.
+
+    Paths that are not all written in one way are joined by the taxonomy's separator, from where all of them begin.
+    """
+    names = [tree.names[v] for v in nodes]
+    if tree.kind == "dag" or tree._sep is None:
+        return names
+    below_root = all(len(path) <= tree.depth[v] for path, v in zip(paths, nodes, strict=True))
+    joined = [tree.joined_path(v, below_root=below_root) for v in nodes]
+    for texts in (written, joined):
+        if all(tree.find(text) == v for text, v in zip(texts, nodes, strict=True)):
+            form = encode(texts, tree).form
+            if texts is joined or [form.spell(v, tree) for v in nodes] == texts:
+                return texts
+    return names
