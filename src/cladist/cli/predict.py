@@ -50,6 +50,7 @@ def predict(
     beam : int, optional
         Of how many nodes a level the children are looked at; see `predict_top_k` of learners.
     """
+    from cladist.cli.blank_rows import BlankRows
     from cladist.cli.reading import learner_of
     from cladist.errors import ParameterError
     from cladist.learners.out_of_fold import transformed
@@ -58,8 +59,13 @@ def predict(
     if beam is not None and top_k is None and answers_sets(model):
         raise ParameterError("A beam finds the best labels, and this model predicts sets of them; add --top-k K.")
     answer = _sets(learner) if top_k is None and answers_sets(model) else _best(learner, top_k or 1, beam)
+    blank, n_rows = BlankRows(model), 0
     for batch in batches:
-        yield from answer(transformed(model, batch))
+        rows = transformed(model, batch)
+        blank.note(rows, range(n_rows + 1, n_rows + 1 + rows.shape[0]))
+        n_rows += rows.shape[0]
+        yield from answer(rows)
+    blank.warn("row")
 
 
 def answers_sets(model: Any) -> bool:

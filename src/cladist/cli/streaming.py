@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from cladist.cli.blank_rows import BlankRows
 from cladist.cli.reading import features_of, learner_of
 from cladist.cli.stream_input import Consumed, Signals, chained, line_batches
 from cladist.cli.stream_rows import Reader, answer_of, grow_to, matrix_of, node_of
@@ -91,6 +92,7 @@ class Stream:
         self.carry_ids = self.consumed.by_id if self.consumed.rows else None  # None: the first row will tell
         self.reader = self._reader(text, label, id_column, name)
         self.done = Streamed()
+        self.blank = BlankRows(self.model)
         self.out_path = None if out is None else str(out)
         self.out: BinaryIO = sys.stdout.buffer if out is None else self._opened(out)
         self.unsaved = 0
@@ -132,6 +134,7 @@ class Stream:
                 if self.unsaved:
                     self._save()
                 self.out.flush()
+        self.blank.warn("line")
         return self.done
 
     def _unknown(self, batches: Any) -> Any:
@@ -228,6 +231,7 @@ class Stream:
     def _answer(self, rows: list[Row]) -> None:
         """Predict rows that all have labels, or all have none; learn the former; write what was predicted."""
         X = transformed(self.model, matrix_of([row.value for row in rows], self.reader.features))
+        self.blank.note(X, [row.number for row in rows])
         learnt = rows[0].is_labelled
         if learnt:
             names = [self._names(row) for row in rows]

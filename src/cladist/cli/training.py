@@ -65,8 +65,6 @@ def train(
     data = read_labelled(source, taxonomy=tree)
     if source.kind == "arff":
         model = _filling(model, data.X, remark)
-    if data.taxonomy is None and source.kind == "table" and look_like_paths(data.y):
-        remark("Every label contains /; if labels are paths, --path-sep / makes a tree of them.")
     learner = learner_of(model).set_params(taxonomy=data.taxonomy)
     started = time.perf_counter()
     with progress.task(f"Training {method}"):
@@ -98,18 +96,6 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
         raise DatasetError("--hashing is for texts, and this data is numbers; leave it out.")
     learner = new_learner(method, parameters)
     return Pipeline([("features", text_features(hashing=hashing)), ("model", learner)]) if text else learner
-
-
-def look_like_paths(labels: Any) -> bool:
-    """Return whether every label has a "/" between two of its letters.
-
-    Examples
-    --------
-    >>> look_like_paths(["home/cups", "wear/coats"]), look_like_paths(["home/cups", "coats"])
-    (True, False)
-    """
-    seen = {name for row in labels for name in ([row] if isinstance(row, str) else row)}
-    return bool(seen) and all("/" in name.strip("/") for name in seen)
 
 
 def _read_taxonomy(path: Path, source: DataSource) -> Taxonomy:

@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from cladist.errors import LabelError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
+from cladist.learners.label_warnings import warn_of_paths
 from cladist.metrics import zero_one_loss
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
@@ -67,6 +68,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
+        warn_of_paths(self, y)
         return X, encoded.labels
 
     def _weighted(self, X: Any, labels: LabelMatrix, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from cladist import registry
 from cladist.errors import TaxonomyError, quoted
 from cladist.taxonomy import building
+from cladist.taxonomy.separators import SEPARATORS, parts_at
 from cladist.taxonomy.structure import Structure
 
 
@@ -103,7 +104,16 @@ class Named(Structure):
         return v
 
     def suggestion(self, name: Any) -> str:
-        """Return the end of a sentence about an unknown name: a near name if there is one."""
+        """Return the end of a sentence about an unknown name: how it is known, or a near name if there is one."""
+        for sep in SEPARATORS:
+            parts = parts_at(str(name), sep)
+            if len(parts) > 1 and self.find_path(parts) is not None:
+                joined = "" if self._sep is None else f", while the taxonomy's are joined by {self._sep!r}"
+                return f", but its parts at {sep!r} are a path of it{joined}; split labels at {sep!r}."
+        same = [v for v, part in enumerate(self._parts or ()) if part == str(name)]
+        if same:
+            shown = ", ".join(quoted(self.names[v]) for v in same[:3])
+            return f"; {len(same):,} nodes end in it: {shown}{', …' if len(same) > 3 else ''}."
         most = 20_000  # beyond this, comparing with every name takes longer than a person waits for an error
         near = difflib.get_close_matches(str(name)[:100], self.names[:most], n=1)
         return f"; did you mean {quoted(near[0])}?" if near else "."
