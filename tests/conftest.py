@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# No deadline: the first call of a kernel compiles it. In CI the same examples run every time.
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+# No deadline and no limit on drawing examples: the first call of a kernel compiles it, and machines are busy. In CI the
+# same examples run every time.
+UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("local", **UNHURRIED)
+settings.register_profile("ci", **UNHURRIED, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 

@@ -1,7 +1,7 @@
-"""Every error a user of cladist can cause, one class a room.
+"""Every error a user of cladist can cause, one class a room; and warnings of what may not be as meant.
 
-All are `ValueError`s, as scikit-learn's callers expect of bad input. A message says what was wanted,
-what came, and what to do about it.
+All errors are `ValueError`s, as scikit-learn's callers expect of bad input, all warnings `UserWarning`s. A message says
+what was wanted, what came, and what to do about it.
 """
 
 from __future__ import annotations
@@ -41,6 +41,18 @@ class ParameterError(CladistError):
 
 class TooLargeError(CladistError):
     """An answer that would not fit into the memory limit; the message names what to call instead."""
+
+
+class CladistWarning(UserWarning):
+    """Base class of all warnings of cladist's own; learners that do not converge warn as scikit-learn's do."""
+
+
+class LabelWarning(CladistWarning):
+    """Labels that can be learnt as they are, but were probably meant otherwise, or can never be predicted."""
+
+
+class DatasetWarning(CladistWarning):
+    """Rows that can be read and answered, but say nothing that a model knows."""
 
 
 def quoted(text: object) -> str:

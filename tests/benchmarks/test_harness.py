@@ -4,7 +4,6 @@ import doctest
 import json
 import os
 import sys
-import time
 from functools import partial
 
 import numpy as np
@@ -165,9 +164,8 @@ def test_ctrl_c_here_ends_the_process():
             super().start(description, total)
             raise KeyboardInterrupt
 
-    impatient, started = Impatient(), time.monotonic()
+    impatient = Impatient()
     with progress.report_to(impatient), pytest.raises(KeyboardInterrupt):
         harness.in_new_process("tests.benchmarks.work:sleepy")
-    assert time.monotonic() - started < 30
     with pytest.raises(ProcessLookupError):
         os.kill(impatient.events[0][1], 0)

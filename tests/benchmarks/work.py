@@ -29,4 +29,4 @@ def interrupted() -> None:
 
 def sleepy() -> None:
     with progress.task("my process", total=os.getpid()):
-        time.sleep(60)
+        time.sleep(3600)

@@ -323,6 +323,7 @@ def test_standard_input_is_shown_too(run, shop):
     assert "Reading standard input" in run(*given, input=Path("train.csv").read_text(), env=TERMINAL).stderr
 
 
+@pytest.mark.filterwarnings("default:The model knows no word")
 def test_bars_count_bytes_of_a_table_and_not_rows_as_well(run, shop):
     shown = run("predict", "model", "test.csv", "--out", "answers.csv", env=TERMINAL).stderr
     size = Path("test.csv").stat().st_size

@@ -59,6 +59,7 @@ def test_tables_on_standard_input(run, shop):
         ('{"title": "a", "description": "b"}\n', "jsonl"),
     ],
 )
+@pytest.mark.filterwarnings("default:The model knows no word")
 def test_a_header_is_not_taken_for_a_text(run, refused, shop, table, kind):
     given = ("predict", "model", "-", "--quiet")
     assert f"'title', 'description' that the model was trained on; add --format {kind}" in refused(*given, input=table)
@@ -68,6 +69,7 @@ def test_a_header_is_not_taken_for_a_text(run, refused, shop, table, kind):
 
 
 @pytest.mark.parametrize("line", ["title", "title description", "a title, a description", '{"title": 1}', '"', "{"])
+@pytest.mark.filterwarnings("default:The model knows no word")
 def test_a_text_is_not_taken_for_a_header(run, shop, line):
     text = f"{line}\ntitle,description\n"
     assert len(rows_of(run("predict", "model", "-", input=text).stdout)) == 2
@@ -106,6 +108,7 @@ def test_json_on_standard_output_is_one_list(run, shop):
     assert json.loads(run("predict", "model", "-", "--json", input="").stdout) == []
 
 
+@pytest.mark.filterwarnings("default:The model knows no word")
 def test_every_line_has_its_answer(run, shop):
     lines = "dome tent\n\nskillet\r\n"
     assert len(rows_of(run("predict", "model", "-", input=lines).stdout)) == 3

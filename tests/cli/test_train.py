@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli.training import look_like_paths, new_model
+from cladist.cli.training import new_model
 from cladist.errors import DatasetError
 
 TEXT = ("--text", "title", "--label", "category")
@@ -166,29 +166,6 @@ def test_formats_that_are_not_read(refused, shop, name, columns):
     assert f"{name}: .{name[5:]} files are not read yet; convert" in refused("train", name, *columns, "--out", "new")
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "options", "remarked"),
-    [
-        ("wear/coats", "home/cups", [], True),
-        ("wear/coats", "cups", [], False),
-        ("/coats", "cups/", [], False),
-        ("wear/coats", "home/cups", ["--path-sep", "/"], False),
-        ("wear/coats", "home/cups", ["--quiet"], False),
-    ],
-)
-def test_labels_that_look_like_paths_are_remarked_upon(run, shop, first, second, options, remarked):
-    Path("new.csv").write_text(f"t,c\nrain coat,{first}\ntea cup,{second}\n")
-    result = run("train", "new.csv", "--text", "t", "--label", "c", "--out", "new", *options)
-    remark = "Every label contains /; if labels are paths, --path-sep / makes a tree of them.\n"
-    assert result.stderr == (remark if remarked else "")
-
-
-def test_sets_of_labels_can_look_like_paths():
-    assert look_like_paths([["a/b", "c/d"], []])
-    assert not look_like_paths([["a/b", "c"], ["a/b"]])
-    assert not look_like_paths([[], []])
-
-
 def test_a_taxonomy_of_such_names_is_enough(run, shop):
     Path("new.csv").write_text("t,c\nrain coat,a/b\ntea cup,c/d\n")
     Path("tree.json").write_text('{"x": ["a/b", "c/d"]}')
@@ -210,7 +187,7 @@ def test_cycles_in_the_taxonomy_are_named_with_a_way_out(refused, run, shop):
         "without it by `cladist taxonomy FILE --drop-cycles --convert OUT`."
     )
     run("taxonomy", "tangle.edges", "--drop-cycles", "--convert", "tree.edges")
-    run("train", "two.csv", *TEXT, "--taxonomy", "tree.edges", "--out", "new")
+    run("train", "two.csv", *TEXT, "--taxonomy", "tree.edges", "--out", "new", "--param", "stop=true")
 
 
 def test_numbers_are_not_hashed():

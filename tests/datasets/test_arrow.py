@@ -180,7 +180,7 @@ def test_nothing_in_a_text_is_an_empty_text() -> None:
 def test_labels_may_be_joined_texts_or_paths() -> None:
     content = parquet(table(["p", "q", "r"], ["a/b;a", None, "a/c"]))
     data = read(content, label_sep=";", path_sep="/")
-    assert data.y == [["b", "a"], [], ["c"]]
+    assert data.y == [["a/b", "a"], [], ["a/c"]]
     assert data.taxonomy == Taxonomy.from_paths(["a/b", "a/c"])
 
 

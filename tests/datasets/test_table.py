@@ -97,25 +97,34 @@ def test_several_labels() -> None:
     ]
 
 
-def test_paths_build_the_taxonomy_and_become_node_names() -> None:
+def test_paths_build_the_taxonomy_and_stay_paths() -> None:
     data = read("text,label\na,phone > case\nb,laptop > case\nc,laptop > bag\nd,laptop\n", path_sep=">")
     assert data.taxonomy == Taxonomy.from_paths(["phone>case", "laptop>case", "laptop>bag"], sep=">")
-    assert data.y.tolist() == ["phone>case", "laptop>case", "bag", "laptop"]
-    assert all(name in data.taxonomy for name in data.y)
+    assert data.y.tolist() == ["phone > case", "laptop > case", "laptop > bag", "laptop"]
+    assert [data.taxonomy.names[data.taxonomy.index(label)] for label in data.y[2:]] == ["bag", "laptop"]
+
+
+def test_paths_written_in_several_ways_are_written_in_one() -> None:
+    data = read("text,label\na,phone > case\nb,laptop>case\nc,laptop> bag\n", path_sep=">")
+    assert data.y.tolist() == ["phone>case", "laptop>case", "laptop>bag"]
 
 
 def test_several_paths() -> None:
     data = read("text,label\na,x/y;x/z\nb,x/z\n", path_sep="/", label_sep=";")
-    assert data.y == [["y", "z"], ["z"]]
+    assert data.y == [["x/y", "x/z"], ["x/z"]]
     assert data.taxonomy.names == ("x", "y", "z")
 
 
 def test_labels_are_found_in_a_given_taxonomy(tmp_path: Path) -> None:
     taxonomy = Taxonomy.from_paths(["goods/phone/case", "goods/laptop/case"])
     by_path = read("text,label\na,phone/case\nb,goods/laptop\n", path_sep="/", taxonomy=taxonomy)
-    assert by_path.y.tolist() == ["goods/phone/case", "laptop"]
+    assert by_path.y.tolist() == ["goods/phone/case", "goods/laptop"]
     assert by_path.taxonomy is taxonomy
+    below_root = read("text,label\na,phone/case\nb,laptop\n", path_sep="/", taxonomy=taxonomy)
+    assert below_root.y.tolist() == ["phone/case", "laptop"]
     edges = written(tmp_path / "tree.txt", "1 11\n1 12\n")
+    assert read("text,label\na,1 > 11\n", taxonomy=edges, path_sep=" > ").y.tolist() == ["1 > 11"]
+    assert read("text,label\na,1 > 11\n", taxonomy=Taxonomy.read(edges), path_sep=" > ").y.tolist() == ["11"]
     assert read("text,label\na,11\n", taxonomy=edges).taxonomy == Taxonomy.from_edges([("1", "11"), ("1", "12")])
 
 

@@ -388,12 +388,14 @@ splices = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 9), pieces.map(
 
 @settings(max_examples=300)
 @given(st.one_of(st.binary(max_size=80), st.lists(pieces, max_size=25).map(lambda p: "".join(p).encode())))
+@pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     readings(content)
 
 
 @settings(max_examples=300)
 @given(st.sampled_from(VALID), splices)
+@pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")
 def test_damaged_tables_are_read_or_refused(content: bytes, changes: list[tuple[int, int, bytes]]) -> None:
     for place, removed, added in changes:
         start = place % (len(content) + 1)

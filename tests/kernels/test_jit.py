@@ -51,7 +51,7 @@ def run(package, **environment):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLADIST", "NUMBA", "XDG"))}
     environment = {**kept, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, check=True, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", PROGRAM], env=environment, check=True, capture_output=True, text=True, timeout=600
     )
     assert done.stderr == ""
     result, folder, hits, restored = done.stdout.split()

@@ -455,3 +455,10 @@ def test_the_row_index_of_x_is_given_to_the_answer():
         form = encode(y, TREE).form
         assert form.render(labels, index=index).index.equals(index)
         assert form.render_nodes(nodes, TREE, index=index).index.equals(index)
+
+
+def test_labels_that_are_paths_and_names_at_once_are_paths():
+    taxonomy = Taxonomy.from_paths(["home/pots", "garden/pots", "garden/hoses"])
+    form = encode(["home/pots", "garden/pots"], taxonomy).form  # as nodes they are called the same
+    assert form.spell(taxonomy.index("hoses"), taxonomy) == "garden/hoses"
+    assert encode(["home", "garden"], taxonomy).form.spell(taxonomy.index("hoses"), taxonomy) == "hoses"

@@ -52,6 +52,7 @@ def linear(row, weights, intercept):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("stop", [False, True])
+@pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")  # labels above others, without stop
 def test_leads_of_top_down_make_its_scores(stop, fit_intercept):
     X, y = single(labels=LABELS, noise=1.0)
     model = TopDown(TAXONOMY, stop=stop, fit_intercept=fit_intercept).fit(X, y)
@@ -66,6 +67,7 @@ def test_leads_of_top_down_make_its_scores(stop, fit_intercept):
 
 @settings(max_examples=30)
 @given(forests(max_nodes=9), st.integers(0, 2**31), st.booleans())
+@pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")  # labels above others, without stop
 def test_leads_of_top_down_on_any_forest(taxonomy, seed, stop):
     random = np.random.default_rng(seed)
     y = random.choice(taxonomy.names, 12)
@@ -73,6 +75,7 @@ def test_leads_of_top_down_on_any_forest(taxonomy, seed, stop):
     check_against_scores(model, random.normal(size=(9, 3)) * (random.random((9, 3)) < 0.7))
 
 
+@pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")  # labels above others, without stop
 def test_a_lead_is_over_the_best_of_the_siblings():
     X, y = single(labels=LABELS)
     model = TopDown(TAXONOMY).fit(X, y)
@@ -108,6 +111,7 @@ def test_one_classifier_between_two_children_is_halved():
         assert why.contributions["tennis"] == pytest.approx(expected, **CLOSE)
 
 
+@pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")  # labels above others, without stop
 def test_weights_of_top_down_follow_the_names():
     X, y = single(labels=LABELS)
     plain = TopDown(TAXONOMY).fit(X, y)

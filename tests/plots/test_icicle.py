@@ -82,3 +82,9 @@ def test_large_taxonomies_stay_drawable():
     assert len(rects) <= len(taxonomy.levels) * MOST_HEIGHT / LEAST_BLOCK
     assert svg.get("viewBox") == f"0 0 {WIDTH:g} {MOST_HEIGHT:g}"
     assert sum(float(rect.get("width")) for rect in rects[:1]) <= WIDTH
+
+
+def test_a_block_shows_the_last_part_of_a_path():
+    taxonomy = Taxonomy.from_paths(["home/pots", "garden/pots"])
+    labels = [text.text for text in drawn(taxonomy, [*taxonomy.names[2:]], [*taxonomy.names[2:]]).iter(f"{SVG}text")]
+    assert labels == ["home", "garden", "pots", "pots"]

@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +5,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ModelFormatError
 from cladist.storage import pack_strings, unpack_strings
+from tests.steps import steps
 
 
 @given(st.lists(st.text()))
@@ -62,9 +61,7 @@ def test_other_types_are_refused():
         unpack_strings(packed["utf8"][None], packed["offsets"])
 
 
-def test_a_million_strings_take_about_a_second():
-    strings = [f"wörd {i}" for i in range(10**6)]
-    start = time.perf_counter()
-    restored = unpack_strings(**pack_strings(strings))
-    assert time.perf_counter() - start < 10  # 0.7 s when nothing else runs
-    assert restored == strings
+def test_many_strings_take_a_few_steps_each():
+    strings = [f"wörd {i}" for i in range(10**4)]
+    assert unpack_strings(**pack_strings(strings)) == strings
+    assert steps(lambda: unpack_strings(**pack_strings(strings))) < 100 * len(strings)

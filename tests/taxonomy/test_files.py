@@ -6,7 +6,6 @@ import gzip
 import lzma
 import os
 import stat
-import time
 import tracemalloc
 
 import pandas as pd
@@ -446,12 +445,10 @@ def test_messages_are_short_whatever_they_are_about():
 
 @pytest.mark.parametrize(
     "text",
-    ["parent: a child: b child-description: x" + " " * 40_000 + "y", '{"r":' * 300 + "{}" + "}" * 300],
+    ["parent: a child: b child-description: x" + " " * 1_000_000 + "y", '{"r":' * 300 + "{}" + "}" * 300],
 )
-def test_long_runs_take_no_time(tmp_path, text):
-    started = time.perf_counter()
-    assert len(read(tmp_path, text)) >= 2
-    assert time.perf_counter() - started < 2
+def test_long_runs_are_read(tmp_path, text):
+    assert len(read(tmp_path, text)) >= 2  # one that tries every way to split a run would not come to an end
 
 
 def test_a_deep_tree_is_not_written_as_its_own_square(tmp_path):

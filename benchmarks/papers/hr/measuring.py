@@ -127,7 +127,9 @@ def _measured(data: Dataset, source: Source, method: str, by: str) -> tuple[Row,
     predicted = model.predict(data.X_test)
     seconds = {"choosing C": chosen - started, "fit": fitted - chosen, "predict": time.perf_counter() - fitted}
     intervals = {
-        name: bootstrap_interval(metric, data.y_test, predicted, taxonomy, n_resamples=RESAMPLES, random_state=SEED)
+        name: bootstrap_interval(
+            metric, data.y_test, predicted, taxonomy, n_resamples=RESAMPLES, method="percentile", random_state=SEED
+        )
         for name, metric in wanted.items()
     }
     found = {

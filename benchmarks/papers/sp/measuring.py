@@ -111,7 +111,9 @@ def choose(data: Dataset, method: Method) -> tuple[dict[str, Any], list[dict[str
 
 def interval(which: Measure, y_true: Any, y_pred: Any, taxonomy: Any) -> Any:
     """Return a measure over all nodes with its 95 % bootstrap interval over test rows."""
-    return bootstrap_interval(partial(_one, which), y_true, y_pred, taxonomy, n_resamples=RESAMPLES, random_state=SEED)
+    return bootstrap_interval(
+        partial(_one, which), y_true, y_pred, taxonomy, n_resamples=RESAMPLES, method="percentile", random_state=SEED
+    )
 
 
 def _one(which: Measure, y_true: Any, y_pred: Any, taxonomy: Any, **weights: Any) -> float:

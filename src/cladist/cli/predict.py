@@ -50,6 +50,7 @@ def predict(
     beam : int, optional
         Of how many nodes a level the children are looked at; see `predict_top_k` of learners.
     """
+    from cladist.cli.blank_rows import BlankRows
     from cladist.cli.reading import learner_of
     from cladist.errors import ParameterError
     from cladist.learners.out_of_fold import transformed
@@ -58,8 +59,13 @@ def predict(
     if beam is not None and top_k is None and answers_sets(model):
         raise ParameterError("A beam finds the best labels, and this model predicts sets of them; add --top-k K.")
     answer = _sets(learner) if top_k is None and answers_sets(model) else _best(learner, top_k or 1, beam)
+    blank, n_rows = BlankRows(model), 0
     for batch in batches:
-        yield from answer(transformed(model, batch))
+        rows = transformed(model, batch)
+        blank.note(rows, range(n_rows + 1, n_rows + 1 + rows.shape[0]))
+        n_rows += rows.shape[0]
+        yield from answer(rows)
+    blank.warn("row")
 
 
 def answers_sets(model: Any) -> bool:
@@ -75,7 +81,7 @@ def _best(learner: Any, top_k: int, beam: int | None) -> Answer:
     """Return what gives the labels of highest score of every row."""
     taxonomy = learner.taxonomy_
     node_of = dict(zip(learner.classes_.tolist(), learner.class_nodes_.tolist(), strict=True))
-    path_of = cache(lambda label: taxonomy.shortest_path(taxonomy.names[node_of[label]]))
+    path_of = cache(lambda label: taxonomy.shortest_path_parts(node_of[label]))
 
     def answer(rows: Any) -> Iterator[list[Prediction]]:
         best, scores = learner.predict_top_k(rows, top_k, beam=beam)
@@ -87,15 +93,17 @@ def _best(learner: Any, top_k: int, beam: int | None) -> Answer:
 
 def _sets(learner: Any) -> Answer:
     """Return what gives the deepest labels of every row's set, those of highest score first."""
-    names = [learner.taxonomy_.names[v] for v in learner.class_nodes_.tolist()]
-    label_of = dict(zip(names, learner.classes_.tolist(), strict=True))
+    taxonomy = learner.taxonomy_
+    label_of = dict(zip(learner.class_nodes_.tolist(), learner.classes_.tolist(), strict=True))
 
     def answer(rows: Any) -> Iterator[list[Prediction]]:
         paths = learner.predict_paths(rows)
-        given = list({path[-1]: None for row in paths for path in row})
-        column_of = {name: k for k, name in enumerate(given)}
-        for row, scores in zip(paths, _scores_of(learner, rows, given), strict=True):
-            found = [Prediction(label_of[path[-1]], path, float(scores[column_of[path[-1]]])) for path in row]
+        node_of = {way: taxonomy.find_path(way) for way in dict.fromkeys(tuple(path) for row in paths for path in row)}
+        column_of = {way: k for k, way in enumerate(node_of)}
+        names = [taxonomy.names[v] for v in node_of.values()]
+        for row, scores in zip(paths, _scores_of(learner, rows, names), strict=True):
+            ways = [tuple(path) for path in row]
+            found = [Prediction(label_of[node_of[way]], list(way), float(scores[column_of[way]])) for way in ways]
             yield sorted(found, key=lambda prediction: -prediction.score)
 
     return answer

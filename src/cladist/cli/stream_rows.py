@@ -84,7 +84,10 @@ class Reader:
             if value == "" and not self.label_sep:
                 return None
             raise DatasetError(f"{self.name}, line {number}: {self.label!r} holds no label: {str(value)[:100]!r}.")
-        return [(text or "").split(self.path_sep) if self.path_sep else [(text or "").strip()] for text in texts]
+        return [
+            [part.strip() for part in ((text or "").split(self.path_sep) if self.path_sep else [text or ""])]
+            for text in texts
+        ]
 
 
 def matrix_of(values: Sequence[Any], features: int | None) -> Any:
@@ -132,6 +135,6 @@ def answer_of(label: Any, taxonomy: Taxonomy) -> dict[str, Any]:
     """Return what is written about a prediction."""
     if isinstance(label, (set, frozenset, list, tuple)):
         names = sorted(str(name) for name in label)
-        return {"labels": names, "paths": [taxonomy.shortest_path(taxonomy.names[taxonomy.index(n)]) for n in names]}
+        return {"labels": names, "paths": [taxonomy.shortest_path_parts(taxonomy.index(n)) for n in names]}
     plain = label.item() if hasattr(label, "item") else label
-    return {"label": plain, "path": taxonomy.shortest_path(taxonomy.names[taxonomy.index(plain)])}
+    return {"label": plain, "path": taxonomy.shortest_path_parts(taxonomy.index(plain))}

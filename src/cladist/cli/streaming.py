@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from cladist.cli.blank_rows import BlankRows
 from cladist.cli.reading import features_of, learner_of
 from cladist.cli.stream_answers import Answers
 from cladist.cli.stream_input import Consumed, Signals, chained, id_digest, line_batches
@@ -80,6 +81,7 @@ class Stream:
             if folder.is_dir():  # what is no folder is no model, which reading it says
                 opened.enter_context(locked(folder))
             self._load(new_input)
+            self.blank = BlankRows(self.model)
             self.reader = self._reader(text, label, id_column, name)
             self.answers = Answers(out, self.consumed.out, self.consumed.out_bytes)
             opened.callback(self.answers.close)
@@ -131,6 +133,7 @@ class Stream:
                     if self.unsaved:
                         self._save()
                     self.answers.flush()
+        self.blank.warn("line")
         return self.done
 
     def _unknown(self, batches: Any) -> Any:
@@ -229,6 +232,7 @@ class Stream:
     def _answer(self, rows: list[Row]) -> None:
         """Predict rows that all have labels, or all have none; learn the former; write what was predicted."""
         X = transformed(self.model, matrix_of([row.value for row in rows], self.reader.features))
+        self.blank.note(X, [row.number for row in rows])
         new_nodes = self._new_nodes(rows[0])
         if self.answers.is_new:
             self._save()  # the file of answers is noted before there are any in it
@@ -284,10 +288,10 @@ class Stream:
             raise DatasetError(f"{self.reader.name}, line {row.number}: {problem}") from problem
 
     def _names(self, row: Row) -> list[str]:
-        """Return the names of a row's labels."""
+        """Return a row's labels as predictions spell them."""
         taxonomy = self.learner.taxonomy_
         nodes = [node_of(taxonomy, parts) for parts in row.labels or []]
-        return [taxonomy.names[node] for node in nodes if node is not None]
+        return [self.learner.label_form_.spell(node, taxonomy) for node in nodes if node is not None]
 
     # ---------------------------------------------------------------- saving
 
@@ -307,9 +311,9 @@ class Stream:
 
 
 def _listed(found: Any, learner: Any) -> list[Any]:
-    """Return predictions as names, or as lists of them, one a row."""
+    """Return predictions as labels, or as lists of them, one a row."""
     if learner.label_form_.is_multi:
         from cladist.labels import encode
 
-        return encode(found, learner.taxonomy_).labels.frontier_names()
+        return learner.label_form_.spell_sets(encode(found, learner.taxonomy_).labels)
     return list(np.asarray(found, dtype=object))

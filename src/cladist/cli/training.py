@@ -79,8 +79,6 @@ def _trained(
     data = read_labelled(source, taxonomy=tree)
     if source.kind == "arff":
         model = _filling(model, data.X, remark)
-    if data.taxonomy is None and source.kind == "table" and look_like_paths(data.y):
-        remark("Every label contains /; if labels are paths, --path-sep / makes a tree of them.")
     learner = learner_of(model).set_params(taxonomy=data.taxonomy)
     started = time.perf_counter()
     with progress.task(f"Training {method}"):
@@ -114,22 +112,11 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
     return Pipeline([("features", text_features(hashing=hashing)), ("model", learner)]) if text else learner
 
 
-def look_like_paths(labels: Any) -> bool:
-    """Return whether every label has a "/" between two of its letters.
-
-    Examples
-    --------
-    >>> look_like_paths(["home/cups", "wear/coats"]), look_like_paths(["home/cups", "coats"])
-    (True, False)
-    """
-    seen = {name for row in labels for name in ([row] if isinstance(row, str) else row)}
-    return bool(seen) and all("/" in name.strip("/") for name in seen)
-
-
 def _read_taxonomy(path: Path, source: DataSource) -> Taxonomy:
     # The hierarchies of LSHTC have paths whose nodes are numbers: the same number is the same node.
     kind = "lshtc" if source.kind == "lshtc" else None
-    return read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=HOW_TO_DROP)
+    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=HOW_TO_DROP)
+    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
 
 
 def _filling(learner: Any, X: Any, remark: Callable[[str], None]) -> Any:

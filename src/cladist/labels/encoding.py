@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -302,11 +303,15 @@ def _star(labels: list[Any], row_of: Rows = None) -> Taxonomy:
 
 
 def _spelt(form: LabelForm, node_of: dict[Any, int], taxonomy: Taxonomy) -> LabelForm:
-    """Remember that all labels were joined paths, where some had to be."""
-    if all(label == taxonomy.names[v] for label, v in node_of.items() if isinstance(label, str)):
+    """Remember that all labels were joined paths, if one of them is more than the name of a root.
+
+    A node that shares its last part with others is named by its path: then both spellings fit, and paths are meant.
+    """
+    sep = taxonomy._sep
+    if sep is None or not any(isinstance(label, str) and sep in label for label in node_of):
         return form
-    for below_root in (False, True):
-        path = replace(form, spelling="path", below_root=below_root)
+    for below_root, joint in product((False, True), (None, f" {sep} ", f"{sep} ")):
+        path = replace(form, spelling="path", below_root=below_root, joint=joint)
         if all(label == path.spell(v, taxonomy) for label, v in node_of.items()):
             return path
     return form

@@ -42,6 +42,8 @@ class LabelForm:
         Whether labels were joined paths, in a taxonomy built from paths.
     below_root : bool
         Whether paths leave out the taxonomy's only root.
+    joint : str or None
+        What joined them, where that is not the taxonomy's separator alone but has blanks around it.
     element : {"list", "tuple", "set", "frozenset"}
         What held the labels of one row.
     columns, width, padding
@@ -61,6 +63,7 @@ class LabelForm:
     spelling: str = "name"
     element: str = "set"
     below_root: bool = False
+    joint: str | None = None
     columns: tuple[str | int, ...] | None = None
     width: int = 0
     padding: str | None = ""
@@ -88,7 +91,13 @@ class LabelForm:
         """Return the text of node v as the caller would write it."""
         if self.spelling == "name":
             return taxonomy.names[v]
-        return taxonomy.joined_path(v, below_root=self.below_root)
+        return taxonomy.joined_path(v, below_root=self.below_root, sep=self.joint)
+
+    def spell_sets(self, labels: LabelMatrix) -> list[list[str]]:
+        """Return the texts of each row's deepest nodes as the caller would write them."""
+        indptr, indices = labels.frontier
+        text_of = {v: self.spell(v, labels.taxonomy) for v in np.unique(indices).tolist()}
+        return [[text_of[v] for v in indices[a:b].tolist()] for a, b in pairwise(indptr)]
 
     def values(self, taxonomy: Taxonomy, nodes: npt.NDArray[np.int64] | None = None) -> npt.NDArray[Any]:
         """Return the label of each of `nodes` (None: of all) as the caller would write it."""

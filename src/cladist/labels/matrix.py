@@ -142,6 +142,12 @@ class LabelMatrix:
         names = self.taxonomy.names
         return [[names[v] for v in indices[a:b]] for a, b in pairwise(indptr)]
 
+    def frontier_paths(self) -> list[list[list[str]]]:
+        """Return the paths to each row's deepest nodes, in a DAG the shortest, each as a list of its parts."""
+        indptr, indices = self.frontier
+        path_of = {v: self.taxonomy.shortest_path_parts(v) for v in np.unique(indices).tolist()}
+        return [[list(path_of[v]) for v in indices[a:b].tolist()] for a, b in pairwise(indptr)]
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelMatrix):
             return NotImplemented

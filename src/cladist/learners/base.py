@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from cladist.errors import LabelError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
+from cladist.learners.label_warnings import warn_of_paths
 from cladist.metrics import zero_one_loss
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
@@ -68,6 +69,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
+        warn_of_paths(self, y)
         return X, encoded.labels
 
     def _check_lengths(self, X: Any) -> None:
@@ -156,17 +158,16 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return self.label_form_.render_nodes(self._predict_nodes(rows), self.taxonomy_, index=_row_index(X))
 
     def predict_paths(self, X: Any) -> list[Any]:
-        """Return the names from the root to the predicted node of every row.
+        """Return the path from the root to the predicted node of every row, as a list of its parts.
 
         Where `fit` was given sets, each row is a list of such paths. In a DAG they are shortest paths, see
         `Taxonomy.shortest_path`.
         """
         rows = self._fitted_rows(X)
         if self._decodes_sets:
-            names = self._predict_sets(rows).frontier_names()
-            return [[self.taxonomy_.shortest_path(name) for name in labels] for labels in names]
+            return self._predict_sets(rows).frontier_paths()
         nodes = self._predict_nodes(rows)
-        path_of = {v: self.taxonomy_.shortest_path(self.taxonomy_.names[v]) for v in np.unique(nodes).tolist()}
+        path_of = {v: self.taxonomy_.shortest_path_parts(v) for v in np.unique(nodes).tolist()}
         paths = [list(path_of[v]) for v in nodes.tolist()]
         return [[path] for path in paths] if self.label_form_.is_multi else paths
 

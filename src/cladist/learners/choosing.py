@@ -17,6 +17,7 @@ from cladist import progress
 from cladist.errors import DatasetError, ParameterError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
+from cladist.learners.label_warnings import without_label_warnings
 from cladist.metrics import micro_f1
 
 GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
@@ -117,7 +118,7 @@ def choose(
     folds = folds_of(model, X.shape[0]) if folds is None else folds
     paths = [_path(model, X, labels, weights, rows, Cs, others) for rows, _ in folds]
     results: list[dict[str, float]] = []
-    with progress.task("choosing C", len(Cs)) as running:
+    with progress.task("choosing C", len(Cs)) as running, without_label_warnings():
         for C in Cs:
             scores = [
                 _score(next(path), X[held_out], labels[held_out])

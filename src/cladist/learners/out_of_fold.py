@@ -18,6 +18,7 @@ from cladist.errors import TooLargeError
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import CHUNK_BYTES, MOST_SCORE_BYTES
+from cladist.learners.label_warnings import without_label_warnings
 
 Ids = npt.NDArray[np.int64]
 Fold = tuple[Any, Ids, Ids]  # a model to fit, its rows, the rows held out
@@ -75,10 +76,12 @@ def out_of_fold_scores(
 
     column_of = np.full(labels.taxonomy.n_nodes, -1, np.int64)
     column_of[class_nodes] = np.arange(len(class_nodes))
-    for (_, rows, held_out), (scores, nodes) in zip(folds, executor_for(n_jobs).map(score_fold, folds), strict=True):
-        # A clone may have classes of its own, where all that lay below a node is in the fold.
-        known = (column_of[nodes] >= 0) & np.isin(nodes, labels[rows].indices)
-        found[np.ix_(held_out, column_of[nodes[known]])] = scores[:, known]
+    scored = executor_for(n_jobs).map(score_fold, folds)
+    with without_label_warnings():
+        for (_, rows, held_out), (scores, nodes) in zip(folds, scored, strict=True):
+            # A clone may have classes of its own, where all that lay below a node is in the fold.
+            known = (column_of[nodes] >= 0) & np.isin(nodes, labels[rows].indices)
+            found[np.ix_(held_out, column_of[nodes[known]])] = scores[:, known]
     return found
 
 

@@ -187,7 +187,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def predict_paths(self, X: Any) -> list[list[list[str]]]:
         """Return the paths from the root to the deepest labels of every row, in a DAG the shortest."""
-        return [[self.taxonomy_.shortest_path(name) for name in names] for names in self._labels(X).frontier_names()]
+        return self._labels(X).frontier_paths()
 
     def decision_function(self, X: Any, nodes: Any = None) -> npt.NDArray[Any]:
         """Return the estimator's scores of `classes_`, or of `nodes`, before they are cut."""

@@ -75,7 +75,7 @@ def _blocks(report: Report, top: Floats, size: Floats) -> Iterator[str]:
     column = WIDTH / len(taxonomy.levels)
     for v, score in enumerate(report.per_node):
         if size[v] >= LEAST_BLOCK:
-            title = taxonomy.titles.get(score.name, score.name)
+            title = taxonomy.titles.get(score.name, taxonomy.shortest_path_parts(v)[-1])
             x = column * int(taxonomy.depth[v])
             yield _block(score, title, x, top[v], column, size[v])
 

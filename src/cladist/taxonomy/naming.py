@@ -12,6 +12,7 @@ import numpy as np
 from cladist import registry
 from cladist.errors import TaxonomyError, quoted
 from cladist.taxonomy import building
+from cladist.taxonomy.separators import SEPARATORS, parts_at
 from cladist.taxonomy.structure import Structure
 
 
@@ -70,14 +71,17 @@ class Named(Structure):
     def find(self, name: Any) -> int | None:
         """Return the id of the node with this name, or None.
 
-        A number is looked up as its text. In a taxonomy built from paths, a node's joined path names it too.
+        A number is looked up as its text. In a taxonomy built from paths, a node's joined path names it too; blanks
+        around its parts do not count.
         """
         text = str(name)
         found = self._id_of.get(text)
         if found is None and self._sep is not None and self._sep in text:
             found = self._id_of_joined.get(text)
             if found is None:
-                found = self.find_path(text.split(self._sep))
+                parts = text.split(self._sep)
+                found = self.find_path(parts)
+                found = self.find_path([part.strip() for part in parts]) if found is None else found
         if found is None and isinstance(name, (float, np.floating)):
             found = self._id_of.get(building.as_text(name))
         return found
@@ -100,7 +104,16 @@ class Named(Structure):
         return v
 
     def suggestion(self, name: Any) -> str:
-        """Return the end of a sentence about an unknown name: a near name if there is one."""
+        """Return the end of a sentence about an unknown name: how it is known, or a near name if there is one."""
+        for sep in SEPARATORS:
+            parts = parts_at(str(name), sep)
+            if len(parts) > 1 and self.find_path(parts) is not None:
+                joined = "" if self._sep is None else f", while the taxonomy's are joined by {self._sep!r}"
+                return f", but its parts at {sep!r} are a path of it{joined}; split labels at {sep!r}."
+        same = [v for v, part in enumerate(self._parts or ()) if part == str(name)]
+        if same:
+            shown = ", ".join(quoted(self.names[v]) for v in same[:3])
+            return f"; {len(same):,} nodes end in it: {shown}{', …' if len(same) > 3 else ''}."
         most = 20_000  # beyond this, comparing with every name takes longer than a person waits for an error
         near = difflib.get_close_matches(str(name)[:100], self.names[:most], n=1)
         return f"; did you mean {quoted(near[0])}?" if near else "."
@@ -121,22 +134,47 @@ class Named(Structure):
 
     def path_parts(self, v: int) -> list[str]:
         """Return the path of v as a path file would spell it."""
-        parts = self._parts or self.names
-        return [parts[u] for u in self.path_ids(v)]
+        return self._spelt(self.path_ids(v))
 
-    def joined_path(self, v: int, *, below_root: bool = False) -> str:
-        """Return the path of v joined by the separator the taxonomy was built with ("/" if by none).
+    def shortest_path_parts(self, v: int) -> list[str]:
+        """Return the shortest path to v as a path file would spell it; in a tree that is `path_parts`.
+
+        Examples
+        --------
+        >>> from cladist import Taxonomy
+        >>> shop = Taxonomy.from_paths(["home/pots", "garden/pots"])
+        >>> shop.names[3], shop.shortest_path_parts(3)
+        ('garden/pots', ['garden', 'pots'])
+        """
+        return self._spelt(self._shortest_ids(v))
+
+    def _spelt(self, ids: Iterable[int]) -> list[str]:
+        parts = self._parts or self.names
+        return [parts[u] for u in ids]
+
+    def _shortest_ids(self, v: int) -> list[int]:
+        path = []
+        while v >= 0:
+            path.append(v)
+            v = int(self.shortest_parent[v])
+        return path[::-1]
+
+    def joined_path(self, v: int, *, below_root: bool = False, sep: str | None = None) -> str:
+        """Return the path of v joined by `sep`, by default the separator the taxonomy was built with ("/" if by none).
 
         `below_root` leaves out the root, except where the path is nothing else.
         """
         parts = self.path_parts(v)
-        return (self._sep or "/").join(parts[1:] if below_root and len(parts) > 1 else parts)
+        return (sep or self._sep or "/").join(parts[1:] if below_root and len(parts) > 1 else parts)
 
     def _named(self, ids: Iterable[int]) -> list[str]:
         return [self.names[v] for v in ids]
 
     def path(self, name: str) -> list[str]:
-        """Return the names from the root down to the node."""
+        """Return the names from the root down to the node.
+
+        Nodes that share their last part are named by their whole paths; `path_parts` has the parts alone.
+        """
         return self._named(self.path_ids(self.index(name)))
 
     def shortest_path(self, name: str) -> list[str]:
@@ -151,11 +189,7 @@ class Named(Structure):
         >>> dag.shortest_path("c"), dag.shortest_path("d")
         (['a', 'c'], ['a', 'b', 'd'])
         """
-        path, v = [], self.index(name)
-        while v >= 0:
-            path.append(self.names[v])
-            v = int(self.shortest_parent[v])
-        return path[::-1]
+        return self._named(self._shortest_ids(self.index(name)))
 
     def ancestors(self, name: str) -> list[str]:
         """Return all names above the node, roots first."""

@@ -171,6 +171,28 @@ class Taxonomy(Named):
         titled.__dict__["_stop_leaves"] = self.stop_leaves
         return titled
 
+    def with_separator(self, sep: str) -> Taxonomy:
+        """Return the same taxonomy, in which joined paths name nodes too.
+
+        One that was built from paths has the separator of these already and keeps it. In a DAG several paths may lead
+        to a node, so there names alone name it.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy.from_edges([("sport", "tennis")]).with_separator(" > ")
+        >>> taxonomy.index("sport > tennis"), taxonomy.joined_path(1)
+        (1, 'sport > tennis')
+        """
+        if not sep:
+            raise TaxonomyError("with_separator: sep must not be empty.")
+        if self._sep is not None or self.kind == "dag":
+            return self
+        draft = self._draft()
+        draft.sep = sep
+        made = Taxonomy(draft, titles=self._titles)
+        made.__dict__["_stop_leaves"] = self.stop_leaves
+        return made
+
     @property
     def titles(self) -> dict[str, str]:
         """What nodes are called for people, where the source says so; not part of equality."""

@@ -45,7 +45,8 @@ def read_table(
     label_sep : str, optional
         What separates several labels in one field; makes the table multi-label. An empty field: no label.
     path_sep : str, optional
-        Labels are paths from a root, whose parts this separates.
+        Labels are paths from a root, whose parts this separates. A taxonomy that is read from a file is split here,
+        too.
     taxonomy : Taxonomy or path, optional
         Every label must be in it. None: built from the labels if they are paths, otherwise none.
     format : {"csv", "tsv", "jsonl", "parquet", "arrow"}, optional
@@ -54,7 +55,9 @@ def read_table(
     Returns
     -------
     Dataset
-        `X` an array of texts; `y` an array of node names, or a list of lists of them.
+        `X` an array of texts; `y` an array of labels as they are written, or a list of lists of them. In a DAG, and
+        where a `Taxonomy` is given that knows no separator (see `Taxonomy.with_separator`), paths become the names of
+        their nodes.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def read_table(
     >>> file = io.BytesIO(b"title,class\nrain coat,wear/coats\ntea cup,home/cups\n")
     >>> data = read_table(file, text="title", label="class", path_sep="/")
     >>> data.y, data.taxonomy.names
-    (array(['coats', 'cups'], dtype=object), ('wear', 'home', 'coats', 'cups'))
+    (array(['wear/coats', 'home/cups'], dtype=object), ('wear', 'home', 'coats', 'cups'))
     """
     for name, sep in (("label_sep", label_sep), ("path_sep", path_sep)):
         if sep == "":
@@ -71,7 +74,7 @@ def read_table(
             raise ParameterError(f"read_table: {name} must be a text, or None; got {shortened(sep)}.")
     if not isinstance(label, str):
         raise ParameterError(f"read_table: label must be the name of one column; got {shortened(label)}.")
-    given = taxonomy if taxonomy is None or isinstance(taxonomy, Taxonomy) else Taxonomy.read(taxonomy)
+    given = taxonomy if taxonomy is None or isinstance(taxonomy, Taxonomy) else _read_taxonomy(taxonomy, path_sep)
     columns, texts = _columns("read_table", text), []
     with table_rows(path, text=columns, label=label, format=format) as rows:
         labels = Labels(path, rows.unit, label, label_sep)
@@ -118,6 +121,11 @@ def joined_text(source: Source, line: int, record: Mapping[str, Any], columns: C
     for name in names:
         check_column(source, line, name, record)
     return _joined(source, "line", line, names, [record[name] for name in names])
+
+
+def _read_taxonomy(path: str | PathLike[str], path_sep: str | None) -> Taxonomy:
+    """Read a taxonomy in which paths are joined as those of the labels are."""
+    return Taxonomy.read(path) if path_sep is None else Taxonomy.read(path, sep=path_sep).with_separator(path_sep)
 
 
 def _columns(who: str, text: Columns) -> list[str]:

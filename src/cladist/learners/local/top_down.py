@@ -25,6 +25,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.choosing import ChoosesC, warn_of_gap
 from cladist.learners.explaining import Explanation, nodes_to_explain
+from cladist.learners.label_warnings import warn_of_lost
 from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.local.decision_packing import pack_decisions, unpack_decisions
 from cladist.learners.local.decisions import Choosing, Decision, NodeTask, node_tasks
@@ -189,6 +190,7 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         fitted.update((task.node, Family(task.children)) for task in tasks if len(task.children) == 1)
         self.decisions_: dict[int, Choosing] = dict(sorted(fitted.items()))
         self._set_classes(self._ends(nodes))
+        warn_of_lost(self, labels, "give stop=True (--param stop=true) to let rows end above other labels")
         self._remember_fit(time.perf_counter() - started)
         return self
 
