@@ -19,7 +19,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
-class KernelCache(FunctionCache):  # type: ignore[misc]
+class KernelCache(FunctionCache):
     """numba's cache of one function, in which every failure to read or to write is a miss."""
 
     def __init__(self, function: Any) -> None:
@@ -40,7 +40,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             super().save_overload(sig, data)
 
 
-class _CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
+class _CheckedFiles(IndexDataCacheFile):
     """The index and the data files of one function; those that do not match their checksum are removed."""
 
     def _load_index(self) -> dict[Any, str]:

@@ -7,6 +7,7 @@ class names up in a fixed table, calls the constructor with known parameters, an
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ from cladist.storage import (
 )
 from cladist.taxonomy import packing as taxonomies
 
-LARGE = "/weights/"  # in the names of arrays that are left in a mapped file; others are few, and may be learnt on
+# What `mmap=True` leaves in its file: the weights of weights="sparse" and "differences", which no learner writes to.
+LARGE = re.compile(r".*/weights/(sparse/(classes|values)|differences/(features|ends|lanes|values))")
 # Packed on their own, or about where it runs.
 NOT_PART_OF_A_MODEL = ("taxonomy", "relations", "estimator", "strategy", "executor")
 
@@ -78,32 +80,36 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     write_folder(folder, {"steps": steps, "features": features, "model": content, "notes": kept}, arrays)
 
 
-def load(folder: Any, *, mmap: bool = False) -> Any:
+def load(folder: Any, *, mmap: bool = False, verify: bool = False) -> Any:
     """Read a model that `save` wrote; nothing in the folder is executed.
+
+    Another process may save to the folder meanwhile: the model read is one that was saved, the old or the new.
 
     Parameters
     ----------
     folder : path
     mmap : bool
         Leave the weights of ``weights="sparse"`` and ``"differences"`` in their file, and read of them what a
-        prediction needs: for models that are larger than memory, or loaded for a few rows. All else is read as ever.
-        The file must not be written to meanwhile; saving another model to the folder does not. The checksum of a file
-        that is not read is not verified: what does not belong is noticed when it is used, and altered numbers are not.
+        prediction needs: for models that are larger than memory, or loaded for a few rows. All else is read and
+        verified as ever. The file must not be written to meanwhile; saving another model to the folder does not. Of
+        the weights left there, type and shape are verified: what does not belong is noticed when it is used, and
+        altered numbers are not.
+    verify : bool
+        With `mmap`: also read the weights left in the file once, to verify their checksum and their content.
+        Without `mmap` everything is always verified.
 
     Returns
     -------
     learner or Pipeline
         What was saved; it predicts the same, and online learners go on learning.
     """
-    content, arrays = read_folder(folder, mmap=mmap)
-    if mmap:
-        arrays = {name: array if LARGE in name else np.array(array) for name, array in arrays.items()}
-    return _restored(folder, content, arrays)
+    return load_noted(folder, mmap=mmap, verify=verify)[0]
 
 
-def load_noted(folder: Any) -> tuple[Any, dict[str, Any], Arrays]:
-    """Read a model, its notes and the arrays noted beside it, all of one and the same save."""
-    content, arrays = read_folder(folder)
+def load_noted(folder: Any, *, mmap: bool = False, verify: bool = False) -> tuple[Any, dict[str, Any], Arrays]:
+    """Read a model, its notes and the arrays noted beside it, all of one and the same save; see `load`."""
+    left = (lambda name: LARGE.fullmatch(name) is not None) if mmap else None
+    content, arrays = read_folder(folder, left=left, verify=verify)
     return _restored(folder, content, arrays), _notes(folder, content), group("notes", arrays)
 
 

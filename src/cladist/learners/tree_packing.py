@@ -19,7 +19,7 @@ from cladist.learners.packing import Arrays
 from cladist.solvers.families import Families
 from cladist.solvers.tree_weights import Chunks, TreeWeights
 from cladist.solvers.trees import Tree
-from cladist.storage import is_mapped
+from cladist.storage import is_unread
 
 TYPES = {"features": np.int32, "ends": np.uint32, "lanes": np.uint8, "values": np.float32}
 
@@ -47,7 +47,7 @@ def unpack_differences(arrays: Arrays, n_features: int, tree: Tree) -> TreeWeigh
         _require(fits, "its chunks do not fit its weights")
         starts.append(at)
     chunks = Chunks(*starts, *(_native(arrays[name]) for name in TYPES))
-    if not is_mapped(chunks.values):
+    if not is_unread(chunks.values):
         _check_weights(chunks, families, n_features)
     return TreeWeights(families, chunks, np.array(bias), n_features)
 

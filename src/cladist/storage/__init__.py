@@ -1,6 +1,6 @@
 """A manifest and named arrays ↔ a folder: atomic, checksummed, without pickle. Knows no class of ours."""
 
-from cladist.storage.mapping import is_mapped
+from cladist.storage.array_file import is_mapped, is_unread
 from cladist.storage.reading import read_content, read_folder
 from cladist.storage.spool import Spool
 from cladist.storage.strings import pack_strings, unpack_strings
@@ -11,6 +11,7 @@ __all__ = [
     "Spool",
     "from_json_value",
     "is_mapped",
+    "is_unread",
     "pack_strings",
     "read_content",
     "read_folder",
