@@ -348,7 +348,7 @@ def test_altered_weights_are_seen_on_request(refused, walking):
     content, arrays = read_folder("walking")
     arrays["model/state/weights/differences/values"][0] = np.inf
     write_folder("walking", content, arrays)
-    assert "plain numbers" in refused("predict", "walking", "numbers.svm", "--mmap", "--verify")
+    assert "finite numbers" in refused("predict", "walking", "numbers.svm", "--mmap", "--verify")
 
 
 def test_a_model_and_its_notes_are_of_one_save(walking, monkeypatch):

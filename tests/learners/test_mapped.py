@@ -62,5 +62,5 @@ def test_the_content_of_mapped_weights_is_verified_if_wanted(tmp_path, name):
     arrays[f"model/state/weights/{name}/values"][1] = np.nan
     write_folder(tmp_path / "forged", content, arrays)
     assert cladist.load(tmp_path / "forged", mmap=True).predict(X).shape == Y.shape
-    with pytest.raises(ModelFormatError, match="plain numbers"):
+    with pytest.raises(ModelFormatError, match="finite numbers"):
         cladist.load(tmp_path / "forged", mmap=True, verify=True)

@@ -18,9 +18,11 @@ from cladist import registry
 from cladist.errors import CladistError, ModelFormatError
 from cladist.features.codecs import decode_transformer, encode_transformer
 from cladist.labels import LabelForm
+from cladist.learners.array_schema import check_model
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.packing import Arrays, group, prefixed
+from cladist.learners.packing import Arrays, check_nodes, group, prefixed
 from cladist.learners.thresholded import Thresholded
+from cladist.learners.value_schema import CONTENT, STATE, check_values
 from cladist.storage import (
     from_json_value,
     pack_strings,
@@ -178,8 +180,12 @@ def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
 
 def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
     """Restore what `pack_learner` gave."""
+    check_values(content, CONTENT)
     model = _unpack_parameters(content)
+    state = from_json_value(content["state"])
+    check_values(state, STATE)
     model.n_features_in_ = int(content["n_features"])
+    check_model(model, arrays)
     names = group("feature_names", arrays)
     if names:
         model.feature_names_in_ = np.array(unpack_strings(**names), dtype=object)
@@ -188,12 +194,23 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
         if content["has_taxonomy"]:
             model.taxonomy = model.taxonomy_
         model.label_form_ = LabelForm.from_dict(content["label_form"])
+        _check_form(model)
         nodes = arrays["class_nodes"].astype(np.int64)
-        if np.any((nodes < 0) | (nodes >= model.taxonomy_.n_nodes)):
-            raise ModelFormatError("Its classes are not nodes of its taxonomy.")
+        check_nodes(nodes, model.taxonomy_.n_nodes)
+        if not len(nodes) and not model._decodes_sets:
+            raise ModelFormatError("It has no class, and predicts one a row.")
         model._set_classes(nodes)
-    model._unpack_state(from_json_value(content["state"]), group("state", arrays))
+    model._unpack_state(state, group("state", arrays))
+    model._check_parameters()
     return model
+
+
+def _check_form(model: HierarchicalClassifier) -> None:
+    """Refuse a taxonomy, or a form of y, that the learner would not have learnt from."""
+    model.label_form_.check_fits(model.taxonomy_)
+    model._check_form(getattr(model, "decode", "auto"))
+    if not model._takes_dags:
+        model.taxonomy_.require_tree(type(model).__name__)
 
 
 # -------------------------------------------------------------------- parameters
