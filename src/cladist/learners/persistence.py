@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from cladist import registry
 from cladist.errors import CladistError, ModelFormatError
 from cladist.features.codecs import decode_transformer, encode_transformer
+from cladist.features.fitted_schema import check_width
 from cladist.labels import LabelForm
 from cladist.learners.array_schema import check_model
 from cladist.learners.base import HierarchicalClassifier
@@ -82,7 +84,7 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     write_folder(folder, {"steps": steps, "features": features, "model": content, "notes": kept}, arrays)
 
 
-def load(folder: Any, *, mmap: bool = False, verify: bool = False) -> Any:
+def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool = False) -> Any:
     """Read a model that `save` wrote; nothing in the folder is executed.
 
     Another process may save to the folder meanwhile: the model read is one that was saved, the old or the new.
@@ -99,33 +101,56 @@ def load(folder: Any, *, mmap: bool = False, verify: bool = False) -> Any:
     verify : bool
         With `mmap`: also read the weights left in the file once, to verify their checksum and their content.
         Without `mmap` everything is always verified.
+    trusted : bool
+        Also accept a vectoriser whose regular expression may take too long on some texts, for a model of your own.
 
     Returns
     -------
     learner or Pipeline
         What was saved; it predicts the same, and online learners go on learning.
     """
-    return load_noted(folder, mmap=mmap, verify=verify)[0]
+    return load_noted(folder, mmap=mmap, verify=verify, trusted=trusted)[0]
 
 
-def load_noted(folder: Any, *, mmap: bool = False, verify: bool = False) -> tuple[Any, dict[str, Any], Arrays]:
+def load_noted(
+    folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool = False
+) -> tuple[Any, dict[str, Any], Arrays]:
     """Read a model, its notes and the arrays noted beside it, all of one and the same save; see `load`."""
     left = (lambda name: LARGE.fullmatch(name) is not None) if mmap else None
     content, arrays = read_folder(folder, left=left, verify=verify)
-    return _restored(folder, content, arrays), _notes(folder, content), group("notes", arrays)
+    return _restored(folder, content, arrays, trusted), _notes(folder, content), group("notes", arrays)
 
 
-def _restored(folder: Any, content: dict[str, Any], arrays: Arrays) -> Any:
+def _restored(folder: Any, content: dict[str, Any], arrays: Arrays, trusted: bool) -> Any:
     try:
         learner = unpack_learner(content["model"], group("model", arrays))
-        if content["steps"] is None:
-            return learner
-        before = decode_transformer(content["features"], group("features", arrays)).steps if content["features"] else []
-        return Pipeline([*before, (content["steps"][-1], learner)])
+        return learner if content["steps"] is None else _pipeline(learner, content, arrays, trusted)
     except CladistError as problem:
         raise ModelFormatError(f"{folder}: {problem}") from problem
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
+        if _is_from_numba(problem):  # a fault of the machine or of ours, not of the model
+            raise
         raise ModelFormatError(f"{folder}: this model's content does not fit together ({problem!r}).") from problem
+
+
+def _pipeline(learner: Any, content: dict[str, Any], arrays: Arrays, trusted: bool) -> Pipeline:
+    """Return a learner behind the steps before it, which must be as many as named, and give it its features."""
+    names, before = content["steps"], []
+    if content["features"] is not None:
+        features = decode_transformer(content["features"], group("features", arrays), trusted=trusted)
+        if type(features) is not Pipeline:
+            raise ModelFormatError("The steps before its learner are no Pipeline.")
+        check_width(features, learner.n_features_in_, "transformer")
+        before = features.steps
+    if not isinstance(names, list) or names[:-1] != [name for name, _ in before] or not isinstance(names[-1], str):
+        raise ModelFormatError(f"Its steps are {repr(names)[:80]}, which are not those that it holds.")
+    return Pipeline([*before, (names[-1], learner)])
+
+
+def _is_from_numba(problem: BaseException) -> bool:
+    """Tell whether an error arose where kernels are compiled or loaded."""
+    frames = traceback.walk_tb(problem.__traceback__)
+    return any(frame.f_globals.get("__name__", "").partition(".")[0] == "numba" for frame, _ in frames)
 
 
 def load_notes(folder: Any) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def parse_header(raw: bytes, n_bytes: int, path: object) -> list[Place]:
     --------
     >>> text = b'{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  '
     >>> parse_header(struct.pack("<Q", len(text)) + text, 8, "file")
-    [Place(name='w', dtype=dtype('float32'), shape=(2,), begin=0, end=8)]
+    [Place(name='w', dtype=dtype('<f4'), shape=(2,), begin=0, end=8)]
     """
     try:
         header = parse_json(raw[8:])
