@@ -5,6 +5,7 @@ Parameters are checked by scikit-learn's own declarations, as `fit` would.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -132,8 +133,20 @@ def check_transformer(transformer: Any, where: str, *, trusted: bool) -> None:
         check_arrays({k: v for k, v in arrays.items() if v.dtype != object}, declared, sizes)
     except ModelFormatError as problem:
         raise ModelFormatError(f"{where}: {problem}") from problem
+    if hasattr(transformer, "token_pattern") and (fitted or name == "HashingVectorizer"):
+        _try(transformer, where)
     if "feature_names_in_" in fitted and len(fitted["feature_names_in_"]) != sizes.get("n_features"):
         raise ModelFormatError(f"{where}: {name} has not as many names as features.")
+
+
+def _try(vectorizer: Any, where: str) -> None:
+    """Refuse a vectorizer that fails on plain texts: its parameters are many, and not all are declared."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            vectorizer.transform(["A text, or two.", ""])
+    except Exception as problem:  # whatever it is, it would come out of every prediction
+        raise ModelFormatError(f"{where}: a vectorizer so made does not work ({problem!r}).") from problem
 
 
 def _check_params(transformer: Any, params: dict[str, Any], where: str) -> None:
