@@ -31,7 +31,7 @@ from sklearn.preprocessing import (
 
 from cladist.errors import ModelFormatError
 from cladist.features.codecs import decode_transformer, encode_transformer
-from cladist.features.fitted_schema import check_width
+from cladist.features.widths import check_width
 from cladist.storage import read_folder, write_folder
 
 TEXTS = ["Acute bronchitis, mild", "chronic bronchitis", "Fièvre aiguë", "fracture of the left hand", "fever"]

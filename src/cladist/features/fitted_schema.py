@@ -1,4 +1,4 @@
-"""What transformers from a file must be: one table of their fitted attributes, and how wide their rows are.
+"""What transformers from a file must be: one table of their fitted attributes.
 
 Parameters are checked by scikit-learn's own declarations, as `fit` would.
 """
@@ -43,7 +43,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and bool(abs(value) < 1e300)
+    return isinstance(value, (int, float, np.number)) and bool(np.isfinite(float(value)))
 
 
 def _is_features(value: Any) -> bool:
@@ -91,10 +91,10 @@ VALUES: dict[str, Check] = {
     "vocabulary_": _is_vocabulary,
     "fixed_vocabulary_": lambda value: isinstance(value, bool),
     "_tfidf": lambda value: type(value).__name__ == "TfidfTransformer",
-    "n_samples_seen_": lambda value: _is_count(value) or (isinstance(value, np.floating) and 0 <= value < 2**62),
+    "n_samples_seen_": lambda value: _is_count(value) or (isinstance(value, np.floating) and bool(value >= 0)),
     **dict.fromkeys(("scale_", "mean_", "var_", "indicator_"), lambda value: value is None),
     **dict.fromkeys(("_fit_dtype", "_fill_dtype"), _is_type),
-    "transformers_": _are_steps,
+    "transformers_": lambda value: _are_steps(value) and all(len(step) == 3 for step in value),
     "sparse_output_": lambda value: isinstance(value, bool),
     "output_indices_": _are_rows,
     "_columns": lambda value: isinstance(value, list),
@@ -110,7 +110,14 @@ NEEDED = {
     "MaxAbsScaler": ["scale_", "n_features_in_"],
     "MinMaxScaler": ["scale_", "min_", "n_features_in_"],
     "SimpleImputer": ["statistics_", "_fit_dtype", "n_features_in_"],
-    "ColumnTransformer": ["transformers_", "sparse_output_", "output_indices_", "_columns", "_remainder"],
+    "ColumnTransformer": [
+        "transformers_",
+        "n_features_in_",
+        "sparse_output_",
+        "output_indices_",
+        "_columns",
+        "_remainder",
+    ],
 }
 
 
@@ -133,6 +140,8 @@ def check_transformer(transformer: Any, where: str, *, trusted: bool) -> None:
         check_arrays({k: v for k, v in arrays.items() if v.dtype != object}, declared, sizes)
     except ModelFormatError as problem:
         raise ModelFormatError(f"{where}: {problem}") from problem
+    if name == "ColumnTransformer" and fitted:
+        _check_columns(transformer, where)
     if hasattr(transformer, "token_pattern") and (fitted or name == "HashingVectorizer"):
         _try(transformer, where)
     if "feature_names_in_" in fitted and len(fitted["feature_names_in_"]) != sizes.get("n_features"):
@@ -177,38 +186,18 @@ def check_input(params: dict[str, Any], where: str) -> None:
         )
 
 
-def check_width(transformer: Any, n_columns: int, where: str) -> None:
-    """Raise a `ModelFormatError` if rows come out of a transformer with other than so many columns."""
-    width = _width(transformer, None, where)
-    if width not in (None, n_columns):
-        raise ModelFormatError(f"{where}: its rows have {width:,} columns, and the learner's {n_columns:,}.")
-
-
-def _width(transformer: Any, before: int | None, where: str) -> int | None:
-    """Return how many columns rows have after a transformer, given how many before; None if that is not known."""
-    name = type(transformer).__name__
-    wanted = getattr(transformer, "n_features_in_", None) if not hasattr(transformer, "vocabulary_") else None
-    if name not in ("Pipeline", "FeatureUnion") and None not in (before, wanted) and before != wanted:
-        raise ModelFormatError(f"{where}: {name} wants {wanted} columns, and is given {before}.")
-    if name in ("CountVectorizer", "TfidfVectorizer"):
-        n_terms = len(transformer.vocabulary_) if hasattr(transformer, "vocabulary_") else None
-        return n_terms if name == "CountVectorizer" else _width(transformer._tfidf, n_terms, where)
-    if name == "HashingVectorizer":
-        return int(transformer.n_features)
-    if name == "Pipeline":
-        for _, step in transformer.steps:
-            before = before if isinstance(step, str) else _width(step, before, where)
-        return before
-    if name == "FeatureUnion":
-        kept = [part for _, part in transformer.transformer_list if not isinstance(part, str)]
-        widths = [_width(part, before, where) for part in kept]
-        passed = any(part == "passthrough" for _, part in transformer.transformer_list if isinstance(part, str))
-        return None if passed or None in widths else sum(width for width in widths if width is not None)
-    if name == "ColumnTransformer":
-        return max((part.stop for part in transformer.output_indices_.values()), default=0)
-    if name == "SimpleImputer":
-        return None
-    idf = getattr(transformer, "idf_", None)
-    if idf is not None and before not in (None, len(idf)):
-        raise ModelFormatError(f"{where}: {name} has {len(idf)} weights for {before} columns.")
-    return wanted if wanted is not None else before
+def _check_columns(transformer: Any, where: str) -> None:
+    """Refuse a fitted ColumnTransformer whose parts take columns that there are not."""
+    n, names = transformer.n_features_in_, set(getattr(transformer, "feature_names_in_", ()))
+    for _, _, columns in transformer.transformers_:
+        listed = columns.tolist() if isinstance(columns, np.ndarray) else columns
+        listed = listed if isinstance(listed, list) else [listed]
+        kinds = {type(column) for column in listed}
+        fits = (
+            kinds <= {slice}
+            or (kinds == {bool} and len(listed) == n)
+            or (kinds == {int} and all(-n <= column < n for column in listed))
+            or (kinds == {str} and names >= set(listed))
+        )
+        if not fits:
+            raise ModelFormatError(f"{where}: there are no columns {repr(columns)[:60]} among its {n}.")

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from cladist import registry
 from cladist.errors import CladistError, ModelFormatError
 from cladist.features.codecs import decode_transformer, encode_transformer
-from cladist.features.fitted_schema import check_width
+from cladist.features.widths import check_width
 from cladist.labels import LabelForm
 from cladist.learners.array_schema import check_model
 from cladist.learners.base import HierarchicalClassifier
