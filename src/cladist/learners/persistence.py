@@ -28,7 +28,6 @@ from cladist.learners.value_schema import CONTENT, STATE, check_values
 from cladist.storage import (
     from_json_value,
     pack_strings,
-    read_content,
     read_folder,
     to_json_value,
     unpack_strings,
@@ -38,6 +37,7 @@ from cladist.taxonomy import packing as taxonomies
 
 # What `mmap=True` leaves in its file: the weights of weights="sparse" and "differences", which no learner writes to.
 LARGE = re.compile(r".*/weights/(sparse/(classes|values)|differences/(features|ends|lanes|values))")
+LONG_LIST = 10_000  # texts in notes, such as the names of features, from which on they are written as arrays
 # Packed on their own, or about where it runs.
 NOT_PART_OF_A_MODEL = ("taxonomy", "relations", "estimator", "strategy", "executor")
 
@@ -80,7 +80,7 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     content, learner_arrays = pack_learner(learner)
     arrays.update(prefixed("model", learner_arrays))
     steps = [name for name, _ in model.steps] if type(model) is Pipeline else None
-    kept = to_json_value(notes or {}, "notes")
+    kept = to_json_value(notes or {}, "notes", extend=_shelf(arrays))
     write_folder(folder, {"steps": steps, "features": features, "model": content, "notes": kept}, arrays)
 
 
@@ -118,7 +118,7 @@ def load_noted(
     """Read a model, its notes and the arrays noted beside it, all of one and the same save; see `load`."""
     left = (lambda name: LARGE.fullmatch(name) is not None) if mmap else None
     content, arrays = read_folder(folder, left=left, verify=verify)
-    return _restored(folder, content, arrays, trusted), _notes(folder, content), group("notes", arrays)
+    return _restored(folder, content, arrays, trusted), _notes(folder, content, arrays), group("notes", arrays)
 
 
 def _restored(folder: Any, content: dict[str, Any], arrays: Arrays, trusted: bool) -> Any:
@@ -165,14 +165,36 @@ def load_notes(folder: Any) -> dict[str, Any]:
     >>> load_notes(folder)
     {'text': ['title']}
     """
-    return _notes(folder, read_content(folder))
+    content, arrays = read_folder(folder, left=lambda name: not name.startswith("note_texts/"))
+    return _notes(folder, content, arrays)
 
 
-def _notes(folder: Any, content: dict[str, Any]) -> dict[str, Any]:
-    notes = from_json_value(content.get("notes", {}), "notes")
+def _notes(folder: Any, content: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    def from_shelf(tag: str, body: Any, where: str, depth: int) -> list[str] | None:
+        if tag != "$texts":
+            return None
+        parts = group(body, arrays) if isinstance(body, str) and body.startswith("note_texts/") else {}
+        if parts.keys() != {"utf8", "offsets"}:
+            raise ModelFormatError(f"{folder}: the texts of this model's {where} are missing.")
+        return unpack_strings(**parts)
+
+    notes = from_json_value(content.get("notes", {}), "notes", extend=from_shelf)
     if not isinstance(notes, dict):
         raise ModelFormatError(f"{folder}: this model's notes are not a table of names and values.")
     return notes
+
+
+def _shelf(arrays: Arrays) -> Any:
+    """Return what puts long lists of texts among the arrays: a manifest has a limit of size."""
+
+    def to_shelf(value: Any, where: str, depth: int) -> dict[str, str] | None:
+        if type(value) is not list or len(value) < LONG_LIST or not all(type(text) is str for text in value):
+            return None
+        place = f"note_texts{where.removeprefix('notes')}"
+        arrays.update(prefixed(place, pack_strings(value)))
+        return {"$texts": place}
+
+    return to_shelf
 
 
 # -------------------------------------------------------------------- learners
