@@ -107,6 +107,20 @@ def test_text_pipelines(features, tmp_path):
     np.testing.assert_array_equal(again.decision_function(TEXTS), model.decision_function(TEXTS))
 
 
+def test_steps_that_a_model_does_not_hold_are_refused(tmp_path):
+    cladist.save(
+        make_pipeline(TfidfVectorizer(), TopDown(TAXONOMY)).fit(TEXTS, np.repeat(NAMES[:4], 5)), tmp_path / "m"
+    )
+    content, arrays = read_folder(tmp_path / "m")
+    for steps in (None, [], ["topdown"], ["other", "topdown"], ["tfidfvectorizer", 3], "topdown", 5):
+        write_folder(tmp_path / "m", {**content, "steps": steps}, arrays)
+        with pytest.raises(ModelFormatError):
+            cladist.load(tmp_path / "m")
+    write_folder(tmp_path / "m", {**content, "features": None}, arrays)
+    with pytest.raises(ModelFormatError):
+        cladist.load(tmp_path / "m")
+
+
 def test_a_pipeline_of_the_learner_alone(tmp_path):
     model = make_pipeline(Hieron(TAXONOMY)).fit(X, NAMES)
     cladist.save(model, tmp_path / "model")

@@ -141,7 +141,12 @@ THRESHOLDS: Table = {
     "strategy/thresholds_": Declared(REAL, ("n_labels",), finite=False),  # a label that nobody gets
     "strategy/f1_": _numbers("n_labels", types=REAL),
 }
-OLD_NODE: Table = {**_matrix("coef", "n_problems", "n_features"), "intercept": _numbers("n_problems", types=REAL)}
+# A classifier at a node of a `TopDown`, as the first versions wrote it.
+OLD_NODE: Table = {
+    **_matrix("coef", "n_problems", "n_features"),
+    "intercept": _numbers("n_problems", types=REAL),
+    "classes": _ids("n_children"),
+}
 
 STATES: dict[str, Table] = {
     **dict.fromkeys(("FlatSVM", "FlatLogistic", "RecursiveSVM", "RecursiveLogistic"), LINEAR),

@@ -124,7 +124,9 @@ def load_noted(
 def _restored(folder: Any, content: dict[str, Any], arrays: Arrays, trusted: bool) -> Any:
     try:
         learner = unpack_learner(content["model"], group("model", arrays))
-        return learner if content["steps"] is None else _pipeline(learner, content, arrays, trusted)
+        if content["steps"] is None and content["features"] is None:
+            return learner
+        return _pipeline(learner, content, arrays, trusted)
     except CladistError as problem:
         raise ModelFormatError(f"{folder}: {problem}") from problem
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
