@@ -188,3 +188,40 @@ def test_weights_left_in_the_file_that_cannot_be_are_refused_when_they_are_used(
                     getattr(model, ask)
             with pytest.raises(ModelFormatError):
                 cladist.load(folder, mmap=True, verify=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        ("svm", "decode", "all"),
+        ("svm", "weights", 3),
+        ("svm", "tol", "small"),
+        ("hr-svm", "root", None),
+        ("h-svm", "loss", "x"),
+        ("hieron", "kernel", 5),
+        ("hieron", "allowed_labels", 7),
+        ("h-rls", "alpha", []),
+        ("h-perc", "average", "x"),
+        ("sp", "eta", -1),
+        ("h-m3", "C", "x"),
+        ("scut over svm", "cv", 0),
+    ],
+)
+def test_parameters_that_the_learner_refuses_are_refused_at_load(saved, name, parameter, value):
+    content_of, folder = saved
+    content, arrays = content_of(name)
+    parameters = {**content["model"]["parameters"], parameter: value}
+    write_folder(folder, {**content, "model": {**content["model"], "parameters": parameters}}, arrays)
+    with pytest.raises(ModelFormatError, match=parameter):
+        cladist.load(folder)
+
+
+def test_a_fault_of_the_compiler_is_not_blamed_on_the_model(saved, monkeypatch):
+    content_of, folder = saved
+    write_folder(folder, *content_of("hieron"))
+    within: dict = {"__name__": "numba.core.caching"}
+    exec("def fails(*_):\n    raise ValueError('invalid literal for int()')", within)
+    monkeypatch.setattr("cladist.taxonomy.taxonomy.Taxonomy._arrange", within["fails"])
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        cladist.load(folder)
+    assert not isinstance(caught.value, ModelFormatError)
