@@ -158,7 +158,7 @@ def test_a_learner_of_trees_with_another_graph_is_refused(saved):
     }
     write_folder(folder, content, {**arrays, **above})
     arrays["model/taxonomy/parent"] = parent
-    with pytest.raises(ModelFormatError):
+    with pytest.raises(ModelFormatError, match="needs a tree or forest"):
         cladist.load(folder)
 
 
@@ -200,6 +200,8 @@ def test_weights_left_in_the_file_that_cannot_be_are_refused_when_they_are_used(
         ("h-svm", "loss", "x"),
         ("hieron", "kernel", 5),
         ("hieron", "allowed_labels", 7),
+        *((name, "coef0", {"$float": "inf"}) for name in ("hieron poly", "h-perc poly", "h-m3 poly", "ksp poly")),
+        *((name, "gamma", {"$float": "inf"}) for name in ("hieron rbf", "h-rls rbf")),
         ("h-rls", "alpha", []),
         ("h-perc", "average", "x"),
         ("sp", "eta", -1),
