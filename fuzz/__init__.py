@@ -1,1 +1,1 @@
-"""Coverage-guided fuzzing of every reader; see README.md."""
+"""Fuzzing of every reader, and of saved models; see README.md."""

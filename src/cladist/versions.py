@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from cladist._version import __version__
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "safetensors", "typer", "rich", "pandas")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "typer", "rich", "pandas")
 
 
 def versions() -> dict[str, str]:

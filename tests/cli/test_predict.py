@@ -11,11 +11,14 @@ from sklearn.pipeline import make_pipeline
 
 import cladist
 from cladist import FlatSVM, Taxonomy, Thresholded
+from cladist.cli.noted import open_model
 from cladist.cli.predict import predict
 from cladist.cli.reading import BATCH_ROWS, DataSource, read_batches
 from cladist.datasets import read_texts
 from cladist.decoders.thresholds import RCut
 from cladist.features import text_features
+from cladist.learners import persistence
+from cladist.storage import read_folder, write_folder
 
 COLUMNS = ("--text", "title", "--text", "description")
 
@@ -344,9 +347,30 @@ def walking(shop):
     return model
 
 
+def test_altered_weights_are_seen_on_request(refused, walking):
+    content, arrays = read_folder("walking")
+    arrays["model/state/weights/differences/values"][0] = np.inf
+    write_folder("walking", content, arrays)
+    assert "finite numbers" in refused("predict", "walking", "numbers.svm", "--mmap", "--verify")
+
+
+def test_a_model_and_its_notes_are_of_one_save(walking, monkeypatch):
+    """Another process saves while a model is opened: its notes must not be taken for those of the model before."""
+    restored = persistence._restored
+
+    def restored_then_saved(*parts):
+        model = restored(*parts)
+        cladist.save(walking, "walking", notes={"zero_based": True})
+        return model
+
+    monkeypatch.setattr(persistence, "_restored", restored_then_saved)
+    assert open_model(Path("walking"))[1] == {"zero_based": False}
+
+
 def test_a_beam_and_a_mapped_model(run, refused, walking):
     told = run("predict", "walking", "numbers.svm", "--top-k", "2").stdout
     assert run("predict", "walking", "numbers.svm", "--top-k", "2", "--mmap").stdout == told
+    assert run("predict", "walking", "numbers.svm", "--top-k", "2", "--mmap", "--verify").stdout == told
     assert run("predict", "walking", "numbers.svm", "--top-k", "2", "--beam", "2", "--mmap").stdout == told
     assert rows_of(run("predict", "walking", "numbers.svm", "--beam", "1").stdout)[1]["label"] == "b"
     assert "keeps none" in refused("predict", "numbers", "numbers.svm", "--beam", "2")

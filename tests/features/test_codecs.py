@@ -31,6 +31,7 @@ from sklearn.preprocessing import (
 
 from cladist.errors import ModelFormatError
 from cladist.features.codecs import decode_transformer, encode_transformer
+from cladist.features.widths import check_width
 from cladist.storage import read_folder, write_folder
 
 TEXTS = ["Acute bronchitis, mild", "chronic bronchitis", "Fièvre aiguë", "fracture of the left hand", "fever"]
@@ -287,6 +288,40 @@ def test_attributes_of_others_are_not_lost_in_silence():
     scaler.note = "mine"
     with pytest.raises(ModelFormatError, match="the attribute 'note' is not one that fit gives"):
         encode_transformer(scaler)
+
+
+@pytest.mark.parametrize("kind", ["filename", "file"])
+def test_texts_are_never_names_of_files(kind):
+    """A stranger's model would open whatever a row names."""
+    for vectorizer in (TfidfVectorizer(), CountVectorizer(), HashingVectorizer()):
+        with pytest.raises(ModelFormatError, match=f"input='{kind}' cannot be saved or loaded"):
+            encode_transformer(make_pipeline(clone(vectorizer).set_params(input=kind)))
+        encoded, arrays = encode_transformer(clone(vectorizer).fit(TEXTS))
+        encoded["params"]["input"] = kind
+        with pytest.raises(ModelFormatError, match=f"input='{kind}' cannot be saved or loaded"):
+            decode_transformer(encoded, arrays)
+
+
+CHANGES = {
+    "no number": lambda array: np.where(np.arange(len(array)) == 0, np.nan, array),
+    "infinite": lambda array: np.where(np.arange(len(array)) == 0, -np.inf, array),
+    "shorter": lambda array: array[:-1],
+    "longer": lambda array: np.append(array, array[:1]),
+    "other shape": lambda array: array[None],
+    "other type": lambda array: array.astype(bool),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("case", ["tfidf", "nested", "standard", "max-abs", "min-max", "tfidf-transformer"])
+def test_fitted_arrays_that_cannot_be_are_refused(case, change):
+    transformer, X = CASES[case]
+    encoded, arrays = encode_transformer(clone(transformer).fit(X))
+    numbers = [name for name, array in arrays.items() if array.dtype.kind == "f"]
+    assert numbers
+    for name in numbers:
+        with pytest.raises(ModelFormatError):
+            check_width(decode_transformer(encoded, {**arrays, name: CHANGES[change](arrays[name])}), 3, "it")
 
 
 def test_a_pipeline_inside_itself_is_refused():

@@ -1,6 +1,8 @@
 """The cache of compiled kernels: reused by the next process, never stale, never in the way."""
 
+import hashlib
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -48,15 +50,21 @@ def package(tmp_path):
 
 def run(package, **environment):
     """Run the program in a new process; returns its result, cache folder and number of cache hits."""
+    result, folder, hits, restored = start(package, PROGRAM, **environment)
+    assert restored == "True"
+    return int(result), None if folder == "None" else Path(folder), int(hits)
+
+
+def start(package, program, **environment):
+    """Run a program in a new process; returns the words that it prints."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLADIST", "NUMBA", "XDG"))}
     environment = {**kept, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, check=True, capture_output=True, text=True, timeout=600
+        [sys.executable, "-c", program], env=environment, check=False, capture_output=True, text=True, timeout=600
     )
     assert done.stderr == ""
-    result, folder, hits, restored = done.stdout.split()
-    assert restored == "True"
-    return int(result), None if folder == "None" else Path(folder), int(hits)
+    assert done.returncode == 0
+    return done.stdout.split()
 
 
 def binaries(folder):
@@ -140,3 +148,54 @@ def test_every_kernel_releases_the_gil_and_keeps_its_python_source():
         assert compiled(2.0) == compiled.py_func(2.0) == factor * 2
         assert compiled.targetoptions["nogil"] is True
     assert triple.targetoptions["fastmath"] is True
+
+
+def flipped(raw):
+    """Every eighth byte changed, the first among them."""
+    return bytes(byte ^ (0x5A if k % 8 == 0 else 0) for k, byte in enumerate(raw))
+
+
+def sealed(content):
+    """What a version that writes other things behind its checksum might leave."""
+    raw = pickle.dumps(content)
+    return hashlib.sha256(raw).digest() + raw
+
+
+DAMAGE = [
+    lambda raw: b"",
+    lambda raw: raw[:70],
+    lambda raw: raw[:-1],
+    lambda raw: b"not a kernel\n" * 20,
+    lambda raw: b"I" + b"x" * 200 + b"\n.",  # a pickle of a number that is none
+    lambda raw: raw[:-9] + bytes([raw[-9] ^ 1]) + raw[-8:],
+    flipped,
+    lambda raw: raw[32:],  # as numba itself writes it
+    lambda raw: sealed(None),
+    lambda raw: sealed(("0.1",)),
+    lambda raw: sealed(("0.1", 0, {})),
+]
+MANY = "from cladist.kernels.jit import kernel\n" + "".join(
+    f"\n@kernel\ndef added_{k}(x):\n    return x + {k}\n" for k in range(len(DAMAGE))
+)
+RUN_MANY = f"""
+from cladist.kernels import many
+kernels = [getattr(many, f"added_{{k}}") for k in range({len(DAMAGE)})]
+assert [kernel(1) for kernel in kernels] == list(range(1, {len(DAMAGE)} + 1))
+print(sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels))
+"""
+
+
+def test_a_damaged_cache_is_dropped_and_compiled_anew(package, tmp_path):
+    """Every kernel's file damaged in another way: the right answers, compiled anew, and found by the next process."""
+    (package / "kernels" / "many.py").write_text(MANY)
+
+    def hits():
+        return start(package, RUN_MANY, CLADIST_CACHE_DIR=str(tmp_path / "cache"))
+
+    assert hits() == ["0"]
+    for ending in ("nbi", "nbc"):
+        for k, damage in enumerate(DAMAGE):
+            (path,) = (tmp_path / "cache").rglob(f"many.added_{k}-*.{ending}")
+            path.write_bytes(damage(path.read_bytes()))
+        assert hits() == ["0"]
+        assert hits() == [str(len(DAMAGE))]

@@ -201,7 +201,7 @@ SEEN_AT_ONCE = {
 def test_a_model_whose_arrays_do_not_fit_is_refused(model, tmp_path, change):
     model.save(tmp_path / "model")
     altered(tmp_path / "model", change)
-    with pytest.raises(ModelFormatError, match="weights do not fit"):
+    with pytest.raises(ModelFormatError, match=r"weights do not fit|Its array .state.weights"):
         cladist.load(tmp_path / "model")
 
 
@@ -209,7 +209,7 @@ def test_a_model_whose_arrays_do_not_fit_is_refused(model, tmp_path, change):
 def test_a_mapped_model_is_looked_at_where_that_is_cheap(model, tmp_path, change):
     model.save(tmp_path / "model")
     altered(tmp_path / "model", change)
-    with pytest.raises(ModelFormatError, match="weights do not fit"):
+    with pytest.raises(ModelFormatError, match=r"weights do not fit|Its array .state.weights"):
         cladist.load(tmp_path / "model", mmap=True)
 
 

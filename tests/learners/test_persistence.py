@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 import cladist
 from cladist import Hieron, Taxonomy, TopDown
 from cladist.errors import ModelFormatError
-from cladist.learners.persistence import load_notes
+from cladist.learners.persistence import LONG_LIST, load_noted, load_notes
 from cladist.storage import read_folder, write_folder
 
 TAXONOMY = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art/music", "art/film"])
@@ -105,6 +105,20 @@ def test_text_pipelines(features, tmp_path):
     again = cladist.load(tmp_path / "model")
     assert [name for name, _ in again.steps] == [name for name, _ in model.steps]
     np.testing.assert_array_equal(again.decision_function(TEXTS), model.decision_function(TEXTS))
+
+
+def test_steps_that_a_model_does_not_hold_are_refused(tmp_path):
+    cladist.save(
+        make_pipeline(TfidfVectorizer(), TopDown(TAXONOMY)).fit(TEXTS, np.repeat(NAMES[:4], 5)), tmp_path / "m"
+    )
+    content, arrays = read_folder(tmp_path / "m")
+    for steps in (None, [], ["topdown"], ["other", "topdown"], ["tfidfvectorizer", 3], "topdown", 5):
+        write_folder(tmp_path / "m", {**content, "steps": steps}, arrays)
+        with pytest.raises(ModelFormatError):
+            cladist.load(tmp_path / "m")
+    write_folder(tmp_path / "m", {**content, "features": None}, arrays)
+    with pytest.raises(ModelFormatError):
+        cladist.load(tmp_path / "m")
 
 
 def test_a_pipeline_of_the_learner_alone(tmp_path):
@@ -247,3 +261,20 @@ def test_notes_are_kept_beside_the_model(tmp_path):
     assert load_notes(tmp_path / "plain") == {}
     with pytest.raises(ModelFormatError, match="notes/odd"):
         cladist.save(model, tmp_path / "odd", notes={"odd": object()})
+
+
+def test_long_notes_are_no_part_of_the_manifest(tmp_path):
+    """A model of millions of features notes all their names."""
+    names = [f"feature {k}, é" for k in range(LONG_LIST)]
+    notes = {"features": names, "deep": [{"er": names[::-1]}], "few": ["a"], "numbers": list(range(LONG_LIST))}
+    cladist.save(Hieron(TAXONOMY).fit(X, NAMES), tmp_path / "model", notes=notes, note_arrays={"seen": np.arange(3)})
+    assert "feature 7" not in (tmp_path / "model" / "manifest.json").read_text()
+    assert load_notes(tmp_path / "model") == notes
+    _, noted, arrays = load_noted(tmp_path / "model")
+    assert noted == notes
+    assert arrays.keys() == {"seen"}
+    content, arrays = read_folder(tmp_path / "model")
+    del arrays["note_texts/features/utf8"]
+    write_folder(tmp_path / "model", content, arrays)
+    with pytest.raises(ModelFormatError, match="texts of this model's notes/features are missing"):
+        load_notes(tmp_path / "model")

@@ -13,8 +13,9 @@ from safetensors.numpy import load_file
 
 from cladist.errors import ModelFormatError
 from cladist.storage import read_folder, write_folder
-from cladist.storage.manifest import MAX_MANIFEST_BYTES
-from cladist.storage.tensors import DTYPES, read_tensors, write_tensors
+from cladist.storage.array_file import read_arrays
+from cladist.storage.json_text import MAX_BYTES, MAX_MARKS
+from cladist.storage.tensors import DTYPES, write_tensors
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -43,8 +44,10 @@ def test_arrays_come_back_bit_for_bit(scratch, arrays, data):
         view = data.draw(st.sampled_from([array, array.T, array[..., ::-1] if array.ndim else array]))
         views[name] = view
     with open(scratch, "wb") as file:
-        write_tensors(file, views)
-    restored = read_tensors(scratch)
+        digest, _, parts = write_tensors(file, views)
+    with open(scratch, "rb") as file:
+        restored = read_arrays(file, {"sha256": digest, **parts})
+    assert load_file(scratch).keys() == restored.keys()
     assert restored.keys() == views.keys()
     for name, view in views.items():
         assert same_bits(restored[name], np.ascontiguousarray(view).reshape(view.shape))
@@ -141,7 +144,8 @@ def test_arrays_that_cannot_be_saved_are_named(tmp_path, arrays, message):
         ({"a": "\ud800"}, "cannot be written as JSON"),
         ({"a": 10**5000}, "cannot be written as JSON"),
         ([1, 2], "must be a dict"),
-        ({"a": "x" * MAX_MANIFEST_BYTES}, "put long lists into arrays"),
+        ({"a": "x" * MAX_BYTES}, "put long lists into arrays"),
+        ({"a": [0] * MAX_MARKS}, "put long lists into arrays"),
     ],
 )
 def test_manifests_that_json_would_change_are_refused(tmp_path, manifest, message):

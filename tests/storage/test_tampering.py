@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ModelFormatError
 from cladist.storage import read_folder, write_folder
-from cladist.storage.manifest import MAX_MANIFEST_BYTES
+from cladist.storage.json_text import MAX_BYTES, MAX_MARKS
 
 CONTENT = {"learner": "Hieron", "params": {"C": 0.5, "names": ["a", "b"]}, "deep": [[1, [2]]]}
 ARRAYS = {"w": np.linspace(0, 1, 7, dtype=np.float32).reshape(7, 1), "flags": np.array([True, False])}
@@ -148,7 +148,9 @@ def tensors(header, data=b""):
 )
 def test_forged_tensors_are_refused(folder, model, raw):
     put(folder, forge_arrays(model, raw))
-    with pytest.raises(ModelFormatError, match=r"is not a sound safetensors file|never writes"):
+    with pytest.raises(
+        ModelFormatError, match=r"is not a sound safetensors file|never writes|array 'w'|arrays do not fill"
+    ):
         read_folder(folder)
 
 
@@ -258,9 +260,24 @@ def test_wrong_manifests_are_told_apart(folder, raw, message):
 
 def test_a_huge_manifest_is_not_read(folder):
     with open(folder / "manifest.json", "wb") as file:
-        file.truncate(MAX_MANIFEST_BYTES + 1)
-    with pytest.raises(ModelFormatError, match="more than the 67,108,864 allowed"):
+        file.truncate(MAX_BYTES + 1)
+    with pytest.raises(ModelFormatError, match="more than the 33,554,432 allowed"):
         read_folder(folder)
+
+
+@pytest.mark.parametrize("unit", [b"[]", b"{}", b"0", b'""', b'{"a":0}', b"[[]]"])
+def test_values_without_number_are_refused_before_any_is_made(folder, monkeypatch, unit):
+    """Parsed, such a manifest would take a hundred times its size in memory."""
+    monkeypatch.setattr(json, "loads", lambda *_: pytest.fail("parsed"))
+    (folder / "manifest.json").write_bytes(b'{"format":"cladist","content":[' + b",".join([unit] * MAX_MARKS) + b"0]}")
+    with pytest.raises(ModelFormatError, match=r"more than the .* allowed"):
+        read_folder(folder)
+
+
+def test_marks_in_texts_are_not_counted(tmp_path):
+    texts = {"a": ',[{:"\\' * (MAX_MARKS // 2), "b": ["x"] * 100_000}
+    write_folder(tmp_path / "model", texts, {})
+    assert read_folder(tmp_path / "model")[0] == texts
 
 
 def test_an_array_stored_twice_is_refused(folder, model):

@@ -10,7 +10,7 @@ from typing import Any
 
 from cladist.cli.reading import DataSource, features_of
 from cladist.errors import DatasetError, ModelFormatError
-from cladist.learners.persistence import load, load_notes
+from cladist.learners.persistence import load_noted
 
 # Note → its type, and what messages call it.
 NOTES: dict[str, tuple[type, str]] = {
@@ -43,9 +43,9 @@ def notes_of(source: DataSource, features: Iterable[str] | None = None) -> dict[
     return {"text": list(source.text)} | {name: getattr(source, name) for name in ("label", "label_sep", "path_sep")}
 
 
-def open_model(folder: Path, *, mmap: bool = False) -> tuple[Any, dict[str, Any]]:
+def open_model(folder: Path, *, mmap: bool = False, verify: bool = False) -> tuple[Any, dict[str, Any]]:
     """Return a model and the notes in it; one saved from Python may have none, or some of its own besides."""
-    model, notes = load(folder, mmap=mmap), load_notes(folder)
+    model, notes, _ = load_noted(folder, mmap=mmap, verify=verify)  # one reading: both are of the same save
     check_notes(notes, folder)
     return model, notes
 

@@ -193,8 +193,9 @@ def command(
         ),
     ] = None,
     mmap: Annotated[
-        bool, typer.Option("--mmap", help="Leave large weights in their file and read what rows need; no checksum.")
+        bool, typer.Option("--mmap", help="Leave large weights in their file and read what rows need, unverified.")
     ] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="With --mmap, verify those weights first, too.")] = False,
     text: Text = None,
     format: Annotated[  # noqa: A002
         InputFormat | None,
@@ -220,7 +221,7 @@ def command(
     from cladist.cli.reading import DataSource
     from cladist.cli.terminal import Terminal
 
-    fitted, notes = open_model(model, mmap=mmap)
+    fitted, notes = open_model(model, mmap=mmap, verify=verify)
     given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
     given.check_ending()
     source = completed(given, notes)

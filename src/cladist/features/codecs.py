@@ -34,6 +34,7 @@ from sklearn.preprocessing import (
 )
 
 from cladist.errors import ModelFormatError
+from cladist.features.fitted_schema import check_input, check_transformer
 from cladist.storage import from_json_value, pack_strings, to_json_value, unpack_strings
 
 Arrays = dict[str, NDArray[Any]]
@@ -96,8 +97,10 @@ def encode_transformer(transformer: Any) -> tuple[dict[str, Any], Arrays]:
     return encoded | {"scikit_learn": sklearn.__version__}, arrays
 
 
-def decode_transformer(encoded: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+def decode_transformer(encoded: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, trusted: bool = False) -> Any:
     """Return the transformer that `encode_transformer` was given; nothing in the data is run as code.
+
+    A regular expression that may take too long on some texts is refused, unless the data are `trusted`.
 
     Examples
     --------
@@ -107,8 +110,10 @@ def decode_transformer(encoded: Mapping[str, Any], arrays: Mapping[str, NDArray[
     Traceback (most recent call last):
     cladist.errors.ModelFormatError: transformer: 'os.system' is no class that can be loaded; these can: ...
     """
-    version = encoded.get("scikit_learn")
-    return _Reader(arrays, f"scikit-learn {version}").transformer(dict(encoded), "transformer", depth=0)
+    if not isinstance(encoded, Mapping):
+        raise ModelFormatError(f"transformer: an object was wanted, not {repr(encoded)[:60]}.")
+    saved_with = f"scikit-learn {encoded.get('scikit_learn')}"
+    return _Reader(arrays, saved_with, trusted=trusted).transformer(dict(encoded), "transformer", depth=0)
 
 
 class _Writer:
@@ -131,6 +136,7 @@ class _Writer:
                 " versions of scikit-learn known here, so it cannot be saved; delete it first."
             )
         _check_memory(params, where)
+        check_input(params, where)
         return {
             "class": cls.__name__,
             "params": self.members(params, where, depth),
@@ -186,9 +192,10 @@ class _Writer:
 class _Reader:
     """Finds the arrays again while `from_json_value` walks through parameters and attributes."""
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], saved_with: str) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], saved_with: str, *, trusted: bool) -> None:
         self.arrays = arrays
         self.saved_with = saved_with
+        self.trusted = trusted
 
     def transformer(self, encoded: Any, where: str, depth: int) -> Any:
         if not isinstance(encoded, dict):
@@ -207,6 +214,7 @@ class _Reader:
         except TypeError as error:
             raise ModelFormatError(f"{where}: {name} cannot be made from what was saved: {error}.") from error
         vars(restored).update(fitted)
+        check_transformer(restored, where, trusted=self.trusted)
         return restored
 
     def members(self, values: Any, known: Any, where: str, depth: int) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from typing import Any
 
 import numba
 
+from cladist.kernels.cache import KernelCache
+
 _KEPT_CACHES = 4  # enough to switch between a few checkouts without compiling anew
 
 
@@ -67,7 +69,7 @@ def kernel(function: Any = None, **options: Any) -> Any:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = CACHE_FOLDER
         try:
-            compiled.enable_caching()
+            compiled._cache = KernelCache(compiled.py_func)  # as `enable_caching` does with numba's own
         finally:
             numba.config.CACHE_DIR = before
     return compiled

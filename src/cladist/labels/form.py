@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.errors import ModelFormatError, TaxonomyError
+from cladist.labels.form_schema import check_form
 from cladist.labels.matrix import LabelMatrix
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.building import as_text
@@ -83,9 +85,19 @@ class LabelForm:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> LabelForm:
-        """Restore what `to_dict` gave."""
+        """Restore what `to_dict` gave; anything else is a `ModelFormatError`."""
         fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+        check_form(fields)
         return cls(**fields)
+
+    def check_fits(self, taxonomy: Taxonomy) -> None:
+        """Raise a `ModelFormatError` unless all nodes of a taxonomy can be written in this form."""
+        try:
+            self.values(taxonomy)
+        except (TaxonomyError, ValueError, TypeError, OverflowError) as problem:
+            raise ModelFormatError(f"The form of y in this model does not fit its taxonomy ({problem}).") from problem
+        if self.kind == "indicator" and len(self.columns or ()) > taxonomy.n_nodes:
+            raise ModelFormatError("The form of y in this model has more columns than its taxonomy has nodes.")
 
     def spell(self, v: int, taxonomy: Taxonomy) -> str:
         """Return the text of node v as the caller would write it."""
@@ -196,7 +208,7 @@ def _as_dtype(series: Any, dtype: str) -> Any:
         return series  # pandas would call every text true
     try:
         return series.astype(dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, NotImplementedError, ImportError):
         return series
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
@@ -146,10 +147,10 @@ def check_kernel(who: str, kernel: Any, gamma: Any, degree: Any, coef0: Any) -> 
     if not callable(kernel):
         one_of(who, "kernel", kernel, NAMES)
     for name, value in (("degree", degree), ("coef0", coef0)):
-        if not isinstance(value, Real):
-            raise ParameterError(f"{who}: {name} must be a number; got {value!r}.")
+        if not isinstance(value, Real) or not math.isfinite(value):
+            raise ParameterError(f"{who}: {name} must be a finite number; got {value!r}.")
     words = isinstance(gamma, str) and gamma in ("scale", "auto")
-    if not words and not is_positive(gamma):
+    if not words and not (is_positive(gamma) and math.isfinite(gamma)):
         raise ParameterError(f"{who}: gamma must be 'scale', 'auto' or a positive number; got {gamma!r}.")
 
 

@@ -19,7 +19,7 @@ from cladist.solvers.rows import Rows, aligned
 from cladist.solvers.tree_weights import TreeWeights
 from cladist.solvers.trees import Tree
 from cladist.solvers.weights import DenseWeights, DualWeights, SparseWeights, Weights
-from cladist.storage import is_mapped
+from cladist.storage import is_unread
 
 
 def pack_weights(weights: Weights) -> Arrays:
@@ -93,12 +93,12 @@ def pack_index(weights: SparseWeights) -> Arrays:
 def unpack_index(arrays: Arrays, intercepts: npt.NDArray[Any], n_features: int) -> SparseWeights:
     """Restore what `pack_index` gave; nothing in it may point outside.
 
-    Weights that are mapped stay where they are and are not looked at: kernels look at each class before they use it.
+    Weights in a file that nobody has read are not looked at: kernels look at each class before they use it.
     """
     features, indptr = (unpack_ids(arrays[name]) for name in ("features", "indptr"))
     classes, values = arrays["classes"], arrays["values"]
-    mapped = is_mapped(values)
-    if mapped:
+    unread = is_unread(values)
+    if unread:
         _require(classes.ndim == values.ndim == 1, "its lists of weights do not fit together")
         _require(classes.dtype == np.int32 and values.dtype == np.float32, "weights are not plain numbers")
     else:
@@ -109,7 +109,7 @@ def unpack_index(arrays: Arrays, intercepts: npt.NDArray[Any], n_features: int) 
     fits = fits and _within(indptr, len(values) + 1)  # before differences, which could wrap
     fits = fits and indptr[0] == 0 and indptr[-1] == len(values) and not np.any(np.diff(indptr) < 0)
     _require(fits, "its lists of weights do not fit together")
-    _require(mapped or _within(classes, len(intercepts)), "a weight belongs to a class that is not there")
+    _require(unread or _within(classes, len(intercepts)), "a weight belongs to a class that is not there")
     _require(_within(features, n_features) and not np.any(np.diff(features) <= 0), "its features are not in order")
     classes = classes.astype(np.int32, copy=False)
     return SparseWeights(features.astype(np.int32), indptr, classes, values, intercepts, n_features)

@@ -45,13 +45,6 @@ def unpack_matrix(arrays: Arrays, n_columns: int) -> Any:
     return matrix.toarray() if "was_dense" in arrays else matrix
 
 
-def finite(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return numbers of a model, or refuse them if some are no numbers of its kind."""
-    if values.dtype.kind != "f" or not np.all(np.isfinite(values)):
-        raise ModelFormatError("Some of its numbers are infinite, or none at all.")
-    return values
-
-
 def prefixed(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
     """Put a group of arrays under a common prefix."""
     return {f"{prefix}/{name}": array for name, array in arrays.items()}

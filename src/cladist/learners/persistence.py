@@ -7,6 +7,8 @@ class names up in a fixed table, calls the constructor with known parameters, an
 from __future__ import annotations
 
 import inspect
+import re
+import traceback
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,16 @@ from sklearn.utils.validation import check_is_fitted
 from cladist import registry
 from cladist.errors import CladistError, ModelFormatError
 from cladist.features.codecs import decode_transformer, encode_transformer
+from cladist.features.widths import check_width
 from cladist.labels import LabelForm
+from cladist.learners.array_schema import check_model
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.packing import Arrays, group, prefixed
+from cladist.learners.packing import Arrays, check_nodes, group, prefixed
 from cladist.learners.thresholded import Thresholded
+from cladist.learners.value_schema import CONTENT, STATE, check_values
 from cladist.storage import (
     from_json_value,
     pack_strings,
-    read_content,
     read_folder,
     to_json_value,
     unpack_strings,
@@ -31,7 +35,9 @@ from cladist.storage import (
 )
 from cladist.taxonomy import packing as taxonomies
 
-LARGE = "/weights/"  # in the names of arrays that are left in a mapped file; others are few, and may be learnt on
+# What `mmap=True` leaves in its file: the weights of weights="sparse" and "differences", which no learner writes to.
+LARGE = re.compile(r".*/weights/(sparse/(classes|values)|differences/(features|ends|lanes|values))")
+LONG_LIST = 10_000  # texts in notes, such as the names of features, from which on they are written as arrays
 # Packed on their own, or about where it runs.
 NOT_PART_OF_A_MODEL = ("taxonomy", "relations", "estimator", "strategy", "executor")
 
@@ -74,50 +80,79 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     content, learner_arrays = pack_learner(learner)
     arrays.update(prefixed("model", learner_arrays))
     steps = [name for name, _ in model.steps] if type(model) is Pipeline else None
-    kept = to_json_value(notes or {}, "notes")
+    kept = to_json_value(notes or {}, "notes", extend=_shelf(arrays))
     write_folder(folder, {"steps": steps, "features": features, "model": content, "notes": kept}, arrays)
 
 
-def load(folder: Any, *, mmap: bool = False) -> Any:
+def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool = False) -> Any:
     """Read a model that `save` wrote; nothing in the folder is executed.
+
+    Another process may save to the folder meanwhile: the model read is one that was saved, the old or the new.
 
     Parameters
     ----------
     folder : path
     mmap : bool
         Leave the weights of ``weights="sparse"`` and ``"differences"`` in their file, and read of them what a
-        prediction needs: for models that are larger than memory, or loaded for a few rows. All else is read as ever.
-        The file must not be written to meanwhile; saving another model to the folder does not. The checksum of a file
-        that is not read is not verified: what does not belong is noticed when it is used, and altered numbers are not.
+        prediction needs: for models that are larger than memory, or loaded for a few rows. All else is read and
+        verified as ever. The file must not be written to meanwhile; saving another model to the folder does not. Of
+        the weights left there, type and shape are verified: what does not belong is noticed when it is used, and
+        altered numbers are not.
+    verify : bool
+        With `mmap`: also read the weights left in the file once, to verify their checksum and their content.
+        Without `mmap` everything is always verified.
+    trusted : bool
+        Also accept a vectoriser whose regular expression may take too long on some texts, for a model of your own.
 
     Returns
     -------
     learner or Pipeline
         What was saved; it predicts the same, and online learners go on learning.
     """
-    content, arrays = read_folder(folder, mmap=mmap)
-    if mmap:
-        arrays = {name: array if LARGE in name else np.array(array) for name, array in arrays.items()}
-    return _restored(folder, content, arrays)
+    return load_noted(folder, mmap=mmap, verify=verify, trusted=trusted)[0]
 
 
-def load_noted(folder: Any) -> tuple[Any, dict[str, Any], Arrays]:
-    """Read a model, its notes and the arrays noted beside it, all of one and the same save."""
-    content, arrays = read_folder(folder)
-    return _restored(folder, content, arrays), _notes(folder, content), group("notes", arrays)
+def load_noted(
+    folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool = False
+) -> tuple[Any, dict[str, Any], Arrays]:
+    """Read a model, its notes and the arrays noted beside it, all of one and the same save; see `load`."""
+    left = (lambda name: LARGE.fullmatch(name) is not None) if mmap else None
+    content, arrays = read_folder(folder, left=left, verify=verify)
+    return _restored(folder, content, arrays, trusted), _notes(folder, content, arrays), group("notes", arrays)
 
 
-def _restored(folder: Any, content: dict[str, Any], arrays: Arrays) -> Any:
+def _restored(folder: Any, content: dict[str, Any], arrays: Arrays, trusted: bool) -> Any:
     try:
         learner = unpack_learner(content["model"], group("model", arrays))
-        if content["steps"] is None:
+        if content["steps"] is None and content["features"] is None:
             return learner
-        before = decode_transformer(content["features"], group("features", arrays)).steps if content["features"] else []
-        return Pipeline([*before, (content["steps"][-1], learner)])
+        return _pipeline(learner, content, arrays, trusted)
     except CladistError as problem:
         raise ModelFormatError(f"{folder}: {problem}") from problem
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
+        if _is_from_numba(problem):  # a fault of the machine or of ours, not of the model
+            raise
         raise ModelFormatError(f"{folder}: this model's content does not fit together ({problem!r}).") from problem
+
+
+def _pipeline(learner: Any, content: dict[str, Any], arrays: Arrays, trusted: bool) -> Pipeline:
+    """Return a learner behind the steps before it, which must be as many as named, and give it its features."""
+    names, before = content["steps"], []
+    if content["features"] is not None:
+        features = decode_transformer(content["features"], group("features", arrays), trusted=trusted)
+        if type(features) is not Pipeline:
+            raise ModelFormatError("The steps before its learner are no Pipeline.")
+        check_width(features, learner.n_features_in_, "transformer")
+        before = features.steps
+    if not isinstance(names, list) or names[:-1] != [name for name, _ in before] or not isinstance(names[-1], str):
+        raise ModelFormatError(f"Its steps are {repr(names)[:80]}, which are not those that it holds.")
+    return Pipeline([*before, (names[-1], learner)])
+
+
+def _is_from_numba(problem: BaseException) -> bool:
+    """Tell whether an error arose where kernels are compiled or loaded."""
+    frames = traceback.walk_tb(problem.__traceback__)
+    return any(frame.f_globals.get("__name__", "").partition(".")[0] == "numba" for frame, _ in frames)
 
 
 def load_notes(folder: Any) -> dict[str, Any]:
@@ -132,14 +167,36 @@ def load_notes(folder: Any) -> dict[str, Any]:
     >>> load_notes(folder)
     {'text': ['title']}
     """
-    return _notes(folder, read_content(folder))
+    content, arrays = read_folder(folder, left=lambda name: not name.startswith("note_texts/"))
+    return _notes(folder, content, arrays)
 
 
-def _notes(folder: Any, content: dict[str, Any]) -> dict[str, Any]:
-    notes = from_json_value(content.get("notes", {}), "notes")
+def _notes(folder: Any, content: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    def from_shelf(tag: str, body: Any, where: str, depth: int) -> list[str] | None:
+        if tag != "$texts":
+            return None
+        parts = group(body, arrays) if isinstance(body, str) and body.startswith("note_texts/") else {}
+        if parts.keys() != {"utf8", "offsets"}:
+            raise ModelFormatError(f"{folder}: the texts of this model's {where} are missing.")
+        return unpack_strings(**parts)
+
+    notes = from_json_value(content.get("notes", {}), "notes", extend=from_shelf)
     if not isinstance(notes, dict):
         raise ModelFormatError(f"{folder}: this model's notes are not a table of names and values.")
     return notes
+
+
+def _shelf(arrays: Arrays) -> Any:
+    """Return what puts long lists of texts among the arrays: a manifest has a limit of size."""
+
+    def to_shelf(value: Any, where: str, depth: int) -> dict[str, str] | None:
+        if type(value) is not list or len(value) < LONG_LIST or not all(type(text) is str for text in value):
+            return None
+        place = f"note_texts{where.removeprefix('notes')}"
+        arrays.update(prefixed(place, pack_strings(value)))
+        return {"$texts": place}
+
+    return to_shelf
 
 
 # -------------------------------------------------------------------- learners
@@ -172,8 +229,12 @@ def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
 
 def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
     """Restore what `pack_learner` gave."""
+    check_values(content, CONTENT)
     model = _unpack_parameters(content)
+    state = from_json_value(content["state"])
+    check_values(state, STATE)
     model.n_features_in_ = int(content["n_features"])
+    check_model(model, arrays)
     names = group("feature_names", arrays)
     if names:
         model.feature_names_in_ = np.array(unpack_strings(**names), dtype=object)
@@ -182,12 +243,23 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
         if content["has_taxonomy"]:
             model.taxonomy = model.taxonomy_
         model.label_form_ = LabelForm.from_dict(content["label_form"])
+        _check_form(model)
         nodes = arrays["class_nodes"].astype(np.int64)
-        if np.any((nodes < 0) | (nodes >= model.taxonomy_.n_nodes)):
-            raise ModelFormatError("Its classes are not nodes of its taxonomy.")
+        check_nodes(nodes, model.taxonomy_.n_nodes)
+        if not len(nodes) and not model._decodes_sets:
+            raise ModelFormatError("It has no class, and predicts one a row.")
         model._set_classes(nodes)
-    model._unpack_state(from_json_value(content["state"]), group("state", arrays))
+    model._unpack_state(state, group("state", arrays))
+    model._check_parameters()
     return model
+
+
+def _check_form(model: HierarchicalClassifier) -> None:
+    """Refuse a taxonomy, or a form of y, that the learner would not have learnt from."""
+    model.label_form_.check_fits(model.taxonomy_)
+    model._check_form(getattr(model, "decode", "auto"))
+    if not model._takes_dags:
+        model.taxonomy_.require_tree(type(model).__name__)
 
 
 # -------------------------------------------------------------------- parameters

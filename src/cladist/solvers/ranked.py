@@ -65,6 +65,11 @@ def best_by_index(rows: CsrArrays, n_rows: int, k: int, index: Index, tree: Node
     return best, scores
 
 
+def is_within(ids: npt.NDArray[Any], limit: int) -> bool:
+    """Tell whether all whole numbers are from 0 up and below a limit."""
+    return not ids.size or bool(ids.min() >= 0 and ids.max() < limit)
+
+
 def require_sound(sound: bool) -> None:
     """Raise a `ModelFormatError` unless all weights were found to belong to what there is."""
     if not sound:

@@ -19,7 +19,7 @@ from scipy import sparse
 from cladist.kernels import beam as walking
 from cladist.kernels import ranking
 from cladist.solvers.families import Families
-from cladist.solvers.ranked import Index, best_by_index, require_sound
+from cladist.solvers.ranked import Index, best_by_index, is_within, require_sound
 from cladist.solvers.weights import CsrArrays, Ids, Weights, csr_arrays
 
 Floats32 = npt.NDArray[np.float32]
@@ -227,9 +227,13 @@ class TreeWeights(Weights):
         first = chunks.weights_at[c]
         ends = np.minimum(chunks.ends[begin:end].astype(np.int64), n_weights)
         lengths = np.maximum(np.diff(ends, prepend=0), 0)
+        require_sound(int(lengths.sum()) <= n_weights)
         lanes = chunks.lanes[first : first + lengths.sum()].astype(np.int64)
         kept = lanes < walking.CHILDREN
         columns, values = np.repeat(chunks.features[begin:end], lengths), chunks.values[first : first + len(lanes)]
+        width = int(self.families.chunk_at[c + 1] - self.families.chunk_at[c])
+        require_sound(len(columns) == len(lanes) and is_within(columns, self.n_features))
+        require_sound(is_within(lanes % walking.CHILDREN, width))
         return self.families.chunk_at[c] + lanes[kept], columns[kept], values[kept]
 
     def _matrix(self, parts: list[tuple[npt.NDArray[Any], ...]], places: Ids) -> sparse.csr_array:

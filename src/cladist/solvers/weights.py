@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.errors import TooLargeError
 from cladist.kernels import scoring
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.ranked import Index, best_by_index, require_sound
+from cladist.solvers.ranked import Index, best_by_index, is_within, require_sound
 from cladist.solvers.rows import Rows, aligned
 
 Floats = npt.NDArray[Any]
@@ -112,14 +113,24 @@ class InBlocks(Weights):
         """Return the weights of some classes, or of all, as a matrix (classes × features)."""
         if classes is not None:
             return self._rows(classes)
-        matrix = np.zeros((self.n_classes, self.n_features), np.float32)
+        matrix = self._zeros(self.n_classes)
         for lanes, block, _ in self.numbered():
             matrix[np.ix_(lanes, self.feature_of)] = block[:, : len(lanes)].T
         return matrix
 
+    def _zeros(self, n_rows: int) -> npt.NDArray[np.float32]:
+        try:
+            return np.zeros((n_rows, self.n_features), np.float32)
+        except MemoryError:
+            raise TooLargeError(
+                f"A matrix of {n_rows:,} classes × {self.n_features:,} features needs "
+                f"{4 * n_rows * self.n_features / 2**30:.1f} GiB, which this machine does not have; fit with "
+                "weights='sparse' to have it as CSR."
+            ) from None
+
     def _rows(self, classes: Ids) -> Any:
         """Return the weights of some classes; blocks without any are made and passed by, unless a form knows better."""
-        matrix = np.zeros((len(classes), self.n_features), np.float32)
+        matrix = self._zeros(len(classes))
         for lanes, block, _ in self.numbered():
             rows, places = np.nonzero(classes[:, None] == lanes[None, :])
             matrix[np.ix_(rows, self.feature_of)] = block[:, places].T
@@ -308,11 +319,13 @@ class SparseWeights(InBlocks):
         if classes is not None:
             return self._rows(classes)
         features, indptr, of_class, values = self.index
+        require_sound(is_within(of_class, self.n_classes))
         columns = np.repeat(features, np.diff(indptr))
         return sparse.csr_array((values, (of_class, columns)), shape=(self.n_classes, self.n_features))
 
     def _rows(self, classes: Ids) -> sparse.csr_array:
         features, indptr, of_class, values = self.index
+        require_sound(is_within(of_class, self.n_classes))
         wanted, places = np.unique(classes, return_inverse=True)
         asked = np.zeros(self.n_classes, bool)
         asked[wanted] = True

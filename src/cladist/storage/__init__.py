@@ -1,7 +1,7 @@
 """A manifest and named arrays ↔ a folder: atomic, checksummed, without pickle. Knows no class of ours."""
 
+from cladist.storage.array_file import is_mapped, is_unread
 from cladist.storage.lock import locked
-from cladist.storage.mapping import is_mapped
 from cladist.storage.reading import read_content, read_folder
 from cladist.storage.spool import Spool
 from cladist.storage.strings import pack_strings, unpack_strings
@@ -13,6 +13,7 @@ __all__ = [
     "check_replaceable",
     "from_json_value",
     "is_mapped",
+    "is_unread",
     "locked",
     "pack_strings",
     "read_content",

@@ -9,11 +9,10 @@ from typing import Any
 
 from cladist._version import __version__
 from cladist.errors import ModelFormatError
+from cladist.storage.json_text import check_size, parse_json
 
 FORMAT = "cladist"
 FORMAT_VERSION = 1
-# A manifest holds parameters; bulk belongs in arrays. Parsed JSON takes about ten times its size in memory.
-MAX_MANIFEST_BYTES = 64 * 2**20
 ARRAY_FILE = re.compile(r"arrays-([0-9a-f]{12})\.safetensors", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
@@ -38,15 +37,14 @@ def seal(content: dict[str, Any], files: list[dict[str, Any]]) -> bytes:
         kept = json.loads(raw)["content"] == content
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFormatError(f"The manifest cannot be written as JSON: {error}.") from error
+    try:
+        check_size(raw)
+    except ValueError as error:
+        raise ModelFormatError(f"The manifest is too large: {error}; put long lists into arrays.") from error
     if not kept or not isinstance(content, dict):
         raise ModelFormatError(
             "The manifest must be a dict of JSON values, but holds something JSON does not keep,"
             " such as a tuple or a key that is not a string; pass such values through to_json_value first."
-        )
-    if len(raw) > MAX_MANIFEST_BYTES:
-        raise ModelFormatError(
-            f"The manifest takes {len(raw):,} bytes, more than the {MAX_MANIFEST_BYTES:,} allowed;"
-            " put long lists into arrays."
         )
     return raw
 
@@ -78,7 +76,7 @@ def unseal(raw: bytes, path: object) -> tuple[dict[str, Any], list[dict[str, Any
 def parse(raw: bytes, path: object) -> dict[str, Any]:
     """Return the JSON object in `raw`, which must call itself a cladist model; nothing else is verified."""
     try:
-        body = json.loads(raw.decode("utf-8"))
+        body = parse_json(raw)
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"{path} is not JSON ({error}); the file is damaged or no model.") from error
     if not isinstance(body, dict) or body.get("format") != FORMAT:
@@ -111,3 +109,13 @@ def _check_entry(entry: Any, path: object) -> None:
         raise ModelFormatError(f"{path}: the sha256 of {name} is {digest!r}, which does not fit its name.")
     if type(size) is not int:
         raise ModelFormatError(f"{path}: the size of {name} must be a whole number, not {size!r}.")
+    if "header" in entry:
+        _check_parts(entry, name, path)
+
+
+def _check_parts(entry: dict[str, Any], name: object, path: object) -> None:
+    """Refuse checksums of parts that are none; manifests of the first versions have none of these."""
+    large = entry.get("large")
+    digests = [entry["header"], entry.get("small"), *(large.values() if isinstance(large, dict) else [None])]
+    if not all(isinstance(digest, str) and _SHA256.fullmatch(digest) for digest in digests):
+        raise ModelFormatError(f"{path}: the checksums of the parts of {name} are not as cladist writes them.")

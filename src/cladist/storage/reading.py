@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from pathlib import Path
@@ -11,24 +10,30 @@ from typing import Any
 from numpy.typing import NDArray
 
 from cladist.errors import ModelFormatError
-from cladist.storage.manifest import MAX_MANIFEST_BYTES, unseal
-from cladist.storage.mapping import map_tensors
-from cladist.storage.tensors import read_tensors
+from cladist.storage.array_file import Left, read_arrays
+from cladist.storage.json_text import MAX_BYTES
+from cladist.storage.manifest import unseal
 
 MANIFEST = "manifest.json"
+MOST_READINGS = 50  # a save takes far longer than it takes to open its files: two readings nearly always do
 
 
 def read_folder(
-    folder: str | os.PathLike[str], *, mmap: bool = False
+    folder: str | os.PathLike[str], *, left: Left | None = None, verify: bool = False
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the manifest and the arrays of a folder, after verifying every byte of them.
+
+    Another process may save to the folder meanwhile: what is returned is of one save. If the arrays that a manifest
+    lists are gone or others, and the manifest has changed too, the folder is read again.
 
     Parameters
     ----------
     folder : path
-    mmap : bool
-        Map the arrays instead of reading them. The manifest is verified by its checksum, array files by their size and
-        header; what the arrays hold is not, and who asks for this must expect anything there.
+    left : callable, optional
+        Which arrays, by name, to leave in their file: mapped, and of the large ones only type and shape verified.
+        A folder that has no checksums of single arrays, as the first versions wrote it, is still read once as a whole.
+    verify : bool
+        Read and verify what is left in the file, too.
 
     Returns
     -------
@@ -43,12 +48,30 @@ def read_folder(
     cladist.errors.ModelFormatError: no-such-model is not a folder, so no model can be read from it.
     """
     source = Path(folder)
-    content, files = _unsealed(source)
+    for _ in range(MOST_READINGS):
+        raw = _manifest_of(source)
+        try:
+            return _read(source, raw, left, verify)
+        except ModelFormatError as error:
+            problem = error
+        if _manifest_of(source) == raw:
+            break
+    raise problem
+
+
+def read_content(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the manifest alone, verified by its own checksum; the arrays are not looked at."""
+    source = Path(folder)
+    return unseal(_manifest_of(source), source / MANIFEST)[0]
+
+
+def _read(source: Path, raw: bytes, left: Left | None, verify: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    content, files = unseal(raw, source / MANIFEST)
+    arrays: dict[str, NDArray[Any]] = {}
     try:
-        arrays: dict[str, NDArray[Any]] = {}
         for entry in files:
-            path = source / entry["file"]
-            more = map_tensors(_sized(path, entry)) if mmap else read_tensors(_verified(path, entry))
+            with open(_sized(source / entry["file"], entry), "rb") as file:
+                more = read_arrays(file, entry, left=left, verify=verify)
             if twice := arrays.keys() & more.keys():
                 raise ModelFormatError(f"{source}: array {min(twice)!r} is stored twice.")
             arrays |= more
@@ -57,16 +80,11 @@ def read_folder(
     return content, arrays
 
 
-def read_content(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the manifest alone, verified by its own checksum; the arrays are not looked at."""
-    return _unsealed(Path(folder))[0]
-
-
-def _unsealed(source: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _manifest_of(source: Path) -> bytes:
     if not source.is_dir():
         raise ModelFormatError(f"{source} is not a folder, so no model can be read from it.")
     try:
-        return unseal(read_manifest(source), source / MANIFEST)
+        return read_manifest(source)
     except OSError as error:
         raise ModelFormatError(f"{source} cannot be read: {error}.") from error
 
@@ -75,8 +93,8 @@ def read_manifest(folder: Path) -> bytes:
     """Return the bytes of a folder's manifest, a plain file within the limit of size."""
     path = folder / MANIFEST
     size = _regular_size(path)
-    if size > MAX_MANIFEST_BYTES:
-        raise ModelFormatError(f"{path} has {size:,} bytes, more than the {MAX_MANIFEST_BYTES:,} allowed.")
+    if size > MAX_BYTES:
+        raise ModelFormatError(f"{path} has {size:,} bytes, more than the {MAX_BYTES:,} allowed.")
     return path.read_bytes()
 
 
@@ -84,14 +102,6 @@ def _sized(path: Path, entry: dict[str, Any]) -> Path:
     size = _regular_size(path)
     if size != entry["size"]:
         raise ModelFormatError(f"{path} has {size:,} bytes instead of {entry['size']:,}; it is cut or altered.")
-    return path
-
-
-def _verified(path: Path, entry: dict[str, Any]) -> Path:
-    with open(_sized(path, entry), "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != entry["sha256"]:
-        raise ModelFormatError(f"{path} does not match its checksum; the file was altered or damaged.")
     return path
 
 

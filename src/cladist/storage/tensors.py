@@ -1,8 +1,8 @@
-"""Named arrays ↔ one safetensors file.
+"""Named arrays → one safetensors file.
 
 The format is eight bytes of header length, a JSON header, and the arrays' bytes. It is written here, array by
-array, because the library's writer wants all arrays contiguous at once, and older versions copy them all;
-it is read by the library.
+array, because the library's writer wants all arrays contiguous at once, and older versions copy them all. It is read
+by `array_file`, because the library's reader neither verifies single arrays nor leaves them in the file.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
 
 from cladist.errors import ModelFormatError
+from cladist.storage.json_text import check_size
 
 DTYPES = {
     "bool": "BOOL",
@@ -34,50 +33,42 @@ DTYPES = {
     "float32": "F32",
     "float64": "F64",
 }
-MAX_HEADER_BYTES = 100_000_000  # the library refuses to read a longer one
+LARGE_BYTES = 2**16  # an array of so many bytes gets a checksum of its own; all smaller ones share one
 _CHUNK_BYTES = 2**24  # little memory, and few enough calls that their number does not matter
 
 
-def write_tensors(file: BinaryIO, arrays: Mapping[str, NDArray[Any]]) -> tuple[str, int]:
-    """Write `arrays` to `file`; return the SHA-256 and the number of the bytes written.
+def write_tensors(file: BinaryIO, arrays: Mapping[str, NDArray[Any]]) -> tuple[str, int, dict[str, Any]]:
+    """Write `arrays` to `file`; return the SHA-256 and the number of the bytes written, and checksums of parts.
+
+    The parts are ``header``, ``small`` (all small arrays, in their order) and ``large`` (each other, by name): what a
+    reader needs who leaves large arrays in the file.
 
     An array that is not contiguous, or not little-endian, is copied a few rows at a time; no other is copied.
 
     Examples
     --------
     >>> import io
-    >>> digest, size = write_tensors(io.BytesIO(), {"bias": np.zeros(3)})
-    >>> size
-    96
+    >>> digest, size, parts = write_tensors(io.BytesIO(), {"bias": np.zeros(3)})
+    >>> size, sorted(parts), parts["large"]
+    (96, ['header', 'large', 'small'], {})
     """
     # Wide items first, so that every array starts at a multiple of its item size.
     names = sorted(arrays, key=lambda name: (-_checked(name, arrays[name]).itemsize, name))
     header = _header(names, arrays)
     digest, size = hashlib.sha256(header), len(header)
+    small, large = hashlib.sha256(), {}
     file.write(header)
     for name in names:
+        part = hashlib.sha256() if arrays[name].nbytes >= LARGE_BYTES else small
         for chunk in _chunks(arrays[name]):
             file.write(chunk)
             digest.update(chunk)
+            part.update(chunk)
             size += chunk.nbytes
-    return digest.hexdigest(), size
-
-
-def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a safetensors file, writable and in memory."""
-    arrays = {}
-    try:
-        with safe_open(path, framework="np") as file:
-            for name in file.keys():  # noqa: SIM118  (the handle is not iterable)
-                dtype = file.get_slice(name).get_dtype()
-                if dtype not in DTYPES.values():
-                    raise ModelFormatError(f"{path}: array {name!r} is of type {dtype}, which cladist never writes.")
-                arrays[name] = file.get_tensor(name)
-    except (SafetensorError, ValueError, OverflowError) as error:
-        if isinstance(error, ModelFormatError):
-            raise
-        raise ModelFormatError(f"{path} is not a sound safetensors file ({error}).") from error
-    return arrays
+        if part is not small:
+            large[name] = part.hexdigest()
+    parts = {"header": hashlib.sha256(header).hexdigest(), "small": small.hexdigest(), "large": large}
+    return digest.hexdigest(), size, parts
 
 
 def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -114,6 +105,8 @@ def _header(names: list[str], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     except UnicodeEncodeError as error:
         raise ModelFormatError(f"The name of an array is not valid Unicode: {error.object!r}.") from error
     text += b" " * (-len(text) % 8)
-    if len(text) > MAX_HEADER_BYTES:
-        raise ModelFormatError(f"{len(names):,} arrays are too many for one file; join the small ones.")
+    try:
+        check_size(text)
+    except ValueError as error:
+        raise ModelFormatError(f"{len(names):,} arrays are too many for one file; join the small ones.") from error
     return struct.pack("<Q", len(text)) + text

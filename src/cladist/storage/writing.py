@@ -130,11 +130,11 @@ def _write_into(folder: Path, manifest: dict[str, Any], arrays: Mapping[str, NDA
 def _write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     temporary = folder / f".arrays-{secrets.token_hex(8)}.tmp"
     with open(temporary, "xb") as file:
-        digest, size = write_tensors(file, arrays)
+        digest, size, parts = write_tensors(file, arrays)
         _sync(file)
     name = f"arrays-{digest[:12]}.safetensors"
     os.replace(temporary, folder / name)
-    return {"file": name, "sha256": digest, "size": size}
+    return {"file": name, "sha256": digest, "size": size, **parts}
 
 
 def _sweep(folder: Path, *, keep: set[str]) -> None:

@@ -49,20 +49,36 @@ def unpack(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
 
     names, parts, titles = strings("names"), strings("parts"), strings("titles")
     dropped = strings("dropped_edges") or []
+    sep, stops = content.get("sep"), content.get("stop_leaves") or {}
+    lists = [texts for texts in (names, parts, titles) if texts is not None]
+    fits = (sep is None or isinstance(sep, str)) and len({len(texts) for texts in lists}) == 1 and len(dropped) % 2 == 0
+    if not fits or (parts is not None and sep is None) or not _are_stops(stops, set(names or ())):
+        raise ModelFormatError("The taxonomy in this model is damaged: its parts do not fit together.")
     try:
         draft = _draft(names or [], arrays)
-        draft.parts, draft.sep = parts, content.get("sep")
+        draft.parts, draft.sep = parts, sep
         draft.dropped_edges = list(zip(dropped[::2], dropped[1::2], strict=True))
-        taxonomy = Taxonomy(
-            draft, titles={n: t for n, t in zip(draft.names, titles, strict=True) if t} if titles else None
-        )
-    except (TaxonomyError, ValueError, IndexError) as problem:
+        titled = {name: title for name, title in zip(draft.names, titles or (), strict=False) if title}
+        taxonomy = Taxonomy(draft, titles=titled or None)
+    except TaxonomyError as problem:
         raise ModelFormatError(f"The taxonomy in this model is damaged: {problem}") from problem
     if taxonomy.names != tuple(draft.names):
         raise ModelFormatError("The taxonomy in this model is damaged: its nodes are not in order.")
-    if content.get("stop_leaves"):
-        taxonomy.__dict__["_stop_leaves"] = dict(content["stop_leaves"])
+    if stops:
+        taxonomy.__dict__["_stop_leaves"] = dict(stops)
     return taxonomy
+
+
+def _are_stops(stops: Any, names: set[str]) -> bool:
+    return (
+        isinstance(stops, dict)
+        and all(isinstance(node, str) for node in stops.values())
+        and {
+            *stops,
+            *stops.values(),
+        }
+        <= names
+    )
 
 
 def _draft(names: list[str], arrays: Arrays) -> Draft:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from cladist import progress
-from cladist.errors import ParameterError, TooLargeError, is_positive, one_of
+from cladist.errors import ModelFormatError, ParameterError, TooLargeError, is_positive, one_of
 from cladist.execution import Executor, executor_for
 from cladist.kernels.lanes import WIDTH
 from cladist.labels import LabelMatrix
@@ -271,3 +271,7 @@ class FlatLinear(LinearAnswers):
 
     def _check_targets(self) -> None:
         check_nodes(self.target_nodes_, self.taxonomy_.n_nodes, self.weights_.n_classes)
+        sizes = len(self.target_nodes_), len(self.class_nodes_)
+        sums = not self._decodes_sets and (self.targets == "nodes" or sizes in ((1, 2), (0, 1)))
+        if not self._one_a_label and not sums:
+            raise ModelFormatError("Its classifiers are not those of its classes.")

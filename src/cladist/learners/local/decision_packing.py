@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import ModelFormatError
+from cladist.learners.array_schema import OLD_NODE
 from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.local.decisions import Choosing, Decision
 from cladist.learners.local.families import Family, check_children, pack_families, unpack_families
 from cladist.learners.packing import Arrays, group, prefixed, unpack_matrix
 from cladist.solvers.weights import SparseWeights
+from cladist.storage.schema import check_arrays
 
 Ids = npt.NDArray[np.int64]
 
@@ -75,6 +77,7 @@ def _old_decisions(state: dict[str, Any], arrays: Arrays, n_features: int) -> di
             found[v] = Family(children)
         elif packed["class"] == "LinearNode":
             inner = group("state", group(f"{v}/estimator", arrays))
+            check_arrays(inner, OLD_NODE, {"n_features": n_features})
             coef = unpack_matrix(group("coef", inner), n_features)
             found[v] = Family(children, SparseWeights.from_matrix(coef, inner["intercept"]))
         else:

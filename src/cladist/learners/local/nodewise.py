@@ -142,9 +142,7 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
             Factors of C; a row of weight 0 is as good as absent.
         """
         started = time.perf_counter()
-        self._check_linear()
-        one_of("NodewiseSVM", "loss", self.loss, LOSSES)
-        self._check_decode(self.decode)
+        self._check_parameters()
         X, labels = self._enter(X, y)
         self._check_form(self.decode)
         if not self._decodes_sets:
@@ -164,6 +162,11 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         self.always_ = always_on(labels)
         self._remember(time.perf_counter() - started)
         return self
+
+    def _check_parameters(self) -> None:
+        self._check_linear()
+        one_of("NodewiseSVM", "loss", self.loss, LOSSES)
+        self._check_decode(self.decode)
 
     def _remember(self, seconds: float) -> None:
         told = [family.told() for family in self.families_.values()]

@@ -8,6 +8,7 @@ A learner provides `_check_parameters`, `_begin(X)` (its state before the first 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
-from cladist.errors import LabelError, one_of
+from cladist.errors import LabelError, ParameterError, one_of
 from cladist.labels import Encoded, LabelMatrix, encode
 from cladist.learners.base import HierarchicalClassifier
 from cladist.taxonomy import Taxonomy
@@ -183,12 +184,12 @@ class OnlineClassifier(HierarchicalClassifier):
 
         −1 stands for labels that could be predicted before; a training label outside them is an error.
         """
+        self._check_allowed()
         taxonomy, wanted = self.taxonomy_, self.allowed_labels
         since = np.full(taxonomy.n_nodes, NEVER)
         if grow:
             since[self.class_nodes_] = -1
         if isinstance(wanted, str):
-            one_of(type(self).__name__, "allowed_labels", wanted, ("all", "leaves", "seen"))
             if wanted != "seen":
                 since[taxonomy.leaves if wanted == "leaves" else slice(None)] = -1
             else:
@@ -205,6 +206,16 @@ class OnlineClassifier(HierarchicalClassifier):
         if not (grow and len(allowed) == len(self.class_nodes_)):  # naming them anew takes longer than a round
             self._set_classes(allowed)
         return since
+
+    def _check_allowed(self) -> None:
+        """Refuse what names no labels."""
+        who, wanted = type(self).__name__, self.allowed_labels
+        if isinstance(wanted, str):
+            one_of(who, "allowed_labels", wanted, ("all", "leaves", "seen"))
+        elif not isinstance(wanted, Iterable):
+            raise ParameterError(
+                f"{who}: allowed_labels must be 'all', 'leaves', 'seen' or a list of labels; got {wanted!r}."
+            )
 
     @property
     def _allowed(self) -> npt.NDArray[np.bool_]:
@@ -228,6 +239,7 @@ class OnlineClassifier(HierarchicalClassifier):
         """Restore what `_told_state` gave."""
         self.history_, self.n_iter_, self.rows_seen_ = state["history"], state["n_iter"], state["rows_seen"]
         self.converged_ = state["converged"]
+        self._check_allowed()
         if state["gamma"] is not None:
             self.gamma_ = state["gamma"]
 

@@ -20,7 +20,7 @@ from cladist.learners.online.primal_ridge import checked_counts
 from cladist.learners.online.ridge import BLOCK, Block, Ids, Mask, Matrix, Ridge, Rule
 from cladist.learners.online.rows import stacked
 from cladist.learners.online.stores import Stores
-from cladist.learners.packing import Arrays, finite, group, pack_matrix, prefixed, unpack_matrix
+from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
 
 class DualRidge(Ridge):
@@ -232,7 +232,6 @@ class DualRidge(Ridge):
         made = cls(Stores.unpack(group("stores", arrays), n_nodes), rule, kernel, budget)
         if group("kept", arrays):
             made.kept = unpack_matrix(group("kept", arrays), n_features)
-            finite(getattr(made.kept, "data", made.kept) if not isinstance(made.kept, np.ndarray) else made.kept)
         made.counts = checked_counts(arrays["counts"], made.stores)
         counts = np.array(made.counts)
         sizes = counts * np.array([len(nodes) for nodes in made.stores.nodes])
@@ -240,14 +239,14 @@ class DualRidge(Ridge):
         wanted = {"members": counts, "targets": sizes, "factors": triangles}
         if any(arrays[name].shape != (ends.sum(),) for name, ends in wanted.items()):
             raise ModelFormatError("Its examples do not fit its stores.")
-        members, values = unpack_ids(arrays["members"]), finite(arrays["targets"]).astype(np.float64)
+        members, values = unpack_ids(arrays["members"]), arrays["targets"].astype(np.float64)
         n_kept = 0 if made.kept is None else made.kept.shape[0]
         if np.any((members < 0) | (members >= n_kept)) or (budget is not None and np.any(counts > budget)):
             raise ModelFormatError("Its stores hold examples that are not there, or more than its budget.")
         made.members = [part.copy() for part in np.split(members, np.cumsum(counts)[:-1])]
         parts = np.split(values, np.cumsum(sizes)[:-1])
         made.targets = [U.reshape(n, -1) if n else V for U, n, V in zip(parts, made.counts, made.targets, strict=True)]
-        for store, part in enumerate(np.split(finite(arrays["factors"]), np.cumsum(triangles)[:-1])):
+        for store, part in enumerate(np.split(arrays["factors"], np.cumsum(triangles)[:-1])):
             made.factors[store] = made._unpacked_factor(made.counts[store], part.astype(np.float64))
         return made
 

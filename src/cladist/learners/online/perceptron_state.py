@@ -15,7 +15,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import KernelFunction
 from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.online.rows import csr_rows, stacked, zeros
-from cladist.learners.packing import Arrays, finite, group, pack_matrix, prefixed, unpack_matrix
+from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
@@ -106,9 +106,9 @@ class WeightPerceptrons(Perceptrons):
         """Restore what `pack` gave."""
         shape = self.W.shape
         self.seen = self._checked_seen(arrays["seen"])
-        self.W = finite(_dense(unpack_matrix(group("weights", arrays), shape[1])))
+        self.W = _dense(unpack_matrix(group("weights", arrays), shape[1]))
         if self.average:
-            self.acc = finite(_dense(unpack_matrix(group("acc", arrays), shape[1])))
+            self.acc = _dense(unpack_matrix(group("acc", arrays), shape[1]))
         if self.W.shape != shape or (self.average and self.acc.shape != shape):
             raise ModelFormatError("Its weights do not have a row a feature.")
 

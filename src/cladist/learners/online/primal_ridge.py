@@ -12,7 +12,7 @@ from cladist.kernels.ridge import primal_rounds
 from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.online.ridge import Block, Matrix, Ridge, Rule
 from cladist.learners.online.stores import Stores
-from cladist.learners.packing import Arrays, finite, group, prefixed
+from cladist.learners.packing import Arrays, group, prefixed
 from cladist.learners.row_lengths import squared_lengths
 
 MOST_EXAMPLES = 2**31  # of a store in a file: sizes of arrays are products of them
@@ -105,7 +105,7 @@ class PrimalRidge(Ridge):
         used = [store for store, count in enumerate(made.counts) if count]
         own = n_features * (n_features + 1) // 2
         sizes = np.array([len(made.stores.nodes[store]) * n_features for store in used], np.int64)
-        inverses, weights = (finite(arrays[name]).astype(np.float64) for name in ("inverses", "weights"))
+        inverses, weights = (arrays[name].astype(np.float64) for name in ("inverses", "weights"))
         if inverses.shape != (own * len(used),) or weights.shape != (sizes.sum(),):
             raise ModelFormatError("Its inverses and weights do not fit its stores.")
         low, ends = np.tril_indices(n_features), np.cumsum(sizes)

@@ -1,0 +1,58 @@
+"""How many columns the rows have that come out of a transformer from a file, and that those between agree on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cladist.errors import ModelFormatError
+from cladist.features.fitted_schema import NEEDED
+
+
+def _check_fitted(transformer: Any, where: str) -> None:
+    """Refuse a transformer that cannot transform, as nobody has fitted it."""
+    name = type(transformer).__name__
+    needed = NEEDED.get(name, ["idf_"] if name == "TfidfTransformer" and transformer.use_idf else [])
+    if missing := [key for key in needed if not hasattr(transformer, key)]:
+        raise ModelFormatError(f"{where}: {name} is not fitted: it lacks the attribute {missing[0]!r}.")
+    if name == "ColumnTransformer":
+        for _, part, _ in transformer.transformers_:
+            if not isinstance(part, str):
+                _width(part, None, where)
+
+
+def check_width(transformer: Any, n_columns: int, where: str) -> None:
+    """Raise a `ModelFormatError` unless a transformer is fitted, and makes rows of so many columns."""
+    width = _width(transformer, None, where)
+    if width not in (None, n_columns):
+        raise ModelFormatError(f"{where}: its rows have {width:,} columns, and the learner's {n_columns:,}.")
+
+
+def _width(transformer: Any, before: int | None, where: str) -> int | None:
+    """Return how many columns rows have after a transformer, given how many before; None if that is not known."""
+    name = type(transformer).__name__
+    _check_fitted(transformer, where)
+    wanted = getattr(transformer, "n_features_in_", None) if not hasattr(transformer, "vocabulary_") else None
+    if name not in ("Pipeline", "FeatureUnion") and None not in (before, wanted) and before != wanted:
+        raise ModelFormatError(f"{where}: {name} wants {wanted} columns, and is given {before}.")
+    if name in ("CountVectorizer", "TfidfVectorizer"):
+        n_terms = len(transformer.vocabulary_)
+        return n_terms if name == "CountVectorizer" else _width(transformer._tfidf, n_terms, where)
+    if name == "HashingVectorizer":
+        return int(transformer.n_features)
+    if name == "Pipeline":
+        for _, step in transformer.steps:
+            before = before if isinstance(step, str) else _width(step, before, where)
+        return before
+    if name == "FeatureUnion":
+        kept = [part for _, part in transformer.transformer_list if not isinstance(part, str)]
+        widths = [_width(part, before, where) for part in kept]
+        passed = any(part == "passthrough" for _, part in transformer.transformer_list if isinstance(part, str))
+        return None if passed or None in widths else sum(width for width in widths if width is not None)
+    if name == "ColumnTransformer":
+        return max((part.stop for part in transformer.output_indices_.values()), default=0)
+    if name == "SimpleImputer":
+        return None
+    idf = getattr(transformer, "idf_", None)
+    if idf is not None and before not in (None, len(idf)):
+        raise ModelFormatError(f"{where}: {name} has {len(idf)} weights for {before} columns.")
+    return wanted if wanted is not None else before
