@@ -63,7 +63,7 @@ LINEAR: Table = {
     "weights/sparse/indptr": _ids("n_listed + 1"),
     "weights/sparse/classes": Declared(_I4, ("n_weights",), low=0, below="n_targets"),
     "weights/sparse/values": _numbers("n_weights"),
-    **_matrix("weights/shares", "n_targets", "n_vectors", _F4),
+    **_matrix("weights/shares", "n_targets", "n_vectors"),
     **_matrix("weights/vectors", "n_vectors", "n_features", _F4),
     "weights/differences/features_at": Declared(_I8, ("n_chunks + 1",), low=0, below=_MOST),
     "weights/differences/weights_at": Declared(_I8, ("n_chunks + 1",), low=0, below=_MOST),

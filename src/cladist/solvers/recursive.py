@@ -116,8 +116,8 @@ def solve_recursive(
 
     A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
     wherever no root is further than `reach` from where it is now: than the longest leaf is from 0, or than what moves
-    the score of a row of usual length by 1, if that is further; the objective being convex, a point k times as far away is better by
-    k times that gap at most. As roots move, such a bound may fall.
+    the score of a row of usual length by 1, if that is further; the objective being convex, a point k times as far away
+    is better by k times that gap at most. As roots move, such a bound may fall.
     """
     one_of("solve_recursive", "root", root, ROOTS)
     one_of("solve_recursive", "form", form, FORMS)
