@@ -51,6 +51,7 @@ FIELDS: dict[str, Check] = {
     "dtype": _is_type,
     "scalar": _one_of("str", "int", "float", "bool"),
     "spelling": _one_of("name", "path"),
+    "joint": lambda value: value is None or (isinstance(value, str) and value != ""),
     "element": _one_of("list", "tuple", "set", "frozenset"),
     "below_root": lambda value: isinstance(value, bool),
     "columns": lambda value: value is None or _tuple_of(str, int)(value),
