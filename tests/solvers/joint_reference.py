@@ -120,11 +120,16 @@ def quadratic_optimum(problem, M, nodes, leaves):
         rows, columns = (slice(k * size, (k + 1) * size) for size in problem.X.shape)
         A[rows, columns] = problem.signs(k)[:, None] * problem.X
     costs = np.concatenate([problem.costs(k) for k in problem.classes])
-    z, alpha = (_interior if problem.problem.loss == "hinge" else _newton)(H, A, costs, problem.problem.loss)
+    z, alpha = minimise_quadratic(H, A, costs, problem.problem.loss)
     weights = np.zeros((len(M), n_features))
     weights[leaves] = z.reshape(len(leaves), n_features)
     weights[inner] = to_leaves @ weights[leaves]
     return weights, alpha.reshape(len(leaves), -1)
+
+
+def minimise_quadratic(H, A, costs, loss):
+    """Minimise ½ zᵀHz + Σ c ℓ(Az); return z and α."""
+    return (_interior if loss == "hinge" else _newton)(H, A, costs, loss)
 
 
 def _newton(H, A, costs, loss):

@@ -213,7 +213,7 @@ def primal_of_differences(paths: PathWeights, joint: Joint) -> float:
         kernels.put_paths(sums.V, block.paths, block.groups, total)
         for vectors, lanes, pull in _block_vectors(paths, b, stored, W):
             apart += pull * float(np.sum(squared(vectors.weights)[: len(vectors.nodes)]))
-            total += vectors.weights @ lanes
+            total += vectors.weights.astype(np.float64) @ lanes
         W[:] = total
         lost += kernels.joint_terms(joint.part(b), joint.loss, W, no_alpha)[0]
     return apart / 2 + lost
