@@ -81,6 +81,23 @@ def test_arrays_that_are_not_as_declared_are_refused(saved, name):
     cladist.load(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("pcut over svm", "strategy/positives_"),
+        *(("hieron rbf", key) for key in ("support", "update_support", "update_label", "update_competitor")),
+    ],
+)
+def test_whole_numbers_that_are_computed_with_are_of_one_type(saved, name, key):
+    """In eight bits, a sum of theirs would wrap."""
+    content_of, folder = saved
+    content, arrays = content_of(name)
+    key = f"model/state/{key}"
+    write_folder(folder, content, {**arrays, key: arrays[key].astype(np.uint8)})
+    with pytest.raises(ModelFormatError, match="must be of int64"):
+        cladist.load(folder)
+
+
 WRONG = [None, True, -1, 2**80, 0.5, "x", ["x"], [1], {"x": [1]}, [[]], float("nan")]
 
 

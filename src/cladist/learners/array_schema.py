@@ -18,8 +18,8 @@ _F4, _F8, _I4, _I8, _U1, _U4 = ("float32",), ("float64",), ("int32",), ("int64",
 _MOST = 2**62  # of a count: sums of such do not wrap before they are looked at
 
 
-def _ids(shape: str, below: str | float = _MOST, low: float = 0) -> Declared:
-    return Declared(WHOLE, (shape,), low=low, below=below)
+def _ids(shape: str, below: str | float = _MOST, low: float = 0, types: tuple[str, ...] = WHOLE) -> Declared:
+    return Declared(types, (shape,), low=low, below=below)
 
 
 def _numbers(*shape: str | int, types: tuple[str, ...] = _F4, low: float | None = None) -> Declared:
@@ -100,12 +100,13 @@ FAMILIES: Table = {
 }
 PROTOTYPES: Table = {
     **_matrix("weights", "n_features", "n_nodes"),
-    "support": _ids("n_support"),
+    # Of one type: these are computed with as they are.
+    "support": _ids("n_support", types=_I8),
     **_matrix("vectors", "n_support", "n_columns"),
-    "update_support": _ids("n_updates", "n_support"),
+    "update_support": _ids("n_updates", "n_support", types=_I8),
     "update_alpha": _numbers("n_updates", types=_F8),
-    "update_label": _ids("n_updates", "n_nodes"),
-    "update_competitor": _ids("n_updates", "n_nodes"),
+    "update_label": _ids("n_updates", "n_nodes", types=_I8),
+    "update_competitor": _ids("n_updates", "n_nodes", types=_I8),
 }
 PERCEPTRONS: Table = {
     "seen": _ids("n_nodes"),
@@ -136,7 +137,7 @@ LABELLINGS: Table = {
     **_matrix("coefs", "n_scores", "n_support", _F8),
 }
 THRESHOLDS: Table = {
-    "strategy/positives_": _ids("n_labels"),
+    "strategy/positives_": _ids("n_labels", types=_I8),
     "strategy/coef_": _numbers("n_coefs", types=REAL),
     "strategy/thresholds_": Declared(REAL, ("n_labels",), finite=False),  # a label that nobody gets
     "strategy/f1_": _numbers("n_labels", types=REAL),
