@@ -94,6 +94,12 @@ class Certified:
         said = "-".join(str(value) for key, value in self.options.items() if key not in ("loss", "relations", "ridge"))
         return f"{self.learner.__name__}-{self.loss}-{said}-{self.shape}"
 
+    @property
+    def max_iter(self):
+        """Sweeps: block descent takes long ones on few features, where it is not meant to be used."""
+        slow = self.shape == "narrow" and (self.regularizer == "graph" or self.options.get("solver") == "alternating")
+        return 10 if slow else 60
+
     def build(self, C, tol, **more):
         options = {"loss": self.loss} if "loss" in self.learner._get_param_names() else {}
         taxonomy = {name: None for name in LABELS} if self.regularizer == "graph" else TREE

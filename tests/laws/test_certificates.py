@@ -29,7 +29,6 @@ from tests.laws.certificate_problems import (
 from tests.solvers import structured_reference as structured
 
 ROUNDING = 1e-6  # costs are float32, and optima are known to so many digits
-MAX_ITER = 60
 
 
 def fitted(case, C, tol, **more):
@@ -49,12 +48,12 @@ def test_linear_learners(case):
     for C in COSTS:
         best = optimum(case.regularizer, case.loss, C, case.shape)
         for tol in TOLERANCES:
-            model = fitted(case, C, tol, max_iter=MAX_ITER)
+            model = fitted(case, C, tol, max_iter=case.max_iter)
             entry = model.history_[-1]
             told, gap = entry["objective"], entry["gap"]
             real = objective(case.regularizer, case.loss, C, case.shape, weights_of(model))
             where = f"C={C:g} tol={tol:g} told={told!r} real={real!r} best={best!r} {entry}"
-            assert model.n_iter_ <= MAX_ITER, where
+            assert model.n_iter_ <= case.max_iter, where
             assert model.converged_ == (entry.get("worst_gap", gap) <= tol), where
             # Nodes above labels may not be the best given the labels returned, so that these are a little better.
             assert real <= told * (1 + ROUNDING), where

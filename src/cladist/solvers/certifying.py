@@ -130,13 +130,25 @@ def _dual_terms(joint: Joint, b: int) -> _Terms:
 
 def _terms_of_dual(joint: Joint, b: int, part: Any, room: Room) -> _Terms:
     """Return what a block's α, which are in the room, add to the dual; `room.W` is used up."""
-    block, alphas = joint.layout.blocks[b], joint.states[b].alphas
+    W = _dual_weights(joint, b, part, room)
+    return _Terms(*kernels.dual_terms(part, joint.loss, joint.states[b].alphas.listed, W, room.alpha))
+
+
+def _dual_weights(joint: Joint, b: int, part: Any, room: Room) -> npt.NDArray[Any]:
+    """Return w(α) of a block's leaves, without stored nodes if there are free roots; in `room.W`, or in float64."""
+    block = joint.layout.blocks[b]
     W = np.zeros(room.W.shape) if joint.needs_float64(b) else room.W
     W[:] = 0
     if not len(joint.free):
         kernels.put_paths(joint.V, block.paths, block.groups, W)
-    kernels.add_rows(part[0], part[2], *alphas, block.local, W)
-    return _Terms(*kernels.dual_terms(part, joint.loss, alphas.listed, W, room.alpha))
+    kernels.add_rows(part[0], part[2], *joint.states[b].alphas, block.local, W)
+    return W
+
+
+def _product(part: Any, alphas: Alphas, W: npt.NDArray[Any], alpha: Floats32) -> float:
+    """Return Σ α m at W."""
+    found: float = kernels.dual_terms(part, flat.HINGE, alphas.listed, W, alpha)[1]  # which is the same for all losses
+    return found
 
 
 def finished(joint: Joint, eps: float, max_sweeps: int, *, dense: bool) -> Finished:
@@ -164,14 +176,16 @@ def _evaluated(joint: Joint, b: int) -> _Terms:
     alphas = joint.states[b].alphas
     with joint.room() as room:
         kernels.put_rows(*alphas, room.alpha)
-        terms = _terms_of_dual(joint, b, part, room)
         inner = _put_above(joint, b, part, room)
         room.W[:] = room.above
         kernels.add_rows(rows, mask, *alphas, IDENTITY, room.W)
-        lost, _, _ = kernels.joint_terms(part, joint.loss, room.W, room.alpha)
-        kernels.clear(alphas.listed, room.alpha)
+        lost, gap, product = kernels.joint_terms(part, joint.loss, room.W, room.alpha)
+        gain, longest = lost + product - gap, _longest(room.W, n_lanes)
         leaves = kernels.squared_distance(room.W, room.above, n_lanes)
-        return replace(terms, inner=inner, leaves=leaves, lost=lost, longest=_longest(room.W, n_lanes))
+        if len(joint.free) or joint.needs_float64(b):
+            product = _product(part, alphas, _dual_weights(joint, b, part, room), room.alpha)
+        kernels.clear(alphas.listed, room.alpha)
+        return _Terms(gain, product, inner, leaves, lost, longest)
 
 
 def _put_above(joint: Joint, b: int, part: Any, room: Room) -> float:
@@ -182,7 +196,7 @@ def _put_above(joint: Joint, b: int, part: Any, room: Room) -> float:
         W = np.zeros(above.shape) if joint.needs_float64(b) else above
         W[:] = 0
         kernels.add_rows(part[0], part[2], *alphas, block.local_above, W)
-        inner = kernels.dual_terms(part, joint.loss, alphas.listed, W, room.alpha)[1]
+        inner = _product(part, alphas, W, room.alpha)
     kernels.put_paths(joint.V, block.paths, block.groups, above)
     kernels.add_rows(part[0], part[2], *alphas, block.local_above, above)
     return inner
