@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import cladist
 from cladist import FlatLogistic, FlatSVM, LabelMatrix, RecursiveLogistic, RecursiveSVM, Taxonomy
 from cladist.errors import ParameterError
 from tests.learners.flat_rows import TAXONOMY, rows_of, sets_of, single
-from tests.learners.recursive_models import CLOSE, DEEP, both, every_learner, every_root, for_sweeps, objective_of
+from tests.learners.recursive_models import (
+    CLOSE,
+    DEEP,
+    both,
+    every_learner,
+    every_root,
+    for_sweeps,
+    losses_of,
+    objective_of,
+)
 
 # ---------------------------------------------------------------- the problem
 
@@ -281,3 +293,23 @@ def test_a_gap_that_is_not_closed_is_told(learner, solver):
     assert not model.converged_
     assert model.n_iter_ == 1
     assert model.history_[-1]["gap"] > 1e-9
+
+
+@both
+def test_a_free_root_above_one_label_has_an_objective_of_its_own(learner):
+    """Rows are separable, so that the optimum is 0 or never reached, and the root's weights grow without an end."""
+    random = np.random.default_rng(3)
+    X = sparse.csr_array(random.normal(size=(10, 19)) * (random.random((10, 19)) < 0.25))
+    y = [{"c"} if i % 2 else set() for i in range(10)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = learner({"a": None, "b": "a", "c": "b"}, root="free", fit_intercept=False, tol=1e-5, max_iter=1000)
+        model.fit(X, y)
+    signs = np.where([bool(labels) for labels in y], 1, -1)
+    real = np.sum(losses_of(model, signs * (X @ model.coef_[0].astype(np.float64))))  # the one leaf is at its parent
+    for entry in model.history_:
+        assert entry["objective"] >= 0
+        assert entry["dual"] <= entry["objective"]
+        assert entry["gap"] >= 0
+    assert model.history_[-1]["objective"] >= real * (1 - 1e-6)
+    assert model.history_[-1]["reach"] > 0

@@ -8,12 +8,12 @@ from scipy import sparse
 
 from cladist.errors import ParameterError, TooLargeError
 from cladist.execution import Serial, Threads
-from cladist.solvers import Settings, solve_one_vs_rest
+from cladist.solvers import Settings, around, solve_one_vs_rest
 from cladist.solvers.alternating import solve_alternating
 from cladist.solvers.graphs import Graph
 from cladist.solvers.related import SCHEDULES, solve_graph
 from tests.solvers.joint_reference import TREES, joint_optimum, quadratic_optimum, tree_case
-from tests.solvers.problems import LOSSES
+from tests.solvers.problems import LOSSES, case, members_of_matrix
 
 TIGHT = Settings(tol=1e-6, max_iter=5000)
 every_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -332,3 +332,27 @@ def test_an_unknown_schedule_is_refused():
     graph = random_graph(0)
     with pytest.raises(ParameterError, match="schedule"):
         solve(graph_case(0, graph, "hinge"), graph, schedule="random")
+
+
+@pytest.mark.parametrize("schedule", ["coloured", "jacobi"])
+def test_a_slow_outer_loop_does_not_ask_for_what_rounding_hides(schedule, monkeypatch):
+    """Exponentials are float32: asked for more, nodes would sweep until their limit at every visit, for nothing."""
+    swept = []
+    descend = around.kernels.descend
+
+    def counted(*arguments):
+        found = descend(*arguments)
+        swept.append(found[0])
+        return found
+
+    monkeypatch.setattr(around.kernels, "descend", counted)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(22, 30)) * (random.random((22, 30)) < 0.4)
+    belongs = random.random((22, 5)) < 0.4
+    problem = case(X, members_of_matrix(belongs), "logistic", np.ones((2, 5)))
+    edges = np.zeros((5, 5))
+    edges[[0, 1, 3], [1, 2, 4]] = edges[[1, 2, 4], [0, 1, 3]] = 1
+    graph = Graph(sparse.csr_array(edges), np.arange(5))
+    solution = solve_graph(problem.problem, graph, Settings(1e-4, 60), schedule=schedule)
+    assert len(solution.history) > 20
+    assert np.mean(swept[len(swept) // 2 :]) < around.SWEEPS / 5
