@@ -102,7 +102,7 @@ class Certified:
 
     def build(self, C, tol, **more):
         options = {"loss": self.loss} if "loss" in self.learner._get_param_names() else {}
-        taxonomy = {name: None for name in LABELS} if self.regularizer == "graph" else TREE
+        taxonomy = dict.fromkeys(LABELS) if self.regularizer == "graph" else TREE
         return self.learner(taxonomy, C=C, tol=tol, fit_intercept=False, **options, **self.options, **more)
 
 
