@@ -92,8 +92,10 @@ class RecursiveSVM(RecursiveLinear):
     C_, cv_results_
         With `C="cv"` or `sharing="cv"`, the C chosen and what each gave.
     n_iter_, converged_ : int, bool
+        Sweeps made, and whether the gap is within `tol`.
     history_ : list of dict
-        One entry a check: `objective`, `dual`, `gap` (relative), `seconds`; the last is the returned model's.
+        One entry a check: `objective`, `dual`, `gap` (relative), `seconds`; the last is measured on the weights returned.
+        With ``root="free"`` also `reach`: the dual is a bound as long as no root is further than that from where it is.
 
     Notes
     -----
