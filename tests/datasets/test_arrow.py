@@ -375,6 +375,7 @@ splices = st.lists(
 )
 
 
+@pytest.mark.filterwarnings("ignore::cladist.errors.CladistWarning")  # any labels may look like paths
 @settings(max_examples=400)
 @given(st.sampled_from(VALID), splices, st.booleans())
 def test_damaged_files_are_read_or_refused(content: bytes, changes: list[tuple[int, int, bytes]], at_end: bool) -> None:

@@ -266,6 +266,7 @@ fields = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_si
 names = st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=5)
 
 
+@pytest.mark.filterwarnings("ignore::cladist.errors.CladistWarning")  # any labels may look like paths
 @given(st.lists(st.tuples(fields, names), min_size=1, max_size=8), st.sampled_from(["csv", "tsv", "jsonl"]))
 def test_what_is_written_is_read(rows: list[tuple[str, str]], kind: str) -> None:
     out = io.StringIO()

@@ -386,6 +386,7 @@ VALID = [
 splices = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 9), pieces.map(str.encode) | st.binary(max_size=4)))
 
 
+@pytest.mark.filterwarnings("ignore::cladist.errors.CladistWarning")  # any labels may look like paths
 @settings(max_examples=300)
 @given(st.one_of(st.binary(max_size=80), st.lists(pieces, max_size=25).map(lambda p: "".join(p).encode())))
 @pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")
@@ -393,6 +394,7 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     readings(content)
 
 
+@pytest.mark.filterwarnings("ignore::cladist.errors.CladistWarning")  # any labels may look like paths
 @settings(max_examples=300)
 @given(st.sampled_from(VALID), splices)
 @pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")

@@ -39,6 +39,7 @@ def written_and_read(
     return read_table(path, text=text, label="label", label_sep=label_sep, taxonomy=data.taxonomy, **options)
 
 
+@pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")  # random names may look like paths
 @pytest.mark.parametrize("kind", KINDS)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
@@ -50,6 +51,7 @@ def test_single_labels(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     assert same_dataset(again, given_data)
 
 
+@pytest.mark.filterwarnings("ignore::cladist.errors.LabelWarning")  # random names may look like paths
 @pytest.mark.parametrize("label_sep", [";", " -- ", None])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
