@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from fuzz.model_zoo import models
+from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import StandardScaler
 
 import cladist
 from cladist.errors import ModelFormatError
+from cladist.features.widths import check_width
 from cladist.learners.array_schema import STATES
 from cladist.learners.value_schema import CONTENT, STATE, check_values
 from cladist.registry import METHODS
@@ -216,6 +219,7 @@ def test_weights_left_in_the_file_that_cannot_be_are_refused_when_they_are_used(
         ("hr-svm", "root", None),
         ("h-svm", "loss", "x"),
         ("hieron", "kernel", 5),
+        ("h-rls dual", "kernel", {"$type": "float"}),  # which can be called, if not as a kernel
         ("hieron", "allowed_labels", 7),
         *((name, "coef0", {"$float": "inf"}) for name in ("hieron poly", "h-perc poly", "h-m3 poly", "ksp poly")),
         *((name, "gamma", {"$float": "inf"}) for name in ("hieron rbf", "h-rls rbf")),
@@ -233,6 +237,17 @@ def test_parameters_that_the_learner_refuses_are_refused_at_load(saved, name, pa
     write_folder(folder, {**content, "model": {**content["model"], "parameters": parameters}}, arrays)
     with pytest.raises(ModelFormatError, match=parameter):
         cladist.load(folder)
+
+
+def test_a_column_transformer_without_a_part_is_refused():
+    rows = np.arange(12.0).reshape(4, 3)
+    columns = ColumnTransformer([("a", StandardScaler(), [0, 1]), ("b", StandardScaler(), [2])]).fit(rows)
+    check_width(columns, 3, "transformer")
+    whole = columns.transformers_
+    for parts, message in ((whole[1:], "not those of its columns"), ([whole[1], ("a", *whole[1][1:])], "does not fit")):
+        columns.transformers_ = parts
+        with pytest.raises(ModelFormatError, match=message):
+            check_width(columns, 3, "transformer")
 
 
 def test_a_fault_of_the_compiler_is_not_blamed_on_the_model(saved, monkeypatch):

@@ -15,9 +15,18 @@ def _check_fitted(transformer: Any, where: str) -> None:
     if missing := [key for key in needed if not hasattr(transformer, key)]:
         raise ModelFormatError(f"{where}: {name} is not fitted: it lacks the attribute {missing[0]!r}.")
     if name == "ColumnTransformer":
-        for _, part, _ in transformer.transformers_:
-            if not isinstance(part, str):
-                _width(part, None, where)
+        _check_columns(transformer, where)
+
+
+def _check_columns(transformer: Any, where: str) -> None:
+    """Refuse a `ColumnTransformer` whose parts are not those that its rows are put together from."""
+    places = transformer.output_indices_
+    if {part for part, _, _ in transformer.transformers_} | {"remainder"} != places.keys() | {"remainder"}:
+        raise ModelFormatError(f"{where}: the parts of its ColumnTransformer are not those of its columns.")
+    for part, fitted, _ in transformer.transformers_:
+        width, place = None if isinstance(fitted, str) else _width(fitted, None, where), places.get(part)
+        if width is not None and (place is None or width != place.stop - place.start):
+            raise ModelFormatError(f"{where}: part {part[:40]!r} of its ColumnTransformer does not fit its columns.")
 
 
 def check_width(transformer: Any, n_columns: int, where: str) -> None:

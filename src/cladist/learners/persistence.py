@@ -305,7 +305,9 @@ def _unpack_parameters(content: dict[str, Any]) -> Any:
         raise ModelFormatError(f"It holds a {content['class']!r}, which this version of cladist does not know.")
     known = inspect.signature(cls).parameters
     parameters = {key: from_json_value(value) for key, value in content["parameters"].items()}
-    for key in parameters:
+    for key, value in parameters.items():
+        if callable(value):  # a kernel that is a function is not saved, so that none comes back
+            raise ModelFormatError(f"Its parameter {key!r} is a function or a type, which no saved model has.")
         if key not in known or key in NOT_PART_OF_A_MODEL:
             raise ModelFormatError(f"{content['class']} has no parameter {key!r} in this version of cladist.")
     if "estimator" in content:
