@@ -94,7 +94,7 @@ class RecursiveSVM(RecursiveLinear):
     n_iter_, converged_ : int, bool
         Sweeps made, and whether the gap is within `tol`.
     history_ : list of dict
-        One entry a check: `objective`, `dual`, `gap` (relative), `seconds`; the last is measured on the weights returned.
+        One entry a check: `objective`, `dual`, `gap` (relative), `seconds`; the last is of the weights returned.
         With ``root="free"`` also `reach`: the dual is a bound as long as no root is further than that from where it is.
 
     Notes
