@@ -24,7 +24,8 @@ _LAZY = {
 }
 _ROOMS = ("datasets", "decoders", "errors", "evaluation", "features", "labels", "losses", "metrics", "taxonomy")
 
-__all__ = ["__version__", *sorted(_LAZY), *_ROOMS]
+# RiverClassifier needs an extra, without which ``from cladist import *`` must not fail.
+__all__ = ["__version__", *sorted(_LAZY.keys() - {"RiverClassifier"}), *_ROOMS]
 
 
 def __getattr__(name: str) -> Any:
@@ -36,4 +37,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "RiverClassifier"])

@@ -29,5 +29,10 @@ def test_the_help_imports_nothing_heavy() -> None:
         assert "typer" in loaded(code.format(option), FOR_THE_TERMINAL)
 
 
+def test_all_names_are_imported_without_extras() -> None:
+    code = "sys.modules['river'] = None\nfrom cladist import *\nassert Taxonomy and FlatSVM and metrics"
+    assert "numpy" in loaded(code, HEAVY)
+
+
 def test_what_is_loaded_is_seen() -> None:
     assert loaded("import cladist; cladist.Taxonomy", HEAVY)[:1] == ["numpy"]

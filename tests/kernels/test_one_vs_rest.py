@@ -22,12 +22,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 @kernel
 def stored_dot(rows, i, W, out):
-    lanes.store(out, 0, one_vs_rest.dot(rows, i, W))
-
-
-@kernel
-def stored_exact_dot(rows, i, W, out):
-    lanes.store(out, 0, one_vs_rest.exact_dot(rows, i, W, out))
+    lanes.store(out, 0, one_vs_rest.dot(rows, i, W, out))
 
 
 @kernel
@@ -272,11 +267,11 @@ def test_primals_are_exact_for_weights_as_they_stand(dtype, loss, seed):
 
 @every_type
 @given(seed=seeds)
-def test_exact_dot_sums_in_float64(dtype, seed):
+def test_dot_sums_in_the_type_asked_for(dtype, seed):
     block = Block(seed, dtype)
     W, _ = block.begun(one_vs_rest.HINGE)
     for i in (0, 4, 8):
-        _, (*_, out) = close(stored_exact_dot, block.rows, i, W, np.zeros((1, WIDTH)), dtype=np.float64)
+        _, (*_, out) = close(stored_dot, block.rows, i, W, np.zeros((1, WIDTH)), dtype=np.float64)
         np.testing.assert_allclose(out[0], block.X[i] @ W.astype(np.float64), rtol=1e-12, atol=1e-12)
 
 

@@ -66,6 +66,16 @@ def test_linear_learners(case):
                 assert not model.converged_ or real - best <= (tol + ROUNDING) * real, where
 
 
+@pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("learner", ["FlatSVM", "RecursiveSVM"])
+def test_a_large_cost_does_not_keep_dense_weights_from_the_optimum(learner, C):
+    """Every rounding of a margin counts C times under the hinge."""
+    cases = [case for case in linear_learners() if case.learner.__name__ == learner and case.shape == "wide"]
+    case = next(case for case in cases if case.loss == "hinge" and case.options.get("weights") == "dense")
+    model = fitted(case, C, 5e-6 if C < 1e6 else 5e-5, max_iter=200)
+    assert model.converged_, model.history_[-1]
+
+
 @pytest.mark.parametrize("case", list(local_learners()), ids=str)
 def test_learners_with_a_classifier_at_every_node(case):
     X, y = rows_of(case.shape)

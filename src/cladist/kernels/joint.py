@@ -24,7 +24,6 @@ from cladist.kernels.one_vs_rest import (
     SQUARED_HINGE,
     add_row,
     dot,
-    exact_dot,
     logistic_terms,
     rest_beyond,
     row_terms,
@@ -154,7 +153,7 @@ def sweep_joint(problem, loss, listed, W, alpha, overlap, state, skip, kept, scr
     store(state, LOWEST, spread(np.inf, state))
     n_kept = 0
     for i in listed:
-        store(scratch, PRODUCTS, dot(rows, i, W))
+        store(scratch, PRODUCTS, dot(rows, i, W, W))
         wants, rests = wanting(problem, loss, i, alpha, scratch, state, skip)
         if wants:
             moved = move_row(i, problem, loss, alpha, overlap, skip, scratch)
@@ -344,7 +343,7 @@ def joint_terms(problem, loss, W, alpha):
     lost, gap, product = 0.0, 0.0, 0.0
     for i in range(mask.shape[0]):
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * exact_dot(rows, i, W, terms)
+        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, terms)
         cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
         if loss == LOGISTIC:
             logistic_terms(margin, cost, load(alpha, i), terms)
@@ -365,7 +364,7 @@ def dual_terms(problem, loss, listed, W, alpha):
     products = np.empty((1, WIDTH))
     gain, product = 0.0, 0.0
     for i in listed:
-        store(products, 0, exact_dot(rows, i, W, products))
+        store(products, 0, dot(rows, i, W, products))
         for k in range(n_lanes):
             positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
             a = np.float64(alpha[i, k])

@@ -39,26 +39,11 @@ SHARE_NEGATIVE, SHARE_POSITIVE = np.float32(0.02), np.float32(0.5)  # of c: wher
 
 
 @kernel
-def dot(rows, i, W):
-    """Return the sixteen products w·x_i."""
+def dot(rows, i, W, like):
+    """Return the sixteen products w·x_i, summed in the type of an array: in W's own, or in float64 to be exact."""
     indptr, indices, data = rows
     p, end = indptr[i], indptr[i + 1]
-    even, odd = spread(0.0, W), spread(0.0, W)  # two sums, so that one product need not wait for the other
-    while p + 1 < end:
-        even = fused(data[p], load(W, indices[p]), even)
-        odd = fused(data[p + 1], load(W, indices[p + 1]), odd)
-        p += 2
-    if p < end:
-        even = fused(data[p], load(W, indices[p]), even)
-    return even + odd
-
-
-@kernel
-def exact_dot(rows, i, W, wide):
-    """Return the sixteen products w·x_i, summed in float64 whatever the type of W; `wide` is any float64 array."""
-    indptr, indices, data = rows
-    p, end = indptr[i], indptr[i + 1]
-    even, odd = spread(0.0, wide), spread(0.0, wide)
+    even, odd = spread(0.0, like), spread(0.0, like)  # two sums, so that one product need not wait for the other
     while p + 1 < end:
         even = fused(data[p], load(W, indices[p]), even)
         odd = fused(data[p + 1], load(W, indices[p + 1]), odd)
@@ -93,7 +78,7 @@ def sweep_hinge(problem, squared, listed, W, alpha, state, skip, kept):
         damping = 0.5 / cost if squared else spread(0.0, costs)
         most = spread(np.inf, costs) if squared else cost
         before = load(alpha, i)
-        gradient = sign * dot(rows, i, W) - 1.0 + damping * before
+        gradient = sign * dot(rows, i, W, W) - 1.0 + damping * before
         at_zero, at_most = before <= 0.0, before >= most
         falling, rising = where(gradient < 0.0, gradient, 0.0), where(gradient > 0.0, gradient, 0.0)
         projected = where(at_zero, falling, where(at_most, rising, gradient))
@@ -146,7 +131,7 @@ def sweep_logistic(problem, listed, W, alpha, state, skip, kept):
         sign = where(positive, 1.0, -1.0)
         cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
         before = load(alpha, i)
-        margin = sign * dot(rows, i, W)
+        margin = sign * dot(rows, i, W, W)
         t = solved_margin(margin, before, cost, norms[i])
         after = cost / (exp(t) + 1.0)
         change = (after - before) / cost
@@ -302,7 +287,7 @@ def objectives(problem, loss, W, alpha, primal, gap):
     terms = np.empty((2, WIDTH))
     for i in range(mask.shape[0]):
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * exact_dot(rows, i, W, terms)
+        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, terms)
         cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
         if loss == LOGISTIC:
             logistic_terms(margin, cost, load(alpha, i), terms)
@@ -322,7 +307,7 @@ def primals(problem, loss, W, primal):
     terms, nothing = np.empty((2, WIDTH)), np.zeros((1, WIDTH))
     for i in range(mask.shape[0]):
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * exact_dot(rows, i, W, terms)
+        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, terms)
         cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
         if loss == LOGISTIC:
             logistic_terms(margin, cost, load(nothing, 0), terms)
@@ -345,7 +330,7 @@ def best_scales(problem, W, primal, gap, scales):
     squared_norms(W, norms)
     margins, terms = np.empty((n, WIDTH), W.dtype), np.empty((2, WIDTH), W.dtype)
     for i in range(n):
-        store(margins, i, where(bits(mask[i]), 1.0, -1.0) * dot(rows, i, W))
+        store(margins, i, where(bits(mask[i]), 1.0, -1.0) * dot(rows, i, W, W))
     low, high = np.full(WIDTH, SCALES[0]), np.full(WIDTH, SCALES[1])
     for _ in range(SCALE_STEPS):
         middle = (low + high) / 2

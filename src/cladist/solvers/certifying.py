@@ -16,8 +16,13 @@ import numpy.typing as npt
 from cladist.kernels import joint as kernels
 from cladist.kernels import one_vs_rest as flat
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.joint import IDENTITY, Alphas, Joint, Room
+from cladist.solvers.certificate import EPSILON
+from cladist.solvers.joint import IDENTITY, LARGE_TERM, Alphas, Joint, Room
+from cladist.solvers.rows import aligned
 from cladist.solvers.trees import squared
+
+SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-6, 1e-10  # violations of optimality that leaves are asked for at most
+TRIED_ROUNDINGS = (0.0, 0.5, 1.0, 2.0, 4.0)  # by how many float32 roundings weights are lengthened in trial
 
 Floats32 = npt.NDArray[np.float32]
 
@@ -216,7 +221,12 @@ def _solved(joint: Joint, b: int, eps: float, max_sweeps: int, dense: bool, room
     W, alpha = joint.load(b, part, room)
     first = np.flatnonzero(mask).astype(np.int32)
     generator = np.random.default_rng((joint.seed, b)).integers(1, 2**63, 1, dtype=np.uint64)
-    flat.descend(part[:-1], joint.loss, joint.order, first, W, alpha, np.float32(eps), max_sweeps, generator)
+    visits = joint.order, first
+    if dense and float(part[4].max()) * joint.longest_row > LARGE_TERM:  # c, by which every rounding is multiplied
+        _descend_in_float64(joint, b, part, room, visits, (max(eps, SMALLEST_FLOAT64), max_sweeps, generator))
+    else:
+        limit = np.float32(max(eps, SMALLEST_FLOAT32))
+        flat.descend(part[:-1], joint.loss, *visits, W, alpha, limit, max_sweeps, generator)
     alpha[:, n_lanes:] = 0
     own = joint.taken(alpha)
     if not dense:  # what is measured is what can be made again from α, not W as it has become step by step
@@ -227,6 +237,30 @@ def _solved(joint: Joint, b: int, eps: float, max_sweeps: int, dense: bool, room
     kernels.clear(own.listed, alpha)
     terms = replace(terms, inner=inner, leaves=leaves, lost=lost, longest=_longest(W, n_lanes))
     return W.copy() if dense else own, terms
+
+
+def _descend_in_float64(joint: Joint, b: int, part: Any, room: Room, visits: Any, effort: Any) -> None:
+    """Solve leaves with large costs in float64, and put them into `room.W` as float32 and into `room.alpha`.
+
+    Under the hinge, rounding puts rows that lie on the margin a little below it, at c each: of weights that are a few
+    roundings longer the best are taken.
+    """
+    rows, norms, mask, weight, costs, _ = part
+    block, alphas = joint.layout.blocks[b], joint.states[b].alphas
+    exact = (rows, norms.astype(np.float64), mask, weight, costs.astype(np.float64))
+    wide, alpha = np.zeros(room.W.shape), room.alpha.astype(np.float64)
+    kernels.put_paths(joint.V, block.paths, block.groups, wide)
+    kernels.add_rows(rows, mask, *alphas, block.local, wide)
+    flat.descend(exact, joint.loss, *visits, wide, alpha, *effort)
+    room.alpha[:] = alpha
+    lowest, longer = np.full(WIDTH, np.inf), aligned(len(wide))
+    for roundings in TRIED_ROUNDINGS if joint.loss == flat.HINGE else (0.0,):
+        longer[:] = wide * (1 + roundings * EPSILON)
+        found = np.zeros(WIDTH)
+        flat.primals(exact, joint.loss, longer, found)
+        found += (squared(longer - room.above) - squared(longer)) / 2
+        better = found < lowest
+        lowest[better], room.W[:, better] = found[better], longer[:, better]
 
 
 def _longest(W: Floats32, n_lanes: int) -> float:

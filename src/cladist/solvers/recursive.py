@@ -282,7 +282,7 @@ class _Search:
         tol = self.settings.tol
         eps = {"hinge": 0.1 * tol / self.largest_cost, "squared_hinge": min(0.01, 10 * tol), "logistic": 0.1 * tol}
         sweeps = LEAF_SWEEPS if tol < CLOSE or len(self.order) < MANY_ROWS else 1
-        finish = partial(finished, self.joint, max(eps[self.problem.loss], SMALLEST_EPS), sweeps, dense=self.dense)
+        finish = partial(finished, self.joint, eps[self.problem.loss], sweeps, dense=self.dense)
         found = finish()
         if self._risen(found.measured) is not found.measured:
             found = finish()
