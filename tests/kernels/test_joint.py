@@ -260,6 +260,10 @@ def test_put_paths(seed):
     arguments = V, paths, members, np.full((6, WIDTH), 9, np.float32)
     _, (*_, W) = close(joint.put_paths, *arguments, tolerance=1e-5)
     np.testing.assert_allclose(W, np.column_stack([V[chosen[g]].sum(axis=0) for g in group_of]), atol=1e-5)
+    wide = np.zeros((6, WIDTH))
+    joint.put_paths(V, paths, members, wide)
+    expected = np.column_stack([V[chosen[g]].sum(axis=0, dtype=np.float64) for g in group_of])
+    np.testing.assert_allclose(wide, expected, atol=1e-14)
 
 
 @given(seed=seeds)

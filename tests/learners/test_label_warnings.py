@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cladist import FlatSVM, LabelMatrix, Taxonomy, Thresholded, TopDown
+from cladist import FlatSVM, HierarchicalPerceptron, LabelMatrix, Taxonomy, Thresholded, TopDown
 from cladist.errors import LabelError, LabelWarning
 from cladist.registry import METHODS
 
@@ -78,3 +78,11 @@ def test_what_may_end_above_is_counted_once():
         assert len(caught) == 1
     TopDown(TREE, stop=True).fit(rows, y)
     TopDown(TREE).fit(rows, y, sample_weight=(y != "home").astype(float))
+
+
+def test_the_first_rows_of_a_stream_that_read_as_paths_are_told():
+    model = HierarchicalPerceptron()
+    paths = [["a", "b"], ["c", "d"], ["a", "e"], ["c", "d"]]
+    with pytest.warns(LabelWarning, match="rows of y read as paths"):
+        model.partial_fit(np.eye(4), paths, classes=list("abcde"))
+    model.partial_fit(np.eye(4), paths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,14 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 import cladist
-from cladist import Hieron, Taxonomy, TopDown
+from cladist import FlatSVM, Hieron, Taxonomy, TopDown
 from cladist.errors import ModelFormatError
 from cladist.learners.persistence import LONG_LIST, load_noted, load_notes
 from cladist.storage import read_folder, write_folder
@@ -105,6 +107,27 @@ def test_text_pipelines(features, tmp_path):
     again = cladist.load(tmp_path / "model")
     assert [name for name, _ in again.steps] == [name for name, _ in model.steps]
     np.testing.assert_array_equal(again.decision_function(TEXTS), model.decision_function(TEXTS))
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler(), SimpleImputer()])
+def test_a_feature_that_was_missing_in_all_rows_is_no_damage(scaler, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(20, 4))
+    rows[:, 2] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the feature that is missing
+        model = make_pipeline(scaler, SimpleImputer(), TopDown()).fit(rows, np.arange(20) % 3)
+        cladist.save(model, tmp_path / "model")
+        again = cladist.load(tmp_path / "model")
+        np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+
+
+def test_labels_of_a_small_type_below_nodes_of_a_larger_one(tmp_path):
+    rows, y = np.eye(3)[[0, 1, 2] * 5], np.array([1, 2, 3] * 5, np.uint8)
+    model = FlatSVM({1: 1000, 2: 1000, 3: 2000}).fit(rows, y)
+    model.save(tmp_path / "model")
+    again = cladist.load(tmp_path / "model").predict(rows)
+    np.testing.assert_array_equal(again, y)
+    assert again.dtype == np.uint8
 
 
 def test_steps_that_a_model_does_not_hold_are_refused(tmp_path):

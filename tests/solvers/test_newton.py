@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cladist.execution import Threads
-from cladist.solvers import Rows, Settings, direct, members_by_class, one_vs_rest, solve_one_vs_rest
+from cladist.solvers import Rows, Settings, certificate, direct, members_by_class, one_vs_rest, solve_one_vs_rest
 from cladist.solvers.interior import minimise_hinge
 from cladist.solvers.newton import minimise_smooth
 from tests.solvers.problems import LOSSES, case, random_case, random_rows
@@ -138,3 +138,12 @@ def test_dense_rows_are_those_of_the_matrix():
     X = random_rows(np.random.default_rng(0), 9, 5, 0.5).astype(np.float32)
     rows = Rows.of(X, constant=True)
     np.testing.assert_array_equal(direct.dense_rows(rows), np.column_stack([X, np.ones(9)])[:, rows.feature_of])
+
+
+def test_weights_within_tol_are_taken_as_they_are_whatever_the_number_of_classes(monkeypatch):
+    measured = []
+    measure = certificate.measure
+    monkeypatch.setattr(certificate, "measure", lambda *given: measured.append(1) or measure(*given))
+    problem = dense_case(0, "hinge", n_classes=4)
+    assert solve_one_vs_rest(problem.problem, Settings(tol=1e-3)).converged
+    assert len(measured) == 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ModelFormatError
 from cladist.storage import read_folder, write_folder
-from cladist.storage.json_text import MAX_BYTES, MAX_MARKS
+from cladist.storage.json_text import MAX_BYTES, MAX_MARKS, parse_json
 
 CONTENT = {"learner": "Hieron", "params": {"C": 0.5, "names": ["a", "b"]}, "deep": [[1, [2]]]}
 ARRAYS = {"w": np.linspace(0, 1, 7, dtype=np.float32).reshape(7, 1), "flags": np.array([True, False])}
@@ -272,6 +272,13 @@ def test_values_without_number_are_refused_before_any_is_made(folder, monkeypatc
     (folder / "manifest.json").write_bytes(b'{"format":"cladist","content":[' + b",".join([unit] * MAX_MARKS) + b"0]}")
     with pytest.raises(ModelFormatError, match=r"more than the .* allowed"):
         read_folder(folder)
+
+
+def test_a_string_without_an_end_is_looked_at_once() -> None:
+    """From each of its escaped quotes on it could be looked at anew, and would never be done."""
+    hostile = b'{"a":"' + b'\\"' * 500_000 + b"," * (MAX_MARKS + 1)
+    with pytest.raises(ValueError, match="Unterminated string"):
+        parse_json(hostile)
 
 
 def test_marks_in_texts_are_not_counted(tmp_path):

@@ -19,20 +19,22 @@ from cladist.storage.schema import REAL, WHOLE, Declared, check_arrays
 MOST_FEATURES = 2**31 - 1
 MOST_JOBS = 1024
 _OUTPUTS = (None, "default", "pandas", "polars")  # what set_output takes
-_PER_FEATURE = Declared(REAL, ("n_features",))
+# A feature that was missing in all rows has no mean, no range and nothing to be filled with.
+_PER_FEATURE = Declared(REAL, ("n_features",), missing=True)
+_LENGTHS = Declared(REAL, ("n_features",), low=5e-324, missing=True)
 _COUNTS = Declared((*WHOLE, *REAL), ("n_features",), low=0)
 # Attribute → the array it may be, by class; names that end in _ besides are plain values, see VALUES.
 ARRAYS: dict[str, dict[str, Declared]] = {
     "TfidfTransformer": {"idf_": Declared(REAL, ("n_features",), low=0)},
     "StandardScaler": {
         "n_samples_seen_": _COUNTS,
-        "scale_": Declared(REAL, ("n_features",), low=5e-324),
+        "scale_": _LENGTHS,
         "mean_": _PER_FEATURE,
-        "var_": Declared(REAL, ("n_features",), low=0),
+        "var_": Declared(REAL, ("n_features",), low=0, missing=True),
     },
-    "MaxAbsScaler": {"scale_": Declared(REAL, ("n_features",), low=5e-324), "max_abs_": _PER_FEATURE},
+    "MaxAbsScaler": {"scale_": _LENGTHS, "max_abs_": _PER_FEATURE},
     "MinMaxScaler": dict.fromkeys(("scale_", "min_", "data_min_", "data_max_", "data_range_"), _PER_FEATURE),
-    "SimpleImputer": {"statistics_": Declared((*REAL, *WHOLE, "object", "bool"), ("n_features",))},
+    "SimpleImputer": {"statistics_": Declared((*REAL, *WHOLE, "object", "bool"), ("n_features",), missing=True)},
 }
 Check = Callable[[Any], bool]
 

@@ -1,5 +1,8 @@
 r"""Regular expressions from files: which of them are read in time that grows with the text, and not without end.
 
+What is promised is one way through a text from each place where a match may begin: linear time for patterns that match
+wherever they begin to, such as `\w+`, and at most the square of a text's length for others, such as `\w+!`.
+
 Python's matcher tries one way through a pattern after the other; `(a+)+$` has as many ways through a text of a's as
 there are sums. A pattern is taken if each of its alternatives is deterministic: after each character, the next one
 can be matched at one place of the alternative at most. Then there is one way through it, and nothing to try twice.
@@ -28,7 +31,7 @@ _COUNT = re.compile(r"\{(\d{1,4})?(,(\d{1,4})?)?\}")
 
 
 def check_pattern(pattern: str) -> None:
-    r"""Raise a `ModelFormatError` unless a regular expression is certain to be read in linear time.
+    r"""Raise a `ModelFormatError` unless a regular expression has one way through a text from each place at most.
 
     Examples
     --------
@@ -53,7 +56,7 @@ def check_pattern(pattern: str) -> None:
 
 
 class _DoubtError(Exception):
-    """What cannot be shown to be read in linear time."""
+    """What cannot be shown to have one way through a text."""
 
 
 @dataclass

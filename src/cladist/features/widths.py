@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from cladist.errors import ModelFormatError
-from cladist.features.fitted_schema import NEEDED
+from cladist.features.fitted_schema import ARRAYS, NEEDED
 
 
 def _check_fitted(transformer: Any, where: str) -> None:
@@ -30,10 +32,29 @@ def _check_columns(transformer: Any, where: str) -> None:
 
 
 def check_width(transformer: Any, n_columns: int, where: str) -> None:
-    """Raise a `ModelFormatError` unless a transformer is fitted, and makes rows of so many columns."""
+    """Raise a `ModelFormatError` unless a transformer is fitted, and makes rows of so many columns of numbers."""
     width = _width(transformer, None, where)
+    if _leaves_missing(transformer, before=False):
+        raise ModelFormatError(f"{where}: it scales a feature by NaN, and nothing after it fills in what is missing.")
     if width not in (None, n_columns):
         raise ModelFormatError(f"{where}: its rows have {width:,} columns, and the learner's {n_columns:,}.")
+
+
+def _leaves_missing(transformer: Any, *, before: bool) -> bool:
+    """Tell whether rows may lack values after a transformer whatever was given, or lacked them `before` it."""
+    name = type(transformer).__name__
+    if name == "Pipeline":
+        for _, step in transformer.steps:
+            before = before if isinstance(step, str) else _leaves_missing(step, before=before)
+        return before
+    if name in ("FeatureUnion", "ColumnTransformer"):
+        parts = transformer.transformer_list if name == "FeatureUnion" else transformer.transformers_
+        return any(_leaves_missing(part[1], before=before) for part in parts if not isinstance(part[1], str))
+    if name == "SimpleImputer":
+        return False
+    declared = ARRAYS.get(name, {})
+    arrays = [np.asarray(getattr(transformer, key)) for key in declared if getattr(transformer, key, None) is not None]
+    return before or any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in arrays)
 
 
 def _width(transformer: Any, before: int | None, where: str) -> int | None:

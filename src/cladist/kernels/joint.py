@@ -216,7 +216,7 @@ def put_paths(V, paths, members, W):
             value = W.dtype.type(0)
             for s in range(starts[g], starts[g + 1]):
                 value += V[nodes[s], j]
-            total = total + where(bits(members[g]), value, 0.0)
+            total = total + where(bits(members[g]), spread(value, W), spread(0.0, W))
         store(W, j, total)
 
 

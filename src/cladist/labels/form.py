@@ -90,10 +90,10 @@ class LabelForm:
         check_form(fields)
         return cls(**fields)
 
-    def check_fits(self, taxonomy: Taxonomy) -> None:
-        """Raise a `ModelFormatError` unless all nodes of a taxonomy can be written in this form."""
+    def check_fits(self, taxonomy: Taxonomy, nodes: npt.NDArray[np.int64]) -> None:
+        """Raise a `ModelFormatError` unless some nodes of a taxonomy can be written in this form."""
         try:
-            self.values(taxonomy)
+            self.values(taxonomy, nodes)
         except (TaxonomyError, ValueError, TypeError, OverflowError) as problem:
             raise ModelFormatError(f"The form of y in this model does not fit its taxonomy ({problem}).") from problem
         if self.kind == "indicator" and len(self.columns or ()) > taxonomy.n_nodes:

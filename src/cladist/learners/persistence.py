@@ -243,9 +243,9 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
         if content["has_taxonomy"]:
             model.taxonomy = model.taxonomy_
         model.label_form_ = LabelForm.from_dict(content["label_form"])
-        _check_form(model)
         nodes = arrays["class_nodes"].astype(np.int64)
         check_nodes(nodes, model.taxonomy_.n_nodes)
+        _check_form(model, nodes)
         if not len(nodes) and not model._decodes_sets:
             raise ModelFormatError("It has no class, and predicts one a row.")
         model._set_classes(nodes)
@@ -254,9 +254,9 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
     return model
 
 
-def _check_form(model: HierarchicalClassifier) -> None:
-    """Refuse a taxonomy, or a form of y, that the learner would not have learnt from."""
-    model.label_form_.check_fits(model.taxonomy_)
+def _check_form(model: HierarchicalClassifier, nodes: Any) -> None:
+    """Refuse a taxonomy, or a form of its classes, that the learner would not have learnt from."""
+    model.label_form_.check_fits(model.taxonomy_, nodes)
     model._check_form(getattr(model, "decode", "auto"))
     if not model._takes_dags:
         model.taxonomy_.require_tree(type(model).__name__)

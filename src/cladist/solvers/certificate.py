@@ -54,15 +54,25 @@ class Certificate:
 def drift(part: Any, W: Floats32, alpha: Floats32 | Floats64, allowed: Floats64) -> Floats64:
     """Return ½‖W − w(α)‖² of the sixteen problems, which the kernel's gap leaves out; 0 where it cannot matter.
 
-    W is the sum of many steps in float32. Where the terms α x are large and cancel, that differs from w(α).
+    W is the sum of many steps in float32. Where the terms α x are large, or many, and cancel, that differs from w(α).
     """
     rows, norms, mask, *_ = part
     largest = float(np.max(alpha, initial=0.0)) * float(np.sqrt(np.max(norms, initial=0.0)))
-    if STEPS_TO_DRIFT * (EPSILON * largest) ** 2 <= 0.01 * float(np.min(allowed)):
+    together = float(np.max(np.sum(alpha, axis=0, dtype=np.float64), initial=0.0))  # what a constant feature sums up
+    expected = max(STEPS_TO_DRIFT * (EPSILON * largest) ** 2, len(alpha) * (EPSILON * together) ** 2)
+    if expected <= 0.01 * float(np.min(allowed)):
         return np.zeros(WIDTH)
     wide = np.zeros(W.shape)
-    kernels.weights_of(rows, mask, alpha.astype(np.float64), wide)
-    return 0.5 * np.sum((W - wide) ** 2, axis=0)
+    kernels.weights_of(rows, mask, alpha, wide)
+    found: Floats64 = 0.5 * np.sum((W - wide) ** 2, axis=0)
+    return found
+
+
+def set_weights(rows: Any, mask: Any, alpha: Floats32, W: Floats32) -> None:
+    """Set W to w(α), summed in float64 and rounded once: of millions of rows α y x cancel in the constant feature."""
+    wide = np.zeros(W.shape)
+    kernels.weights_of(rows, mask, alpha, wide)
+    W[:] = wide
 
 
 def round_weights(

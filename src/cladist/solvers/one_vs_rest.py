@@ -24,7 +24,7 @@ from cladist.errors import one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.certificate import Certificate, History, drift, measure, round_weights
+from cladist.solvers.certificate import Certificate, History, drift, measure, round_weights, set_weights
 from cladist.solvers.direct import solve_directly, suits_direct
 from cladist.solvers.problem import Members, OneVsRest, Settings
 from cladist.solvers.rows import aligned
@@ -166,7 +166,7 @@ def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _Start:
     costs = np.full((2, WIDTH), problem.costs[1, 0], np.float32)
     if problem.loss == "logistic":
         alpha[:] = kernels.SHARE_NEGATIVE * costs[1] * weight[:, None]
-        kernels.weights_of(rows.arrays, mask, alpha, W)
+        set_weights(rows.arrays, mask, alpha, W)
     part = (rows.arrays, rows.norms, mask, weight, costs)
     generator = _generator(settings.seed, 0)
     constant = rows.has_constant
@@ -191,7 +191,7 @@ def _begin(problem: OneVsRest, members: Members, costs: Floats32, start: _Start 
     kernels.put_positives(rows.arrays, members, weight, costs, share, np.zeros(len(rows), np.float32), W, alpha, mask)
     if alpha_known is not None:
         alpha[:] = alpha_known
-    kernels.weights_of(rows.arrays, mask, alpha, W)
+    set_weights(rows.arrays, mask, alpha, W)
     return _Block(W, alpha, mask)
 
 
@@ -309,7 +309,7 @@ def _directly(
     lengths = np.ones(len(found))
     for b, part in enumerate(_parts(problem)):
         wide, classes = np.zeros((problem.rows.n_used, WIDTH)), slice(b * WIDTH, (b + 1) * WIDTH)
-        wide[:, : len(W[classes])] = W[classes].T
+        wide[:] = W[np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), len(W) - 1)].T  # the last class fills the lanes
         blocks.append(aligned(problem.rows.n_used))
         longer, certificate = round_weights(
             part, LOSSES[problem.loss], wide, _duals(history[classes]), settings.tol, blocks[-1]
@@ -341,10 +341,9 @@ def _parts(problem: OneVsRest) -> Iterator[Any]:
 
 
 def _duals(history: History) -> Floats64:
-    """Return the duals that entries of a block tell of, in sixteen lanes."""
-    dual = np.zeros(WIDTH)
-    dual[: len(history)] = [entry["objective"] * (1 - entry["gap"]) for entry in history]
-    return dual
+    """Return the duals that entries of a block tell of, in sixteen lanes that the last one fills."""
+    duals = [entry["objective"] * (1 - entry["gap"]) for entry in history]
+    return np.array(duals + duals[-1:] * (WIDTH - len(duals)))
 
 
 def _certified_again(weights: DualWeights, problem: OneVsRest, history: History) -> History:

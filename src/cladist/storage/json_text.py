@@ -13,7 +13,8 @@ from typing import Any
 # Enough for the names of a million features, and refused within a second or two otherwise.
 MAX_BYTES = 32 * 2**20
 MAX_MARKS = 2_000_000
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Possessive, so that a string without an end is read once, and nothing of it is kept to go back to.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+', re.DOTALL)
 
 
 def parse_json(raw: bytes) -> Any:

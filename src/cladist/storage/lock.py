@@ -120,6 +120,8 @@ def _opened(place: Path) -> int:
     except OSError as problem:
         if place.is_symlink():
             raise ModelFormatError(f"{place} is a link; remove it: it stands for nothing in a model.") from None
+        if place.exists():
+            raise OSError(problem.errno, f"cannot be opened ({problem.strerror}); remove it", str(place)) from problem
         said = f"no file can be made in this folder ({problem.strerror})"
         raise OSError(problem.errno, said, str(place.parent)) from problem
     status = os.fstat(fd)
@@ -132,7 +134,8 @@ def _opened(place: Path) -> int:
 def _writer(fd: int) -> str:
     """Return the id in a lock file, in words; none if it is about to be written."""
     with suppress(OSError):
-        text = os.pread(fd, 20, 0) if hasattr(os, "pread") else os.read(fd, 20)
+        os.lseek(fd, 0, os.SEEK_SET)
+        text = os.read(fd, 20)
         if text.strip().isdigit():
             return f" (id {int(text)})"
     return ""

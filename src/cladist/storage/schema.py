@@ -35,7 +35,9 @@ class Declared:
     below : str or float, optional
         What all values must be less than: a number, or the name of a size.
     finite : bool
-        Whether infinite values are refused, too; NaN always is.
+        Whether infinite values are refused.
+    missing : bool
+        Whether NaN may stand for what is not known; otherwise it is refused.
     """
 
     types: tuple[str, ...]
@@ -43,6 +45,7 @@ class Declared:
     low: float | None = None
     below: str | float | None = None
     finite: bool = True
+    missing: bool = False
 
 
 def check_arrays(
@@ -92,6 +95,8 @@ def _check_shape(name: str, array: NDArray[Any], declared: Declared, known: dict
 
 
 def _check_content(name: str, array: NDArray[Any], declared: Declared, known: Mapping[str, int]) -> None:
+    if declared.missing and array.dtype.kind == "f":
+        array = array[~np.isnan(array)]
     if not array.size:
         return
     least, most = array.min(), array.max()

@@ -21,6 +21,7 @@ from cladist import progress
 from cladist.errors import LabelError, ParameterError, one_of
 from cladist.labels import Encoded, LabelMatrix, encode
 from cladist.learners.base import HierarchicalClassifier
+from cladist.learners.label_warnings import warn_of_paths
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
@@ -134,6 +135,7 @@ class OnlineClassifier(HierarchicalClassifier):
         self._check_lengths(X)
         labels = self._labels_of_batch(X, y, classes, first=first)
         if first:
+            warn_of_paths(self, y)
             self._check_labels(labels)
             self._allow(np.zeros(0, np.int64))
             self._begin(X)
