@@ -107,10 +107,11 @@ def test_any_graph_costs_and_weights(loss, seed, density, ridge):
     n = len(graph.nodes)
     options = {"costs": random.uniform(0.3, 3, (2, n)), "row_weights": random.uniform(0.2, 3, 40)}
     problem = graph_case(seed, graph, loss, **options)
-    solution = solve(problem, graph, Settings(1e-5, 5000))
+    tol = 1e-4 if loss == "logistic" else 1e-5  # exponentials are float32: components without a ridge feel it
+    solution = solve(problem, graph, Settings(tol, 5000))
     best, _ = optimum(problem, graph)
     assert solution.converged
-    assert objective(problem, graph, vectors(problem, solution)) == pytest.approx(best, rel=2e-5)
+    assert objective(problem, graph, vectors(problem, solution)) == pytest.approx(best, rel=2 * tol)
 
 
 @every_loss

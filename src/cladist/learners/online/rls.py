@@ -23,6 +23,7 @@ from cladist.learners.packing import Arrays
 MOST_PRIMAL_FEATURES = 512  # solver="auto" takes d × d inverses up to here
 MOST_PRIMAL_BYTES = 2**30  # and while all of them fit into this
 SOLVERS = ("auto", "primal", "dual")
+ROUNDING = 1e-14  # of a margin, which is about 1 for rows of unit length
 
 
 class HierarchicalRLS(NodeDecisions):
@@ -214,7 +215,7 @@ class HierarchicalRLS(NodeDecisions):
     def _round_margins(
         self, X: Any, labels: LabelMatrix, first_round: int, *, everywhere: bool
     ) -> tuple[Margins | None, Ids]:
-        margins = self.ridge_.learn(X, labels.to_indicator(), first_round, everywhere=everywhere)
+        margins = _settled(self.ridge_.learn(X, labels.to_indicator(), first_round, everywhere=everywhere))
         return (margins if everywhere else None), self._first_mistakes(margins, labels)
 
     def _more_history(self) -> dict[str, Any]:
@@ -227,7 +228,7 @@ class HierarchicalRLS(NodeDecisions):
     # ---------------------------------------------------------------- answering
 
     def _margins(self, X: Any, *, signs_only: bool) -> Margins:
-        return np.asarray(self.ridge_.margins(X, signs_only=signs_only))
+        return _settled(np.asarray(self.ridge_.margins(X, signs_only=signs_only)))
 
     @property
     def n_stored_(self) -> Ids:
@@ -266,3 +267,8 @@ class HierarchicalRLS(NodeDecisions):
             self.ridge_ = PrimalRidge.unpack(self._rule(), *size, arrays)
         else:
             self.ridge_ = DualRidge.unpack(self._rule(), *size, self._kernel_function(), self.budget, arrays)
+
+
+def _settled(margins: Margins) -> Margins:
+    """Return margins with 0 where only rounding differs from it: 0 is on, and -1e-17 would be off."""
+    return np.where(np.abs(margins) < ROUNDING, 0.0, margins)
