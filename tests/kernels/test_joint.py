@@ -205,7 +205,7 @@ def test_sweep_joint(loss, seed, bound):
     W, alpha = leaves.begun(loss)
     kept, scratch = np.zeros_like(leaves.order), np.zeros((joint.SCRATCH, WIDTH))
     arguments = leaves.problem, loss, leaves.order, W, alpha, leaves.overlap, state_of(bound), 1e-6, kept, scratch
-    # Exponentials are float32: rounding may decide whether a Newton step more is made, which moves α by up to 1 %.
+    # A random case differed by 0.02 under the logistic loss; why is not known.
     n_kept, after = close(joint.sweep_joint, *arguments, tolerance=0.05 if loss == LOGISTIC else 1e-6)
     found, before = after[4], alpha
     np.testing.assert_allclose(after[3], leaves.weights_of(found), atol=1e-9)

@@ -107,7 +107,7 @@ def test_any_graph_costs_and_weights(loss, seed, density, ridge):
     n = len(graph.nodes)
     options = {"costs": random.uniform(0.3, 3, (2, n)), "row_weights": random.uniform(0.2, 3, 40)}
     problem = graph_case(seed, graph, loss, **options)
-    tol = 1e-4 if loss == "logistic" else 1e-5  # exponentials are float32: components without a ridge feel it
+    tol = 1e-4 if loss == "logistic" else 1e-5  # seed 264, density 0.375, ridge 0 stops at 4.4e-5; why is not known
     solution = solve(problem, graph, Settings(tol, 5000))
     best, _ = optimum(problem, graph)
     assert solution.converged
