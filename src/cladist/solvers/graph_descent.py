@@ -4,7 +4,7 @@ Problem   min ½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖² +
 Moves     a node with rows: dual coordinate descent around the mean m of its neighbours, its costs divided by
           S_n = Σ_v a_nv + ridge (eq. 11 of Gopal & Yang 2013); one without: m
 Schedules "coloured": nodes of one colour of a colouring at a time, which are no neighbours: the objective falls
-          with every move; where that gains no more, what all nodes share is hurried along, see `graph_momentum`
+          with every move; where that is slow, the components' means are accelerated, see `graph_acceleration`
           "jacobi": all at once, from one snapshot; if the objective rose, the step is shortened until it does not:
           1 / colours of it is sure to do, being the mean of steps each of which is as good as a coloured one
 Dual      max Σ gain(α) − ½ tr(AᵀM⁺A), a_n = Σ_i α_in y_in x_i = S_n (w_n − m_n) at the nodes' α
@@ -26,7 +26,7 @@ from cladist.kernels import relating
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import ACTIVE_SWEEPS
 from cladist.solvers.around import SHARE_OF_GAP, SWEEPS, Around, Block, Effort, padded
-from cladist.solvers.graph_momentum import Momentum
+from cladist.solvers.graph_acceleration import Acceleration, Anderson, Momentum
 from cladist.solvers.graph_start import Start
 from cladist.solvers.graphs import Graph, Place, Taken
 from cladist.solvers.problem import OneVsRest, Settings
@@ -35,7 +35,8 @@ from cladist.solvers.rows import aligned
 STAGNANT = 0.99  # of the last gap; where no more is gained, what nodes miss sums up to more than it seems
 SLOW = 0.9  # likewise; where nodes miss next to nothing, it is what they share that is slow
 TRIFLE = 0.01  # of the gap: where nodes miss no more than that, it is not they that keep it wide
-COARSE = 1e-3  # the gap down to which what components share is hurried; finer, float32 leaves little to gain
+COARSE = 1e-3  # the gap down to which momentum pays; below it, float32 weights leave little to gain
+RISE = 1e-8  # relative rise of the objective that may be rounding's and not the acceleration's
 PRECISION = 0.05  # of the gap wanted, or of the last where that is wider: how well the dual is known
 ONES = np.ones(WIDTH, np.float32)
 Ids = npt.NDArray[np.int64]
@@ -75,10 +76,11 @@ class GraphState:
 class Descent:
     """All nodes on their way to the optimum; rows are in a random order in memory, in which they are visited.
 
-    `hurries` says whether what components share may be hurried along: coloured sweeps do that once `momentum` is there.
+    `accelerates` says whether the means of components may be accelerated: coloured sweeps are once `acceleration` is
+    there.
     """
 
-    momentum: Momentum | None
+    acceleration: Acceleration | None
 
     def __init__(
         self, problem: OneVsRest, graph: Graph, executor: Executor, settings: Settings, state: GraphState | None = None
@@ -89,7 +91,7 @@ class Descent:
         self.around = Around(given, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
         self.blocks: list[Block] = []
         self.last_gap, self.own_dual = np.inf, -np.inf
-        self.hurries, self.momentum = False, None
+        self.accelerates, self.acceleration = False, None
         self.turns = self._turns()
         self.start = Start.of(problem, graph, settings.tol, executor)
         nothing = np.zeros((len(graph.loose), problem.rows.n_used))
@@ -133,26 +135,34 @@ class Descent:
     def coloured(self, number: int) -> None:
         """Move all nodes once, a colour at a time; at first with little effort, neighbours having yet to move."""
         self.around.effort = Effort(min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS))
-        if self.momentum is not None and self.last_gap > COARSE:
-            self._sweep_hurried(number, self.momentum)
+        if self.acceleration is not None and (self._is_smooth or self.last_gap > COARSE):
+            self._sweep_accelerated(number, self.acceleration)
         else:
             self._sweep(number)
 
-    def _sweep_hurried(self, number: int, momentum: Momentum) -> None:
+    @property
+    def _is_smooth(self) -> bool:
+        return self.around.problem.loss != "hinge"
+
+    def _may_accelerate(self, gap: float) -> bool:
+        """Tell whether acceleration, and not more exact nodes, may be what closes a gap."""
+        return self.acceleration is None if self._is_smooth else gap > COARSE
+
+    def _sweep_accelerated(self, number: int, acceleration: Acceleration) -> None:
         """Move components as a whole, then all nodes; if that ends higher than it began, W is what it was.
 
         α stay what they are now: any are a place to go on from, and prove a bound.
         """
         before, worst = self.W.copy(), self._objective()
-        momentum.move(self.W)
-        momentum.begin(self.W)
+        acceleration.move(self.W)
+        acceleration.begin(self.W)
         self._move_blocks()
         self._sweep(number)
-        momentum.end(self.W)
-        if self._objective() > worst:
+        acceleration.end(self.W)
+        if self._objective() > worst * (1 + RISE):
             self.W = before
             self._move_blocks()
-            momentum.slow_down()
+            acceleration.reject()
 
     def _sweep(self, number: int) -> None:
         for turn in self.turns:
@@ -251,8 +261,10 @@ class Descent:
         self.own_dual = float(np.sum(gains - taken.near(place.means, self.reach(place.lengths))))
         dual = self._best(replace(taken, fixed=taken.fixed - gains), place)
         gap = max(0.0, primal - dual) / primal if primal > 0 else 0.0
-        if gap > SLOW * self.last_gap and self.hurries and gap > COARSE and left <= TRIFLE * (primal - dual):
-            self.momentum = self.momentum or Momentum(self.graph, self.W.shape[1])
+        slow = gap > SLOW * self.last_gap and left <= TRIFLE * (primal - dual)
+        if slow and self.accelerates and self._may_accelerate(gap):
+            kind = Anderson if self._is_smooth else Momentum
+            self.acceleration = self.acceleration or kind(self.graph, self.W.shape[1])
         elif gap > STAGNANT * self.last_gap or left > SHARE_OF_GAP * (primal - dual):
             self.around.tighten()
         self.last_gap = gap

@@ -42,7 +42,7 @@ def solve_graph(
     settings : Settings, optional
         `tol` is the relative duality gap, `max_iter` the most sweeps over the graph.
     schedule : {"coloured", "jacobi", "joint"}
-        Nodes of one colour at a time, what they share hurried along where it is slow; all at once; or joint sweeps over
+        Nodes of one colour at a time, the components' means accelerated where they are slow; all at once; or joint sweeps over
         the dual and a coloured one by turns, which takes fewer sweeps where related nodes pull at each other more than
         their rows do.
     executor : Executor, optional
@@ -67,7 +67,7 @@ def solve_graph(
     that gap at most. A small ridge makes the bound one for all vectors.
 
     A sweep takes O(problems / 16 · passes · nonzeros) and O((nodes + edges) · features). Memory: 12 bytes a node and
-    feature in use, 16 once "coloured" hurries what components share, and 4 a problem and row; with "joint" 20, 8, and 8
+    feature in use, 4 a problem and row, and where "coloured" accelerates 4 a node and feature and up to 48 a component and feature; with "joint" 20, 8, and 8
     for each pair of nodes.
 
     Examples
@@ -112,7 +112,7 @@ def solve_graph(
 
 def _rounds(search: Descent, schedule: str) -> Round:
     sweep = search.jacobi if schedule == "jacobi" else search.coloured
-    search.hurries = schedule == "coloured"
+    search.accelerates = schedule == "coloured"
 
     def go_on(number: int, expected: float, n_sweeps: int, is_last: bool) -> dict[str, float] | None:
         sweep(number)
