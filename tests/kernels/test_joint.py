@@ -200,13 +200,13 @@ def test_wanting_and_resting(loss, seed, bound, skip):
 @every_loss
 @settings(max_examples=15)
 @given(seed=seeds, bound=st.sampled_from([np.inf, 0.2]))
+@example(seed=819, bound=np.inf)  # a lane that misses `skip` by 5e-9 of c: its exponential decides whether it is tried
 def test_sweep_joint(loss, seed, bound):
     leaves = Leaves(seed)
     W, alpha = leaves.begun(loss)
     kept, scratch = np.zeros_like(leaves.order), np.zeros((joint.SCRATCH, WIDTH))
     arguments = leaves.problem, loss, leaves.order, W, alpha, leaves.overlap, state_of(bound), 1e-6, kept, scratch
-    # A random case differed by 0.02 under the logistic loss; why is not known.
-    n_kept, after = close(joint.sweep_joint, *arguments, tolerance=0.05 if loss == LOGISTIC else 1e-6)
+    n_kept, after = close(joint.sweep_joint, *arguments, tolerance=1e-6)
     found, before = after[4], alpha
     np.testing.assert_allclose(after[3], leaves.weights_of(found), atol=1e-9)
     assert leaves.feasible(loss, found)

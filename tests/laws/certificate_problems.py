@@ -60,11 +60,16 @@ def losses_of(loss, margins):
     return {"hinge": miss, "squared_hinge": miss**2, "logistic": np.logaddexp(0, -margins)}[loss]
 
 
-def objective(regularizer_name, loss, C, shape, W):
-    """½ tr WᵀRW + C Σ_labels Σ_i ℓ by the definition, in float64."""
+def loss_at(loss, C, shape, W):
+    """C Σ_labels Σ_i ℓ by the definition, in float64."""
     X, y = rows_of(shape)
     margins = np.where(y[:, None] == np.arange(len(LABELS)), 1, -1) * (X @ W.T)
-    return 0.5 * np.sum(W * (quadratic_form(regularizer_name) @ W)) + C * np.sum(losses_of(loss, margins))
+    return C * np.sum(losses_of(loss, margins))
+
+
+def objective(regularizer_name, loss, C, shape, W):
+    """½ tr WᵀRW + C Σ_labels Σ_i ℓ by the definition, in float64."""
+    return 0.5 * np.sum(W * (quadratic_form(regularizer_name) @ W)) + loss_at(loss, C, shape, W)
 
 
 @cache

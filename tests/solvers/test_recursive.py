@@ -345,7 +345,10 @@ def test_every_form_has_the_same_weights(loss, root, constant):
         np.testing.assert_allclose(other.weights.intercepts, dense.weights.intercepts, atol=1e-4)
         np.testing.assert_allclose(other.weights.scores(X), dense.weights.scores(X), atol=1e-3)
         np.testing.assert_array_equal(other.weights.best(X), other.weights.scores(X).argmax(axis=1))
-        assert other.history[-1]["objective"] == pytest.approx(dense.history[-1]["objective"], rel=1e-4)
+    objectives = [solution.history[-1]["objective"] for solution in (dense, thin, dual)]
+    assert objectives[1] == pytest.approx(objectives[0], rel=1e-4)
+    # What the dual form holds above leaves may miss the best nodes given them, by no more than the gap wanted.
+    assert objectives[1] * (1 - 1e-6) <= objectives[2] <= objectives[1] * (1 + 1e-3)
     np.testing.assert_allclose(dual.weights.matrix(), dense.weights.matrix(), atol=1e-3)
     some = np.array([31, 0, 31, 17])
     np.testing.assert_array_equal(dual.weights.matrix(some), dual.weights.matrix()[some])

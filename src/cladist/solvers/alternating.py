@@ -23,9 +23,10 @@ from cladist.execution import Executor, Serial
 from cladist.kernels.lanes import WIDTH
 from cladist.solvers.around import SHARE_OF_GAP, Around, Block, padded
 from cladist.solvers.layout import lay_out
+from cladist.solvers.leaf_energy import leaf_energy
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.rows import aligned
-from cladist.solvers.solution import Solution
+from cladist.solvers.solution import Solution, duality_gap
 from cladist.solvers.trees import Inner, Tree, squared
 from cladist.solvers.weights import DenseWeights
 
@@ -108,6 +109,7 @@ def solve_alternating(
             if entry["gap"] <= settings.tol:
                 break
     weights = search.weights()
+    history[-1] |= search.finish(leaf_energy(weights.columns(), tree, root), history[-1]["dual"])
     state = {"inner": search.inner.by_node(), "alpha": search.alpha()} if keep_state else None
     return Solution(weights, weights.intercepts, history, history[-1]["gap"] <= settings.tol, state)
 
@@ -189,9 +191,14 @@ class _Alternation:
         # √(2 left) is how far the sum of all Σ α y x can be from where it belongs, which a free root multiplies.
         if left + np.any(self.inner.free) * reach * np.sqrt(2 * left) > SHARE_OF_GAP * (primal - dual):
             self.around.tighten()
-        gap = max(0.0, primal - dual) / primal if primal > 0 else 0.0
-        entry = {"objective": float(primal), "dual": float(min(dual, primal)), "gap": float(gap)}  # by rounding alone
+        entry = duality_gap(float(primal), float(dual))
         return {**entry, "reach": reach} if np.any(self.inner.free) else entry
+
+    def finish(self, energy: float, dual: float) -> dict[str, float]:
+        """Set inner nodes to the best given the leaves; return objective, dual and gap with them."""
+        self.inner.solve(self._sums(range(len(self.blocks)), lambda block: block.weights))
+        primal = energy / 2 + float(sum(np.sum(block.lost[: len(block)]) for block in self.blocks))
+        return duality_gap(primal, dual)
 
     def _norms(self, b: int) -> tuple[Floats64, Floats64, Floats64]:
         """Return ‖w − w_parent‖², ‖Σ α y x‖² and ‖w‖² of the lanes."""

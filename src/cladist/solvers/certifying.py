@@ -63,6 +63,8 @@ class Finished:
         Otherwise, whose sums the leaves add to their parents' weights; None: those of the state.
     measured : Measured
     primal : float
+    lost : float
+        Σ c ℓ, the part of the primal that the nodes above have no part in.
     longest : float
         The largest ‖w‖ of a leaf.
     """
@@ -71,6 +73,7 @@ class Finished:
     own: list[Alphas] | None
     measured: Measured
     primal: float
+    lost: float
     longest: float
 
 
@@ -170,8 +173,8 @@ def finished(joint: Joint, eps: float, max_sweeps: int, *, dense: bool) -> Finis
 
 def _summed(joint: Joint, terms: list[_Terms], weights: list[Floats32] | None, own: list[Alphas] | None) -> Finished:
     apart = stored_energy(joint) + sum(each.inner + each.leaves for each in terms)
-    primal = apart / 2 + sum(each.lost for each in terms)
-    return Finished(weights, own, _placed(joint, terms), primal, max(each.longest for each in terms))
+    lost = sum(each.lost for each in terms)
+    return Finished(weights, own, _placed(joint, terms), apart / 2 + lost, lost, max(each.longest for each in terms))
 
 
 def _evaluated(joint: Joint, b: int) -> _Terms:

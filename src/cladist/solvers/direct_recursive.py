@@ -29,7 +29,7 @@ from cladist.solvers.certificate import EPSILON, ROUNDINGS
 from cladist.solvers.direct import dense_rows, suits_direct
 from cladist.solvers.problem import SMALLEST_WEIGHT, OneVsRest, Settings
 from cladist.solvers.recursive import ROOTS
-from cladist.solvers.solution import Solution
+from cladist.solvers.solution import Solution, duality_gap
 from cladist.solvers.tree_system import Factors, TreeSystem
 from cladist.solvers.trees import Tree
 from cladist.solvers.weights import DenseWeights
@@ -113,11 +113,11 @@ class _Judged:
 
     @property
     def gap(self) -> float:
-        return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
+        return duality_gap(self.primal, self.dual)["gap"]
 
     def told(self) -> dict[str, float]:
-        """Return what the history has of it; rounding alone puts a dual above its primal."""
-        found = {"objective": self.primal, "dual": min(self.dual, self.primal), "gap": self.gap}
+        """Return what the history has of it."""
+        found = duality_gap(self.primal, self.dual)
         return found if self.reach is None else {**found, "reach": self.reach}
 
     def better(self, before: _Judged, *, anywhere: bool) -> _Judged:

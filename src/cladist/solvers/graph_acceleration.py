@@ -97,7 +97,7 @@ class Anderson:
 
     >>> pair = Graph(sparse.csr_array(np.array([[0, 1], [1, 0]])), np.arange(2))
     >>> anderson, W = Anderson(pair, n_features=2), np.zeros((2, 2), np.float32)
-    >>> for sweep in range(4):
+    >>> for sweep in range(5):
     ...     anderson.move(W)
     ...     anderson.begin(W)
     ...     W += np.float32([0.01, 0.1]) * (np.float32([3, 5]) - W)

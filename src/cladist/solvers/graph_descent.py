@@ -31,6 +31,7 @@ from cladist.solvers.graph_start import Start
 from cladist.solvers.graphs import Graph, Place, Taken
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.rows import aligned
+from cladist.solvers.solution import duality_gap
 
 STAGNANT = 0.99  # of the last gap; where no more is gained, what nodes miss sums up to more than it seems
 SLOW = 0.9  # likewise; where nodes miss next to nothing, it is what they share that is slow
@@ -260,7 +261,8 @@ class Descent:
         taken = self.graph.taken(self._shares(), self.W, PRECISION * expected * primal, self.executor)
         self.own_dual = float(np.sum(gains - taken.near(place.means, self.reach(place.lengths))))
         dual = self._best(replace(taken, fixed=taken.fixed - gains), place)
-        gap = max(0.0, primal - dual) / primal if primal > 0 else 0.0
+        entry = duality_gap(primal, dual)
+        gap = entry["gap"]
         slow = gap > SLOW * self.last_gap and left <= TRIFLE * (primal - dual)
         if slow and self.accelerates and self._may_accelerate(gap):
             kind = Anderson if self._is_smooth else Momentum
@@ -268,7 +270,7 @@ class Descent:
         elif gap > STAGNANT * self.last_gap or left > SHARE_OF_GAP * (primal - dual):
             self.around.tighten()
         self.last_gap = gap
-        return {"objective": primal, "dual": min(dual, primal), "gap": gap}  # rounding alone puts it above
+        return entry
 
     def _best(self, found: Taken, place: Place) -> float:
         """Return the best bound known in reach of where it is, and remember for each component what gave it.

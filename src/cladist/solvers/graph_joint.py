@@ -30,6 +30,7 @@ from cladist.solvers.joint import FULL_EVERY, LEAST_NORM, PASSES, RESTING, UNUSE
 from cladist.solvers.one_vs_rest import LOSSES
 from cladist.solvers.problem import OneVsRest
 from cladist.solvers.rows import aligned
+from cladist.solvers.solution import duality_gap
 
 Ids = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
@@ -164,8 +165,7 @@ class JointGraph:
         if self.descent.own_dual > dual:
             self.take_from_descent()
         self.eps = max(self.eps / 2, SMALLEST_EPS)
-        dual = min(max(dual, found["dual"]), primal)
-        return {"objective": primal, "dual": dual, "gap": (primal - dual) / primal if primal > 0 else 0.0}
+        return duality_gap(primal, max(dual, found["dual"]))
 
     def _dual(self, precision: float) -> float:
         """Return the bound that the joint α give, for vectors near those of the descent."""

@@ -23,11 +23,12 @@ from cladist.solvers.certifying import Finished, Measured, finished, measured
 from cladist.solvers.differences import differences_of_leaves, differences_of_paths, primal_of_differences
 from cladist.solvers.joint import Alphas, Joint
 from cladist.solvers.layout import Layout, layout_for, rounds_of
+from cladist.solvers.leaf_energy import leaf_energy
 from cladist.solvers.one_vs_rest import solve_one_vs_rest
 from cladist.solvers.path_weights import PathWeights, Sums, free_roots
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.rows import aligned
-from cladist.solvers.solution import Solution
+from cladist.solvers.solution import Solution, duality_gap
 from cladist.solvers.trees import Tree
 from cladist.solvers.weights import DenseWeights, SparseWeights, Weights
 
@@ -106,7 +107,8 @@ def solve_recursive(
     -------
     Solution
         `weights` are those of the leaves; `history` has an entry a check: `objective`, `dual`, `gap` (relative),
-        `passes`, `seconds` and, with free roots, `reach`.
+        `passes`, `seconds` and, with free roots, `reach`. The last entry is that of the weights returned: the nodes
+        above them are those that "dual" and "differences" hold, and the best given the leaves in other forms.
 
     Notes
     -----
@@ -226,8 +228,7 @@ class _Search:
             self._keep(now)
             if rise <= SETTLED * tol * abs(self.dual) or self.gap <= tol:  # what is returned has been measured
                 self._finish()
-        dual = min(self.dual, self.primal)  # which rounding alone puts it above
-        entry = {"objective": self.primal, "dual": dual, "gap": self.gap, "passes": sweep + 1}
+        entry = {**duality_gap(self.primal, self.dual), "passes": sweep + 1}
         if len(self.joint.free):
             entry["reach"] = self.reach
         self.history.append({**entry, "seconds": time.perf_counter() - self.started})
@@ -242,9 +243,7 @@ class _Search:
     @property
     def gap(self) -> float:
         """The relative duality gap; an objective of 0 cannot be lowered."""
-        if self.primal == 0:
-            return 0.0
-        return max(0.0, self.primal - self.dual) / self.primal if self.primal < np.inf else np.inf
+        return duality_gap(self.primal, self.dual)["gap"] if self.primal < np.inf else np.inf
 
     def _risen(self, now: Measured) -> Measured:
         """Go back to where the dual was highest if it has fallen, and take no longer steps than are safe from there."""
@@ -303,12 +302,15 @@ class _Search:
             copies = [Alphas(a.listed, a.values.copy()) for a in self._alphas()]
             state = State(copies, self.order, self.joint.centres.copy())
         weights = self._weights(self.best, form, prune)
+        if form in ("dense", "sparse") and not prune:  # other forms hold the nodes above, which were measured
+            energy = leaf_energy(weights.columns(), self.tree, self.root)
+            self._tell(self.best, energy / 2 + self.best.finished.lost)
         return Solution(weights, weights.intercepts, self.history, self.gap <= self.settings.tol, state)
 
     def _tell(self, best: _Point, primal: float) -> None:
         """Put another objective into what was measured last: that of weights as they are returned."""
         self.best = replace(best, finished=replace(best.finished, primal=primal))
-        self.history[-1] |= {"objective": primal, "dual": min(self.dual, primal), "gap": self.gap}
+        self.history[-1] |= duality_gap(primal, self.dual)
 
     def _weights(self, best: _Point, form: str, prune: float) -> Weights:
         n_classes, rows = self.problem.n_classes, self.problem.rows

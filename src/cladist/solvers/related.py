@@ -42,9 +42,9 @@ def solve_graph(
     settings : Settings, optional
         `tol` is the relative duality gap, `max_iter` the most sweeps over the graph.
     schedule : {"coloured", "jacobi", "joint"}
-        Nodes of one colour at a time, the components' means accelerated where they are slow; all at once; or joint sweeps over
-        the dual and a coloured one by turns, which takes fewer sweeps where related nodes pull at each other more than
-        their rows do.
+        Nodes of one colour at a time, the components' means accelerated where they are slow; all at once; or joint
+        sweeps over the dual and a coloured one by turns, which takes fewer sweeps where related nodes pull at each
+        other more than their rows do.
     executor : Executor, optional
         Runs the blocks of sixteen nodes that move together; the result does not depend on it.
     state : GraphState, optional
@@ -66,9 +66,9 @@ def solve_graph(
     usual length by 1, if that is further. The objective being convex, a point k times as far away is better by k times
     that gap at most. A small ridge makes the bound one for all vectors.
 
-    A sweep takes O(problems / 16 · passes · nonzeros) and O((nodes + edges) · features). Memory: 12 bytes a node and
-    feature in use, 4 a problem and row, and where "coloured" accelerates 4 a node and feature and up to 48 a component and feature; with "joint" 20, 8, and 8
-    for each pair of nodes.
+    A sweep takes O(problems / 16 · passes · nonzeros) and O((nodes + edges) · features). Memory: 12 bytes per node and
+    feature in use and 4 per problem and row; while "coloured" accelerates, 4 more per node and feature and up to 48 per
+    component and feature; with "joint" 20, 8, and 8 for each pair of nodes.
 
     Examples
     --------

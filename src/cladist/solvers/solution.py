@@ -29,3 +29,15 @@ class Solution:
     history: list[dict[str, float]] = field(default_factory=list)
     converged: bool = True
     state: Any = None
+
+
+def duality_gap(primal: float, dual: float) -> dict[str, float]:
+    """Return an entry of the history: objective, dual, which rounding alone puts above it, and the relative gap.
+
+    Examples
+    --------
+    >>> duality_gap(8.0, 6.0)
+    {'objective': 8.0, 'dual': 6.0, 'gap': 0.25}
+    """
+    gap = max(0.0, primal - dual) / primal if primal > 0 else 0.0
+    return {"objective": primal, "dual": min(dual, primal), "gap": gap}

@@ -23,6 +23,7 @@ from cladist.solvers.rows import Rows, aligned
 Floats = npt.NDArray[Any]
 Ids = npt.NDArray[np.int64]
 CsrArrays = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+COLUMN_BYTES = 2**23  # of float64, for passes over features
 INDEX_BELOW = 0.1  # share of weights that are kept, under which reading lists beats reading whole blocks
 MANY_ROWS = 256  # below, making blocks costs more than they save
 
@@ -117,6 +118,19 @@ class InBlocks(Weights):
         for lanes, block, _ in self.numbered():
             matrix[np.ix_(lanes, self.feature_of)] = block[:, : len(lanes)].T
         return matrix
+
+    def columns(self) -> Iterator[npt.NDArray[np.float32]]:
+        """Yield the weights of all classes (classes × features), some features in use at a time; intercepts last."""
+        size = max(1, COLUMN_BYTES // (8 * max(1, self.n_classes)))
+        for first in range(0, len(self.feature_of), size):
+            yield self._columns(slice(first, min(first + size, len(self.feature_of))))
+        yield self.intercepts[:, None]
+
+    def _columns(self, chosen: slice) -> npt.NDArray[np.float32]:
+        found = np.empty((self.n_classes, chosen.stop - chosen.start), np.float32)
+        for classes, block, _ in self.numbered():
+            found[classes] = block[chosen, : len(classes)].T
+        return found
 
     def _zeros(self, n_rows: int) -> npt.NDArray[np.float32]:
         try:
@@ -261,6 +275,14 @@ class SparseWeights(InBlocks):
             scoring.keep_weights(block, lanes, prune, order, cursor, classes, values)
         features = whole.feature_of[order].astype(np.int32)
         return cls(features, indptr, classes, values, whole.intercepts, whole.n_features)
+
+    def _columns(self, chosen: slice) -> npt.NDArray[np.float32]:
+        _, indptr, classes, values = self.index
+        ends = slice(indptr[chosen.start], indptr[chosen.stop])
+        found = np.zeros((self.n_classes, chosen.stop - chosen.start), np.float32)
+        features = np.repeat(np.arange(found.shape[1]), np.diff(indptr[chosen.start : chosen.stop + 1]))
+        found[classes[ends], features] = values[ends]
+        return found
 
     @property
     def density(self) -> float:
