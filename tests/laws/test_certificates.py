@@ -1,7 +1,7 @@
 """What a learner tells of its solution holds for the weights it returns, recomputed in float64 by the definition.
 
 `objective` is theirs, `dual` bounds the optimum from below, `gap` follows from the two, and `converged_` says whether
-it is within `tol`. Nodes above labels are those that the weights hold, or the best given the labels where they hold none.
+it is within `tol`. Nodes above labels are those that the weights hold, or else the best given the labels.
 """
 
 from __future__ import annotations

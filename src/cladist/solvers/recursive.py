@@ -302,7 +302,9 @@ class _Search:
             copies = [Alphas(a.listed, a.values.copy()) for a in self._alphas()]
             state = State(copies, self.order, self.joint.centres.copy())
         weights = self._weights(self.best, form, prune)
-        if form in ("dense", "sparse") and not prune:  # other forms hold the nodes above, which were measured
+        if (
+            isinstance(weights, (DenseWeights, SparseWeights)) and not prune
+        ):  # other forms hold the nodes above, which were measured
             energy = leaf_energy(weights.columns(), self.tree, self.root)
             self._tell(self.best, energy / 2 + self.best.finished.lost)
         return Solution(weights, weights.intercepts, self.history, self.gap <= self.settings.tol, state)
