@@ -61,7 +61,7 @@ def choose_C(  # noqa: N802 - C is the papers' letter
     from cladist import progress
     from cladist.datasets.rows import length, taken
     from cladist.execution import executor_for
-    from cladist.learners.choosing import is_past
+    from cladist.learners.select_c import is_past
 
     judge = _share_right if score is None else score
     parts = list(KFold(folds, shuffle=True, random_state=random_state).split(np.empty(length(X))))

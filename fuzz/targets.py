@@ -12,8 +12,8 @@ from typing import Any
 
 from cladist import RelationGraph, Taxonomy, datasets
 from cladist.errors import CladistError
-from cladist.taxonomy.ipc import ipc_taxonomy
-from cladist.taxonomy.mesh import mesh_taxonomy
+from cladist.taxonomy.formats.ipc import ipc_taxonomy
+from cladist.taxonomy.formats.mesh import mesh_taxonomy
 
 FILES = Path(__file__).parents[1] / "tests" / "datasets" / "files"
 

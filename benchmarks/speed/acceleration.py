@@ -21,11 +21,12 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.harness import print_rows, write_results
-from cladist.solvers import Settings, graph_descent
-from cladist.solvers.graphs import Graph
+from cladist.linear_model.rows import Rows
+from cladist.solvers import Settings
+from cladist.solvers.graph import block_descent
+from cladist.solvers.graph.quadratic_form import Graph
+from cladist.solvers.graph.solver import solve_graph
 from cladist.solvers.problem import OneVsRest, members_by_class
-from cladist.solvers.related import solve_graph
-from cladist.solvers.rows import Rows
 
 N_ROWS, N_WORDS, N_NODES, DEGREE, LENGTH, C = 2_000, 2_000, 150, 30, 3, 100.0
 TOPIC, OWN = 12, 0.6  # words of a label, and the share of a text's words that are among them
@@ -52,8 +53,8 @@ def measure(loss: str, accelerated: bool) -> dict[str, Any]:
     """Return one row: what the gap took, and where it ended."""
     problem, graph = short_texts()
     problem = replace(problem, loss=loss)
-    keep = graph_descent.Descent._may_accelerate if accelerated else lambda self, gap: False
-    with mock.patch.object(graph_descent.Descent, "_may_accelerate", keep):
+    keep = block_descent.Descent._may_accelerate if accelerated else lambda self, gap: False
+    with mock.patch.object(block_descent.Descent, "_may_accelerate", keep):
         solve_graph(problem, graph, Settings(max_iter=2))  # loads what is compiled
         started = time.process_time()
         last = solve_graph(problem, graph, Settings(tol=TOL, max_iter=MOST_SWEEPS)).history[-1]

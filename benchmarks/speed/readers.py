@@ -17,10 +17,10 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from benchmarks.harness import best_of, print_rows, write_results
 from cladist import Taxonomy
 from cladist.datasets import Dataset, make_topics, read_svmlight
-from cladist.datasets.lshtc.reading import read_lshtc
-from cladist.datasets.lshtc.writing import write_lshtc
-from cladist.datasets.rcv1.reading import read_rcv1
-from cladist.datasets.rcv1.writing import write_rcv1
+from cladist.datasets.formats.lshtc.reader import read_lshtc
+from cladist.datasets.formats.lshtc.writer import write_lshtc
+from cladist.datasets.formats.rcv1.reader import read_rcv1
+from cladist.datasets.formats.rcv1.writer import write_rcv1
 from cladist.labels import LabelMatrix
 from cladist.metrics import report
 

@@ -142,6 +142,12 @@ def find(name: str) -> Method:
     raise ParameterError(f"There is no method {name!r}; the methods are {', '.join(m.name for m in METHODS)}.")
 
 
+# Learners around a learner: they are saved and loaded like methods, and have no name on the command line.
+WRAPPERS: tuple[Method, ...] = (
+    Method("", "cladist.learners.thresholded:Thresholded", "", "a learner that scores, and thresholds for its scores"),
+)
+
+
 def find_class(class_name: str) -> Method | None:
-    """Return the method whose class has this name, or None."""
-    return next((m for m in METHODS if m.class_name == class_name), None)
+    """Return the method or wrapper whose class has this name, or None."""
+    return next((m for m in (*METHODS, *WRAPPERS) if m.class_name == class_name), None)

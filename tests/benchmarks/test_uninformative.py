@@ -10,7 +10,7 @@ from benchmarks.papers.hr.data_sets import OTHER, DataSet
 from benchmarks.papers.hr.uninformative_showing import summary, table
 from benchmarks.papers.rows import MEASURED, NO_DATA
 from cladist.datasets import make_topics
-from cladist.learners import choosing
+from cladist.learners import select_c
 from cladist.learners.recursive.base import SHARINGS
 from tests.benchmarks import toys
 
@@ -24,8 +24,8 @@ def a_set():
 @pytest.fixture
 def small(results, monkeypatch):
     monkeypatch.setattr(uninformative, "SIZES", {"topics, 4 leaves": SMALL})
-    monkeypatch.setattr(choosing, "GRID", (1.0, 10.0))
-    monkeypatch.setattr(choosing, "FOLDS", 2)
+    monkeypatch.setattr(select_c, "GRID", (1.0, 10.0))
+    monkeypatch.setattr(select_c, "FOLDS", 2)
     monkeypatch.setitem(data_sets.DATA, "clinc150", DataSet("clinc150", (toys.source(OTHER, a_set),)))
     for cached in (uninformative._clinc150, uninformative._flat):
         cached.cache_clear()

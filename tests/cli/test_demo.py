@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli import comparing, demo_showing
-from cladist.cli.comparing import DIAGNOSES, FLAT, FLAT_SVM, PAIRS, RECURSIVE, TOP_DOWN, TREE, Comparison, compare
+from cladist.cli import demo_comparison, demo_output
+from cladist.cli.demo_comparison import DIAGNOSES, FLAT, FLAT_SVM, PAIRS, RECURSIVE, TOP_DOWN, TREE, Comparison, compare
 from cladist.cli.sample import sample_files
 from cladist.datasets import Dataset, read_table
 from cladist.datasets.loaders.icd10cm import _entries
@@ -62,7 +62,7 @@ def test_six_methods_are_judged_on_the_original_tree_recursive_svm_first(compari
 
 
 def test_the_methods_see_what_their_names_say(data):
-    models = comparing.methods(data.taxonomy)
+    models = demo_comparison.methods(data.taxonomy)
     svms = [RECURSIVE, TOP_DOWN, FLAT_SVM]
     assert [type(models[name]).__name__ for name in svms] == svms
     assert models[RECURSIVE].loss == models[FLAT_SVM].loss
@@ -104,7 +104,9 @@ def arranged(comparison, helped):
     )
     found = {flat: middle for _, flat in PAIRS.values()}
     found |= {tree: low if who in helped else high for who, (tree, _) in PAIRS.items()}
-    return Comparison(comparison.data, [comparing.Outcome(name, 1.0, report) for name, report in found.items()], [])
+    return Comparison(
+        comparison.data, [demo_comparison.Outcome(name, 1.0, report) for name, report in found.items()], []
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_what_is_said_of_the_tree_is_what_was_found(comparison, helped, said):
 
 
 def test_the_best_numbers_are_marked(comparison):
-    table = demo_showing.comparison_table(comparison)
+    table = demo_output.comparison_table(comparison)
     for column, better in ((1, max), (2, min), (3, max), (4, min)):
         values = [float(row[column]) for row in table.rows]
         marked = [values[k] for k in range(len(values)) if (k, column) in table.best]
@@ -135,7 +137,7 @@ def test_the_best_numbers_are_marked(comparison):
 
 
 def test_json_says_it_all(comparison):
-    found = json.loads(json.dumps(demo_showing.as_json(comparison)))
+    found = json.loads(json.dumps(demo_output.as_json(comparison)))
     assert found["data"] == {"source": "the shop", "train_rows": 252, "test_rows": 108, "nodes": 30, "leaves": 18}
     assert found["methods"][0].keys() == {"name", "accuracy", "tree_induced_error", "hierarchical_f1", "seconds"}
     assert found["samples"][0]["label"] == "Tents"
@@ -144,7 +146,7 @@ def test_json_says_it_all(comparison):
 
 
 def test_the_page_has_everything(comparison):
-    page = demo_showing.page(comparison)
+    page = demo_output.page(comparison)
     for wanted in (
         "RecursiveSVM on the shop",
         "Hieron, greedy",
@@ -157,7 +159,7 @@ def test_the_page_has_everything(comparison):
 
 
 def test_the_picture_asks_no_host(comparison):
-    svg = demo_showing.picture(demo_showing.drawn(comparison), title="cladist demo")
+    svg = demo_output.picture(demo_output.drawn(comparison), title="cladist demo")
     assert svg.startswith("<svg")
     assert re.findall(r"https?://[^\"' )]+", svg) == ["http://www.w3.org/2000/svg"]
     assert "@font-face" not in svg
@@ -165,14 +167,14 @@ def test_the_picture_asks_no_host(comparison):
 
 
 def test_a_document_gets_the_table_between_its_markers(comparison):
-    text = demo_showing.with_comparison(MARKED, comparison, "cladist demo")
+    text = demo_output.with_comparison(MARKED, comparison, "cladist demo")
     before, inside, after = re.split(r"<!-- demo:(?:begin|end) -->", text)
     assert (before, after) == ("# Title\n\n", "\n\nafter\n")
     assert "old" not in inside
     assert "| Hieron, tree |" in inside
     assert "`cladist demo` on a machine with" in inside
     assert comparison.verdict in inside
-    again = demo_showing.with_comparison(text, comparison, "cladist demo")
+    again = demo_output.with_comparison(text, comparison, "cladist demo")
     assert again == text
 
 
@@ -182,7 +184,7 @@ def test_a_document_gets_the_table_between_its_markers(comparison):
 def test_a_document_without_markers_is_refused(tmp_path, text):
     (tmp_path / "README.md").write_text(text)
     with pytest.raises(DatasetError, match="demo:begin"):
-        demo_showing.check_markers(tmp_path / "README.md")
+        demo_output.check_markers(tmp_path / "README.md")
 
 
 def test_the_command(run, monkeypatch, tmp_path, data):

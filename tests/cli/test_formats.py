@@ -12,11 +12,11 @@ from sklearn.pipeline import Pipeline
 import cladist
 from cladist import progress
 from cladist.cli.evaluate import evaluate
-from cladist.cli.noted import open_model
-from cladist.cli.numbers import missing
-from cladist.cli.reading import DataSource
-from cladist.cli.training import train
-from cladist.datasets.arff.reading import read_arff_hmc
+from cladist.cli.model_input import DataSource
+from cladist.cli.model_metadata import open_model
+from cladist.cli.numeric_input import missing
+from cladist.cli.train_model import train
+from cladist.datasets.formats.arff.reader import read_arff_hmc
 from cladist.errors import ModelFormatError
 
 TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm"}

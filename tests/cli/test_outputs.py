@@ -18,12 +18,12 @@ from rich.text import Text
 
 import cladist
 from cladist import Taxonomy
-from cladist.cli import failing, terminal
+from cladist.cli import exit_codes, terminal
 from cladist.cli.predict import Prediction
 from cladist.cli.prediction_files import FORMATS, Layout, as_cell
 from cladist.cli.terminal import Terminal, standard_output, table
 from cladist.errors import visible
-from cladist.plots import Table
+from cladist.report import Table
 
 EVIL = "\x1b]0;owned\x07 \x9b31m \x7f \u202egolf\u2066 \x08\r\u2028"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -128,8 +128,8 @@ def test_json_on_a_terminal_means_the_same():
         lambda: Terminal().show(EVIL, Text(EVIL, style="bold"), table(Table([EVIL], [[EVIL]]))),
         lambda: Terminal().remark(EVIL),
         lambda: Terminal().plain(EVIL),
-        lambda: failing._complain("Error", EVIL),
-        lambda: failing._show_warning(EVIL),
+        lambda: exit_codes._complain("Error", EVIL),
+        lambda: exit_codes._show_warning(EVIL),
         lambda: standard_output().write(EVIL),
         lambda: _drawn_bar(),
     ],
@@ -209,7 +209,7 @@ def test_memory_that_runs_out_is_no_fault_of_ours(capsys):
         with progress.task("Training svm"), progress.task("node 3"):
             raise MemoryError("Unable to allocate 9 TiB")
 
-    assert failing.exit_code(exhaust, debug=False) == failing.OUT_OF_MEMORY == 3
+    assert exit_codes.exit_code(exhaust, debug=False) == exit_codes.OUT_OF_MEMORY == 3
     (line,) = capsys.readouterr().err.splitlines()
     for said in ("Unable to allocate 9 TiB", "fewer rows", "weights=sparse", "during: Training svm."):
         assert said in line
@@ -220,7 +220,7 @@ def test_a_full_disk_names_the_file_and_says_what_to_do(capsys):
     def fill():
         raise OSError(errno.ENOSPC, "No space left on device", "model")
 
-    assert failing.exit_code(fill, debug=False) == 2
+    assert exit_codes.exit_code(fill, debug=False) == 2
     assert capsys.readouterr().err == "Error: model: No space left on device; make room there, or write elsewhere.\n"
 
 
@@ -241,7 +241,7 @@ def test_answers_to_a_full_disk(evil, target):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_what_is_still_to_be_written_at_the_end_counts(capsys):
     with open("/dev/full", "w") as full, redirect_stdout(full):
-        assert failing.exit_code(lambda: print("answers"), debug=False) == 2
+        assert exit_codes.exit_code(lambda: print("answers"), debug=False) == 2
     assert "standard output" in capsys.readouterr().err
 
 
@@ -285,27 +285,27 @@ def test_a_warning_is_not_obeyed():
         warnings.simplefilter("always")
         warnings.warn(EVIL, stacklevel=1)
 
-    shown = on_screen(lambda: failing.exit_code(warn, debug=False))
+    shown = on_screen(lambda: exit_codes.exit_code(warn, debug=False))
     assert "Warning" in shown
     assert not OBEYED.search(shown)
 
 
 def test_an_edited_document_keeps_its_edits(tmp_path, monkeypatch, run):
     """The demo's document is read when the table is written, not a minute before."""
-    from cladist.cli import comparing, demo_showing
+    from cladist.cli import demo_comparison, demo_output
 
-    document = f"before\n{demo_showing.BEGIN}\n{demo_showing.END}\n"
+    document = f"before\n{demo_output.BEGIN}\n{demo_output.END}\n"
     monkeypatch.chdir(tmp_path)
     Path("mine.md").write_text(document)
 
     def compared(_):
         Path("mine.md").write_text(document.replace("before", "edited"))
 
-    monkeypatch.setattr(comparing, "compare", compared)
+    monkeypatch.setattr(demo_comparison, "compare", compared)
     monkeypatch.setattr("cladist.datasets.load_icd10cm", lambda **_: None)
     for name, value in {"page": "", "as_json": {}, "drawn": "", "comparison_table": Table([], []), "facts": ""}.items():
-        monkeypatch.setattr(demo_showing, name, lambda *_, value=value, **__: value)
-    monkeypatch.setattr(demo_showing, "with_comparison", lambda text, *_: text)
+        monkeypatch.setattr(demo_output, name, lambda *_, value=value, **__: value)
+    monkeypatch.setattr(demo_output, "with_comparison", lambda text, *_: text)
     run("demo", "--html", "page.html", "--markdown", "mine.md", "--quiet")
     assert Path("mine.md").read_text().startswith("edited")
     assert os.path.exists("page.html")

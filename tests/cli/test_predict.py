@@ -11,13 +11,13 @@ from sklearn.pipeline import make_pipeline
 
 import cladist
 from cladist import FlatSVM, Taxonomy, Thresholded
-from cladist.cli.noted import open_model
+from cladist.cli.model_input import BATCH_ROWS, DataSource, read_batches
+from cladist.cli.model_metadata import open_model
 from cladist.cli.predict import predict
-from cladist.cli.reading import BATCH_ROWS, DataSource, read_batches
 from cladist.datasets import read_texts
 from cladist.decoders.thresholds import RCut
 from cladist.features import text_features
-from cladist.learners import persistence
+from cladist.persistence import models
 from cladist.storage import read_folder, write_folder
 
 COLUMNS = ("--text", "title", "--text", "description")
@@ -356,14 +356,14 @@ def test_altered_weights_are_seen_on_request(refused, walking):
 
 def test_a_model_and_its_notes_are_of_one_save(walking, monkeypatch):
     """Another process saves while a model is opened: its notes must not be taken for those of the model before."""
-    restored = persistence._restored
+    restored = models._restored
 
     def restored_then_saved(*parts):
         model = restored(*parts)
         cladist.save(walking, "walking", notes={"zero_based": True})
         return model
 
-    monkeypatch.setattr(persistence, "_restored", restored_then_saved)
+    monkeypatch.setattr(models, "_restored", restored_then_saved)
     assert open_model(Path("walking"))[1] == {"zero_based": False}
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import cladist
 from cladist.cli.stream_input import Consumed
-from cladist.learners.persistence import load_noted
+from cladist.persistence.models import load_noted
 from tests.cli.conftest import call
 
 TREE = {"tennis": "sport", "chess": "sport", "opera": "art", "film": "art"}
@@ -209,7 +209,7 @@ def test_ids_are_kept_small():
 KILLER = """
     import os, random, signal, sys, time
     from pathlib import Path
-    from cladist.cli.streaming import Stream
+    from cladist.cli.stream_loop import Stream
 
     def run():
         fd = os.open("new.jsonl", os.O_RDONLY)

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli import stream_answers, stream_input, streaming
+from cladist.cli import stream_answers, stream_input, stream_loop
 from cladist.cli.stream_input import Consumed
 from cladist.errors import DatasetError, LabelError
 from cladist.learners.online.base import OnlineClassifier
-from cladist.learners.persistence import load_noted, save
+from cladist.persistence.models import load_noted, save
 from tests.cli.conftest import call, contents
 
 TREE = "sport/tennis\nsport/chess\nart/opera\nart/film\n"
@@ -70,7 +70,7 @@ def run(**options):
     """Run a stream in this process as the command does."""
     fd = os.open("new.jsonl", os.O_RDONLY)
     try:
-        stream = streaming.Stream(Path("model"), out=Path("a.jsonl"), grow=True, name="new.jsonl", **options)
+        stream = stream_loop.Stream(Path("model"), out=Path("a.jsonl"), grow=True, name="new.jsonl", **options)
         try:
             return stream.run(fd)
         finally:
@@ -94,7 +94,7 @@ class Boom(Exception):  # noqa: N818 - no error of anybody
 @contextmanager
 def tracing(on_line):
     """Call `on_line(place)` before every line of the stream's own code that runs after a batch was read."""
-    files = {module.__file__ for module in (streaming, stream_input, stream_answers)}
+    files = {module.__file__ for module in (stream_loop, stream_input, stream_answers)}
     skipped = {"__init__", "_load", "_reader", "__enter__", "__exit__", "ready", "of_notes", "_open", "close"}
 
     def local(frame, event, _):
@@ -184,9 +184,9 @@ def failing(function, problem, number, *, after):
     [
         (OnlineClassifier, "predict_then_learn"),
         (OnlineClassifier, "add_node"),
-        (streaming, "transformed"),
-        (streaming, "answer_of"),
-        (streaming, "save"),
+        (stream_loop, "transformed"),
+        (stream_loop, "answer_of"),
+        (stream_loop, "save"),
         (stream_answers.Answers, "encoded"),
         (os, "fsync"),
     ],
@@ -369,7 +369,7 @@ def test_answers_of_a_run_that_never_came_to_a_save_are_known(place, monkeypatch
         return save(*args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(streaming, "save", killed)
+        patch.setattr(stream_loop, "save", killed)
         with pytest.raises(Boom):
             run(new_input=new_input)
     assert Path("a.jsonl").stat().st_size

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cladist.cli.taxonomy import TaxonomyInput
-from cladist.cli.taxonomy_converting import TaxonomyFormat, convert
-from cladist.cli.taxonomy_reading import read_taxonomy
-from cladist.cli.taxonomy_showing import MOST_LEVELS, as_values, level_table, remarks
+from cladist.cli.taxonomy_conversion import TaxonomyFormat, convert
+from cladist.cli.taxonomy_input import read_taxonomy
+from cladist.cli.taxonomy_output import MOST_LEVELS, as_values, level_table, remarks
 from cladist.errors import CladistError, TaxonomyError
-from cladist.plots.taxonomy_drawing import taxonomy_drawing
+from cladist.report.taxonomy_drawing import taxonomy_drawing
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.inspecting import inspect
+from cladist.taxonomy.inspection import inspect
 
 WIDE = {"COLUMNS": "200"}
 ARFF = """@relation genes

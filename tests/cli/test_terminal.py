@@ -8,7 +8,7 @@ from rich.progress import Progress
 
 from cladist import progress
 from cladist.cli.terminal import Bars, Terminal, table
-from cladist.plots import Table
+from cladist.report import Table
 
 
 def drawing() -> Progress:

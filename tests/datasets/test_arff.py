@@ -14,8 +14,8 @@ from scipy import sparse
 
 from cladist import files
 from cladist.datasets import Dataset
-from cladist.datasets.arff import matrix as arff_matrix
-from cladist.datasets.arff.reading import read_arff_hmc
+from cladist.datasets.formats.arff import matrix as arff_matrix
+from cladist.datasets.formats.arff.reader import read_arff_hmc
 from cladist.taxonomy import Taxonomy
 from tests.datasets.arff_text import HEADER
 

@@ -7,7 +7,7 @@ import pytest
 
 from cladist import files
 from cladist.datasets import Dataset
-from cladist.datasets.arff.reading import read_arff_hmc
+from cladist.datasets.formats.arff.reader import read_arff_hmc
 from cladist.errors import DatasetError, ParameterError
 from tests.datasets.arff_text import HEADER
 

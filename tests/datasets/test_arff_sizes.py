@@ -11,10 +11,10 @@ from scipy import sparse
 
 from cladist import files
 from cladist.datasets import Dataset
-from cladist.datasets.arff import header as arff_header
-from cladist.datasets.arff import rows as arff_rows
-from cladist.datasets.arff.names import spellings
-from cladist.datasets.arff.reading import read_arff_hmc, read_arff_rows
+from cladist.datasets.formats.arff import header as arff_header
+from cladist.datasets.formats.arff import rows as arff_rows
+from cladist.datasets.formats.arff.names import spellings
+from cladist.datasets.formats.arff.reader import read_arff_hmc, read_arff_rows
 from cladist.errors import CladistError, DatasetError
 from cladist.kernels import arff_tokens
 from cladist.taxonomy import Taxonomy

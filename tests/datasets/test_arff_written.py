@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from cladist.datasets import Dataset
-from cladist.datasets.arff.reading import read_arff_hmc, write_arff_hmc
+from cladist.datasets.formats.arff.reader import read_arff_hmc, write_arff_hmc
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 from tests.datasets.same import same_dataset

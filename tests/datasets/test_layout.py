@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from cladist.datasets.corpora import lshtc_sets, paper_sets
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.loaders import clinc150, hmc_sets, lshtc_sets, naics, news20, onet, paper_sets
+from cladist.datasets.loaders import clinc150, hmc_sets, naics, news20, onet
 from cladist.datasets.loaders.layout import DATA_SETS, available
 from cladist.datasets.loaders.location import Layout, path_of
 from cladist.errors import DatasetError

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
-from cladist.datasets.loaders.lshtc_sets import load_dmoz, load_lshtc_small, load_lwiki, load_swiki2011
-from cladist.datasets.loaders.paper_sets import (
+from cladist.datasets.corpora.lshtc_sets import load_dmoz, load_lshtc_small, load_lwiki, load_swiki2011
+from cladist.datasets.corpora.paper_sets import (
     load_dekel_dmoz,
     load_ipc,
     load_ohsumed,
@@ -17,6 +16,7 @@ from cladist.datasets.loaders.paper_sets import (
     load_rcv1,
     load_wipo_alpha,
 )
+from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
 from cladist.errors import DatasetError, ParameterError, TaxonomyError
 from tests.datasets.number_folders import MADE, arff
 

@@ -12,10 +12,10 @@ from scipy import sparse
 
 from cladist import files
 from cladist.datasets import Dataset
-from cladist.datasets.rcv1.judgements import Judgements
-from cladist.datasets.rcv1.reading import read_rcv1, read_topics
-from cladist.datasets.rcv1.tokens import documents
-from cladist.datasets.rcv1.writing import write_rcv1
+from cladist.datasets.formats.rcv1.judgements import Judgements
+from cladist.datasets.formats.rcv1.reader import read_rcv1, read_topics
+from cladist.datasets.formats.rcv1.tokens import documents
+from cladist.datasets.formats.rcv1.writer import write_rcv1
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
 from cladist.taxonomy import Taxonomy
 from tests.datasets.hostile import Repeated, damaged, peak_memory

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table, read_texts
+from cladist.datasets.formats.tables.columns import MOST_COLUMNS
+from cladist.datasets.formats.tables.csv_records import DELIMITERS, _n_fields
+from cladist.datasets.formats.tables.records import FORMATS, records, table_rows
 from cladist.datasets.rows import MOST_LABELS
-from cladist.datasets.tables.columns import MOST_COLUMNS
-from cladist.datasets.tables.csv_records import DELIMITERS, _n_fields
-from cladist.datasets.tables.records import FORMATS, records, table_rows
 from cladist.errors import CladistError, DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 
@@ -268,7 +268,9 @@ def test_a_row_may_have_many_labels_but_not_any_number() -> None:
 
 
 def test_millions_of_labels_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.tables.json_records.MOST_VALUES", 100_000)  # a million takes a while to count
+    monkeypatch.setattr(
+        "cladist.datasets.formats.tables.json_records.MOST_VALUES", 100_000
+    )  # a million takes a while to count
     field = b"text,label\na," + b"xyz;" * 4_000_000 + b"x\n"  # as texts, each of them would take 60 bytes
     row = b'{"text": "a", "label": [' + b'"xy",' * 4_000_000 + b'"x"]}\n'
     with at_most(9 * len(field) / MEGABYTE), pytest.raises(DatasetError, match=r"line 2, .*more than 100,000 labels"):
@@ -301,8 +303,8 @@ def test_rows_of_millions_of_fields_are_refused_before_they_are_made(field: str)
 
 
 def test_fields_are_counted_over_the_lines_of_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.tables.csv_records.MOST_COLUMNS", 10)
-    monkeypatch.setattr("cladist.datasets.tables.csv_records.ORDINARY_ROW", 0)
+    monkeypatch.setattr("cladist.datasets.formats.tables.csv_records.MOST_COLUMNS", 10)
+    monkeypatch.setattr("cladist.datasets.formats.tables.csv_records.ORDINARY_ROW", 0)
     assert read("text,label\n" + '"a\n,,,,,,,,,,,,\n",x\n').X.tolist() == ["a\n,,,,,,,,,,,,\n"]
     with pytest.raises(DatasetError, match="line 2, column 11: the row has more than 10 fields"):
         read("text,label\n" + '"a\n",' * 12)
@@ -314,8 +316,8 @@ def test_a_row_may_be_long_in_characters_alone() -> None:
 
 
 def test_a_row_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.tables.csv_records.ORDINARY_ROW", 10)
-    monkeypatch.setattr("cladist.datasets.tables.csv_records.LONGEST_LINE", 1000)
+    monkeypatch.setattr("cladist.datasets.formats.tables.csv_records.ORDINARY_ROW", 10)
+    monkeypatch.setattr("cladist.datasets.formats.tables.csv_records.LONGEST_LINE", 1000)
     with pytest.raises(DatasetError, match="line 2, column 1: the row is longer than 1,000 characters; a quote may"):
         read("text,label\n" + '"a\n",' * 1000)
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table
-from cladist.datasets.tables.writing import write_table
+from cladist.datasets.formats.tables.writer import write_table
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 from tests.datasets.same import same_dataset
@@ -81,7 +81,7 @@ def test_endings_tell_format_and_packing(tmp_path: Path, ending: str) -> None:
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_many_rows_are_written_by_batches(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.tables.writing.BATCH_CHARACTERS", 50)
+    monkeypatch.setattr("cladist.datasets.formats.tables.writer.BATCH_CHARACTERS", 50)
     data = Dataset([f"text {k}" for k in range(100)], [[f"l{k}"] * (k % 3) for k in range(100)])
     again = written_and_read(tmp_path / f"t.{kind}", data)
     assert again.X.tolist() == data.X
@@ -131,8 +131,8 @@ def test_what_could_not_be_read_back_is_not_written(tmp_path: Path, X: Any, y: A
 
 
 def test_limits_of_the_readers_hold_for_the_writers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.tables.writing.LONGEST_FIELD", 10)
-    monkeypatch.setattr("cladist.datasets.tables.writing.LONGEST_LINE", 40)
+    monkeypatch.setattr("cladist.datasets.formats.tables.writer.LONGEST_FIELD", 10)
+    monkeypatch.setattr("cladist.datasets.formats.tables.writer.LONGEST_LINE", 40)
     data = Dataset(["a" * 50], ["x"])
     with pytest.raises(DatasetError, match="row 1: more than 10 characters; write Parquet"):
         write_table(data, tmp_path / "t.csv")

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist import Taxonomy, progress
-from cladist.datasets.documents import wipo_records
-from cladist.datasets.documents.wipo import read_wipo_alpha
-from cladist.datasets.documents.wipo_records import PARTS
+from cladist.datasets.corpora.documents import wipo_records
+from cladist.datasets.corpora.documents.wipo import read_wipo_alpha
+from cladist.datasets.corpora.documents.wipo_records import PARTS
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
-from cladist.taxonomy.ipc import ipc_taxonomy
+from cladist.taxonomy.formats.ipc import ipc_taxonomy
 
 FOLDER = Path(__file__).parent / "files" / "wipo-alpha"
 HEMP = FOLDER / "train" / "D" / "01" / "B" / "0100001.xml"

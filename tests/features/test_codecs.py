@@ -30,8 +30,8 @@ from sklearn.preprocessing import (
 )
 
 from cladist.errors import ModelFormatError
-from cladist.features.codecs import decode_transformer, encode_transformer
-from cladist.features.widths import check_width
+from cladist.persistence.transformer_widths import check_width
+from cladist.persistence.transformers import decode_transformer, encode_transformer
 from cladist.storage import read_folder, write_folder
 
 TEXTS = ["Acute bronchitis, mild", "chronic bronchitis", "Fièvre aiguë", "fracture of the left hand", "fever"]

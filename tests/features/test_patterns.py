@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 from cladist.errors import ModelFormatError
-from cladist.features.codecs import decode_transformer, encode_transformer
-from cladist.features.patterns import check_pattern
+from cladist.persistence.regular_expressions import check_pattern
+from cladist.persistence.transformers import decode_transformer, encode_transformer
 
 GOOD = [
     *(vectorizer().token_pattern for vectorizer in (CountVectorizer, HashingVectorizer, TfidfVectorizer)),

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cladist.kernels import beam, ranking, scoring
-from cladist.solvers import tree_weights
-from cladist.solvers.trees import Tree
+from cladist.kernels import beam, linear_scores, top_k
+from cladist.linear_model import node_differences
+from cladist.linear_model.problem_tree import Tree
 from tests.kernels.sources import compared
 from tests.solvers.test_tree_weights import halves, made
 from tests.twins import kernels_not_named_in, same_as_python
@@ -29,10 +29,10 @@ def test_every_call_does_what_its_source_says(seed, steps, width):
     X = np.abs(halves(random, 5, V.shape[1]))
     with pytest.MonkeyPatch.context() as patch:
         for name, kernel in KERNELS.items():
-            patch.setattr(tree_weights.walking, name, compared(kernel, beam, ranking, scoring))
+            patch.setattr(node_differences.walking, name, compared(kernel, beam, top_k, linear_scores))
         exact = weights.top_k(X, 2)
         walked = weights.top_k(X, 2, width)
-        patch.setattr(tree_weights, "MOST_INDEX_BYTES", -1)
+        patch.setattr(node_differences, "MOST_INDEX_BYTES", -1)
         streamed = weights.scores(X)
     assert np.all(walked[1] <= exact[1])
     np.testing.assert_array_equal(streamed, weights.scores(X))

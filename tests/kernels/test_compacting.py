@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist.kernels import compacting
+from cladist.kernels import compact_rows
 from tests.twins import kernels_not_named_in, same_as_python
 
 
@@ -22,7 +22,7 @@ def choices(draw):
 @given(choices())
 def test_count_features(choice):
     X, chosen = choice
-    counts = same_as_python(compacting.count_features, (X.indptr, X.indices), chosen, X.shape[1])
+    counts = same_as_python(compact_rows.count_features, (X.indptr, X.indices), chosen, X.shape[1])
     np.testing.assert_array_equal(counts, (X.toarray()[chosen] != 0).sum(axis=0))
 
 
@@ -35,7 +35,7 @@ def test_gather_rows(choice, constant, random):
     indices, data = np.zeros(indptr[-1], np.uint32), np.zeros(indptr[-1], np.float32)
     norms, rows = np.zeros(len(chosen), np.float32), (X.indptr, X.indices, X.data)
     *_, indices, data, norms = same_as_python(
-        compacting.gather_rows, rows, chosen, place, constant, n_features, indptr, indices, data, norms
+        compact_rows.gather_rows, rows, chosen, place, constant, n_features, indptr, indices, data, norms
     )
     expected = np.zeros((len(chosen), n_features + 1))
     expected[:, place] = X.toarray()[chosen]
@@ -54,10 +54,10 @@ def test_copy_rows(choice):
     indptr = np.append(0, np.cumsum(np.diff(X.indptr)[chosen])).astype(np.int64)
     indices, data = np.zeros(indptr[-1], X.indices.dtype), np.zeros(indptr[-1], np.float32)
     rows = (X.indptr, X.indices, X.data)
-    *_, indices, data = same_as_python(compacting.copy_rows, rows, chosen, indptr, indices, data)
+    *_, indices, data = same_as_python(compact_rows.copy_rows, rows, chosen, indptr, indices, data)
     copied = sparse.csr_array((data, indices, indptr), shape=(len(chosen), X.shape[1]))
     np.testing.assert_array_equal(copied.toarray(), X.toarray()[chosen])
 
 
 def test_every_kernel_is_compared_with_its_source():
-    assert kernels_not_named_in(__file__, compacting) == []
+    assert kernels_not_named_in(__file__, compact_rows) == []

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cladist.kernels import comparing
+from cladist.kernels import label_comparison
 from tests.kernels.matrices import ancestors, csr
 
 
@@ -39,14 +39,14 @@ def same(kernel, *arguments):
 @given(pairs())
 def test_count_differences(case):
     a, b, _ = case
-    np.testing.assert_array_equal(same(comparing.count_differences, *csr(a), *csr(b)), (a != b).sum(1))
+    np.testing.assert_array_equal(same(label_comparison.count_differences, *csr(a), *csr(b)), (a != b).sum(1))
 
 
 @given(pairs(), st.booleans(), st.integers(0, 2**32 - 1))
 def test_first_mistake_costs(case, only_parents, seed):
     a, b, parents = case
     cost = np.random.default_rng(seed).random(len(parents))
-    found = same(comparing.first_mistake_costs, *csr(a), *csr(b), *csr(parents), cost, only_parents)
+    found = same(label_comparison.first_mistake_costs, *csr(a), *csr(b), *csr(parents), cost, only_parents)
     above = parents if only_parents else ancestors(parents)
     np.testing.assert_allclose(found, differing_without(a != b, above) @ cost, rtol=1e-12)
 
@@ -57,7 +57,9 @@ def test_tally(case, seed, first):
     rng = np.random.default_rng(seed)
     weight = rng.integers(0, 3, len(true)) * 0.5
     costs = rng.random((len(parents), 3))
-    tp, fp, fn, losses, samples = same(comparing.tally, *csr(true), *csr(pred), *csr(parents), weight, costs, first)
+    tp, fp, fn, losses, samples = same(
+        label_comparison.tally, *csr(true), *csr(pred), *csr(parents), weight, costs, first
+    )
     np.testing.assert_allclose(tp, weight @ (true & pred))
     np.testing.assert_allclose(fp, weight @ (~true & pred))
     np.testing.assert_allclose(fn, weight @ (true & ~pred))

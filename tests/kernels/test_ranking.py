@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cladist.errors import ModelFormatError
-from cladist.kernels import ranking, scoring
-from cladist.solvers import ranked
-from cladist.solvers.weights import SparseWeights
+from cladist.kernels import linear_scores, top_k
+from cladist.linear_model import inverted_index
+from cladist.linear_model.forms import SparseWeights
 from tests.kernels.sources import compared
 from tests.twins import kernels_not_named_in, same_as_python
 
@@ -20,10 +20,10 @@ numbers = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0, -np.inf, np.nan]), max_
 def test_a_heap_keeps_the_best(scores, k):
     kept, ids, size = np.empty(k, np.float32), np.empty(k, np.int64), 0
     for number, score in enumerate(np.float32(scores)):
-        same_as_python(ranking.is_worse, np.nan_to_num(score), number, np.float32(0), 2)
-        size = compared(ranking.keep_best, ranking)(kept, ids, size, score, number)
-    same_as_python(ranking.sift_down, kept[:size].copy(), ids[:size].copy(), size, 0)
-    compared(ranking.sort_best, ranking)(kept, ids, size)
+        same_as_python(top_k.is_worse, np.nan_to_num(score), number, np.float32(0), 2)
+        size = compared(top_k.keep_best, top_k)(kept, ids, size, score, number)
+    same_as_python(top_k.sift_down, kept[:size].copy(), ids[:size].copy(), size, 0)
+    compared(top_k.sort_best, top_k)(kept, ids, size)
     assert size == min(k, len(scores))
     finite = np.where(np.isnan(scores), -np.inf, scores)
     assert ids[:size].tolist() == np.argsort(-finite, kind="stable")[:k].tolist()
@@ -45,8 +45,8 @@ def test_the_best_by_index_are_those_of_the_product(problem, full_above, k):
     W, intercepts, X = problem
     weights, k = SparseWeights.from_matrix(sparse.csr_array(W), intercepts), min(k, len(W))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranked, "FULL_ABOVE", full_above)
-        patch.setattr(ranked.ranking, "top_by_index", compared(ranking.top_by_index, ranking, scoring))
+        patch.setattr(inverted_index, "FULL_ABOVE", full_above)
+        patch.setattr(inverted_index.top_k, "top_by_index", compared(top_k.top_by_index, top_k, linear_scores))
         best, scores = weights.top_k(X, k)
     expected = X @ W.T + intercepts
     np.testing.assert_array_equal(best, np.argsort(-expected, axis=1, kind="stable")[:, :k])
@@ -55,7 +55,7 @@ def test_the_best_by_index_are_those_of_the_product(problem, full_above, k):
 
 def test_more_nodes_than_fit_a_tile():
     random = np.random.default_rng(0)
-    n_classes = 2 * ranking.TILE + 7
+    n_classes = 2 * top_k.TILE + 7
     W = sparse.random_array((n_classes, 40), density=0.2, rng=random, format="csr")
     W.data[:] = random.integers(-4, 5, W.nnz) / 2
     X = random.integers(0, 3, (20, 40))
@@ -63,7 +63,7 @@ def test_more_nodes_than_fit_a_tile():
     expected = X @ W.toarray().T
     for share in (0.0, 0.2, 1.0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ranked, "FULL_ABOVE", share)
+            patch.setattr(inverted_index, "FULL_ABOVE", share)
             weights.__dict__.pop("_ranking", None)
             best, _ = weights.top_k(X, 5)
         np.testing.assert_array_equal(best, np.argsort(-expected, axis=1, kind="stable")[:, :5])
@@ -82,17 +82,17 @@ def test_a_node_that_is_not_there_is_passed_by_and_told(node, in_full):
     room = np.zeros((1, 7), np.float32), np.zeros((1, 2), np.int64), np.zeros(1, np.int64)
     best = np.zeros((1, 2), np.float32), np.zeros((1, 2), np.int64)
     index = (*lists, np.full(1, -1))
-    top = compared(ranking.top_by_index, ranking, scoring)
+    top = compared(top_k.top_by_index, top_k, linear_scores)
     assert not top(rows, 0, index, tree, np.zeros((0, 7), np.float32), room, *best)
     assert set(best[1][0]) <= set(range(7))
     scores = np.zeros((1, 7), np.float32)
-    assert not compared(ranking.score_rows, ranking, scoring)(rows, 0, lists, tree[0], tree[1], scores)
-    assert not compared(ranking.score_nodes, ranking, scoring)(rows, 0, lists, tree[0], tree[1], scores[0])
+    assert not compared(top_k.score_rows, top_k, linear_scores)(rows, 0, lists, tree[0], tree[1], scores)
+    assert not compared(top_k.score_nodes, top_k, linear_scores)(rows, 0, lists, tree[0], tree[1], scores[0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranked, "FULL_ABOVE", 0.0 if in_full else 1.0)
+        patch.setattr(inverted_index, "FULL_ABOVE", 0.0 if in_full else 1.0)
         with pytest.raises(ModelFormatError, match="altered or damaged"):
-            ranked.best_by_index(rows, 1, 2, ranked.Index.of(lists, 7), tree)
+            inverted_index.best_by_index(rows, 1, 2, inverted_index.Index.of(lists, 7), tree)
 
 
 def test_every_kernel_is_compared_with_its_source():
-    assert kernels_not_named_in(__file__, ranking) == []
+    assert kernels_not_named_in(__file__, top_k) == []

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist.kernels import lanes, scoring
+from cladist.kernels import lanes, linear_scores
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH
 from tests.kernels.sources import close_to_python
@@ -18,11 +18,11 @@ from tests.twins import kernels_not_named_in, same_as_python
 
 @kernel
 def stored_dot(rows, i, place, W, out):
-    lanes.store(out, 0, scoring.placed_dot(rows, i, place, W))
+    lanes.store(out, 0, linear_scores.placed_dot(rows, i, place, W))
 
 
 def exactly(function, *arguments):
-    return close_to_python(scoring, function, *arguments, rtol=0, atol=0)
+    return close_to_python(linear_scores, function, *arguments, rtol=0, atol=0)
 
 
 def halves(random, *shape):
@@ -70,7 +70,7 @@ def test_score_block(problem, order, n_lanes):
     X, used, W, intercepts = problem
     classes = np.array(order[:n_lanes])
     out = np.full((X.shape[0], 40), -99, np.float32)
-    _, (*_, out) = exactly(scoring.score_block, arrays(X), places(X, used), W, intercepts, classes, out)
+    _, (*_, out) = exactly(linear_scores.score_block, arrays(X), places(X, used), W, intercepts, classes, out)
     expected = np.full(out.shape, -99.0)
     expected[:, classes] = (products(X, used, W) + intercepts)[:, :n_lanes]
     np.testing.assert_array_equal(out, expected)
@@ -82,7 +82,7 @@ def test_best_of_block(problem, order, n_lanes, so_far):
     classes = np.array([c for c in order if c != 5][:n_lanes])
     best, chosen = np.full(X.shape[0], so_far, np.float32), np.full(X.shape[0], 5)
     block = arrays(X), places(X, used), W, intercepts
-    _, (*_, best, chosen) = exactly(scoring.best_of_block, *block, classes, best, chosen)
+    _, (*_, best, chosen) = exactly(linear_scores.best_of_block, *block, classes, best, chosen)
     scores = np.full((X.shape[0], 40), -np.inf)
     scores[:, classes] = (products(X, used, W) + intercepts)[:, :n_lanes]
     scores[:, 5] = so_far
@@ -94,20 +94,20 @@ def test_best_of_block(problem, order, n_lanes, so_far):
 def test_find_feature(features, wanted, data):
     features = np.array(sorted(features), np.int32)
     start = data.draw(st.integers(0, np.searchsorted(features, wanted)))
-    assert same_as_python(scoring.find_feature, features, wanted, start) == np.searchsorted(features, wanted)
+    assert same_as_python(linear_scores.find_feature, features, wanted, start) == np.searchsorted(features, wanted)
 
 
 def index_of(W, used, prune):
     """The index of a block, by the kernels."""
     counts = np.zeros(len(used), np.int64)
-    *_, counts = same_as_python(scoring.count_kept, W, WIDTH, prune, counts)
+    *_, counts = same_as_python(linear_scores.count_kept, W, WIDTH, prune, counts)
     order = np.argsort(used)
     order = order[counts[order] > 0]
     starts = np.append(0, np.cumsum(counts[order]))
     cursor, classes = starts[:-1].copy(), np.empty(starts[-1], np.int32)
     values = np.empty(starts[-1], np.float32)
     *_, cursor, classes, values = same_as_python(
-        scoring.keep_weights, W, np.arange(WIDTH), prune, order, cursor, classes, values
+        linear_scores.keep_weights, W, np.arange(WIDTH), prune, order, cursor, classes, values
     )
     np.testing.assert_array_equal(cursor, starts[1:])
     return used[order].astype(np.int32), starts, classes, values
@@ -119,7 +119,7 @@ def test_score_by_index(problem, prune, data):
     index = index_of(W, used, prune)
     listed = np.array(data.draw(st.lists(st.integers(0, X.shape[0] - 1), max_size=6)), np.int64)
     out = np.empty((len(listed), WIDTH), np.float32)
-    sound, (*_, out) = exactly(scoring.score_by_index, arrays(X), listed, index, intercepts[0], out)
+    sound, (*_, out) = exactly(linear_scores.score_by_index, arrays(X), listed, index, intercepts[0], out)
     kept = np.where(np.abs(W) > prune, W, 0)
     np.testing.assert_array_equal(out, products(X, used, kept)[listed] + intercepts)
     assert sound
@@ -130,7 +130,9 @@ def test_a_class_that_is_not_there_is_passed_by_and_told(class_):
     index = np.array([0], np.int32), np.array([0, 2]), np.array([0, class_], np.int32), np.ones(2, np.float32)
     rows = np.array([0, 1]), np.array([0]), np.ones(1, np.float32)
     out = np.zeros((1, WIDTH), np.float32)
-    sound, (*_, out) = exactly(scoring.score_by_index, rows, np.array([0]), index, np.zeros(WIDTH, np.float32), out)
+    sound, (*_, out) = exactly(
+        linear_scores.score_by_index, rows, np.array([0]), index, np.zeros(WIDTH, np.float32), out
+    )
     assert not sound
     np.testing.assert_array_equal(out, np.eye(1, WIDTH))
 
@@ -138,12 +140,12 @@ def test_a_class_that_is_not_there_is_passed_by_and_told(class_):
 @given(problems(), st.integers(1, WIDTH), st.sampled_from([0.0, 0.5, 0.75, 9.0]))
 def test_lists_of_lanes(problem, n_lanes, prune):
     _, _, W, _ = problem
-    *_, counts = same_as_python(scoring.count_lanes, W, prune, np.zeros(n_lanes, np.int64))
+    *_, counts = same_as_python(linear_scores.count_lanes, W, prune, np.zeros(n_lanes, np.int64))
     large = np.abs(W[:, :n_lanes]) > prune
     np.testing.assert_array_equal(counts, large.sum(axis=0))
     cursor = np.cumsum(counts) - counts
     places, values = np.zeros(counts.sum(), np.int32), np.zeros(counts.sum(), np.float32)
-    *_, places, values = same_as_python(scoring.list_lanes, W, prune, cursor, places, values)
+    *_, places, values = same_as_python(linear_scores.list_lanes, W, prune, cursor, places, values)
     lanes, rows = np.nonzero(large.T)
     np.testing.assert_array_equal(places, rows)
     np.testing.assert_array_equal(values, W[rows, lanes])
@@ -153,18 +155,18 @@ def test_lists_of_lanes(problem, n_lanes, prune):
 def test_weights_kept_are_of_the_columns_wanted(problem, n_columns, first):
     _, used, W, _ = problem
     counts = np.ones(len(used), np.int64)
-    *_, counts = same_as_python(scoring.count_kept, W, n_columns, 0.5, counts)
+    *_, counts = same_as_python(linear_scores.count_kept, W, n_columns, 0.5, counts)
     large = np.abs(W[:, :n_columns]) > 0.5
     np.testing.assert_array_equal(counts, 1 + large.sum(axis=1))
     cursor = np.append(0, np.cumsum(counts - 1))[:-1]
     classes, values = np.zeros(large.sum(), np.int32), np.zeros(large.sum(), np.float32)
     order = np.arange(len(used))
     lanes = first + np.arange(n_columns)[::-1]
-    *_, classes, values = same_as_python(scoring.keep_weights, W, lanes, 0.5, order, cursor, classes, values)
+    *_, classes, values = same_as_python(linear_scores.keep_weights, W, lanes, 0.5, order, cursor, classes, values)
     features, columns = np.nonzero(large)
     np.testing.assert_array_equal(classes, lanes[columns])
     np.testing.assert_array_equal(values, W[features, columns])
 
 
 def test_every_kernel_is_compared_with_its_source():
-    assert kernels_not_named_in(__file__, scoring) == []
+    assert kernels_not_named_in(__file__, linear_scores) == []

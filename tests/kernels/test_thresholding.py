@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cladist.kernels import thresholding
+from cladist.kernels import threshold_levels
 from tests.twins import kernels_not_named_in, same_as_python
 
 few_values = st.sampled_from([-np.inf, -1.5, 0.0, 1.0, 2.0, np.inf])
@@ -46,7 +46,7 @@ def places(group):
 def test_count_between(problem):
     scores, labels, by_row = problem
     start, levels, _ = levels_of(scores, labels, by_row)
-    count, top = same_as_python(thresholding.count_between, scores, start, levels, by_row)
+    count, top = same_as_python(threshold_levels.count_between, scores, start, levels, by_row)
     assert top.dtype == scores.dtype
     for g, group in enumerate(scores if by_row else scores.T):
         ends = [-np.inf, *levels[start[g] : start[g + 1]].tolist(), None]
@@ -61,8 +61,8 @@ def test_best_f1(problem):
     scores, labels, by_row = problem
     start, levels, at_level = levels_of(scores, labels, by_row)
     positives = labels.sum(axis=1 if by_row else 0)
-    counted = thresholding.count_between(scores, start, levels, by_row)
-    lower, upper, best = same_as_python(thresholding.best_f1, start, levels, at_level, positives, *counted)
+    counted = threshold_levels.count_between(scores, start, levels, by_row)
+    lower, upper, best = same_as_python(threshold_levels.best_f1, start, levels, at_level, positives, *counted)
     for g, (group, chosen) in enumerate(zip(*((scores, labels) if by_row else (scores.T, labels.T)), strict=True)):
         tried = {}
         for low, high in places(group):
@@ -79,8 +79,8 @@ def test_fewest_errors(problem):
     scores, labels, by_row = problem
     start, levels, at_level = levels_of(scores, labels, by_row)
     positives = labels.sum(axis=1 if by_row else 0)
-    counted = thresholding.count_between(scores, start, levels, by_row)
-    lower, upper, fewest = same_as_python(thresholding.fewest_errors, start, levels, at_level, positives, *counted)
+    counted = threshold_levels.count_between(scores, start, levels, by_row)
+    lower, upper, fewest = same_as_python(threshold_levels.fewest_errors, start, levels, at_level, positives, *counted)
     for g, (group, chosen) in enumerate(zip(*((scores, labels) if by_row else (scores.T, labels.T)), strict=True)):
         tried = {place: np.count_nonzero((group > place[0]) != chosen) for place in places(group)}
         assert fewest[g] == min(tried.values())
@@ -89,4 +89,4 @@ def test_fewest_errors(problem):
 
 
 def test_every_kernel_is_compared_with_its_source():
-    assert kernels_not_named_in(__file__, thresholding) == []
+    assert kernels_not_named_in(__file__, threshold_levels) == []

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from cladist import FlatLogistic, FlatSVM, NodewiseSVM, RecursiveLogistic, RecursiveSVM, Taxonomy, TopDown
-from cladist.solvers.trees import Tree
+from cladist.linear_model.problem_tree import Tree
 from tests.solvers.joint_reference import minimise_quadratic, regularizer
 
 TREE = Taxonomy.from_parents(

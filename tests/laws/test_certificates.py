@@ -14,9 +14,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from cladist import MaxMarginMarkov, StructuralSVM
-from cladist.solvers.differences import differences_of_paths
-from cladist.solvers.path_weights import PathWeights
-from cladist.solvers.tree_weights import TreeWeights
+from cladist.linear_model.difference_builder import differences_of_paths
+from cladist.linear_model.node_differences import TreeWeights
+from cladist.linear_model.path_sums import PathWeights
 from tests.laws.certificate_problems import (
     COSTS,
     LABELS,

@@ -25,15 +25,15 @@ import pytest
 
 import cladist
 from cladist import files
-from cladist.cli import demo_showing
+from cladist.cli import demo_output
 from cladist.cli.stream_input import Consumed
-from cladist.learners.persistence import load_noted
+from cladist.persistence.models import load_noted
 from tests.cli.conftest import NUMBERS, call
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs children that are quickly started")
 
 ROWS = [{"x": [1.0, 0.0, float(k), 0.0], "label": "abc"[k % 3]} for k in range(6)]
-DOCUMENT = f"mine\n{demo_showing.BEGIN}\nold\n{demo_showing.END}\nmine too\n"
+DOCUMENT = f"mine\n{demo_output.BEGIN}\nold\n{demo_output.END}\nmine too\n"
 
 
 # ------------------------------------------------------------------ what commands write
@@ -144,9 +144,9 @@ _server.set_forkserver_preload(
         *(f"cladist.cli.{name}" for name in LOADED),
         "cladist.learners.online.hieron",
         "cladist.metrics",
-        "cladist.plots",
-        "cladist.plots.taxonomy_drawing",
-        "cladist.taxonomy.inspecting",
+        "cladist.report",
+        "cladist.report.taxonomy_drawing",
+        "cladist.taxonomy.inspection",
     ]
 )
 
@@ -163,8 +163,8 @@ def quick_demo() -> Iterator[None]:
     written = {"page": "page" * 20, "with_comparison": DOCUMENT.replace("old", "new"), "as_json": {}, "drawn": "drawn"}
     with ExitStack() as stack:
         for name, value in written.items():
-            stack.enter_context(mock.patch.object(demo_showing, name, return_value=value))
-        stack.enter_context(mock.patch("cladist.cli.comparing.compare"))
+            stack.enter_context(mock.patch.object(demo_output, name, return_value=value))
+        stack.enter_context(mock.patch("cladist.cli.demo_comparison.compare"))
         stack.enter_context(mock.patch("cladist.datasets.load_icd10cm"))
         yield
 

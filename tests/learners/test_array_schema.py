@@ -8,9 +8,9 @@ from sklearn.preprocessing import StandardScaler
 
 import cladist
 from cladist.errors import ModelFormatError
-from cladist.features.widths import check_width
-from cladist.learners.array_schema import STATES
-from cladist.learners.value_schema import CONTENT, STATE, check_values
+from cladist.persistence.array_schema import STATES
+from cladist.persistence.transformer_widths import check_width
+from cladist.persistence.value_schema import CONTENT, STATE, check_values
 from cladist.registry import METHODS
 from cladist.storage import read_folder, write_folder
 

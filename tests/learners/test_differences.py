@@ -14,7 +14,7 @@ from cladist.datasets import make_topics
 from cladist.errors import ModelFormatError, ParameterError, TooLargeError
 from cladist.learners import base
 from cladist.storage import is_mapped
-from cladist.storage.writing import write_folder
+from cladist.storage.writer import write_folder
 from tests.learners.recursive_models import every_learner
 
 DATA = make_topics(n_samples=400, n_features=600, branching=(3, 4, 4), n_test=60, doc_length=20, random_state=0)
@@ -244,10 +244,10 @@ def test_differences_in_a_model_without_a_tree_are_refused(model, tmp_path):
 
 @pytest.mark.parametrize("beam", [None, 3])
 def test_the_best_of_many_rows_take_no_array_of_all_scores(model, beam, monkeypatch):
-    from cladist.solvers import ranked, tree_weights
+    from cladist.linear_model import inverted_index, node_differences
 
-    monkeypatch.setattr(ranked, "SCORES_AT_ONCE", 2**12)
-    monkeypatch.setattr(tree_weights, "PAIRS_AT_ONCE", 2**12)
+    monkeypatch.setattr(inverted_index, "SCORES_AT_ONCE", 2**12)
+    monkeypatch.setattr(node_differences, "PAIRS_AT_ONCE", 2**12)
     X = sparse.vstack([DATA.X_test] * 100, format="csr")
     model.predict_top_k(X[:10], 2, beam=beam)
     tracemalloc.start()

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from cladist import LabelMatrix, NodewiseSVM, Taxonomy, TopDown
 from cladist.errors import LabelError
 from cladist.learners import base
-from cladist.learners.explaining import INTERCEPT
+from cladist.learners.explanation import INTERCEPT
 from cladist.learners.local.families import Family
 from tests.learners.flat_rows import TAXONOMY, rows_of, sets_of, single
 from tests.strategies import forests

@@ -14,10 +14,10 @@ from cladist import FlatLogistic, FlatSVM, Hieron, NodewiseSVM, RecursiveSVM, Ta
 from cladist.errors import LabelError, ParameterError, TaxonomyError, TooLargeError
 from cladist.execution import Threads
 from cladist.learners import base as learner_base
-from cladist.learners.choosing import GRID
-from cladist.learners.flat import answering, base
+from cladist.learners.flat import base, prediction
+from cladist.learners.select_c import GRID
+from cladist.linear_model.forms import InBlocks
 from cladist.metrics import micro_f1
-from cladist.solvers.weights import InBlocks
 from tests.learners.flat_rows import TAXONOMY, sets_of, single
 
 both = pytest.mark.parametrize("learner", [FlatSVM, FlatLogistic])
@@ -133,7 +133,7 @@ def test_weights_made_for_scores_are_made_once(form, sets, monkeypatch):
     np.testing.assert_array_equal(model.decision_function(X), answers[1])
     assert list(model.predict(X)) == list(answers[2])
     assert len(calls) == (58 * 2 + (58 if sets else 1) if form == "dense" else 3)
-    monkeypatch.setattr(answering, "PIECE_BYTES", 4 * 20 * 100)  # a hundred rows at a time
+    monkeypatch.setattr(prediction, "PIECE_BYTES", 4 * 20 * 100)  # a hundred rows at a time
     calls.clear()
     np.testing.assert_array_equal(model.predict_top_k(X, 3)[0], answers[0][0])
     assert len(calls) == {"dense": 58, "dual": 4, "sparse": 0}[form]  # a hundred are few: through the lists
@@ -245,7 +245,7 @@ def test_what_is_not_learnt_from_has_no_part_in_the_choice():
 
 def test_the_search_ends_where_larger_cs_are_worse(monkeypatch):
     scores = iter(np.repeat([0.2, 0.6, 0.9, 0.7, 0.6, 0.9, 0.9], 5))
-    monkeypatch.setattr("cladist.learners.choosing._score", lambda *_: next(scores))
+    monkeypatch.setattr("cladist.learners.select_c._score", lambda *_: next(scores))
     model = FlatSVM(C="cv").fit(*single())
     assert [entry["score"] for entry in model.cv_results_] == [0.2, 0.6, 0.9, 0.7, 0.6]
     assert model.C_ == 0.1
@@ -256,7 +256,7 @@ def test_of_equals_the_smallest_is_chosen(monkeypatch):
     other = [0.995, 0.99, 1.0, 0.98, 0.985]
     assert np.mean(folds) < np.mean(other)  # though they are the same five
     scores = iter([*folds, *other, *[0.9] * 25])
-    monkeypatch.setattr("cladist.learners.choosing._score", lambda *_: next(scores))
+    monkeypatch.setattr("cladist.learners.select_c._score", lambda *_: next(scores))
     assert FlatSVM(C="cv").fit(*single()).C_ == 0.001
 
 

@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 import cladist
 from cladist import FlatSVM, Hieron, Taxonomy, TopDown
 from cladist.errors import ModelFormatError
-from cladist.learners.persistence import LONG_LIST, load_noted, load_notes
+from cladist.persistence.models import LONG_LIST, load_noted, load_notes
 from cladist.storage import read_folder, write_folder
 
 TAXONOMY = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art/music", "art/film"])

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import cladist
 from cladist import FlatLogistic, FlatSVM, RecursiveLogistic, RecursiveSVM, Taxonomy
 from cladist.errors import ModelFormatError, ParameterError
-from cladist.learners import choosing
+from cladist.learners import select_c
 from tests.learners.flat_rows import single
 from tests.learners.recursive_models import CLOSE, DEEP, both, every_learner, for_sweeps, objective_of
 
@@ -86,8 +86,8 @@ def test_sharing_is_chosen(learner, C):
 def test_sharing_is_chosen_on_the_same_folds(learner, monkeypatch):
     """Also where random_state is a generator, which would draw others each time."""
     X, y = single(60)
-    held_out, chosen = [], choosing._score
-    monkeypatch.setattr(choosing, "_score", lambda m, *rows: (held_out.append(rows[0].toarray()), chosen(m, *rows))[1])
+    held_out, chosen = [], select_c._score
+    monkeypatch.setattr(select_c, "_score", lambda m, *rows: (held_out.append(rows[0].toarray()), chosen(m, *rows))[1])
     learner(DEEP, sharing="cv", random_state=np.random.RandomState(4)).fit(X, y)
     assert len(held_out) == 3 * 5
     for first, second, third in zip(held_out[:5], held_out[5:10], held_out[10:], strict=True):

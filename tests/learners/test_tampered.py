@@ -18,9 +18,9 @@ from cladist import (
     load,
 )
 from cladist.errors import ModelFormatError
-from cladist.learners.linear_packing import unpack_ids, unpack_weights
-from cladist.learners.packing import check_nodes
+from cladist.linear_model.arrays import unpack_ids, unpack_weights
 from cladist.storage import read_folder, write_folder
+from cladist.storage.array_groups import check_nodes
 from tests.learners.flat_rows import TAXONOMY, sets_of, single
 
 X, NAMES = single(n_rows=60, labels=("tennis", "chess", "sport", "music", "film", "food"), n_features=20)

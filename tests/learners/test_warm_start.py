@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from cladist import FlatLogistic, FlatSVM, load
 from cladist.errors import ParameterError
-from cladist.learners.flat.warm import LastFit
-from cladist.solvers.one_vs_rest import solve_one_vs_rest
+from cladist.learners.flat.warm_start import LastFit
+from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
 from tests.learners.flat_rows import TAXONOMY, sets_of, single
 
 EXACT = {"tol": 1e-5, "max_iter": 20_000}

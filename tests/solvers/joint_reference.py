@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cladist.linear_model.problem_tree import Tree
 from cladist.solvers import members_by_class
-from cladist.solvers.trees import Tree
 from tests.solvers.problems import case, gains, random_rows
 
 ROOTS = ("zero", "free", "fixed")

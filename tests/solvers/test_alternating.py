@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
+from cladist.linear_model.problem_tree import Tree
 from cladist.solvers import Settings, solve_one_vs_rest
-from cladist.solvers.alternating import solve_alternating
-from cladist.solvers.trees import Tree
+from cladist.solvers.tree.alternation import solve_alternating
 from tests.solvers.joint_reference import (
     ROOTS,
     TREES,

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
-from cladist.solvers import Settings, direct_recursive, members_by_class
-from cladist.solvers.direct_recursive import solve_recursive_directly, suits_direct_recursive
-from cladist.solvers.recursive import solve_recursive
-from cladist.solvers.tree_system import TreeSystem
-from cladist.solvers.trees import Tree
+from cladist.linear_model.problem_tree import Tree
+from cladist.solvers import Settings, members_by_class
+from cladist.solvers.tree import dense_recursive
+from cladist.solvers.tree.dense_recursive import solve_recursive_directly, suits_direct_recursive
+from cladist.solvers.tree.linear_system import TreeSystem
+from cladist.solvers.tree.recursive import solve_recursive
 from tests.solvers.joint_reference import ROOTS, TREES, joint_optimum, random_tree, regularizer, tree_case
 from tests.solvers.problems import LOSSES, case
 
@@ -100,9 +101,9 @@ def test_what_suits_it(monkeypatch):
     assert not suits_direct_recursive(tree_case(0, tree, "hinge", n_features=60).problem, tree)  # more than rows
     lone = Tree(np.full(3, -1), np.arange(3))
     assert not suits_direct_recursive(tree_case(0, lone, "hinge").problem, lone)
-    monkeypatch.setattr(direct_recursive, "MOST_ENTRIES", 9 * 7 * 7)  # nine nodes, seven features
+    monkeypatch.setattr(dense_recursive, "MOST_ENTRIES", 9 * 7 * 7)  # nine nodes, seven features
     assert suits_direct_recursive(problem, tree)
-    monkeypatch.setattr(direct_recursive, "MOST_ENTRIES", 9 * 7 * 7 - 1)
+    monkeypatch.setattr(dense_recursive, "MOST_ENTRIES", 9 * 7 * 7 - 1)
     assert not suits_direct_recursive(problem, tree)
     with pytest.raises(ParameterError, match="root must be one of"):
         solve_recursive_directly(problem, tree, root="none")

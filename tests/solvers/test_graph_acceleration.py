@@ -8,10 +8,11 @@ from scipy import sparse
 
 from benchmarks.speed.acceleration import short_texts
 from cladist.execution import Serial, Threads
-from cladist.solvers import Settings, graph_descent
-from cladist.solvers.graph_acceleration import FASTEST, Anderson, Momentum
-from cladist.solvers.graphs import Graph
-from cladist.solvers.related import solve_graph
+from cladist.solvers import Settings
+from cladist.solvers.graph import block_descent
+from cladist.solvers.graph.acceleration import FASTEST, Anderson, Momentum
+from cladist.solvers.graph.quadratic_form import Graph
+from cladist.solvers.graph.solver import solve_graph
 from tests.solvers.problems import LOSSES
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -31,7 +32,7 @@ def solve(texts, sweeps, executor=None, loss="hinge"):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])  # the logistic loss needs none here
 def test_accelerated_sweeps_get_further(texts, loss, monkeypatch):
     accelerated = solve(texts, 40, loss=loss).history
-    monkeypatch.setattr(graph_descent.Descent, "_may_accelerate", lambda self, gap: False)
+    monkeypatch.setattr(block_descent.Descent, "_may_accelerate", lambda self, gap: False)
     plain = solve(texts, 40, loss=loss).history
     assert accelerated[-1]["objective"] < 0.9985 * plain[-1]["objective"]
     assert accelerated[-1]["dual"] < accelerated[-1]["objective"]

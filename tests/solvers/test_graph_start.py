@@ -8,9 +8,9 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from cladist.execution import Serial
-from cladist.solvers import graph_start
-from cladist.solvers.graph_start import Start
-from cladist.solvers.graphs import Graph
+from cladist.solvers.graph import initial_point
+from cladist.solvers.graph.initial_point import Start
+from cladist.solvers.graph.quadratic_form import Graph
 from tests.solvers.problems import LOSSES
 from tests.solvers.test_related import graph_case, objective, optimum, random_graph
 
@@ -22,7 +22,7 @@ costs = st.one_of(st.just(0.0), st.floats(1e-3, 50))
 @settings(max_examples=50)
 @given(P=costs, N=costs, other=st.floats(0, 1))
 def test_shares_cancel_are_feasible_and_gain_most_of_those_that_cancel(loss, P, N, other):
-    r, q = graph_start._balanced(loss, np.array([P]), np.array([N]))
+    r, q = initial_point._balanced(loss, np.array([P]), np.array([N]))
     most = 1 if loss != "squared_hinge" else 4
     assert P * r[0] == pytest.approx(N * q[0], rel=1e-9)
     assert 0 <= r[0] <= most * (1 + 1e-12)
@@ -31,7 +31,7 @@ def test_shares_cancel_are_feasible_and_gain_most_of_those_that_cancel(loss, P, 
 
         def gain(total):
             positive, negative = np.array([total / P]), np.array([total / N])
-            return float(P * graph_start._gain(loss, positive)[0] + N * graph_start._gain(loss, negative)[0])
+            return float(P * initial_point._gain(loss, positive)[0] + N * initial_point._gain(loss, negative)[0])
 
         assert gain(other * most * min(P, N)) <= gain(P * r[0]) * (1 + 1e-9) + 1e-12
 
@@ -41,10 +41,10 @@ def test_shares_cancel_are_feasible_and_gain_most_of_those_that_cancel(loss, P, 
 @given(P=st.floats(0.1, 9), N=st.floats(0.1, 9), ridge=st.sampled_from([0.0, 0.5, 20.0]))
 def test_the_level_is_the_best_common_score(loss, P, N, ridge):
     def cost(z):
-        return P * graph_start._lost(loss, z) + N * graph_start._lost(loss, -z) + ridge * z * z / 2
+        return P * initial_point._lost(loss, z) + N * initial_point._lost(loss, -z) + ridge * z * z / 2
 
     found = minimize_scalar(cost, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10})
-    assert cost(graph_start._level(loss, P, N, ridge)) <= found.fun * (1 + 1e-7)
+    assert cost(initial_point._level(loss, P, N, ridge)) <= found.fun * (1 + 1e-7)
 
 
 def started(problem, graph, tol=1e3):

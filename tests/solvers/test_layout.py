@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.layout import lay_out, layout_for, rounds_of
+from cladist.linear_model.leaf_blocks import lay_out, layout_for, rounds_of
 from tests.solvers.joint_reference import random_tree
 
 

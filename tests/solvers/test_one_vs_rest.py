@@ -12,7 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from cladist.execution import Serial, Threads
-from cladist.solvers import Settings, members_by_class, one_vs_rest, solve_one_vs_rest
+from cladist.solvers import Settings, members_by_class, solve_one_vs_rest
+from cladist.solvers.linear import one_vs_rest
 from tests.solvers.problems import LOSSES, case, certified, members_of_matrix, random_case, random_rows
 
 TIGHT = Settings(tol=1e-6, max_iter=10_000)

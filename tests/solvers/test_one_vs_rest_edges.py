@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from cladist.solvers import Settings, members_by_class, one_vs_rest, solve_one_vs_rest
-from cladist.solvers.one_vs_rest import growth, scaled
+from cladist.solvers import Settings, members_by_class, solve_one_vs_rest
+from cladist.solvers.linear import one_vs_rest
+from cladist.solvers.linear.one_vs_rest import growth, scaled
 from tests.solvers.problems import LOSSES, case, certified, members_of_matrix, random_case, random_rows
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)

@@ -13,13 +13,14 @@ from scipy import sparse
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
-from cladist.solvers import Settings, members_by_class, recursive, solve_one_vs_rest
-from cladist.solvers import joint as joint_solver
-from cladist.solvers.alternating import solve_alternating
-from cladist.solvers.direct_recursive import solve_recursive_directly
-from cladist.solvers.layout import layout_for
-from cladist.solvers.recursive import solve_recursive
-from cladist.solvers.trees import Tree
+from cladist.linear_model.leaf_blocks import layout_for
+from cladist.linear_model.problem_tree import Tree
+from cladist.solvers import Settings, members_by_class, solve_one_vs_rest
+from cladist.solvers.tree import joint_dual as joint_solver
+from cladist.solvers.tree import recursive
+from cladist.solvers.tree.alternation import solve_alternating
+from cladist.solvers.tree.dense_recursive import solve_recursive_directly
+from cladist.solvers.tree.recursive import solve_recursive
 from tests.solvers.joint_reference import TREES, joint_optimum, objective, random_tree, regularizer, tree_case
 from tests.solvers.problems import LOSSES, case
 

@@ -8,10 +8,11 @@ from scipy import sparse
 
 from cladist.errors import ParameterError, TooLargeError
 from cladist.execution import Serial, Threads
-from cladist.solvers import Settings, around, solve_one_vs_rest
-from cladist.solvers.alternating import solve_alternating
-from cladist.solvers.graphs import Graph
-from cladist.solvers.related import SCHEDULES, solve_graph
+from cladist.solvers import Settings, solve_one_vs_rest
+from cladist.solvers.graph.quadratic_form import Graph
+from cladist.solvers.graph.solver import SCHEDULES, solve_graph
+from cladist.solvers.linear import block_prox
+from cladist.solvers.tree.alternation import solve_alternating
 from tests.solvers.joint_reference import TREES, joint_optimum, quadratic_optimum, tree_case
 from tests.solvers.problems import LOSSES, case, members_of_matrix
 
@@ -339,14 +340,14 @@ def test_an_unknown_schedule_is_refused():
 def test_a_slow_outer_loop_does_not_ask_for_what_rounding_hides(schedule, monkeypatch):
     """Exponentials are float32: asked for more, nodes would sweep until their limit at every visit, for nothing."""
     swept = []
-    descend = around.kernels.descend
+    descend = block_prox.kernels.descend
 
     def counted(*arguments):
         found = descend(*arguments)
         swept.append(found[0])
         return found
 
-    monkeypatch.setattr(around.kernels, "descend", counted)
+    monkeypatch.setattr(block_prox.kernels, "descend", counted)
     random = np.random.default_rng(0)
     X = random.normal(size=(22, 30)) * (random.random((22, 30)) < 0.4)
     belongs = random.random((22, 5)) < 0.4
@@ -356,4 +357,4 @@ def test_a_slow_outer_loop_does_not_ask_for_what_rounding_hides(schedule, monkey
     graph = Graph(sparse.csr_array(edges), np.arange(5))
     solution = solve_graph(problem.problem, graph, Settings(1e-4, 100), schedule=schedule)
     assert len(solution.history) > 20
-    assert np.mean(swept[len(swept) // 2 :]) < around.SWEEPS / 10
+    assert np.mean(swept[len(swept) // 2 :]) < block_prox.SWEEPS / 10

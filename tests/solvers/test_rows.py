@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from cladist.linear_model.rows import FEW, LINE, aligned
 from cladist.solvers import Rows
-from cladist.solvers.rows import FEW, LINE, aligned
 
 
 @st.composite

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cladist.errors import ModelFormatError
-from cladist.solvers import ranked, tree_weights
-from cladist.solvers.differences import Shelf, Vectors
-from cladist.solvers.families import Families
-from cladist.solvers.trees import Tree
+from cladist.linear_model import inverted_index, node_differences
+from cladist.linear_model.difference_builder import Shelf, Vectors
+from cladist.linear_model.level_order import Families
+from cladist.linear_model.problem_tree import Tree
 
 
 @st.composite
@@ -59,9 +59,9 @@ cases = st.tuples(trees(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.6]
 
 @pytest.fixture(autouse=True)
 def small_rooms(monkeypatch):
-    monkeypatch.setattr(tree_weights, "PAIRS_AT_ONCE", 50)
-    monkeypatch.setattr(tree_weights, "SCORES_AT_ONCE", 50)
-    monkeypatch.setattr(ranked, "SCORES_AT_ONCE", 50)
+    monkeypatch.setattr(node_differences, "PAIRS_AT_ONCE", 50)
+    monkeypatch.setattr(node_differences, "SCORES_AT_ONCE", 50)
+    monkeypatch.setattr(inverted_index, "SCORES_AT_ONCE", 50)
 
 
 @pytest.mark.parametrize("indexed", [True, False])
@@ -81,8 +81,8 @@ def test_scores_and_best_are_those_of_the_matrix(case, indexed):
     k = min(3, len(tree.leaves))
     order = np.argsort(-expected, axis=1, kind="stable")[:, :k]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree_weights, "MOST_INDEX_BYTES", 2**30 if indexed else -1)
-        patch.setattr(ranked, "FULL_ABOVE", random.choice([0.0, 0.3, 1.0]))
+        patch.setattr(node_differences, "MOST_INDEX_BYTES", 2**30 if indexed else -1)
+        patch.setattr(inverted_index, "FULL_ABOVE", random.choice([0.0, 0.3, 1.0]))
         assert weights.has_index == indexed
         np.testing.assert_array_equal(weights.scores(X), expected)
         np.testing.assert_array_equal(weights.best(X), expected.argmax(axis=1))
@@ -151,7 +151,7 @@ def test_pickled_without_its_index():
 @pytest.mark.parametrize("indexed", [True, False])
 def test_arrays_of_any_content_are_answered_or_refused_and_nothing_else(part, indexed, monkeypatch):
     """Numbers a damaged file may hold lead to no place outside: answers may be wrong, or are refused."""
-    monkeypatch.setattr(tree_weights, "MOST_INDEX_BYTES", 2**30 if indexed else -1)
+    monkeypatch.setattr(node_differences, "MOST_INDEX_BYTES", 2**30 if indexed else -1)
     tree = Tree(np.append(np.array([-1, 0, 0]), np.repeat([1, 2], 4)), np.arange(3, 11))
     X = np.abs(halves(np.random.default_rng(1), 50, 7))
     refused = 0

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist.solvers import Rows, Settings, ranked, solve_one_vs_rest, weights
-from cladist.solvers.weights import DenseWeights, DualWeights, SparseWeights
+from cladist.linear_model import forms, inverted_index
+from cladist.linear_model.forms import DenseWeights, DualWeights, SparseWeights
+from cladist.solvers import Rows, Settings, solve_one_vs_rest
 from tests.solvers.problems import LOSSES, random_case, random_rows
 
 TIGHT = Settings(tol=1e-6, max_iter=10_000)
@@ -51,9 +52,9 @@ def test_every_form_scores_like_the_matrix(classifier, seed, is_sparse, through_
     expected = X @ W.T + intercepts
     given_rows = sparse.csr_array(X) if is_sparse else X
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weights, "INDEX_BELOW", 2.0 if through_index else -1.0)
-        patch.setattr(weights, "MANY_ROWS", 0)
-        patch.setattr(ranked, "SCORES_AT_ONCE", 50)
+        patch.setattr(forms, "INDEX_BELOW", 2.0 if through_index else -1.0)
+        patch.setattr(forms, "MANY_ROWS", 0)
+        patch.setattr(inverted_index, "SCORES_AT_ONCE", 50)
         for form in forms_of(dense):
             matrix = form.matrix()
             np.testing.assert_array_equal(matrix.toarray() if sparse.issparse(matrix) else matrix, W)

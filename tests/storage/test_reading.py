@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cladist.errors import ModelFormatError
-from cladist.storage import read_content, read_folder, reading, write_folder
+from cladist.storage import read_content, read_folder, reader, write_folder
 
 
 def save(folder, number):
@@ -21,7 +21,7 @@ def folder(tmp_path):
 @pytest.fixture
 def saves(folder, monkeypatch):
     """Save another model after each of the next readings of the manifest, before its arrays are looked at."""
-    pending, unseal = [], reading.unseal
+    pending, unseal = [], reader.unseal
 
     def unseal_then_save(raw, path):
         found = unseal(raw, path)
@@ -29,7 +29,7 @@ def saves(folder, monkeypatch):
             save(folder, pending.pop())
         return found
 
-    monkeypatch.setattr(reading, "unseal", unseal_then_save)
+    monkeypatch.setattr(reader, "unseal", unseal_then_save)
     return pending
 
 
@@ -44,16 +44,16 @@ def test_a_folder_that_changes_is_read_again(folder, saves, n_saves, left):
 
 
 def test_readings_have_an_end(folder, saves):
-    saves += range(1, 10 * reading.MOST_READINGS)
+    saves += range(1, 10 * reader.MOST_READINGS)
     with pytest.raises(ModelFormatError, match="is missing"):
         read_folder(folder)
-    assert len(saves) == 10 * reading.MOST_READINGS - 1 - reading.MOST_READINGS
+    assert len(saves) == 10 * reader.MOST_READINGS - 1 - reader.MOST_READINGS
 
 
 def test_a_folder_that_is_damaged_is_read_once(folder, monkeypatch):
     next(folder.glob("arrays-*")).unlink()
-    count, read = [], reading.read_manifest
-    monkeypatch.setattr(reading, "read_manifest", lambda path: count.append(path) or read(path))
+    count, read = [], reader.read_manifest
+    monkeypatch.setattr(reader, "read_manifest", lambda path: count.append(path) or read(path))
     with pytest.raises(ModelFormatError, match="is missing"):
         read_folder(folder)
     assert len(count) == 2  # once more, to see whether it changed
@@ -61,13 +61,13 @@ def test_a_folder_that_is_damaged_is_read_once(folder, monkeypatch):
 
 def test_a_file_that_is_replaced_while_it_is_read_stays_whole(folder, monkeypatch):
     """An open file is there until it is closed, whatever happens to its name."""
-    read_arrays = reading.read_arrays
+    read_arrays = reader.read_arrays
 
     def save_then_read(*args, **options):
         save(folder, 1)
         return read_arrays(*args, **options)
 
-    monkeypatch.setattr(reading, "read_arrays", save_then_read)
+    monkeypatch.setattr(reader, "read_arrays", save_then_read)
     for left in (None, lambda name: True):
         save(folder, 0)
         content, arrays = read_folder(folder, left=left)

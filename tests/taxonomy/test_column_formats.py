@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy
 from cladist.errors import TaxonomyError
-from cladist.taxonomy.reading import parse
+from cladist.taxonomy.formats.reader import parse
 from tests.strategies import AWKWARD
 
 TREE = Taxonomy.from_edges([("a", "b"), ("b", "c d")])

@@ -16,8 +16,8 @@ from cladist.errors import ModelFormatError, TaxonomyError
 from cladist.losses import HLoss, SymmetricDifference, TreeDistance, ZeroOne, node_costs
 from cladist.metrics import report
 from cladist.metrics.counts import Counts
+from cladist.persistence.taxonomies import pack, unpack
 from cladist.registry import METHODS
-from cladist.taxonomy.packing import pack, unpack
 from tests.strategies import awkward_names, dags, edge_lists, forests, plain_names
 
 DIAMOND = Taxonomy.from_edges([("top", "left"), ("top", "right"), ("left", "end"), ("right", "end"), ("end", "tip")])
@@ -140,8 +140,8 @@ def test_equality_copies_and_packing(taxonomy, data):
 
 @given(dags(names=plain_names | awkward_names), st.sampled_from(["edges", "csv", "tsv", "json", "rcv1"]))
 def test_files_give_an_equal_dag_back_or_refuse(taxonomy, format):  # noqa: A002
-    from cladist.taxonomy.reading import parse
-    from cladist.taxonomy.writing import as_format
+    from cladist.taxonomy.formats.reader import parse
+    from cladist.taxonomy.formats.writer import as_format
 
     try:
         text = as_format(taxonomy, format)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from cladist import RelationGraph, Taxonomy
 from cladist.errors import TaxonomyError
-from cladist.taxonomy import files
-from cladist.taxonomy.reading import FORMATS, parse
+from cladist.taxonomy.formats import files
+from cladist.taxonomy.formats.reader import FORMATS, parse
 from tests.strategies import AWKWARD, awkward_names, forests, path_lists, plain_names
 
 no_nul = awkward_names.filter(lambda name: "\0" not in name)  # which only JSON can hold

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cladist import Taxonomy, progress
 from cladist.taxonomy import coverage
 from cladist.taxonomy.coverage import covered, unknown_labels
-from cladist.taxonomy.inspecting import cycle_of, inspect, normal_form, redundant_edges, way_down
+from cladist.taxonomy.inspection import cycle_of, inspect, normal_form, redundant_edges, way_down
 from tests.strategies import awkward_names, dags, edge_lists, forests
 
 ROUNDABOUT = Taxonomy.from_edges([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("a", "d"), ("x", "d")])

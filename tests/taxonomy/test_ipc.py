@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy
 from cladist.errors import CladistError, ParameterError, TaxonomyError
-from cladist.taxonomy.ipc import LEVELS, IpcSymbol, ipc_taxonomy, parse_ipc
+from cladist.taxonomy.formats.ipc import LEVELS, IpcSymbol, ipc_taxonomy, parse_ipc
 
 SPELLINGS = {
     # what is written: section, class and subclass; main group; subgroup

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy
 from cladist.errors import TaxonomyError
-from cladist.taxonomy.json_marks import DEEPEST
-from cladist.taxonomy.reading import parse
+from cladist.taxonomy.formats.json_tokens import DEEPEST
+from cladist.taxonomy.formats.reader import parse
 from tests.steps import steps
 
 EDGE_WANTED = "a list of edges holds [parent, child] or [node]"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy
 from cladist.errors import CladistError, ParameterError, TaxonomyError
-from cladist.taxonomy.mesh import mesh_taxonomy
+from cladist.taxonomy.formats.mesh import mesh_taxonomy
 
 # Quality of Health Care stands in two places, Utilization Review in two below it.
 TREE = """\

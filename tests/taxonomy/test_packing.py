@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy
 from cladist.errors import ModelFormatError
+from cladist.persistence.taxonomies import pack, unpack
 from cladist.storage import pack_strings
-from cladist.taxonomy.packing import pack, unpack
 from tests.strategies import awkward_names, forests, path_lists, plain_names
 
 

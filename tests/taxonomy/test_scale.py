@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cladist import LabelMatrix, Taxonomy
-from cladist.taxonomy.packing import pack, unpack
+from cladist.persistence.taxonomies import pack, unpack
 from tests.steps import steps
 
 DEEP = 200_000

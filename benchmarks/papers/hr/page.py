@@ -14,7 +14,7 @@ from benchmarks.papers.hr import showing, times, uninformative_showing, verdicts
 from benchmarks.papers.rows import MEASURED, Row, stored
 from cladist.errors import DatasetError
 from cladist.files import written
-from cladist.plots import Table, markdown_table
+from cladist.report import Table, markdown_table
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "results.md"
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"

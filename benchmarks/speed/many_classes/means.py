@@ -15,9 +15,9 @@ from benchmarks.speed.peers.shared import timed
 from benchmarks.speed.recursive_studies.measuring import Row, say
 from benchmarks.speed.recursive_studies.shapes import data_of
 from cladist.datasets import Dataset
-from cladist.solvers.differences import Shelf
-from cladist.solvers.families import Families
-from cladist.solvers.tree_weights import TreeWeights
+from cladist.linear_model.difference_builder import Shelf
+from cladist.linear_model.level_order import Families
+from cladist.linear_model.node_differences import TreeWeights
 
 
 def make(name: str, n_leaves: int, folder: Path) -> None:

@@ -16,7 +16,7 @@ from benchmarks.speed.many_classes.shapes import MEANS, PRUNE, TOL, C, shape_of
 from benchmarks.speed.recursive_studies.measuring import Row, say
 from benchmarks.speed.recursive_studies.shapes import data_of
 from cladist import load
-from cladist.solvers.tree_weights import TreeWeights
+from cladist.linear_model.node_differences import TreeWeights
 
 BEST, BEAMS, TURNS = 5, (1, 2, 5, 10, 20), 3
 ROWS, SCIPY_ROWS = 2_000, 200  # scipy's product of all rows would take minutes

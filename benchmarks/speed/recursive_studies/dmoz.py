@@ -13,9 +13,9 @@ from benchmarks.speed.recursive_studies.memory import Sizes, predicted
 from benchmarks.speed.recursive_studies.shapes import DMOZ, data_of
 from cladist import progress
 from cladist.datasets import Dataset
+from cladist.linear_model.leaf_blocks import layout_for
+from cladist.linear_model.problem_tree import Tree
 from cladist.metrics import accuracy, macro_f1, micro_f1
-from cladist.solvers.layout import layout_for
-from cladist.solvers.trees import Tree
 
 TOL, WORKERS = 1e-2, 2
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.speed.peers.shared import forget_peak, memory, timed
 from cladist import RecursiveLogistic, RecursiveSVM
 from cladist.datasets import Dataset
-from cladist.solvers import recursive as solver
+from cladist.solvers.tree import recursive as solver
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 FEW_ROWS = 200

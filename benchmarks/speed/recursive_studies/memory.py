@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cladist.solvers.layout import Layout, rounds_of
+from cladist.linear_model.leaf_blocks import Layout, rounds_of
 
 ALPHA_COPIES = 5
 

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from cladist._version import __version__
 from cladist.cli import bench, demo, evaluate, methods, predict, sample, stream, taxonomy, train
-from cladist.cli.failing import exit_code
+from cladist.cli.exit_codes import exit_code
 
 
 class Commands(TyperGroup):

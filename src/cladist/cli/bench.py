@@ -96,14 +96,14 @@ def _check_no_options(given: dict[str, Any]) -> None:
 
 def _drawn(outcome: Any) -> Any:
     from cladist.cli.terminal import table
-    from cladist.plots import Table
+    from cladist.report import Table
 
     return table(Table(outcome.header, outcome.rows))
 
 
 def _drawn_papers(found: list[Paper]) -> Any:
     from cladist.cli.terminal import table
-    from cladist.plots import Table
+    from cladist.report import Table
 
     rows = [
         [

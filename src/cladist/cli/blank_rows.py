@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cladist.cli.reading import features_of
+from cladist.cli.model_input import features_of
 from cladist.errors import DatasetWarning
 
 MOST_NAMED = 5

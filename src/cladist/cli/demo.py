@@ -50,10 +50,10 @@ def command(
     without being read, and asked in three ways; that takes many minutes.
     """
     from cladist import progress
-    from cladist.cli import demo_showing as showing
-    from cladist.cli.comparing import compare
+    from cladist.cli import demo_output as showing
+    from cladist.cli.demo_comparison import compare
+    from cladist.cli.output_files import check_target, write_text
     from cladist.cli.terminal import Terminal
-    from cladist.cli.writing import check_target, write_text
     from cladist.datasets import load_icd10cm
 
     if html != DEFAULT_PAGE:
@@ -85,10 +85,10 @@ def command(
 def _show_codes(terminal: Any, html: Path, svg: Path | None, markdown: Path | None) -> None:
     """Do at the level of codes what can be done there."""
     from cladist import progress
-    from cladist.cli import code_level_showing as showing
-    from cladist.cli.code_level import MODEL, show_codes
-    from cladist.cli.demo_showing import picture
-    from cladist.cli.writing import write_text
+    from cladist.cli import demo_icd_codes_output as showing
+    from cladist.cli.demo_icd_codes import MODEL, show_codes
+    from cladist.cli.demo_output import picture
+    from cladist.cli.output_files import write_text
     from cladist.datasets import load_icd10cm
     from cladist.errors import ParameterError
     from cladist.storage import check_replaceable, locked

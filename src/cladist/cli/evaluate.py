@@ -25,7 +25,7 @@ from cladist.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from cladist.cli.reading import DataSource
+    from cladist.cli.model_input import DataSource
     from cladist.metrics import Report
 
 EXAMPLE = "Example: [bold]cladist evaluate model test.csv --html report.html[/bold]"
@@ -37,7 +37,7 @@ def evaluate(model: Any, source: DataSource, *, remark: Callable[[str], None] = 
     `remark` is told what of the data the model does not know.
     """
     from cladist import progress
-    from cladist.cli.reading import learner_of, read_labelled, slices
+    from cladist.cli.model_input import learner_of, read_labelled, slices
     from cladist.metrics import Report, count
 
     taxonomy = learner_of(model).taxonomy_
@@ -70,11 +70,11 @@ def command(
 
     Columns and separators are those of training unless options say otherwise.
     """
-    from cladist.cli.noted import check_fits, completed, open_model
-    from cladist.cli.reading import DataSource
+    from cladist.cli.model_input import DataSource
+    from cladist.cli.model_metadata import check_fits, completed, open_model
+    from cladist.cli.output_files import check_target, write_text
     from cladist.cli.terminal import Terminal, table
-    from cladist.cli.writing import check_target, write_text
-    from cladist.plots import html_report, report_tables
+    from cladist.report import html_report, report_tables
 
     fitted, notes = open_model(model)
     columns = (tuple(text or ()), label, label_sep, path_sep)

@@ -15,7 +15,7 @@ import typer
 from cladist.cli.options import DATA, DATA_HELP, Debug, InputFormat, Json, ModelArgument, Quiet, Text, ZeroBased
 
 if TYPE_CHECKING:
-    from cladist.cli.reading import DataSource
+    from cladist.cli.model_input import DataSource
 
 EXAMPLE = (
     "Examples: [bold]cladist predict model new.csv --out answers.csv[/bold]"
@@ -51,7 +51,7 @@ def predict(
         Of how many nodes a level the children are looked at; see `predict_top_k` of learners.
     """
     from cladist.cli.blank_rows import BlankRows
-    from cladist.cli.reading import learner_of
+    from cladist.cli.model_input import learner_of
     from cladist.errors import ParameterError
     from cladist.learners.out_of_fold import transformed
 
@@ -70,7 +70,7 @@ def predict(
 
 def answers_sets(model: Any) -> bool:
     """Return whether a model's predictions are sets of labels."""
-    from cladist.cli.reading import learner_of
+    from cladist.cli.model_input import learner_of
     from cladist.learners.thresholded import Thresholded
 
     learner = learner_of(model)
@@ -146,10 +146,10 @@ def predict_to(
     `folder` is that of the model.
     """
     from cladist import progress
+    from cladist.cli.model_input import learner_of, read_batches
+    from cladist.cli.output_files import check_target, replacing
     from cladist.cli.prediction_files import FORMATS, TABLES, Layout, check_joint, format_of, joint_of, write_rows
-    from cladist.cli.reading import learner_of, read_batches
     from cladist.cli.terminal import standard_output
-    from cladist.cli.writing import check_target, replacing
 
     kind = "json" if as_json and out is None else format_of(out)
     check_target(out, inputs=[source.path, folder])
@@ -217,8 +217,8 @@ def command(
     how near the second came. Text columns are those of training unless --text
     says otherwise.
     """
-    from cladist.cli.noted import check_fits, completed, open_model
-    from cladist.cli.reading import DataSource
+    from cladist.cli.model_input import DataSource
+    from cladist.cli.model_metadata import check_fits, completed, open_model
     from cladist.cli.terminal import Terminal
 
     fitted, notes = open_model(model, mmap=mmap, verify=verify)

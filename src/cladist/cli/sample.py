@@ -54,7 +54,7 @@ def sample_files() -> dict[str, str]:
 
 def write_sample(folder: Path) -> list[str]:
     """Write the files into a folder that is new or empty, and return their names."""
-    from cladist.cli.writing import write_text
+    from cladist.cli.output_files import write_text
     from cladist.errors import DatasetError
 
     if folder.exists() and not folder.is_dir():

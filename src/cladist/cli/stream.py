@@ -58,9 +58,9 @@ def command(
     same input, also after it was killed, it goes on where the last save was:
     rows that carry an id are known by it, others by their place.
     """
-    from cladist.cli.streaming import Stream
+    from cladist.cli.output_files import check_target
+    from cladist.cli.stream_loop import Stream
     from cladist.cli.terminal import Terminal
-    from cladist.cli.writing import check_target
 
     check_target(out, inputs=[data, model])
     terminal = Terminal(json, quiet)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cladist.datasets.tables.columns import cell_text
-from cladist.datasets.tables.json_records import json_objects
-from cladist.datasets.tables.reading import joined_text
+from cladist.datasets.formats.tables.columns import cell_text
+from cladist.datasets.formats.tables.json_records import json_objects
+from cladist.datasets.formats.tables.reader import joined_text
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.building import is_missing
+from cladist.taxonomy.construction import is_missing
 
 FEATURES = "x"  # the key of a row's numbers
 

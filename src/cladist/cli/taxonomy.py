@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cladist.cli.options import DATA, DATA_HELP, DataFormat, Debug, Json, Label, LabelSep, Quiet
-from cladist.cli.taxonomy_converting import check_convertible, convert, reshaped, titles_left_out
+from cladist.cli.taxonomy_conversion import check_convertible, convert, reshaped, titles_left_out
 from cladist.errors import ParameterError
 
 if TYPE_CHECKING:
-    from cladist.cli.reading import DataSource
+    from cladist.cli.model_input import DataSource
 
 EXAMPLE = (
     "Examples: [bold]cladist taxonomy tree.csv --svg tree.svg[/bold]"
@@ -96,10 +96,10 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Show the shape of a taxonomy and what in it looks odd, draw it, convert it."""
-    from cladist.cli import taxonomy_showing as showing
-    from cladist.cli.reading import DataSource
+    from cladist.cli import taxonomy_output as showing
+    from cladist.cli.model_input import DataSource
+    from cladist.cli.output_files import check_target, write_text
     from cladist.cli.terminal import Terminal
-    from cladist.cli.writing import check_target, write_text
 
     if path_sep == "":
         raise ParameterError("--path-sep must not be empty; leave it out if nothing is separated.")
@@ -151,8 +151,8 @@ def _inspected(
 ) -> tuple[Any, Any, Any, Any]:
     """Return the taxonomy, what is found in it, and what data make of it."""
     from cladist import progress
-    from cladist.cli.taxonomy_reading import read_taxonomy
-    from cladist.taxonomy.inspecting import inspect
+    from cladist.cli.taxonomy_input import read_taxonomy
+    from cladist.taxonomy.inspection import inspect
 
     # Reading a file tells how far it is, and building the taxonomy goes on after its last byte.
     with progress.task(f"Reading {_called(file)}"):
@@ -177,7 +177,7 @@ def _called(file: str) -> str:
 
 
 def _drawn(taxonomy: Any, file: str, covered: Any) -> str:
-    from cladist.plots.taxonomy_drawing import taxonomy_drawing
+    from cladist.report.taxonomy_drawing import taxonomy_drawing
 
     return taxonomy_drawing(taxonomy, title=_called(file), rows=None if covered is None else covered.rows_below)
 
@@ -185,7 +185,7 @@ def _drawn(taxonomy: Any, file: str, covered: Any) -> str:
 def _shown(taxonomy: Any, found: Any, covered: Any, unknown: Any, source: DataSource | None) -> list[Any]:
     from rich.text import Text
 
-    from cladist.cli import taxonomy_showing as showing
+    from cladist.cli import taxonomy_output as showing
     from cladist.cli.terminal import table
 
     odd = list(showing.remarks(found)) or ["Nothing in it looks odd."]

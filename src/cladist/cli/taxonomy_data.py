@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.cli.numbers import LSHTC_ROWS
-from cladist.cli.reading import DataSource
-from cladist.datasets.arff.reading import read_arff_hmc
-from cladist.datasets.lshtc.reading import NO_LABEL
-from cladist.datasets.svmlight.chunks import Layout, chunks
-from cladist.datasets.svmlight.labels import LabelNames
-from cladist.datasets.svmlight.reading import MOST_FEATURES
-from cladist.datasets.tables.labels import Labels
-from cladist.datasets.tables.records import table_rows
+from cladist.cli.model_input import DataSource
+from cladist.cli.numeric_input import LSHTC_ROWS
+from cladist.datasets.formats.arff.reader import read_arff_hmc
+from cladist.datasets.formats.lshtc.reader import NO_LABEL
+from cladist.datasets.formats.svmlight.chunks import Layout, chunks
+from cladist.datasets.formats.svmlight.labels import LabelNames
+from cladist.datasets.formats.svmlight.reader import MOST_FEATURES
+from cladist.datasets.formats.tables.labels import Labels
+from cladist.datasets.formats.tables.records import table_rows
 from cladist.errors import DatasetError
 from cladist.files import opened
 from cladist.taxonomy import Taxonomy

@@ -22,7 +22,7 @@ from cladist import progress
 from cladist.errors import visible
 
 if TYPE_CHECKING:
-    from cladist.plots import Table
+    from cladist.report import Table
 
 WIDEST = 10_000
 

@@ -11,7 +11,7 @@ from cladist.cli.options import DATA, DATA_HELP, Debug, Format, Json, Label, Lab
 from cladist.errors import ParameterError
 
 if TYPE_CHECKING:
-    from cladist.cli.training import Trained
+    from cladist.cli.train_model import Trained
 
 EXAMPLE = (
     "Example: [bold]cladist train train.csv --taxonomy tree.csv --text title --label category --out model[/bold]"
@@ -65,11 +65,11 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Train a model on a table of texts or on a file of numbers."""
+    from cladist.cli.model_input import DataSource
     from cladist.cli.parameters import parse_parameters
-    from cladist.cli.reading import DataSource
     from cladist.cli.terminal import Terminal
     from cladist.cli.train_config import merged
-    from cladist.cli.training import train
+    from cladist.cli.train_model import train
 
     given = {
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),

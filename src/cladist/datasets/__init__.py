@@ -1,22 +1,9 @@
 """Files, real data sets, a package or a seed → `Dataset`; and a `Dataset` → files."""
 
-from cladist.datasets.arff.reading import read_arff_hmc
-from cladist.datasets.arff.writing import write_arff_hmc
-from cladist.datasets.dataset import Dataset
-from cladist.datasets.documents.ohsumed import read_ohsumed
-from cladist.datasets.documents.wipo import read_wipo_alpha
-from cladist.datasets.generators.hieron_synthetic import make_hieron_synthetic
-from cladist.datasets.generators.label_model import LabelModel, make_label_model
-from cladist.datasets.generators.topics import make_topics
-from cladist.datasets.loaders.clinc150 import load_clinc150
-from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
-from cladist.datasets.loaders.icd10cm import load_icd10cm
-from cladist.datasets.loaders.layout import available
-from cladist.datasets.loaders.lshtc_sets import load_dmoz, load_lshtc_small, load_lwiki, load_swiki2011
-from cladist.datasets.loaders.naics import load_naics2017
-from cladist.datasets.loaders.news20 import load_news20
-from cladist.datasets.loaders.onet import load_onet_titles
-from cladist.datasets.loaders.paper_sets import (
+from cladist.datasets.corpora.documents.ohsumed import read_ohsumed
+from cladist.datasets.corpora.documents.wipo import read_wipo_alpha
+from cladist.datasets.corpora.lshtc_sets import load_dmoz, load_lshtc_small, load_lwiki, load_swiki2011
+from cladist.datasets.corpora.paper_sets import (
     load_dekel_dmoz,
     load_ipc,
     load_ohsumed,
@@ -24,16 +11,29 @@ from cladist.datasets.loaders.paper_sets import (
     load_rcv1,
     load_wipo_alpha,
 )
-from cladist.datasets.lshtc.reading import read_lshtc
-from cladist.datasets.lshtc.writing import write_lshtc
-from cladist.datasets.rcv1.reading import read_rcv1
-from cladist.datasets.rcv1.writing import write_rcv1
-from cladist.datasets.speech.phonemes import read_phonemes
-from cladist.datasets.speech.phonetics import phoneme_folding, phonetic_tree
-from cladist.datasets.svmlight.reading import read_svmlight
-from cladist.datasets.svmlight.writing import write_svmlight
-from cladist.datasets.tables.reading import read_table, read_texts
-from cladist.datasets.tables.writing import write_table
+from cladist.datasets.corpora.speech.phonemes import read_phonemes
+from cladist.datasets.corpora.speech.phonetics import phoneme_folding, phonetic_tree
+from cladist.datasets.dataset import Dataset
+from cladist.datasets.formats.arff.reader import read_arff_hmc
+from cladist.datasets.formats.arff.writer import write_arff_hmc
+from cladist.datasets.formats.lshtc.reader import read_lshtc
+from cladist.datasets.formats.lshtc.writer import write_lshtc
+from cladist.datasets.formats.rcv1.reader import read_rcv1
+from cladist.datasets.formats.rcv1.writer import write_rcv1
+from cladist.datasets.formats.svmlight.reader import read_svmlight
+from cladist.datasets.formats.svmlight.writer import write_svmlight
+from cladist.datasets.formats.tables.reader import read_table, read_texts
+from cladist.datasets.formats.tables.writer import write_table
+from cladist.datasets.generators.hieron_synthetic import make_hieron_synthetic
+from cladist.datasets.generators.label_model import LabelModel, make_label_model
+from cladist.datasets.generators.topics import make_topics
+from cladist.datasets.loaders.clinc150 import load_clinc150
+from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
+from cladist.datasets.loaders.icd10cm import load_icd10cm
+from cladist.datasets.loaders.layout import available
+from cladist.datasets.loaders.naics import load_naics2017
+from cladist.datasets.loaders.news20 import load_news20
+from cladist.datasets.loaders.onet import load_onet_titles
 
 __all__ = [
     "Dataset",

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from cladist.kernels.jit import kernel
-from cladist.kernels.ranking import keep_best
-from cladist.kernels.scoring import find_feature
+from cladist.kernels.linear_scores import find_feature
+from cladist.kernels.top_k import keep_best
 
 CHILDREN = 128  # of a chunk at most
 LANES = 2 * CHILDREN  # as many as a byte can name: children, and their guides

@@ -1,6 +1,6 @@
 """Between names and arrays: every form of y, and the one matrix they all become."""
 
-from cladist.labels.encoding import Encoded, encode, to_indicator
+from cladist.labels.encoder import Encoded, encode, to_indicator
 from cladist.labels.form import LabelForm
 from cladist.labels.matrix import LabelMatrix
 

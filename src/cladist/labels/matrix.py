@@ -65,7 +65,7 @@ class LabelMatrix:
     @classmethod
     def from_sets(cls, sets: Any, taxonomy: Taxonomy) -> LabelMatrix:
         """Build from a sequence of collections of node names."""
-        from cladist.labels.encoding import encode
+        from cladist.labels.encoder import encode
 
         return encode(list(sets), taxonomy).labels
 

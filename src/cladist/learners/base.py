@@ -267,7 +267,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def save(self, folder: Any) -> None:
         """Write the model to a folder that `cladist.load` reads; see `cladist.save`."""
-        from cladist.learners.persistence import save
+        from cladist.persistence.models import save
 
         save(self, folder)
 

@@ -16,8 +16,8 @@ from cladist.errors import LabelError, ModelFormatError, ParameterError, is_coun
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.learners.base import _row_index, random_generator
 from cladist.learners.out_of_fold import class_scores, last_step, out_of_fold_scores, pieces, transformed
-from cladist.learners.packing import Arrays, group, prefixed
 from cladist.metrics import zero_one_loss
+from cladist.storage.array_groups import Arrays, group, prefixed
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
 
@@ -213,7 +213,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def save(self, folder: Any) -> None:
         """Write the model to a folder that `cladist.load` reads; see `cladist.save`."""
-        from cladist.learners.persistence import save
+        from cladist.persistence.models import save
 
         save(self, folder)
 
@@ -227,7 +227,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- being saved
 
     def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        from cladist.learners.persistence import pack_learner
+        from cladist.persistence.models import pack_learner
 
         inner, arrays = pack_learner(self.estimator_)
         content = self.strategy_.to_dict()
@@ -242,7 +242,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return state, {**prefixed("estimator", arrays), **prefixed("strategy", learnt)}
 
     def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        from cladist.learners.persistence import unpack_learner
+        from cladist.persistence.models import unpack_learner
 
         self.estimator_ = unpack_learner(state["estimator"], group("estimator", arrays))
         content = state["strategy"]

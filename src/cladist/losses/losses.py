@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.kernels import comparing
+from cladist.kernels import label_comparison
 from cladist.losses.costs import Weights, node_costs
 from cladist.losses.pairs import read_labels, read_vectors, weighted_mean
 from cladist.taxonomy import Taxonomy
@@ -51,7 +51,7 @@ class ZeroOne(Loss):
     def per_example(self, y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> PerExample:
         """Return 1 for each row that is not exactly right, 0 for the others."""
         true, pred = read_vectors(y_true, y_pred, taxonomy)
-        return (comparing.count_differences(*true, *pred) > 0).astype(np.float64)
+        return (label_comparison.count_differences(*true, *pred) > 0).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class SymmetricDifference(Loss):
     def per_example(self, y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> PerExample:
         """Return the number of nodes on which each pair of rows differs."""
         true, pred = read_vectors(y_true, y_pred, taxonomy)
-        return comparing.count_differences(*true, *pred).astype(np.float64)
+        return label_comparison.count_differences(*true, *pred).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class HLoss(Loss):
         true, pred = read_vectors(y_true, y_pred, taxonomy)
         cost = node_costs(self.weights, taxonomy, virtual_root=self.virtual_root)
         above = taxonomy.parents
-        return comparing.first_mistake_costs(*true, *pred, above.indptr, above.indices, cost, self.simplified)
+        return label_comparison.first_mistake_costs(*true, *pred, above.indptr, above.indices, cost, self.simplified)
 
 
 @dataclass(frozen=True)

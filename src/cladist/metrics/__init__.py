@@ -12,7 +12,6 @@ from cladist.metrics.per_example import (
     tree_induced_error,
     zero_one_loss,
 )
-from cladist.metrics.reporting import NodeScore, Report, report
 from cladist.metrics.retrieval import (
     count,
     hierarchical_f1,
@@ -22,6 +21,7 @@ from cladist.metrics.retrieval import (
     per_level_precision_recall,
     precision_recall_f1,
 )
+from cladist.metrics.summary import NodeScore, Report, report
 
 __all__ = [
     "Counts",

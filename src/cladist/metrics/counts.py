@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import LabelError, ParameterError, one_of
-from cladist.kernels import comparing
+from cladist.kernels import label_comparison
 from cladist.labels import LabelMatrix
 from cladist.losses import node_costs
 from cladist.losses.costs import NAMED_WEIGHTS
@@ -100,7 +100,7 @@ class Counts:
         weight = row_weights(sample_weight, len(true))
         above = taxonomy.parents
         costs = np.column_stack([node_costs(kind, taxonomy) for kind in NAMED_WEIGHTS])
-        tp, fp, fn, losses, samples = comparing.tally(
+        tp, fp, fn, losses, samples = label_comparison.tally(
             true.indptr, true.indices, pred.indptr, pred.indices,
             above.indptr, above.indices, weight, costs, first_nonroot(taxonomy),
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.solvers.rows import Rows
+from cladist.linear_model.rows import Rows
 
 Members = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # where each class begins, and the rows that belong to it
 SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32

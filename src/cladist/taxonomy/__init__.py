@@ -1,9 +1,9 @@
 """The shape of the label space."""
 
-from cladist.taxonomy.ipc import IpcSymbol, ipc_taxonomy, parse_ipc
-from cladist.taxonomy.mesh import mesh_taxonomy
+from cladist.taxonomy.coercion import as_taxonomy
+from cladist.taxonomy.formats.ipc import IpcSymbol, ipc_taxonomy, parse_ipc
+from cladist.taxonomy.formats.mesh import mesh_taxonomy
 from cladist.taxonomy.relations import RelationGraph
-from cladist.taxonomy.resolving import as_taxonomy
 from cladist.taxonomy.taxonomy import Taxonomy
 
 __all__ = [

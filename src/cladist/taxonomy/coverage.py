@@ -12,7 +12,7 @@ import numpy as np
 
 from cladist import progress
 from cladist.kernels import tree
-from cladist.taxonomy.inspecting import normal_form
+from cladist.taxonomy.inspection import normal_form
 
 if TYPE_CHECKING:
     from cladist.taxonomy.structure import Ids

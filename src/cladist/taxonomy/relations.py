@@ -15,8 +15,8 @@ from scipy.sparse import csgraph
 
 from cladist.errors import TaxonomyError
 from cladist.kernels import dag
-from cladist.taxonomy import building
-from cladist.taxonomy.building import Where, as_name, is_sequence, item
+from cladist.taxonomy import construction
+from cladist.taxonomy.construction import Where, as_name, is_sequence, item
 from cladist.taxonomy.graphs import networkx
 from cladist.taxonomy.structure import Ids, frozen
 
@@ -109,13 +109,13 @@ class RelationGraph:
     @classmethod
     def read(cls, path: str | PathLike[str]) -> RelationGraph:
         """Read ``u v [weight]`` lines, with tabs between them if names have spaces; one name alone is a node."""
-        from cladist.taxonomy.relation_files import read_relations
+        from cladist.taxonomy.formats.relation_files import read_relations
 
         return read_relations(path)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write a file that `read` gives back as an equal graph."""
-        from cladist.taxonomy.relation_files import write_relations
+        from cladist.taxonomy.formats.relation_files import write_relations
 
         write_relations(self, path)
 
@@ -163,7 +163,7 @@ class RelationGraph:
 
     def index(self, name: Any) -> int:
         """Return the id of the node with this name."""
-        found = self._id_of.get(building.as_text(name))
+        found = self._id_of.get(construction.as_text(name))
         if found is None:
             raise TaxonomyError(f"{name!r} is not in the label graph.")
         return found

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from cladist.errors import TaxonomyError
 from cladist.files import Source
-from cladist.taxonomy import building, drawing, transforms
+from cladist.taxonomy import construction, drawing, transforms
 from cladist.taxonomy.graphs import networkx
-from cladist.taxonomy.naming import Named
+from cladist.taxonomy.names import Named
 from cladist.taxonomy.structure import frozen
 
 
@@ -55,7 +55,7 @@ class Taxonomy(Named):
     _titles: dict[str, str]
     dropped_edges: tuple[tuple[str, str], ...]
 
-    def __init__(self, draft: building.Draft, *, titles: Mapping[str, str] | None = None) -> None:
+    def __init__(self, draft: construction.Draft, *, titles: Mapping[str, str] | None = None) -> None:
         if not draft.names:
             raise TaxonomyError("A taxonomy needs at least one node; none was given.")
         order = self._arrange(draft.indptr, draft.parents)
@@ -63,7 +63,7 @@ class Taxonomy(Named):
         fields["names"] = _reordered(draft.names, order)
         fields["_parts"] = None if draft.parts is None else _reordered(draft.parts, order)
         fields["_sep"] = draft.sep
-        by_name = {building.as_text(name): title for name, title in (titles or {}).items()}
+        by_name = {construction.as_text(name): title for name, title in (titles or {}).items()}
         fields["_titles"] = {name: by_name[name] for name in fields["names"] if name in by_name}
         fields["dropped_edges"] = tuple(draft.dropped_edges)
 
@@ -82,7 +82,7 @@ class Taxonomy(Named):
         >>> Taxonomy.from_parents({"b": "a", "c": ["a", "b"]}).kind
         'dag'
         """
-        return cls(building.from_parents(parents), titles=titles)
+        return cls(construction.from_parents(parents), titles=titles)
 
     @classmethod
     def from_edges(cls, edges: Iterable[Sequence[Any]], *, on_cycle: Literal["error", "drop"] = "error") -> Taxonomy:
@@ -99,7 +99,7 @@ class Taxonomy(Named):
         >>> Taxonomy.from_edges([("a", "b"), ("b", "a")], on_cycle="drop").dropped_edges
         (('b', 'a'),)
         """
-        return cls(building.from_edges(edges, on_cycle=on_cycle))
+        return cls(construction.from_edges(edges, on_cycle=on_cycle))
 
     @classmethod
     def from_paths(cls, paths: Iterable[Any], *, sep: str = "/") -> Taxonomy:
@@ -112,7 +112,7 @@ class Taxonomy(Named):
         >>> Taxonomy.from_paths(["phones/cases", "laptops/cases", "laptops/bags"]).names
         ('phones', 'laptops', 'phones/cases', 'laptops/cases', 'bags')
         """
-        return cls(building.from_paths(paths, sep=sep))
+        return cls(construction.from_paths(paths, sep=sep))
 
     @classmethod
     def from_networkx(cls, graph: Any, *, on_cycle: Literal["error", "drop"] = "error") -> Taxonomy:
@@ -123,10 +123,10 @@ class Taxonomy(Named):
             raise TaxonomyError(
                 "from_networkx wants a DiGraph with edges from parent to child; this one has no directions."
             )
-        links = building.Links()
+        links = construction.Links()
         for node in graph.nodes:
-            links.node(building.as_name(node, f"node {node!r}"))
-        edges = building.from_edges(graph.edges(), on_cycle=on_cycle, links=links, where=lambda k: f"edge {k}")
+            links.node(construction.as_name(node, f"node {node!r}"))
+        edges = construction.from_edges(graph.edges(), on_cycle=on_cycle, links=links, where=lambda k: f"edge {k}")
         return cls(edges)
 
     @classmethod
@@ -148,13 +148,13 @@ class Taxonomy(Named):
         >>> Taxonomy.read(io.BytesIO(b"sport -> tennis"), format="edges").names
         ('sport', 'tennis')
         """
-        from cladist.taxonomy.files import read_taxonomy
+        from cladist.taxonomy.formats.files import read_taxonomy
 
         return read_taxonomy(path, format=format, sep=sep, on_cycle=on_cycle)
 
     def write(self, path: str | PathLike[str], *, format: str | None = None, sep: str = "/") -> None:  # noqa: A002
         """Write a file; its ending names the format (.json, .csv, .tsv, .paths, .indented, .rcv1; edges otherwise)."""
-        from cladist.taxonomy.files import write_taxonomy
+        from cladist.taxonomy.formats.files import write_taxonomy
 
         write_taxonomy(self, path, format=format, sep=sep)
 
@@ -200,11 +200,11 @@ class Taxonomy(Named):
 
     # ---------------------------------------------------------------- other shapes
 
-    def _draft(self) -> building.Draft:
+    def _draft(self) -> construction.Draft:
         parts = list(self._parts) if self._parts else None
         above = self.parents
         edges = above.indptr.astype(np.int64), above.indices.astype(np.int64)
-        return building.Draft(list(self.names), *edges, parts, self._sep, list(self.dropped_edges))
+        return construction.Draft(list(self.names), *edges, parts, self._sep, list(self.dropped_edges))
 
     def subtree(self, name: str) -> Taxonomy:
         """Return what is at and below a node, with the edges between these nodes."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.taxonomy.building import Draft, as_name
+from cladist.taxonomy.construction import Draft, as_name
 
 if TYPE_CHECKING:
     from cladist.taxonomy.structure import Ids

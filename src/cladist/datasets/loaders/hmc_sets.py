@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from cladist.datasets.arff.reading import read_arff_hmc
 from cladist.datasets.dataset import Dataset
+from cladist.datasets.formats.arff.reader import read_arff_hmc
 from cladist.datasets.loaders.layout import DATA_SETS
 from cladist.datasets.loaders.location import Folder, Layout, path_of
 from cladist.errors import DatasetError, one_of

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 from cladist.datasets.dataset import Dataset
+from cladist.datasets.formats.tables.records import check_column, records
 from cladist.datasets.loaders.layout import DATA_SETS
 from cladist.datasets.loaders.location import Folder, path_of
 from cladist.datasets.loaders.xlsx import sheet_rows
 from cladist.datasets.rows import as_objects
-from cladist.datasets.tables.records import check_column, records
 from cladist.errors import DatasetError
 from cladist.files import refuse
 from cladist.taxonomy import Taxonomy

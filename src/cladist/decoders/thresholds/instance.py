@@ -22,7 +22,7 @@ from cladist.decoders.thresholds.strategy import (
     is_vector,
 )
 from cladist.errors import LabelError, ParameterError, is_count, is_positive
-from cladist.kernels import thresholding
+from cladist.kernels import threshold_levels
 
 Floats = npt.NDArray[np.float64]
 
@@ -149,7 +149,7 @@ def instance_targets(scores: npt.ArrayLike, Z: Any) -> Floats:
 
 
 def _targets(scores: Scores, labels: sparse.csr_array) -> Floats:
-    lower, upper, _ = thresholding.fewest_errors(*count_levels(scores, labels, by_row=True))
+    lower, upper, _ = threshold_levels.fewest_errors(*count_levels(scores, labels, by_row=True))
     has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
     both = has_lower & has_upper
     half = float(np.mean(upper[both] / 2 - lower[both] / 2)) if both.any() else 1.0

@@ -1,4 +1,4 @@
-"""The places where a threshold can be best, for each label or for each example; see `cladist.kernels.thresholding`."""
+"""Candidate thresholds for each label or for each example; see `cladist.kernels.threshold_levels`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.decoders.thresholds.strategy import Scores
-from cladist.kernels import thresholding
+from cladist.kernels import threshold_levels
 
 Counts = npt.NDArray[np.int64]
 
@@ -44,7 +44,7 @@ def count_levels(scores: Scores, labels: sparse.csr_array, *, by_row: bool) -> L
     start = np.concatenate([[0], np.cumsum(np.bincount(group[first], minlength=n_groups))])
     at_level = np.diff(first, append=len(group))
     return Levels(
-        start, values[first], at_level, positives, *thresholding.count_between(scores, start, values[first], by_row)
+        start, values[first], at_level, positives, *threshold_levels.count_between(scores, start, values[first], by_row)
     )
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from cladist.decoders.thresholds.levels import count_levels, middle
 from cladist.decoders.thresholds.strategy import Mask, Scores, Strategy, is_vector
 from cladist.errors import ParameterError, is_positive, one_of
-from cladist.kernels import thresholding
+from cladist.kernels import threshold_levels
 
 
 class SCut(Strategy):
@@ -80,7 +80,7 @@ class SCut(Strategy):
 
     def _learn(self, scores: Scores, labels: sparse.csr_array) -> None:
         levels = count_levels(scores, labels, by_row=False)
-        lower, upper, self.f1_ = thresholding.best_f1(*levels)
+        lower, upper, self.f1_ = threshold_levels.best_f1(*levels)
         thresholds = np.where(self.f1_ > 0, middle(lower, upper), np.inf)
         if self.fbr is not None:
             highest = scores.max(axis=0).astype(np.float64)

@@ -16,14 +16,14 @@ from cladist.execution import Executor, executor_for
 from cladist.kernels.lanes import WIDTH
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.choosing import LARGEST_C, warn_of_gap
-from cladist.learners.flat.answering import LinearAnswers
+from cladist.learners.flat.prediction import LinearAnswers
 from cladist.learners.flat.targets import Targets, class_weights
-from cladist.learners.flat.warm import LastFit
-from cladist.learners.linear_packing import pack_weights, unpack_ids, unpack_weights
-from cladist.learners.packing import Arrays, check_nodes, group, prefixed
+from cladist.learners.flat.warm_start import LastFit
+from cladist.learners.select_c import LARGEST_C, warn_of_gap
+from cladist.linear_model.arrays import pack_weights, unpack_ids, unpack_weights
 from cladist.solvers import OneVsRest, Rows, Settings, Solution, solve_one_vs_rest
-from cladist.solvers.one_vs_rest import growth, scaled
+from cladist.solvers.linear.one_vs_rest import growth, scaled
+from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed
 
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps them dense up to here
 FORMS = ("auto", "dense", "sparse", "dual")

@@ -17,11 +17,11 @@ from cladist import progress
 from cladist.errors import ModelFormatError
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
-from cladist.learners.linear_packing import pack_index, unpack_ids, unpack_index
-from cladist.learners.packing import Arrays
+from cladist.linear_model.arrays import pack_index, unpack_ids, unpack_index
+from cladist.linear_model.forms import SparseWeights, csr_arrays
 from cladist.solvers import OneVsRest, Rows, Settings, solve_one_vs_rest
 from cladist.solvers.problem import Members
-from cladist.solvers.weights import SparseWeights, csr_arrays
+from cladist.storage.array_groups import Arrays
 
 Ids = npt.NDArray[np.int64]
 LARGE = 4 * WIDTH  # children; the blocks of such a family run side by side, smaller families do as a whole

@@ -16,14 +16,14 @@ from cladist.errors import LabelError, ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.choosing import ChoosesC, warn_of_gap
-from cladist.learners.explaining import INTERCEPT, Explanation, nodes_to_explain
-from cladist.learners.linear_packing import unpack_ids
-from cladist.learners.local.explaining import margins, weights_of_nodes
+from cladist.learners.explanation import INTERCEPT, Explanation, nodes_to_explain
+from cladist.learners.local.explanation import margins, weights_of_nodes
 from cladist.learners.local.families import fit_families, pack_families, unpack_families
 from cladist.learners.local.linear import LOSSES, make_plan
 from cladist.learners.local.node_problems import always_on, nodewise_tasks
-from cladist.learners.packing import Arrays, check_nodes, group, prefixed
+from cladist.learners.select_c import ChoosesC, warn_of_gap
+from cladist.linear_model.arrays import unpack_ids
+from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed
 
 Ids = npt.NDArray[np.int64]
 ALWAYS, NEVER = np.inf, -np.inf  # scores of nodes that all rows of their parent belong to, or none

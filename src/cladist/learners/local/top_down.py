@@ -23,17 +23,17 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.choosing import ChoosesC, warn_of_gap
-from cladist.learners.explaining import Explanation, nodes_to_explain
+from cladist.learners.explanation import Explanation, nodes_to_explain
 from cladist.learners.label_warnings import warn_of_lost
-from cladist.learners.linear_packing import unpack_ids
-from cladist.learners.local.decision_packing import pack_decisions, unpack_decisions
+from cladist.learners.local.decision_arrays import pack_decisions, unpack_decisions
 from cladist.learners.local.decisions import Choosing, Decision, NodeTask, node_tasks
-from cladist.learners.local.explaining import leads, weights_of_nodes
+from cladist.learners.local.explanation import leads, weights_of_nodes
 from cladist.learners.local.families import Family, fit_families
 from cladist.learners.local.linear import LOSSES, make_plan
-from cladist.learners.packing import Arrays, check_nodes
-from cladist.learners.stopping import with_stops
+from cladist.learners.select_c import ChoosesC, warn_of_gap
+from cladist.learners.stop_leaves import with_stops
+from cladist.linear_model.arrays import unpack_ids
+from cladist.storage.array_groups import Arrays, check_nodes
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]

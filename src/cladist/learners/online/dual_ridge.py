@@ -14,13 +14,13 @@ import numpy as np
 from cladist.errors import ModelFormatError
 from cladist.kernels.ridge import budget_rounds, dual_rounds
 from cladist.learners.kernel_functions import KernelFunction
-from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.online.growing_factor import GrowingFactor, Panel, blas_threads
 from cladist.learners.online.primal_ridge import checked_counts
 from cladist.learners.online.ridge import BLOCK, Block, Ids, Mask, Matrix, Ridge, Rule
 from cladist.learners.online.rows import stacked
 from cladist.learners.online.stores import Stores
-from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.linear_model.arrays import unpack_ids
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
 
 class DualRidge(Ridge):

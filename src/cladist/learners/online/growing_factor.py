@@ -16,7 +16,7 @@ from scipy.linalg import solve_triangular
 from threadpoolctl import ThreadpoolController
 
 from cladist.errors import ModelFormatError
-from cladist.learners.packing import Arrays
+from cladist.storage.array_groups import Arrays
 
 Matrix = npt.NDArray[np.float64]
 PANEL = 512  # rows of a panel: large enough that products, not calls, take the time

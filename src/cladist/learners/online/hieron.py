@@ -20,11 +20,11 @@ from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix, encode
 from cladist.learners import kernel_functions as kernels
 from cladist.learners.base import random_generator
-from cladist.learners.explaining import Explanation, explain_rows
+from cladist.learners.explanation import Explanation, explain_rows
 from cladist.learners.online.base import NEVER, Ids, OnlineClassifier
 from cladist.learners.online.prototypes import KernelPrototypes, Rule, WeightPrototypes
-from cladist.learners.packing import Arrays
 from cladist.learners.row_lengths import check_lengths
+from cladist.storage.array_groups import Arrays
 
 MARGINS: dict[str, Callable[[Any], Any]] = {"sqrt_distance": np.sqrt, "distance": np.asarray, "one": np.sign}
 

@@ -13,7 +13,7 @@ from cladist.errors import ParameterError, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners import kernel_functions as kernels
 from cladist.learners.base import random_generator
-from cladist.learners.explaining import Explanation, by_feature, nodes_to_explain, row_of
+from cladist.learners.explanation import Explanation, by_feature, nodes_to_explain, row_of
 from cladist.learners.online.base import Ids, OnlineClassifier
 from cladist.learners.online.rows import unit_rows
 from cladist.learners.row_lengths import check_lengths

@@ -16,7 +16,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.online.base import Ids
 from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions
 from cladist.learners.online.perceptron_state import KernelPerceptrons, WeightPerceptrons
-from cladist.learners.packing import Arrays
+from cladist.storage.array_groups import Arrays
 
 
 class HierarchicalPerceptron(NodeDecisions):

@@ -9,11 +9,11 @@ from scipy import sparse
 
 from cladist.errors import ModelFormatError
 from cladist.kernels.ridge import primal_rounds
-from cladist.learners.linear_packing import unpack_ids
 from cladist.learners.online.ridge import Block, Matrix, Ridge, Rule
 from cladist.learners.online.stores import Stores
-from cladist.learners.packing import Arrays, group, prefixed
 from cladist.learners.row_lengths import squared_lengths
+from cladist.linear_model.arrays import unpack_ids
+from cladist.storage.array_groups import Arrays, group, prefixed
 
 MOST_EXAMPLES = 2**31  # of a store in a file: sizes of arrays are products of them
 

@@ -18,7 +18,7 @@ from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import KernelFunction
 from cladist.learners.online.rows import csr_rows, stacked, zeros
-from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[Any]

@@ -18,7 +18,7 @@ from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecision
 from cladist.learners.online.primal_ridge import PrimalRidge
 from cladist.learners.online.ridge import Rule
 from cladist.learners.online.stores import EVERY_ROW, Stores
-from cladist.learners.packing import Arrays
+from cladist.storage.array_groups import Arrays
 
 MOST_PRIMAL_FEATURES = 512  # solver="auto" takes d × d inverses up to here
 MOST_PRIMAL_BYTES = 2**30  # and while all of them fit into this

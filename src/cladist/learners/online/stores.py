@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import ModelFormatError
-from cladist.learners.linear_packing import unpack_ids
-from cladist.learners.packing import Arrays
+from cladist.linear_model.arrays import unpack_ids
+from cladist.storage.array_groups import Arrays
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]

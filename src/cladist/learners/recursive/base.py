@@ -15,34 +15,34 @@ from sklearn.utils.validation import check_is_fitted
 from cladist.errors import ModelFormatError, ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.choosing import choose, folds_of, warn_of_gap
 from cladist.learners.flat.base import FORMS, REPAIRS, Prepared
 from cladist.learners.flat.targets import Targets, class_weights
-from cladist.learners.packing import Arrays, group, prefixed
-from cladist.learners.recursive.beams import WalkingLinear
-from cladist.learners.recursive.relating import (
+from cladist.learners.recursive.beam_search import WalkingLinear
+from cladist.learners.recursive.label_graph import (
     graph_of,
     refuse_graph_parameters,
     refuse_tree_parameters,
     related_vectors,
     relations_for,
 )
-from cladist.learners.recursive.warm import LastState, scaled_state
-from cladist.learners.stopping import with_stops
+from cladist.learners.recursive.warm_start import LastState, scaled_state
+from cladist.learners.select_c import choose, folds_of, warn_of_gap
+from cladist.learners.stop_leaves import with_stops
+from cladist.linear_model.difference_builder import differences_of_leaves
+from cladist.linear_model.forms import SparseWeights
+from cladist.linear_model.node_differences import TreeWeights
+from cladist.linear_model.problem_tree import ROOTS, Inner, Tree
+from cladist.persistence.taxonomies import pack_relations, unpack_relations
 from cladist.solvers import OneVsRest, Rows, Settings, Solution
-from cladist.solvers.alternating import solve_alternating
-from cladist.solvers.differences import differences_of_leaves
-from cladist.solvers.direct_recursive import solve_recursive_directly, suits_direct_recursive
-from cladist.solvers.graphs import Graph
-from cladist.solvers.recursive import solve_recursive
-from cladist.solvers.related import SCHEDULES, solve_graph
-from cladist.solvers.tree_weights import TreeWeights
-from cladist.solvers.trees import Inner, Tree
-from cladist.solvers.weights import SparseWeights
+from cladist.solvers.graph.quadratic_form import Graph
+from cladist.solvers.graph.solver import SCHEDULES, solve_graph
+from cladist.solvers.tree.alternation import solve_alternating
+from cladist.solvers.tree.dense_recursive import solve_recursive_directly, suits_direct_recursive
+from cladist.solvers.tree.recursive import solve_recursive
+from cladist.storage.array_groups import Arrays, group, prefixed
 from cladist.taxonomy import RelationGraph
-from cladist.taxonomy.packing import pack_relations, unpack_relations
 
-ROOTS, SOLVERS, EMPTY_LEAVES = ("zero", "free", "fixed"), ("joint", "alternating"), ("skip", "negative")
+SOLVERS, EMPTY_LEAVES = ("joint", "alternating"), ("skip", "negative")
 SMALLEST_SHARING, LARGEST_SHARING = 1e-9, 1e9  # but for 0; beyond, sums in float32 lose one side
 SHARINGS = (1.0, 0.1, 0.0)  # what "cv" chooses from: the paper's, a little, nothing
 

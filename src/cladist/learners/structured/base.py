@@ -15,11 +15,11 @@ from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.kernel_functions import KernelFunction
-from cladist.learners.packing import Arrays
-from cladist.learners.structured.answering import LabellingClassifier
 from cladist.learners.structured.columns import columns_for
-from cladist.learners.structured.starting import STARTS, start_for
+from cladist.learners.structured.initial_weights import STARTS, start_for
+from cladist.learners.structured.prediction import LabellingClassifier
 from cladist.solvers.structured import PerceptronProblem, Rounds, solve_perceptron
+from cladist.storage.array_groups import Arrays
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]

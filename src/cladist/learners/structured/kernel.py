@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.learners.packing import Arrays
-from cladist.learners.structured.drawing import DrawsRows
 from cladist.learners.structured.kernel_rows import TakesKernels
 from cladist.learners.structured.models import SupportModel
+from cladist.learners.structured.row_sampling import DrawsRows
+from cladist.storage.array_groups import Arrays
 
 
 class KernelStochasticPerceptron(TakesKernels, DrawsRows):

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from cladist.errors import ParameterError
 from cladist.learners import kernel_functions as kernels
-from cladist.learners.packing import Arrays
-from cladist.learners.structured.answering import LabellingClassifier
 from cladist.learners.structured.models import SupportModel
+from cladist.learners.structured.prediction import LabellingClassifier
+from cladist.storage.array_groups import Arrays
 
 
 class TakesKernels(LabellingClassifier):

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from cladist.decoders import path_scores
 from cladist.errors import ParameterError
-from cladist.learners.explaining import Explanation, explain_rows, nodes_to_explain
+from cladist.learners.explanation import Explanation, explain_rows, nodes_to_explain
 from cladist.learners.kernel_functions import KernelFunction, NamedKernel
-from cladist.learners.packing import Arrays
 from cladist.learners.structured.base import StructuredPerceptron
 from cladist.learners.structured.models import WeightModel
+from cladist.storage.array_groups import Arrays
 
 
 class LinearPerceptron(StructuredPerceptron):

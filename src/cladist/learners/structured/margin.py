@@ -9,11 +9,11 @@ import numpy as np
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.execution import executor_for
 from cladist.learners.base import random_generator
-from cladist.learners.choosing import warn_of_gap
-from cladist.learners.packing import Arrays
-from cladist.learners.structured.answering import LabellingClassifier
+from cladist.learners.select_c import warn_of_gap
+from cladist.learners.structured.prediction import LabellingClassifier
 from cladist.losses import node_costs
 from cladist.solvers.structured import SAMPLINGS, Ascent, LabellingLoss, RowDual, Sweeps, ascend
+from cladist.storage.array_groups import Arrays
 
 MOST_WEIGHT_BYTES = 8 * 2**30  # of weights while learning; beyond, a kernel or fewer features are meant
 SET_LOSSES = ("hamming", "hierarchical")

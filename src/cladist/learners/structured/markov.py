@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from cladist.decoders import node_probabilities, path_scores
 from cladist.errors import ParameterError, is_positive, one_of
 from cladist.labels import LabelMatrix
-from cladist.learners.packing import Arrays
 from cladist.learners.structured.columns import columns_for
 from cladist.learners.structured.kernel_rows import TakesKernels
 from cladist.learners.structured.margin import SET_LOSSES, MarginClassifier
 from cladist.learners.structured.models import WeightModel
 from cladist.solvers.structured import KernelLabellings, LinearLabellings
+from cladist.storage.array_groups import Arrays
 
 Floats = npt.NDArray[np.float64]
 SPACES = ("all", "consistent")

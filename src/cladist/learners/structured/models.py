@@ -10,7 +10,7 @@ from scipy import sparse
 
 from cladist.errors import ModelFormatError, TooLargeError
 from cladist.learners.kernel_functions import KernelFunction
-from cladist.learners.packing import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cladist.learners.structured.drawing import DrawsRows
 from cladist.learners.structured.linear import LinearPerceptron
+from cladist.learners.structured.row_sampling import DrawsRows
 
 
 class StochasticPerceptron(DrawsRows, LinearPerceptron):

@@ -16,7 +16,6 @@ from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.packing import Arrays
 from cladist.learners.structured.margin import SET_LOSSES, MarginClassifier
 from cladist.learners.structured.models import WeightModel
 from cladist.losses import HLoss, SymmetricDifference
@@ -29,6 +28,7 @@ from cladist.solvers.structured import (
     Sweeps,
     cutting_plane,
 )
+from cladist.storage.array_groups import Arrays
 
 Floats = npt.NDArray[np.float64]
 SOLVERS, RESCALINGS, ATTRIBUTES = ("bcfw", "cutting_plane"), ("margin", "slack"), ("path", "unit")

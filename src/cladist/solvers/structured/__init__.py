@@ -8,13 +8,13 @@ its dual over labellings, `PathDual` over single paths; `cutting_plane` solves b
 """
 
 from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Measured, RowDual, Sweeps, ascend
-from cladist.solvers.structured.board import ScoreBoard
 from cladist.solvers.structured.columns import Columns
-from cladist.solvers.structured.cutting import LabellingOracle, PathOracle, cutting_plane
+from cladist.solvers.structured.cutting_plane import LabellingOracle, PathOracle, cutting_plane
 from cladist.solvers.structured.expansion import Expansion
 from cladist.solvers.structured.labellings import KernelLabellings, LabellingLoss, LinearLabellings
 from cladist.solvers.structured.paths import PathDual, PathLoss
 from cladist.solvers.structured.perceptron import PerceptronProblem, PerceptronSolution, Rounds, Start, solve_perceptron
+from cladist.solvers.structured.score_cache import ScoreBoard
 
 __all__ = [
     "SAMPLINGS",

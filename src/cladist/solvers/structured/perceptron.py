@@ -25,9 +25,9 @@ from cladist import progress
 from cladist.execution import Executor
 from cladist.kernels import batch_perceptron
 from cladist.labels import LabelMatrix
-from cladist.solvers.structured.board import RunnerUp, ScoreBoard, Update
 from cladist.solvers.structured.columns import Columns, ColumnStore, blocks
 from cladist.solvers.structured.expansion import Expansion
+from cladist.solvers.structured.score_cache import RunnerUp, ScoreBoard, Update
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]

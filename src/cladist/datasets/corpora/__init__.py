@@ -1,0 +1,1 @@
+"""Corpora of the papers that must be licensed or requested."""

@@ -1,0 +1,218 @@
+"""OHSUMED: references from MEDLINE of 1987 to 1991, labelled with MeSH descriptors."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Literal, NoReturn
+
+from cladist.datasets.dataset import Dataset
+from cladist.datasets.rows import MOST_LABELS, as_objects
+from cladist.errors import DatasetError, TaxonomyError, one_of
+from cladist.files import Source, opened, read_text, shown_name, text_lines
+from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.formats.mesh import NODES, Nodes, mesh_taxonomy
+
+FIELDS = {
+    "I": "sequential identifier",
+    "U": "MEDLINE identifier",
+    "S": "source",
+    "M": "MeSH terms",
+    "T": "title",
+    "P": "publication type",
+    "W": "abstract",
+    "A": "authors",
+}
+LARGEST_RECORD = 8 * 2**20  # bytes in memory; real ones have some thousands
+
+_TAG = re.compile(r"\.([A-Z])(?:\s(.*))?", re.DOTALL)
+_TERM = re.compile(r"[^;]+")
+
+
+def read_ohsumed(
+    files: Source | Sequence[Source],
+    *,
+    mesh: Source,
+    below: str | None = "Quality of Health Care",
+    tree: Nodes = "descriptors",
+    on_cycle: Literal["error", "drop"] = "drop",
+) -> Dataset:
+    r"""Read OHSUMED's files as texts, each labelled with those of its MeSH descriptors that are in a part of MeSH.
+
+    Parameters
+    ----------
+    files : path, binary stream, or sequence of them
+        ``ohsumed.87`` and so on; a folder stands for all the files in it that are named ``ohsumed.…``.
+    mesh : path or binary stream
+        A MeSH tree file, such as ``mtrees2005.bin``.
+    below : str, optional
+        The descriptor (or tree number) whose subtree the labels come from; None: all of MeSH.
+    tree : {"descriptors", "numbers", "first-number"}
+        What the nodes are, as in `cladist.taxonomy.formats.mesh.mesh_taxonomy`: "descriptors" makes a DAG, "numbers"
+        labels a document with every tree number its descriptors have, "first-number" makes a tree of descriptors.
+    on_cycle : {"drop", "error"}
+        What becomes of cycles among descriptors; dropped edges are in ``taxonomy.dropped_edges``.
+
+    Returns
+    -------
+    Dataset
+        `X` an array of texts, title and abstract; `y` a list of lists of node names. Documents without a label in the
+        subtree are left out. Qualifiers and the star of major topics are no part of a label, and terms that the tree
+        file does not know are passed over.
+
+    Examples
+    --------
+    >>> import io
+    >>> mesh = io.BytesIO(b"Quality of Health Care;N05.715\nMedical Audit;N05.715.360\n")
+    >>> file = io.BytesIO(b".I 1\n.M\nHuman; Medical Audit/*MT.\n.T\nAn audit.\n.W\nWe looked.\n.I 2\n.T\nA cold.\n")
+    >>> data = read_ohsumed(file, mesh=mesh)
+    >>> data.X, data.y
+    (array(['An audit. We looked.'], dtype=object), [['Medical Audit']])
+    """
+    one_of("read_ohsumed", "tree", tree, NODES)
+    try:
+        taxonomy = mesh_taxonomy(read_text(mesh), nodes=tree, below=below, on_cycle=on_cycle)
+    except TaxonomyError as problem:
+        raise TaxonomyError(f"{shown_name(mesh)}: {problem}") from None
+    nodes_of = _nodes_by_descriptor(taxonomy)
+    texts: list[str] = []
+    y: list[list[str]] = []
+    sources = _listed(files)
+    n_records = 0
+    for source in sources:
+        for record in records(source):
+            n_records += 1
+            labels = _labels(source, record, nodes_of)
+            if labels:
+                texts.append(f"{record.text('T')} {record.text('W')}".strip())
+                y.append(labels)
+    if not y:
+        raise DatasetError(
+            f"{shown_name(sources[0])}: none of {n_records} records has a MeSH term of the {taxonomy.n_nodes} nodes "
+            f"below {below!r}; check that the MeSH tree file and below are the ones meant."
+        )
+    return Dataset(as_objects(texts), y, taxonomy, source=f"OHSUMED, {', '.join(map(shown_name, sources))}")
+
+
+@dataclass
+class Record:
+    """One reference: the line it starts on, and its fields by letter."""
+
+    line: int
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    n_bytes: int = 0
+
+    def text(self, letter: str) -> str:
+        """Return a field, its lines joined by a blank; a missing one is empty."""
+        return " ".join(self.fields.get(letter, ()))
+
+
+def records(source: Source) -> Iterator[Record]:
+    r"""Yield the records of a file in SMART's format, one at a time.
+
+    A record starts with ``.I`` and a number; every other field is a line with its letter, then its text. Fields may
+    come in any order, be missing, or have several lines.
+
+    Examples
+    --------
+    >>> import io
+    >>> [(r.line, r.text("T")) for r in records(io.BytesIO(b".I 1\n.T\nA title.\n.I 2\n.U\n87049087\n"))]
+    [(1, 'A title.'), (4, '')]
+    """
+    record: Record | None = None
+    letter = ""
+    with opened(source) as stream:
+        for line, text in text_lines(source, stream):
+            tag = _TAG.fullmatch(text) if text.startswith(".") else None
+            if tag is not None:
+                letter = tag[1]
+                _check_tag(source, line, letter, (tag[2] or "").strip() or None)
+            if letter == "I" and tag is not None:
+                if record is not None:
+                    yield record
+                record = Record(line)
+            elif record is None and text.strip():
+                _refuse(source, line, f"a record starts with .I and a number; got {_shown(text)}")
+            elif record is not None and tag is None and text.strip():
+                _add(source, line, record, letter, text.strip())
+    if record is not None:
+        yield record
+
+
+def _add(source: Source, line: int, record: Record, letter: str, text: str) -> None:
+    if letter == "I":
+        _refuse(source, line, f"a field starts with a line such as .T; got {_shown(text)}")
+    if letter in "MTW":  # the others are not used, and not kept
+        record.fields.setdefault(letter, []).append(text)
+    record.n_bytes += len(text) + 64  # what Python takes for a line, however short
+    if record.n_bytes > LARGEST_RECORD:
+        _refuse(source, line, f"the record that starts on line {record.line} takes more than {LARGEST_RECORD:,} bytes")
+
+
+def _check_tag(source: Source, line: int, letter: str, rest: str | None) -> None:
+    if letter not in FIELDS:
+        known = ", ".join(f".{one} ({what})" for one, what in FIELDS.items())
+        _refuse(source, line, f"there is no field .{letter}; there are {known}")
+    if letter != "I" and rest:
+        _refuse(source, line, f"the text of .{letter} begins on the next line; got {_shown(rest)} behind it")
+
+
+def _refuse(source: Source, line: int, problem: str) -> NoReturn:
+    raise DatasetError(f"{shown_name(source)}, line {line}: {problem}.")
+
+
+def _shown(text: str) -> str:
+    text = text.strip()
+    return repr(text) if len(text) < 60 else repr(text[:56]) + "…"
+
+
+def _listed(files: Source | Sequence[Source]) -> list[Source]:
+    """Return the files to read, in order; a folder stands for those in it."""
+    if isinstance(files, (str, PathLike)) or not isinstance(files, Sequence):
+        files = [files]
+    found: list[Source] = []
+    for file in files:
+        if isinstance(file, (str, PathLike)) and os.path.isdir(file):
+            found.extend(_inside(file))
+        else:
+            found.append(file)
+    if not found:
+        raise DatasetError("read_ohsumed wants one file at least; none was given.")
+    return found
+
+
+def _inside(folder: str | PathLike[str]) -> list[str]:
+    try:
+        names = [name for name in sorted(os.listdir(folder)) if name.lower().startswith("ohsumed.")]
+    except OSError as problem:
+        raise DatasetError(f"{shown_name(folder)}: cannot be read ({problem.strerror}).") from problem
+    if not names:
+        raise DatasetError(f"{shown_name(folder)}: there are no files named ohsumed.… in this folder.")
+    return [os.path.join(folder, name) for name in names]
+
+
+def _nodes_by_descriptor(taxonomy: Taxonomy) -> dict[str, list[str]]:
+    """Return the nodes that a descriptor stands for: those it is the title of, or its own."""
+    nodes: dict[str, list[str]] = {}
+    titles = taxonomy.titles
+    for name in taxonomy.names:
+        nodes.setdefault(titles.get(name, name), []).append(name)
+    return nodes
+
+
+def _labels(source: Source, record: Record, nodes_of: dict[str, list[str]]) -> list[str]:
+    """Return the nodes of terms such as ``Medical Audit/*MT; Human.``, each once, in order."""
+    labels: dict[str, None] = {}
+    for term in _TERM.finditer(record.text("M")):
+        descriptor = term[0].partition("/")[0].strip(" *")
+        # The field ends with a full stop, which may stand behind one of the descriptor's own.
+        nodes = nodes_of.get(descriptor) or nodes_of.get(descriptor.removesuffix(".")) or []
+        if len(nodes) <= MOST_LABELS:
+            labels.update(dict.fromkeys(nodes))
+        if max(len(nodes), len(labels)) > MOST_LABELS:
+            most = f"{MOST_LABELS:,} labels, which is the most that a row may have"
+            _refuse(source, record.line, f"the record that starts here has more than {most}")
+    return list(labels)

@@ -1,0 +1,141 @@
+"""LSHTC: the files of the large scale hierarchical text classification challenges, from DMOZ and Wikipedia."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cladist.datasets.dataset import Dataset
+from cladist.datasets.formats.lshtc.hierarchy import read_hierarchy
+from cladist.datasets.formats.svmlight.chunks import Layout, chunks
+from cladist.datasets.formats.svmlight.labels import LabelNames
+from cladist.datasets.formats.svmlight.reader import MOST_FEATURES, Rows, check_n_features, float_kind
+from cladist.errors import DatasetError, ParameterError, one_of
+from cladist.files import Source, opened, shown_name
+from cladist.taxonomy import Taxonomy, as_taxonomy
+
+NO_LABEL = "0"  # what the test files have in place of a label
+
+_SMALL_TABLE = 1 << 20
+_AT_ONCE = 1 << 20  # positions are 8 bytes each, twice an index
+
+
+def read_lshtc(
+    path: Source,
+    hierarchy: Any,
+    *,
+    test: Source | None = None,
+    validation: Source | None = None,
+    n_features: int | None = None,
+    compact: bool = False,
+    multilabel: bool | Literal["auto"] = "auto",
+    document_id: bool | Literal["auto"] = "auto",
+    on_cycle: Literal["error", "drop"] = "error",
+    dtype: npt.DTypeLike = np.float32,
+) -> Dataset:
+    r"""Read LSHTC files: ``label[, label…] number:value number:value …`` a line, in any order of the numbers.
+
+    Parameters
+    ----------
+    path : path or binary stream
+        The rows, or those to train on. ``.gz``, ``.xz`` and ``.bz2`` are unpacked; a first line ``Data`` is passed
+        over.
+    hierarchy : path, binary stream, Taxonomy, or what one can be built from
+        A file has an edge ``parent child`` or a path from a root to a leaf on each line; a node is its number, and
+        one below several parents makes a DAG. Every label must be in it.
+    test, validation : path or binary stream, optional
+        More rows, over the same columns; the Dataset is then split.
+    n_features : int, optional
+        The number of columns; None: as many as the highest number in any of the files needs.
+    compact : bool
+        Leave out the columns that no row uses; ``feature_names`` are the numbers of those that stay. Otherwise a
+        feature's number is its column.
+    multilabel : bool or "auto"
+        "auto": if any row has several labels, or any has none, every row has a list of them.
+    document_id : bool or "auto"
+        Whether each row's first feature is ``0:`` and the number of the document, to be left out; "auto": if that is
+        so in the first row of a file, all rows of that file must have it.
+    on_cycle : {"error", "drop"}
+        What becomes of cycles in a hierarchy file; dropped edges are in ``taxonomy.dropped_edges``.
+    dtype : float32 or float64
+        Of the features.
+
+    Returns
+    -------
+    Dataset
+        `X` in CSR with sorted indices; `y` an array of str, or a list of lists. A row whose label is ``0``, as in the
+        challenges' test files, has none, unless the hierarchy has a node 0.
+
+    Examples
+    --------
+    >>> import io
+    >>> hierarchy = io.BytesIO(b"1 2\n1 3\n3 4\n")
+    >>> data = read_lshtc(io.BytesIO(b"2, 4 0:17 7:2 3:1\n4 0:18 5:1\n"), hierarchy, compact=True)
+    >>> data, data.y
+    (Dataset(2 rows, 3 features, 4 nodes, the stream), [['2', '4'], ['4']])
+    >>> data.feature_names, data.X.toarray().tolist()
+    (array(['3', '5', '7'], dtype='<U10'), [[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]])
+    """
+    one_of("read_lshtc", "multilabel", multilabel, (True, False, "auto"))
+    one_of("read_lshtc", "document_id", document_id, (True, False, "auto"))
+    one_of("read_lshtc", "on_cycle", on_cycle, ("error", "drop"))
+    check_n_features("read_lshtc", n_features)
+    if compact and n_features is not None:
+        raise ParameterError("read_lshtc: compact=True makes its own columns; leave out n_features.")
+    if validation is not None and test is None:
+        raise ParameterError("read_lshtc: validation is a third part; give test as well.")
+    kind = float_kind("read_lshtc", dtype)
+    layout = Layout(0, (n_features or MOST_FEATURES) - 1, kind, multilabel is not False, True, document_id)
+    taxonomy = _taxonomy(hierarchy, on_cycle)
+    labels, rows = LabelNames(taxonomy, nothing=NO_LABEL), Rows()
+    sources = [source for source in (path, test, validation) if source is not None]
+    ends = [0]
+    for source in sources:
+        _read(source, layout, labels, rows)
+        ends.append(rows.n_rows)
+        if ends[-1] == ends[-2]:
+            raise DatasetError(f"{shown_name(source)}: the file has no rows.")
+    has_unlabelled = labels.first_unlabelled is not None
+    y = labels.as_y(True if multilabel == "auto" and has_unlabelled else multilabel)
+    X = rows.matrix(path, True, n_features)
+    X, names = _compacted(X) if compact else (X, None)
+    parts = [slice(start, end) for start, end in pairwise(ends)] if test is not None else []
+    split: dict[str, Any] = dict(zip(("train_rows", "test_rows", "validation_rows"), parts, strict=False))
+    return Dataset(X, y, taxonomy, feature_names=names, source=", ".join(map(shown_name, sources)), **split)
+
+
+def _taxonomy(hierarchy: Any, on_cycle: str) -> Taxonomy:
+    is_file = isinstance(hierarchy, (str, PathLike)) or hasattr(hierarchy, "read")
+    if is_file and not isinstance(hierarchy, Taxonomy):  # which has a method of that name
+        return read_hierarchy(hierarchy, on_cycle)
+    return as_taxonomy(hierarchy)
+
+
+def _read(source: Source, layout: Layout, labels: LabelNames, rows: Rows) -> None:
+    with opened(source) as stream:
+        for chunk in chunks(source, stream, layout):
+            labels.add(chunk)
+            rows.add(chunk)
+
+
+def _compacted(X: sparse.csr_matrix) -> tuple[sparse.csr_matrix, npt.NDArray[np.str_]]:
+    """Return X without its unused columns, its arrays changed in place, and the numbers of those that stay."""
+    indices = X.indices
+    if X.shape[1] <= max(len(indices), _SMALL_TABLE):
+        is_used = np.zeros(X.shape[1], bool)
+        is_used[indices] = True
+        used = np.flatnonzero(is_used)
+        np.take(np.cumsum(is_used, dtype=np.int32) - 1, indices, out=indices, mode="clip")
+    else:  # a table would take more memory than the result
+        used = np.unique(indices)
+        for start in range(0, len(indices), _AT_ONCE):
+            part = indices[start : start + _AT_ONCE]
+            part[:] = np.searchsorted(used, part)
+    compact = sparse.csr_matrix((X.data, indices, X.indptr), shape=(X.shape[0], len(used)))
+    compact.has_sorted_indices = True
+    return compact, used.astype("U10")

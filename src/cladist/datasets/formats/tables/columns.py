@@ -1,0 +1,104 @@
+"""The columns of a table: where the wanted ones are, what a cell says, and how a fault in one is told."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any, NoReturn
+
+import numpy as np
+
+from cladist.datasets.rows import MOST_LABELS
+from cladist.errors import DatasetError, quoted
+from cladist.files import Source, shown_name
+from cladist.taxonomy.construction import as_text, is_missing
+
+Row = tuple[int, Any]  # its line or number, and the values of the wanted columns
+
+MOST_COLUMNS = 100_000  # a header that names more is an attack, or not a header
+NAMES_SHOWN = 20
+
+
+def check_column(source: Source, line: int, column: str, there: Iterable[str]) -> None:
+    """Raise a `DatasetError` if a column is not among those there are.
+
+    Examples
+    --------
+    >>> check_column("t.csv", 1, "titel", ["title", "label"])
+    Traceback (most recent call last):
+    cladist.errors.DatasetError: t.csv, line 1: there is no column 'titel'; there are 'title', 'label'.
+    """
+    if column not in there:
+        raise no_column(f"{shown_name(source)}, line {line}", column, list(there))
+
+
+def no_column(where: str, column: str, there: Sequence[str], hint: str = "") -> DatasetError:
+    """Return the error that says which columns there are instead of the one wanted."""
+    names = ", ".join(quoted(name) for name in there[:NAMES_SHOWN]) or "none"
+    more = f" and {len(there) - NAMES_SHOWN:,} more" if len(there) > NAMES_SHOWN else ""
+    return DatasetError(f"{where}: there is no column {quoted(column)}; there are {names}{more}{hint}.")
+
+
+def positions(where: str, header: Sequence[str], columns: Sequence[str], hint: str = "") -> list[int]:
+    """Return the place of each wanted column in a header; one that is absent or there twice is refused.
+
+    Examples
+    --------
+    >>> positions("t.csv, line 1", ["id", "id", "text", "label"], ["label", "text"])
+    [3, 2]
+    """
+    if len(header) > MOST_COLUMNS:
+        raise DatasetError(f"{where}: {len(header):,} columns, which is more than the {MOST_COLUMNS:,} that are read.")
+    count = Counter(header)
+    for column in columns:
+        if column not in count:
+            raise no_column(where, column, header, hint)
+        if count[column] > 1:
+            raise DatasetError(f"{where}: the header names {quoted(column)} twice, so it is not clear which is meant.")
+    place = {name: k for k, name in enumerate(header)}
+    return [place[column] for column in columns]
+
+
+def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str) -> NoReturn:
+    """Raise a `DatasetError` that names file, row and column; `unit` is what `number` counts: lines or rows."""
+    raise DatasetError(f"{shown_name(source)}, {unit} {number}, column {column!r}: {problem}")
+
+
+def cell_text(value: Any) -> str | None:
+    """Return what a cell says as text, or None if it holds neither a text nor a number.
+
+    A cell with nothing in it is an empty text, and 11.0 is 11, as in `cladist.taxonomy`.
+
+    Examples
+    --------
+    >>> cell_text("a"), cell_text(11.0), cell_text(None), cell_text(float("nan")), cell_text(True)
+    ('a', '11', '', '', None)
+    """
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return ""
+    if isinstance(value, Decimal):
+        return f"{value:f}" if value % 1 else str(int(value))
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    return as_text(value)
+
+
+def is_infinite(value: Any) -> bool:
+    """Tell whether a cell holds an infinity, which JSON lines and Parquet can."""
+    return isinstance(value, (float, np.floating)) and math.isinf(value)
+
+
+def too_many_labels() -> str:
+    """Return what is said of a row with more than `MOST_LABELS`."""
+    return f"more than {MOST_LABELS:,} labels, which is the most that a row may have."
+
+
+def shortened(value: Any) -> str:
+    """Return how messages show a value, cut where it is long."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:60]}…"

@@ -1,0 +1,76 @@
+"""JSON lines: one object a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from cladist.datasets.formats.tables.columns import Row, no_column, refuse_cell, shortened
+from cladist.errors import DatasetError
+from cladist.files import Source, refuse, shown_name
+
+MOST_VALUES = 1_000_000  # of one object, those inside its values too; more are counted before they are made
+
+_STRING_OR_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|(,)', re.DOTALL)
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # of a pair, which only escapes can tear
+
+
+def json_rows(source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str]) -> Iterator[Row]:
+    """Yield line and values of the wanted columns of every object."""
+    for number, record in json_objects(source, lines, columns):
+        try:
+            yield number, [record[column] for column in columns]
+        except KeyError as missing:
+            raise no_column(f"{shown_name(source)}, line {number}", missing.args[0], list(record)) from None
+
+
+def json_objects(
+    source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line and content of every object; the texts of the `columns` (none: of all) are checked."""
+    first = True
+    for number, line in lines:
+        if not line.strip():
+            continue
+        if first and line.lstrip().startswith("["):
+            raise DatasetError(f"{shown_name(source)}: a JSON array; write one JSON object a line instead (JSONL).")
+        first = False
+        record = _parsed(source, number, line)
+        if not isinstance(record, dict):
+            refuse(source, number, 1, f"wanted a JSON object, got {type(record).__name__}.")
+        if "\\u" in line and _HALF_CHARACTER.search(line):
+            _check_whole(source, number, record, columns or record)
+        yield number, record
+
+
+def _parsed(source: Source, number: int, line: str) -> Any:
+    if line.count(",") > MOST_VALUES:
+        commas = (found for found in _STRING_OR_COMMA.finditer(line) if found.lastindex)
+        if sum(1 for _ in islice(commas, MOST_VALUES + 1)) > MOST_VALUES:
+            refuse(source, number, 1, f"the object has more than {MOST_VALUES:,} values.")
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        hint = "each line must be one whole JSON object"
+        if "\r" in line.rstrip("\r\n"):
+            hint = "lines must end with a line feed, not with a carriage return alone"
+        refuse(source, number, error.colno, f"not valid JSON ({error.msg}); {hint}.")
+    except RecursionError:
+        refuse(source, number, 1, "not a row of a table (its brackets are nested too deeply).")
+    except ValueError as error:  # a number of thousands of digits
+        refuse(source, number, 1, f"not a row of a table ({error}).")
+
+
+def _check_whole(source: Source, number: int, record: dict[str, Any], columns: Iterable[str]) -> None:
+    """Refuse texts with half of a surrogate pair: no file and no model could hold them."""
+    for column in columns:
+        value = record.get(column)
+        for text in value if isinstance(value, list) else [value]:
+            try:
+                str(text if isinstance(text, str) else "").encode()
+            except UnicodeEncodeError as error:
+                half = shortened(error.object[error.start])
+                refuse_cell(source, "line", number, column, f"the text has {half}, which is half of a character.")

@@ -1,0 +1,154 @@
+"""Tables as a stream of rows, whatever their format: recognised, opened, and read a few rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import IO, Any
+
+from cladist.datasets.formats.tables.arrow_records import arrow_rows
+from cladist.datasets.formats.tables.columns import Row, check_column
+from cladist.datasets.formats.tables.csv_records import DELIMITERS, csv_rows
+from cladist.datasets.formats.tables.json_records import json_objects, json_rows
+from cladist.errors import DatasetError, one_of
+from cladist.files import Source, data_suffix, opened, shown_name, text_lines
+
+__all__ = ["FORMATS", "Record", "Rows", "check_column", "check_ending", "format_of_ending", "records", "table_rows"]
+
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+_NOT_READ = (".xls", ".xlsx", ".ods")
+_NOT_TABLES = {
+    b"PK\x03\x04": "a zip archive, perhaps an Excel workbook; unpack it, or save its sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save its sheet as CSV",
+    b"FEA1\0": "Feather version 1, which is no longer read; write the table as version 2",
+}
+
+Record = tuple[int, dict[str, Any]]
+
+
+@dataclass
+class Rows:
+    """The rows of an open table: iterating gives (number, values in the order of `columns`)."""
+
+    unit: str  # what numbers count: "line" or "row"
+    columns: Sequence[str]
+    found: Iterator[Row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.found
+
+
+@contextmanager
+def table_rows(
+    source: Source,
+    *,
+    text: Sequence[str],
+    label: str | None = None,
+    format: str | None = None,  # noqa: A002
+) -> Iterator[Rows]:
+    """Open a table and find the wanted columns: those with texts, then the one with labels, which may hold lists.
+
+    A path or stream is known by its first bytes (Parquet, Arrow), then by its ending, then by its first line. CSV and
+    TSV are known to lack a column before the first row is read, JSON lines only at the row that lacks it.
+    """
+    one_of("read_table", "format", format, (None, *FORMATS))
+    if format is None:
+        check_ending(source)
+    columns = [*text] if label is None else [*text, label]
+    with opened(source) as stream:
+        kind = format or _kind_of_content(source, stream) or format_of_ending(source)
+        if kind in ("parquet", "arrow"):
+            names, found = arrow_rows(source, stream, kind, columns, label)
+            yield Rows("row", names, found)
+            return
+        lines = text_lines(source, stream)
+        first = next((line for line in lines if line[1].strip()), None)
+        if first is None:
+            raise DatasetError(f"{shown_name(source)}: the file is empty; a table has at least one row.")
+        lines = chain([first], lines)
+        if (kind or ("jsonl" if first[1].lstrip().startswith(("{", "[")) else "csv")) == "jsonl":
+            read = json_rows if columns else json_objects
+            yield Rows("line", columns, read(source, lines, columns))
+        else:
+            names, found = csv_rows(source, lines, columns, ("\t",) if kind == "tsv" else DELIMITERS)
+            yield Rows("line", names, found)
+
+
+def records(
+    source: Source,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Iterable[str] = (),
+) -> Iterator[Record]:
+    r"""Yield each row of a table as {column: value} with the line it starts on (in Parquet and Arrow, its number).
+
+    Only the `columns` are read, all without any. In CSV and TSV a field that starts with a double quote is a quoted
+    one and may span lines; empty lines are passed over.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(records(io.BytesIO(b"id;text\n1;rain\n\n2;tea\n"), columns=["text"]))
+    [(2, {'text': 'rain'}), (4, {'text': 'tea'})]
+    """
+    wanted = list(columns)
+    with table_rows(source, text=wanted, format=format) as rows:
+        for number, values in rows:
+            yield number, values if isinstance(values, dict) else dict(zip(rows.columns, values, strict=True))
+
+
+def check_ending(source: Source) -> None:
+    """Raise a `DatasetError` if a file's ending is that of a well-known format which is not read.
+
+    Examples
+    --------
+    >>> check_ending("train.xlsx")
+    Traceback (most recent call last):
+    cladist.errors.DatasetError: train.xlsx: .xlsx files are not read yet; convert ...
+    """
+    ending = data_suffix(source)
+    if ending == ".arff":
+        raise DatasetError(f"{shown_name(source)}: an ARFF file is no table of texts; read_arff_hmc reads it.")
+    if ending in _NOT_READ:
+        raise DatasetError(
+            f"{shown_name(source)}: {ending} files are not read yet; convert texts to CSV, TSV or JSON lines, numbers "
+            "to svmlight."
+        )
+
+
+def format_of_ending(source: Source) -> str | None:
+    """Return the format of tables that a file's ending tells, if it tells one.
+
+    Examples
+    --------
+    >>> format_of_ending("a.CSV.gz"), format_of_ending("a.pq"), format_of_ending("a.txt")
+    ('csv', 'parquet', None)
+    """
+    return _ENDINGS.get(data_suffix(source))
+
+
+def _kind_of_content(source: Source, stream: IO[bytes]) -> str | None:
+    """Return the format that the first bytes tell if it is one of those that are not text."""
+    head: bytes = stream.peek(8)[:8]  # type: ignore[attr-defined]
+    for mark, what in _NOT_TABLES.items():
+        if head.startswith(mark):
+            raise DatasetError(f"{shown_name(source)}: {what}.")
+    # A text may begin with the letters of a mark; what follows them in the binary formats is no text.
+    if head.startswith(b"PAR1") and head[4:5] < b" " and head[4:5] not in (b"", b"\t", b"\n", b"\r"):
+        return "parquet"
+    return "arrow" if head.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")) else None

@@ -1,0 +1,129 @@
+"""Rows as the blocked solvers read them: float32, features numbered by how often they occur."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cladist.errors import DatasetError
+from cladist.kernels import compact_rows
+
+FEW = 8
+LONGEST = 1e24  # ‖x‖²; with C and sums over rows, float32 ends at 3e38
+LINE = 64  # bytes of a cache line: sixteen float32
+LARGE = 2**20
+
+
+@dataclass(frozen=True)
+class Rows:
+    """CSR rows over the features that occur, the most frequent first, so that their weights lie side by side.
+
+    Attributes
+    ----------
+    indptr, indices, data : arrays (int64, uint32, float32)
+    norms : array (rows,), float32
+        ‖x_i‖².
+    feature_of : array (features in use,), int64
+        The number each feature has in the matrix these rows come from; one past the last for the constant.
+    n_features : int
+        Of that matrix.
+    has_constant : bool
+        Whether every row ends with a constant feature of 1, whose weight is the intercept. It has the last number.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.uint32]
+    data: npt.NDArray[np.float32]
+    norms: npt.NDArray[np.float32]
+    feature_of: npt.NDArray[np.int64]
+    n_features: int
+    has_constant: bool
+
+    @classmethod
+    def of(cls, X: Any, *, constant: bool, chosen: npt.NDArray[np.int64] | None = None) -> Rows:
+        """Take all rows of a matrix, or those chosen. O(nonzeros + features log features)."""
+        X = sparse.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        chosen = np.arange(X.shape[0]) if chosen is None else chosen
+        lengths = X.indptr[chosen + 1] - X.indptr[chosen] + constant
+        indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        if indptr[-1] * FEW < X.shape[1]:  # what follows should not cost a pass over all features
+            few = sparse.csr_array(X[chosen])
+            used, places = np.unique(few.indices, return_inverse=True)
+            few = sparse.csr_array((few.data, places, few.indptr), shape=(len(chosen), len(used)))
+            part = cls.of(few, constant=constant)
+            feature_of = np.append(used, X.shape[1])[part.feature_of]
+            return replace(part, feature_of=feature_of.astype(np.int64), n_features=X.shape[1])
+        counts = compact_rows.count_features((X.indptr, X.indices), chosen, X.shape[1])
+        used = np.flatnonzero(counts)
+        feature_of = used[np.argsort(-counts[used], kind="stable")]
+        place = np.full(X.shape[1], -1, np.int64)
+        place[feature_of] = np.arange(len(feature_of))
+        indices, data = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], np.float32)
+        norms = np.empty(len(chosen), np.float32)
+        compact_rows.gather_rows(
+            (X.indptr, X.indices, X.data), chosen, place, constant, len(used), indptr, indices, data, norms
+        )
+        if not np.all(norms < LONGEST):
+            row = int(np.flatnonzero(~(norms < LONGEST))[0])
+            raise DatasetError(
+                f"Row {row} of those to learn from has values too large to compute with, a squared length over "
+                f"{LONGEST:.0e}; scale the features, with StandardScaler for instance."
+            )
+        if constant:
+            feature_of = np.append(feature_of, X.shape[1])
+        return cls(indptr, indices, data, norms, feature_of, X.shape[1], constant)
+
+    def taken(self, order: npt.NDArray[np.int64]) -> Rows:
+        """Return the same rows in another order in memory."""
+        lengths = np.diff(self.indptr)[order]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        indices, data = np.empty_like(self.indices), np.empty_like(self.data)
+        compact_rows.copy_rows(self.arrays, order, indptr, indices, data)
+        return replace(self, indptr=indptr, indices=indices, data=data, norms=self.norms[order])
+
+    def matrix(self, chosen: npt.NDArray[np.int64]) -> sparse.csr_array:
+        """Return rows as they were, without the constant feature."""
+        shape = (len(self), self.n_features + self.has_constant)
+        rows = sparse.csr_array((self.data, self.feature_of[self.indices], self.indptr), shape=shape)
+        return rows[chosen][:, : self.n_features].sorted_indices()
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_used(self) -> int:
+        """How many features occur, the constant among them."""
+        return len(self.feature_of)
+
+    @property
+    def least_reach(self) -> float:
+        """How long weights must be to give a row of usual length a score of 1: shorter ones say nothing yet."""
+        usual = float(np.mean(self.norms, dtype=np.float64)) if len(self) else 0.0
+        return float(1 / np.sqrt(usual)) if usual > 0 else 0.0
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """What kernels take."""
+        return self.indptr, self.indices, self.data
+
+
+def aligned(n_rows: int, n_columns: int = 16) -> npt.NDArray[np.float32]:
+    """Return zeros whose rows of sixteen each fill one cache line.
+
+    Large ones are mapped by themselves: those of many blocks, one after the other, would leave holes among small arrays
+    that stay, and a process that grows with every block.
+    """
+    size = n_rows * n_columns * 4
+    if size >= LARGE:
+        return np.frombuffer(mmap.mmap(-1, size), np.float32).reshape(n_rows, n_columns)
+    buffer = np.zeros(size + LINE, np.uint8)
+    start = -buffer.ctypes.data % LINE
+    return buffer[start : start + size].view(np.float32).reshape(n_rows, n_columns)

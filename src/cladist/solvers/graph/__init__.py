@@ -1,0 +1,1 @@
+"""Regularisation on a graph of labels."""

@@ -1,0 +1,210 @@
+"""Regularisation on a graph of labels: block Gauss–Seidel on the joint dual.
+
+Problem   min ½ tr(WᵀMW) + Σ_nodes with rows n Σ_i c_in ℓ(y_in w_n·x_i), M being that of the graph
+Dual      W = KA, a_n = Σ_i α_in y_in x_i and K = M⁻¹: one problem in all α. Moving α_in by δ moves the weights of every
+          node m by K[m, n] δ y x_i, however many edges lie between: block descent passes it on edge by edge
+Stops     when (primal − dual) / primal ≤ tol; the primal point is a coloured sweep from W
+Found by  coordinate descent on sixteen nodes at a time, `cladist.kernels.joint`, with K in place of a tree's overlap
+
+In a component that nothing pulls to 0, M is singular and the dual wants s = Σ a_n = 0. Its mean is pulled to where it
+was a sweep ago instead (Rockafellar's proximal point): K = M⁺ + 11ᵀ / ρ, and s goes to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csgraph
+
+from cladist.errors import TooLargeError
+from cladist.kernels import joint as kernels
+from cladist.kernels import one_vs_rest as flat
+from cladist.kernels.lanes import WIDTH
+from cladist.linear_model.rows import aligned
+from cladist.solvers.graph.block_descent import PRECISION, Descent
+from cladist.solvers.linear.one_vs_rest import LOSSES
+from cladist.solvers.problem import OneVsRest
+from cladist.solvers.solution import duality_gap
+from cladist.solvers.tree.joint_dual import FULL_EVERY, LEAST_NORM, PASSES, RESTING, UNUSED
+
+Ids = npt.NDArray[np.int64]
+Floats32 = npt.NDArray[np.float32]
+EPS = {"hinge": 0.01, "squared_hinge": 0.01, "logistic": 0.001}  # violations that visits leave, at first
+SMALLEST_EPS = 1e-6
+MOST_NODES = 8_000  # K takes 8 bytes for each pair of nodes
+
+
+class JointGraph:
+    """The joint dual on its way up, and the descent that makes primal points of it."""
+
+    SWEEPS = 4  # a round, before the one that is coloured
+
+    def __init__(self, problem: OneVsRest, descent: Descent, seed: int) -> None:
+        graph = descent.graph
+        if graph.n_nodes > MOST_NODES:
+            raise TooLargeError(
+                f"schedule='joint' holds a number for each pair of nodes, and there are {graph.n_nodes}; use "
+                f"schedule='coloured' beyond {MOST_NODES}."
+            )
+        self.problem, self.graph, self.descent, self.seed = problem, graph, descent, seed
+        self.loss = LOSSES[problem.loss]
+        self.weight = problem.weights32
+        self.norms = np.maximum(problem.rows.norms, LEAST_NORM)
+        self.order = np.random.default_rng(seed).permutation(len(problem.rows)).astype(np.int32)
+        self.blocks = self._blocks()
+        self.alphas = [self._begin(block) for block in self.blocks]
+        self.active = [self.order] * len(self.blocks)
+        self.A = np.zeros((problem.n_classes, problem.rows.n_used), np.float32)
+        self.centres = np.zeros((int(graph.components.max()) + 1, problem.rows.n_used), np.float32)
+        for b in range(len(self.blocks)):
+            self._set_sums(b)
+        self.eps = EPS[problem.loss] / (1 if problem.loss == "logistic" else max(1.0, float(problem.costs.max())))
+
+    def _blocks(self) -> list[Ids]:
+        """Return the problems of each block, related ones side by side."""
+        walk = np.empty(self.graph.n_nodes, np.int64)
+        walk[csgraph.reverse_cuthill_mckee(self.graph.adjacency, symmetric_mode=True)] = np.arange(len(walk))
+        order = np.argsort(walk[self.graph.nodes], kind="stable")
+        return [order[start : start + WIDTH] for start in range(0, len(order), WIDTH)]
+
+    @cached_property
+    def K(self) -> Floats32:  # noqa: N802 - the docstring's letter
+        """K (nodes × problems)."""
+        M = self.graph.matrix.toarray()
+        typical = float(np.mean(self.graph.pull))
+        for part in self.graph.loose:
+            M[np.ix_(part, part)] += typical / len(part) ** 2
+        return np.linalg.inv(M)[:, self.graph.nodes].astype(np.float32)
+
+    @cached_property
+    def coupling(self) -> Floats32:
+        """K among the problems."""
+        return self.K[self.graph.nodes]
+
+    # ---------------------------------------------------------------- blocks
+
+    def _part(self, classes: Ids) -> Any:
+        mask = np.zeros(len(self.weight), np.uint32)
+        for lane, c in enumerate(classes.tolist()):
+            mask[self.problem.members_of(c)] |= np.uint32(1 << lane)
+        costs = np.full((2, WIDTH), UNUSED, np.float32)
+        costs[:, : len(classes)] = self.problem.costs[:, classes]
+        return self.problem.rows.arrays, self.norms, mask, self.weight, costs, len(classes)
+
+    def _begin(self, classes: Ids) -> Floats32:
+        alpha = aligned(len(self.weight))
+        if self.problem.loss == "logistic":
+            _, _, mask, _, costs, n = self._part(classes)
+            positive = (mask[:, None] >> np.arange(n, dtype=np.uint32)) & 1
+            share = np.where(positive, flat.SHARE_POSITIVE * costs[0, :n], flat.SHARE_NEGATIVE * costs[1, :n])
+            alpha[:, :n] = share * self.weight[:, None]
+        return alpha
+
+    def _set_sums(self, b: int) -> None:
+        classes, W = self.blocks[b], aligned(self.A.shape[1])
+        rows, _, mask, *_ = self._part(classes)
+        flat.weights_of(rows, mask, self.alphas[b], W)
+        self.A[classes] = W[:, : len(classes)].T
+
+    def _weights(self, b: int) -> Floats32:
+        """Return the weights of a block's nodes, side by side."""
+        classes, W = self.blocks[b], aligned(self.A.shape[1])
+        W[:, : len(classes)] = (self.coupling[classes] @ self.A + self._centres(self.graph.nodes[classes])).T
+        return W
+
+    def _centres(self, nodes: Ids) -> Floats32:
+        return self.centres[self.graph.components[nodes]]
+
+    def _visit(self, b: int, sweep: int) -> None:
+        classes, part = self.blocks[b], self._part(self.blocks[b])
+        overlap = np.zeros((WIDTH, WIDTH), np.float32)
+        overlap[: len(classes), : len(classes)] = self.coupling[np.ix_(classes, classes)]
+        full = sweep % FULL_EVERY == 0
+        generator = np.random.default_rng((self.seed, b, sweep)).integers(1, 2**63, 1, dtype=np.uint64)
+        active = kernels.visit_block(
+            part, self.loss, self.order if full else self.order[:0], self.active[b], self._weights(b), self.alphas[b],
+            overlap, np.float32(self.eps), np.float32(RESTING), PASSES, generator,
+        )  # fmt: skip
+        self.active[b] = active if full else self.active[b]
+        self._set_sums(b)
+
+    # ---------------------------------------------------------------- all nodes
+
+    def sweep(self, sweep: int) -> None:
+        """Visit every block; then components that nothing pulls to 0 are pulled to where they are now."""
+        for b in range(len(self.blocks)):
+            self._visit(b, sweep)
+        for _, k, step in self._steps():
+            self.centres[k] += step
+
+    def _steps(self) -> Iterator[tuple[Ids, int, Floats32]]:
+        """Yield the nodes of each component that nothing pulls to 0, its number, and how far s moves its mean."""
+        components, pull = self.graph.components[self.graph.nodes], np.float32(1 / np.mean(self.graph.pull))
+        for part in self.graph.loose:
+            k = int(self.graph.components[part[0]])
+            yield part, k, pull * self.A[components == k].sum(axis=0)
+
+    def round(self, number: int, expected: float, n_sweeps: int, is_last: bool) -> dict[str, float]:
+        """Sweep `n_sweeps` times, then once by colours from there; return objective, dual and gap of `descent.W`.
+
+        Of the two α the better goes on: joint sweeps move what all nodes share, coloured ones bring each node to its
+        optimum.
+        """
+        for k in range(n_sweeps):
+            self.sweep(self.SWEEPS * number + k)
+        self._start_descent()
+        self.descent.coloured(number)
+        found = self.descent.measured(expected)
+        primal = found["objective"]
+        dual = self._dual(PRECISION * expected * primal)
+        if self.descent.own_dual > dual:
+            self.take_from_descent()
+        self.eps = max(self.eps / 2, SMALLEST_EPS)
+        return duality_gap(primal, max(dual, found["dual"]))
+
+    def _dual(self, precision: float) -> float:
+        """Return the bound that the joint α give, for vectors near those of the descent."""
+        shares = np.zeros_like(self.descent.W)
+        shares[self.graph.nodes] = self.A
+        gain = sum(self._gain(b) for b in range(len(self.blocks)))
+        reach = self.descent.reach(self.graph.lengths_of_means(self.descent.W))
+        return gain - self.graph.dual_cost(shares, self.descent.W, reach, precision)
+
+    def _gain(self, b: int) -> float:
+        listed, W = np.flatnonzero(self.alphas[b].any(axis=1)).astype(np.int32), aligned(self.A.shape[1])
+        gain: float = kernels.dual_terms(self._part(self.blocks[b]), self.loss, listed, W, self.alphas[b])[0]
+        return gain
+
+    @cached_property
+    def _lanes(self) -> list[list[tuple[int, int]]]:
+        """Where each lane of the descent's blocks is among ours: block and lane."""
+        place = {c: (b, lane) for b, block in enumerate(self.blocks) for lane, c in enumerate(block.tolist())}
+        return [[place[c] for c in block.classes.tolist()] for block in self.descent.blocks]
+
+    def _start_descent(self) -> None:
+        """Let the descent begin at W and the present α."""
+        self.descent.W = self.K @ self.A + self._centres(np.arange(self.graph.n_nodes))
+        for k, block in enumerate(self.descent.blocks):
+            alpha, pull = aligned(len(self.weight)), self.descent.pull(k).astype(np.float32)
+            for lane, (b, at) in enumerate(self._lanes[k]):
+                alpha[:, lane] = self.alphas[b][:, at] / pull[lane]
+            alpha[:, len(block) :] = alpha[:, len(block) - 1 : len(block)]
+            self.descent.blocks[k] = replace(block, alpha=alpha)
+        moved = self.descent.executor.map(self.descent.moved, range(len(self.descent.blocks)))
+        self.descent.blocks = list(moved)
+
+    def take_from_descent(self) -> None:
+        """Go on from the descent's α, and components that nothing pulls to 0 from where it has them."""
+        for k, block in enumerate(self.descent.blocks):
+            pull = self.descent.pull(k).astype(np.float32)
+            for lane, (b, at) in enumerate(self._lanes[k]):
+                self.alphas[b][:, at] = block.alpha[:, lane] * pull[lane]
+        for b in range(len(self.blocks)):
+            self._set_sums(b)
+        for part, k, step in self._steps():
+            self.centres[k] = self.descent.W[part].mean(axis=0) - step

@@ -1,0 +1,276 @@
+"""A graph over the problems of a solver, and the quadratic form by which it pulls related ones together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse import csgraph, linalg
+
+from cladist.execution import Executor, Serial
+from cladist.kernels import dag, graph_products
+
+Ids = npt.NDArray[np.int64]
+Floats32 = npt.NDArray[np.float32]
+Floats64 = npt.NDArray[np.float64]
+CHUNK_BYTES = 2**21  # of float64, for passes over features: what stays near the processor
+CAUTION = 0.99  # eigenvalues are found to some digits only, and bounds must hold
+CG_STEPS = 200
+FEW_NODES = 500
+
+
+class Place(NamedTuple):
+    """Where vectors are: their energy, how long the mean of each component is, and the means of loose ones."""
+
+    energy: float
+    lengths: Floats64
+    means: Floats64
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What the form takes from the dual: `fixed` of each component, and more where shares do not cancel.
+
+    In a loose component, whose mean nothing holds, that is `sums` times the mean, `sums` being those of its shares.
+    """
+
+    fixed: Floats64
+    sums: Floats64
+    loose: Ids
+
+    def near(self, means: Floats64, reach: Any) -> Floats64:
+        """Return the most it takes of vectors whose components' means are no further than `reach` from these."""
+        found = self.fixed.copy()
+        lengths = np.sqrt(np.sum(self.sums * self.sums, axis=1))
+        found[self.loose] += np.sum(means * self.sums, axis=1) + reach[self.loose] * lengths
+        return found
+
+
+@dataclass(frozen=True)
+class Graph:
+    """An undirected graph, and the node that each problem belongs to.
+
+    tr(WᵀMW) = Σ_edges a_uv ‖w_u − w_v‖² + ridge Σ_u ‖w_u‖², each edge once. A node without edges is pulled to 0 by
+    ‖w‖² where there is no ridge: an ordinary problem.
+
+    Attributes
+    ----------
+    adjacency : CSR (nodes × nodes)
+        Symmetric, with the edges' weights; the diagonal is empty.
+    nodes : array (problems,), int64
+        The node of each problem: different ones.
+    ridge : float
+
+    Examples
+    --------
+    >>> graph = Graph(sparse.csr_array(np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0]])), np.array([0, 2]))
+    >>> graph.pull.tolist(), graph.matrix.toarray().tolist()
+    ([2.0, 2.0, 1.0], [[2.0, -2.0, 0.0], [-2.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+
+    adjacency: sparse.csr_array
+    nodes: Ids
+    ridge: float = 0.0
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are."""
+        return int(self.adjacency.shape[0])
+
+    @cached_property
+    def pull(self) -> Floats64:
+        """The weight by which each node is pulled to the mean of its neighbours: S_n, and what pulls it to 0."""
+        found: Floats64 = np.asarray(self.adjacency.sum(axis=1), np.float64).ravel() + self.ridge
+        return np.where(found > 0, found, 1.0)
+
+    @cached_property
+    def neighbours(self) -> sparse.csr_array:
+        """The matrix that takes all vectors to what each node is pulled to: means of neighbours, less for a ridge."""
+        found: sparse.csr_array = sparse.diags_array(1 / self.pull) @ self.adjacency
+        return sparse.csr_array(found, dtype=np.float32)
+
+    @cached_property
+    def edges(self) -> tuple[Ids, Ids, Floats64]:
+        """The adjacency as kernels take it."""
+        indptr, indices = self.adjacency.indptr.astype(np.int64), self.adjacency.indices.astype(np.int64)
+        return indptr, indices, self.adjacency.data.astype(np.float64)
+
+    @cached_property
+    def matrix(self) -> sparse.csc_array:
+        """M."""
+        return sparse.csc_array(sparse.diags_array(self.pull) - self.adjacency, dtype=np.float64)
+
+    @cached_property
+    def components(self) -> Ids:
+        """The number, from 0, of the connected component of each node."""
+        return csgraph.connected_components(self.adjacency, directed=False)[1].astype(np.int64)
+
+    @cached_property
+    def colours(self) -> Ids:
+        """A colour for each node, from 0, that no neighbour has; about as many nodes have one as another."""
+        indptr, indices = self.adjacency.indptr, self.adjacency.indices
+        order = dag.smallest_last(indptr, indices)
+        n_colours = int(dag.coloured(indptr, indices, order).max()) + 1
+        return dag.coloured_evenly(indptr, indices, order, n_colours)
+
+    @cached_property
+    def loose(self) -> list[Ids]:
+        """The components that nothing pulls to 0: their nodes."""
+        if self.ridge > 0:
+            return []
+        return [part for part in _components(self.components) if len(part) > 1]
+
+    @cached_property
+    def loose_components(self) -> Ids:
+        """The numbers of the components that nothing pulls to 0."""
+        return self.components[np.array([part[0] for part in self.loose], np.int64)]
+
+    @cached_property
+    def in_loose(self) -> Ids:
+        """The nodes of these."""
+        return np.flatnonzero(np.isin(self.components, self.loose_components))
+
+    @cached_property
+    def _groups(self) -> sparse.csr_array:
+        """The matrix that takes vectors to the means of their components."""
+        counts = np.bincount(self.components)
+        places = (self.components, np.arange(self.n_nodes))
+        return sparse.csr_array((1 / counts[self.components], places), shape=(len(counts), self.n_nodes))
+
+    @cached_property
+    def stiffness(self) -> float:
+        """A lower bound of the eigenvalues of M but those of vectors that are the same throughout a component."""
+        least = np.inf
+        for part in _components(self.components):
+            if len(part) > 1:
+                least = min(least, _second_eigenvalue(self.matrix[part][:, part], self.ridge))
+        return CAUTION * least
+
+    def times(self, V: Floats64) -> Floats64:
+        """Return MV of vectors (nodes × features)."""
+        product = np.empty_like(V)
+        graph_products.multiply(self.edges, self.pull, V, product)
+        return product
+
+    def energy(self, W: Any) -> float:
+        """Return ½ tr(WᵀMW) of vectors (nodes × features), in float64."""
+        return self.place(W).energy
+
+    def lengths_of_means(self, W: Any) -> Floats64:
+        """Return the length of the mean vector of each component."""
+        return self.place(W).lengths
+
+    def place(self, W: Any, executor: Executor | None = None) -> Place:
+        """Return what is to be known of vectors (nodes × features)."""
+        means = np.empty((len(self.loose), W.shape[1]))
+
+        def of_columns(columns: slice) -> tuple[float, Floats64]:
+            part = W[:, columns].astype(np.float64)
+            found = self._groups @ part
+            means[:, columns] = found[self.loose_components]
+            return float(np.sum(part * self.times(part))), np.sum(found * found, axis=1)
+
+        parts = list((executor or Serial()).map(of_columns, chunks(W)))
+        lengths = np.sqrt(np.sum([part[1] for part in parts], axis=0))
+        return Place(sum(part[0] for part in parts) / 2, lengths, means)
+
+    def dual_cost(self, shares: Any, W: Any, reach: Any, precision: float) -> float:
+        """Return what the form takes from the dual, or up to `precision` more, in reach of vectors; see `taken`."""
+        return float(np.sum(self.taken(shares, W, precision).near(self.place(W).means, reach)))
+
+    def taken(self, shares: Any, W: Any, precision: float, executor: Executor | None = None) -> Taken:
+        """Return what the form takes from the dual, all components together up to `precision` more.
+
+        That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features); in a loose component it is
+        ∞ unless A sums to 0, and hangs on where the mean of V is. W are vectors near the best V, or None.
+
+        Notes
+        -----
+        Near the optimum A is nearly MW. With A = MW + E, it is ½ tr(WᵀMW) + tr(WᵀE) + ½ tr(EᵀM⁺E), and for any Z
+        tr(EᵀM⁺E) = 2 tr(EᵀZ) − tr(ZᵀMZ) + tr(RᵀM⁺R), R = E − MZ, of which the last is at most ‖R‖² / `stiffness`.
+        Conjugate gradients make R small; often Z = 0 will do.
+        """
+        sizes, own, loose = np.bincount(self.components), self._own_pull, self.loose_components
+        sums = np.empty((len(loose), shares.shape[1]))
+
+        def of_columns(columns: slice) -> tuple[Floats64, Floats64]:
+            E, by_node = shares[:, columns].astype(np.float64), np.zeros(self.n_nodes)
+            if W is not None:
+                V = W[:, columns].astype(np.float64)
+                V[self.in_loose] -= (self._groups @ V)[self.components[self.in_loose]]
+                MV = self.times(V)
+                E -= MV
+                by_node += np.sum(V * (MV / 2 + E), axis=1)
+            means = self._groups @ E
+            by_node += self._rest(E - means[self.components], precision * E.shape[1] / shares.shape[1])
+            sums[:, columns] = sizes[loose, None] * means[loose]
+            return np.bincount(self.components, by_node).astype(np.float64), np.sum(means * means, axis=1)
+
+        parts = list((executor or Serial()).map(of_columns, chunks(shares)))
+        total, apart = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
+        return Taken(total + np.where(own > 0, sizes * apart / np.where(own > 0, 2 * own, 1), 0), sums, loose)
+
+    def least_cost(self, shares: Any, executor: Executor | None = None) -> float:
+        """Return less than the form takes from the dual: what a step along the scaled shares tells."""
+
+        def of_columns(columns: slice) -> tuple[float, float]:
+            E = shares[:, columns].astype(np.float64)
+            E -= (self._groups @ E)[self.components]
+            scaled = E / self.pull[:, None]
+            return float(np.sum(E * scaled)), float(np.sum(scaled * self.times(scaled)))
+
+        slope, curve = np.sum(list((executor or Serial()).map(of_columns, chunks(shares))), axis=0)
+        return float(slope * slope / (2 * curve)) if curve > 0 else 0.0
+
+    @property
+    def _own_pull(self) -> Floats64:
+        """What pulls a component as a whole to 0, for each of its nodes."""
+        alone = np.bincount(self.components) == 1
+        return np.where(alone & (self.ridge == 0), 1.0, self.ridge)
+
+    def _rest(self, E: Floats64, precision: float) -> Floats64:
+        """Return ½ tr(EᵀM⁺E), or a little more, of E whose means are 0, by conjugate gradients: what each node adds."""
+        if not np.isfinite(self.stiffness):
+            return np.zeros(len(E))
+        Z, R = np.zeros_like(E), E
+        scaled = R / self.pull[:, None]
+        P, rho = scaled, float(np.sum(R * scaled))
+        for _ in range(CG_STEPS):
+            if float(np.sum(R * R)) / (2 * self.stiffness) <= precision or rho <= 0:
+                break
+            MP = self.times(P)
+            step = rho / float(np.sum(P * MP))
+            Z += step * P
+            R = R - step * MP
+            scaled = R / self.pull[:, None]
+            before, rho = rho, float(np.sum(R * scaled))
+            P = scaled + (rho / before) * P
+        found: Floats64 = np.sum(Z * (E + R) + R * R / self.stiffness, axis=1) / 2
+        return found
+
+
+def _components(numbers: Ids) -> list[Ids]:
+    """Return the nodes of each component."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+
+
+def _second_eigenvalue(matrix: sparse.csc_array, ridge: float) -> float:
+    """Return the smallest eigenvalue of a component's M but that of equal vectors, which is the ridge."""
+    if matrix.shape[0] <= FEW_NODES:
+        return float(np.linalg.eigvalsh(matrix.toarray())[1])
+    shift = ridge - 1e-3 * float(matrix.diagonal().mean())  # a little below all eigenvalues: not singular
+    start = np.random.default_rng(0).normal(size=matrix.shape[0])
+    return float(np.sort(linalg.eigsh(matrix, 2, sigma=shift, v0=start, return_eigenvectors=False))[1])
+
+
+def chunks(W: Any) -> Iterator[slice]:
+    """Yield the columns of a matrix in parts that take little memory in float64."""
+    size = max(1, CHUNK_BYTES // (8 * max(1, W.shape[0])))
+    for start in range(0, W.shape[1], size):
+        yield slice(start, min(start + size, W.shape[1]))

@@ -1,0 +1,1 @@
+"""Regularisation on a tree of labels."""

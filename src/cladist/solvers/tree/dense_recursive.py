@@ -1,0 +1,311 @@
+"""Recursive regularisation on a tree, for dense rows of few features: Newton steps for all nodes at once.
+
+Problem   min ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + Σ_leaves k Σ_i c_ik ℓ(m_ik), m_ik = y_ik w_k·x_i
+Steps     Newton's method on the primal for the smooth losses, with halving; for the hinge Mehrotra's interior point
+          method, as `cladist.solvers.linear.interior_point` has it for one problem. Either way a step solves
+          (M + diag(Xᵀ D_k X at leaf k)) ΔW = R, M the Laplacian of the tree: leaves are eliminated first, then inner
+          nodes from below, each a d × d system.
+Stops     when (primal − dual) / primal ≤ tol
+Cost      a step O(leaves · n d²), whatever C and the scale of features, where coordinate descent takes hundreds of
+          sweeps
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import LinAlgError
+from threadpoolctl import threadpool_limits
+
+from cladist import progress
+from cladist.errors import one_of
+from cladist.execution import Executor, Serial
+from cladist.linear_model.forms import DenseWeights
+from cladist.linear_model.problem_tree import ROOTS, Tree
+from cladist.solvers.linear.dense_solvers import dense_rows, suits_direct
+from cladist.solvers.linear.rounding import EPSILON, ROUNDINGS
+from cladist.solvers.problem import SMALLEST_WEIGHT, OneVsRest, Settings
+from cladist.solvers.solution import Solution, duality_gap
+from cladist.solvers.tree.linear_system import Factors, TreeSystem
+
+MOST_ALPHAS = 5_000_000  # rows × leaves; some ten arrays of that many float64
+MOST_ENTRIES = 2**27  # of all nodes' systems, each features × features in float64; there are two of each
+MOST_STEPS = 200
+NEAR_THE_WALL, CLOSEST = 0.995, 1e-15  # share of the way to a bound that a step goes, and how near, as a share of c
+SHORTEST_STEP = 1e-10
+
+Floats = npt.NDArray[np.float64]
+
+
+def suits_direct_recursive(problem: OneVsRest, tree: Tree) -> bool:
+    """Tell whether rows are dense in few features, leaves few enough, and something is shared."""
+    few = len(problem.rows) * problem.n_classes <= MOST_ALPHAS
+    few = few and (problem.n_classes + len(tree.inner)) * problem.rows.n_used**2 <= MOST_ENTRIES
+    return bool(few and tree.sharing > 0 and len(tree.inner) and suits_direct(problem))
+
+
+def solve_recursive_directly(
+    problem: OneVsRest,
+    tree: Tree,
+    settings: Settings | None = None,
+    *,
+    root: str = "zero",
+    executor: Executor | None = None,
+) -> Solution:
+    """Minimise ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + Σ_leaves Σ_i c_i ℓ(y_i w·x_i) by steps for all nodes.
+
+    Parameters
+    ----------
+    problem : OneVsRest
+        One problem a leaf.
+    tree : Tree
+    settings : Settings, optional
+        `tol` is the relative duality gap, `max_iter` the most steps.
+    root : {"zero", "free", "fixed"}
+        Whether inner roots are pulled to 0, pulled nowhere, or held at 0.
+    executor : Executor, optional
+        Runs the leaves of a step side by side; the result does not depend on it.
+
+    Returns
+    -------
+    Solution
+        `weights` are those of the leaves; `history` has an entry a step: the best `objective`, `dual` and `gap` so far.
+
+    Notes
+    -----
+    With free roots `dual` is a bound as `cladist.solvers.tree.recursive` says. Memory: 8 bytes per pair of features
+    at each node, twice, and some ten arrays of 8 bytes a row and leaf.
+    """
+    one_of("solve_recursive_directly", "root", root, ROOTS)
+    settings = settings or Settings()
+    started = time.perf_counter()
+    most = min(settings.max_iter, MOST_STEPS)
+    with progress.task("recursive regularisation", most) as running, threadpool_limits(1, user_api="blas"):
+        search = (_Interior if problem.loss == "hinge" else _Newton)(problem, tree, root, executor or Serial())
+        best, history = search.judged(), []
+        for done in range(most + 1):
+            history.append({**best.told(), "passes": done, "seconds": time.perf_counter() - started})
+            if best.gap <= settings.tol or done == most or not search.step():
+                break
+            running.advance()
+            found = search.judged()
+            best = found.better(best, anywhere=not np.any(search.system.free))
+    best = search.rounded(best, settings.tol)
+    history[-1] |= best.told()
+    weights = DenseWeights.of_matrix(best.W, problem.rows)
+    return Solution(weights, weights.intercepts, history, best.gap <= settings.tol)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Leaves' weights, what they cost, and a bound."""
+
+    W: Floats
+    primal: float
+    dual: float
+    reach: float | None = None  # how far from where free roots are the bound holds; None: everywhere
+
+    @property
+    def gap(self) -> float:
+        return duality_gap(self.primal, self.dual)["gap"]
+
+    def told(self) -> dict[str, float]:
+        """Return what the history has of it."""
+        found = duality_gap(self.primal, self.dual)
+        return found if self.reach is None else {**found, "reach": self.reach}
+
+    def better(self, before: _Judged, *, anywhere: bool) -> _Judged:
+        """Return the lower primal and the higher dual of two, or the later one if duals do not hold `anywhere`."""
+        lower = self if self.primal <= before.primal else before
+        return _Judged(lower.W, lower.primal, max(self.dual, before.dual) if anywhere else self.dual, self.reach)
+
+
+class _Steps(ABC):
+    """Rows, leaves and the tree above them on the way to the optimum."""
+
+    def __init__(self, problem: OneVsRest, tree: Tree, root: str, executor: Executor) -> None:
+        self.loss = problem.loss
+        self.X = dense_rows(problem.rows)
+        self.signs = np.full((problem.n_classes, len(self.X)), -1.0)
+        self.costs = np.repeat(problem.costs[1].astype(np.float64)[:, None], len(self.X), axis=1)
+        for k in range(problem.n_classes):
+            members = problem.members_of(k)
+            self.signs[k, members], self.costs[k, members] = 1.0, problem.costs[0, k]
+        if problem.row_weights is not None:
+            self.costs *= np.maximum(problem.row_weights, SMALLEST_WEIGHT)
+        self.executor, self.least_reach = executor, problem.rows.least_reach
+        self.system = TreeSystem(tree, root, self.X.shape[1])
+        self.W = np.zeros((problem.n_classes, self.X.shape[1]))
+        self.inner = np.zeros((len(self.system.inner), self.X.shape[1]))
+
+    def margins(self, W: Floats) -> Floats:
+        """Return m of every leaf and row."""
+        found: Floats = self.signs * (W @ self.X.T)
+        return found
+
+    def sums(self, alpha: Floats) -> Floats:
+        """Return Σ α y x of every leaf."""
+        found: Floats = (self.signs * alpha) @ self.X
+        return found
+
+    def factorised(self, curvature: Floats) -> Factors:
+        """Factorise the system whose losses are bent so much. O(leaves · n d²)."""
+        return self.system.factorised(self._hessian, curvature, self.executor)
+
+    def _hessian(self, curvature: Floats) -> Floats:
+        bent = np.flatnonzero(curvature)
+        some = self.X[bent]
+        found: Floats = (some * curvature[bent, None]).T @ some
+        return found
+
+    def solved(self, factors: Factors, leaves: Floats) -> tuple[Floats, Floats]:
+        """Return the step for leaves and inner nodes, `leaves` being what the former's losses want."""
+        pulled, above = self.system.product(self.W, self.inner)
+        return self.system.solve(factors, leaves - pulled, -above)
+
+    @abstractmethod
+    def lost(self, W: Floats) -> float:
+        """Return Σ c ℓ of all leaves and rows."""
+
+    def rounded(self, best: _Judged, tol: float) -> _Judged:
+        """Return a point with float32 weights, measured as they are.
+
+        Rounding puts rows that lie on the margin a little below it; under the hinge weights that are a few roundings
+        longer may be better.
+        """
+        found = self._with_weights(best, best.W.astype(np.float32))
+        for roundings in ROUNDINGS if self.loss == "hinge" else ():
+            if found.gap <= tol:
+                break
+            longer = self._with_weights(best, (best.W * (1 + roundings * EPSILON)).astype(np.float32))
+            found = longer if longer.primal < found.primal else found
+        return found
+
+    def _with_weights(self, best: _Judged, W: npt.NDArray[np.float32]) -> _Judged:
+        wide = W.astype(np.float64)
+        energy = self.system.energy(wide, self.system.best_above(wide))
+        return replace(best, W=wide, primal=energy / 2 + self.lost(wide))
+
+    def bounds(self, lost: float, gained: float, alpha: Floats) -> _Judged:
+        """Return primal and dual, `gained` being what α gain; inner nodes are the best given the leaves."""
+        inner = self.system.best_above(self.W)
+        primal = self.system.energy(self.W, inner) / 2 + lost
+        reach = max(self.least_reach, float(np.sqrt(np.max(np.sum(self.W**2, axis=1)))))
+        dual = gained - self.system.dual_energy(self.sums(alpha), inner, reach)
+        return _Judged(self.W.copy(), primal, dual, reach if np.any(self.system.free) else None)
+
+
+class _Newton(_Steps):
+    """Newton's method for the squared hinge and the logistic loss."""
+
+    def _losses(self, W: Floats) -> tuple[float, Floats, Floats]:
+        """Return Σ c ℓ, and −c ℓ' and c ℓ'' of every leaf and row."""
+        margins, costs = self.margins(W), self.costs
+        if self.loss == "logistic":
+            wrong = 0.5 * (1 - np.tanh(margins / 2))
+            return float(np.sum(costs * np.logaddexp(0, -margins))), costs * wrong, costs * wrong * (1 - wrong)
+        miss = np.maximum(0.0, 1 - margins)
+        return float(np.sum(costs * miss**2)), 2 * costs * miss, 2 * costs * (miss > 0)
+
+    def lost(self, W: Floats) -> float:
+        return self._losses(W)[0]
+
+    def judged(self) -> _Judged:
+        lost, alpha, _ = self._losses(self.W)
+        if self.loss == "logistic":
+            share = np.clip(alpha / self.costs, 1e-300, 1 - 1e-16)
+            gained = -np.sum(self.costs * (share * np.log(share) + (1 - share) * np.log1p(-share)))
+        else:
+            gained = np.sum(alpha - alpha**2 / (4 * self.costs))
+        return self.bounds(lost, float(gained), alpha)
+
+    def step(self) -> bool:
+        """Go where a step leads, or a part of the way; return whether that gains anything."""
+        lost, alpha, curvature = self._losses(self.W)
+        here = self.system.energy(self.W, self.inner) / 2 + lost
+        try:
+            leaves, inner = self.solved(self.factorised(curvature), self.sums(alpha))
+        except (LinAlgError, ValueError):
+            return False
+        length = 1.0
+        while length > SHORTEST_STEP:
+            W, above = self.W + length * leaves, self.inner + length * inner
+            if self.system.energy(W, above) / 2 + self._losses(W)[0] <= here:
+                gains = not np.array_equal(W, self.W)
+                self.W, self.inner = W, above
+                return gains
+            length /= 2
+        return False
+
+
+class _Interior(_Steps):
+    """Mehrotra's predictor and corrector for the hinge: α, its room below c, and the multipliers of both bounds."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.alpha, self.room = self.costs / 2, self.costs / 2
+        self.at_zero, self.at_cost = np.ones_like(self.costs), np.ones_like(self.costs)
+
+    def lost(self, W: Floats) -> float:
+        return float(np.sum(self.costs * np.maximum(0.0, 1 - self.margins(W))))
+
+    def judged(self) -> _Judged:
+        return self.bounds(self.lost(self.W), float(np.sum(self.alpha)), self.alpha)
+
+    def step(self) -> bool:
+        """Make one step: predict without centring, and correct by what the prediction shows.
+
+        Every leaf goes as far as its own bounds allow; inner nodes as far as leaves do on average.
+        """
+        diagonal = self.at_zero / self.alpha + self.at_cost / self.room
+        values = self.alpha, self.room, self.at_zero, self.at_cost
+        try:
+            factors = self.factorised(1 / diagonal)
+            predicted = self._towards(factors, diagonal, 0.0, 0.0)
+            length = _lengths(values, predicted[2:])
+            there = _products(*(v + length * s for v, s in zip(values, predicted[2:], strict=True)))
+            now = _products(*values)
+            target = now * (there / now) ** 3
+            targets = target - predicted[2] * predicted[4], target - predicted[3] * predicted[5]
+            step = self._towards(factors, diagonal, *targets)
+        except (LinAlgError, ValueError):  # no longer positive definite, or not finite: as far as float64 goes
+            return False
+        self._move(NEAR_THE_WALL * _lengths(values, step[2:]), step)
+        return True
+
+    def _towards(self, factors: Factors, diagonal: Floats, zero_target: Any, cost_target: Any) -> tuple[Floats, ...]:
+        """Return the step of W, inner nodes, α, room and multipliers to products of bounds and multipliers."""
+        wanted = 1 - self.margins(self.W) + zero_target / self.alpha - cost_target / self.room
+        leaves, inner = self.solved(factors, self.sums(self.alpha + wanted / diagonal))
+        alpha = (wanted - self.margins(leaves)) / diagonal
+        at_zero = (zero_target - self.at_zero * alpha) / self.alpha - self.at_zero
+        at_cost = (cost_target + self.at_cost * alpha) / self.room - self.at_cost
+        return leaves, inner, alpha, -alpha, at_zero, at_cost
+
+    def _move(self, lengths: Floats, step: tuple[Floats, ...]) -> None:
+        leaves, inner, alpha, room, at_zero, at_cost = step
+        self.W, self.inner = self.W + lengths * leaves, self.inner + lengths.mean() * inner
+        nearest, furthest = CLOSEST * self.costs, (1 - CLOSEST) * self.costs
+        self.alpha = np.clip(self.alpha + lengths * alpha, nearest, furthest)
+        self.room = np.maximum(self.room + lengths * room, nearest)
+        self.at_zero, self.at_cost = self.at_zero + lengths * at_zero, self.at_cost + lengths * at_cost
+
+
+def _products(alpha: Floats, room: Floats, at_zero: Floats, at_cost: Floats) -> Floats:
+    """Return the mean product of a bound's room and its multiplier, a leaf: 0 at the optimum."""
+    found: Floats = np.mean(alpha * at_zero + room * at_cost, axis=1, keepdims=True) / 2
+    return found
+
+
+def _lengths(values: tuple[Floats, ...], steps: tuple[Floats, ...]) -> Floats:
+    """Return how much of a step keeps everything positive, a leaf."""
+    found = np.ones((len(values[0]), 1))
+    for value, step in zip(values, steps, strict=True):
+        room = np.where(step < 0, -value / np.minimum(step, -1e-300), np.inf)
+        found = np.minimum(found, room.min(axis=1, keepdims=True))
+    return found

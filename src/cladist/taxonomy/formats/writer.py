@@ -1,0 +1,175 @@
+"""A taxonomy → the text of a file, which its reader turns back into an equal taxonomy.
+
+Names that a format cannot hold are refused, with the formats that can.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from cladist.errors import TaxonomyError, quoted
+from cladist.files import LARGEST_TEXT
+from cladist.taxonomy import construction
+from cladist.taxonomy.formats.columns import NO_PARENT
+from cladist.taxonomy.taxonomy import Taxonomy
+
+HOLD_TITLES = ("csv", "tsv", "rcv1")  # formats with a place for what nodes are called
+
+
+def as_format(taxonomy: Taxonomy, format: str, *, sep: str = "/") -> str:  # noqa: A002
+    """Return the text of a taxonomy file.
+
+    Examples
+    --------
+    >>> print(as_format(Taxonomy.from_paths(["sport/tennis", "sport/chess"]), "paths"))
+    sport/tennis
+    sport/chess
+    <BLANKLINE>
+    """
+    writers: dict[str, Callable[[Taxonomy], Iterator[str]]] = {
+        "edges": _edge_lines,
+        "paths": lambda t: _path_lines(t, sep),
+        "csv": lambda t: _column_lines(t, ","),
+        "tsv": lambda t: _column_lines(t, "\t"),
+        "json": _json_lines,
+        "indented": lambda t: _indented_lines(t, sep),
+        "rcv1": _rcv1_lines,
+    }
+    return "".join(line + "\n" for line in writers[format](taxonomy))
+
+
+def _refuse(name: str, format: str, why: str) -> None:  # noqa: A002
+    raise TaxonomyError(
+        f"The format {format!r} cannot hold the name {quoted(name)} ({why}); write JSON or CSV instead."
+    )
+
+
+def _plain(name: str, format: str) -> str:  # noqa: A002
+    if name != name.strip() or any(c in name for c in "\t\n\r") or name.startswith(("#", "\ufeff")):
+        _refuse(name, format, "it has a tab, a line break, spaces at an end or begins with '#'")
+    return name
+
+
+def _edge_lines(taxonomy: Taxonomy) -> Iterator[str]:
+    names = [_plain(name, "edges") for name in taxonomy.names]
+    if taxonomy.kind == "dag":
+        # Roots first and edges by child: reading then meets the nodes in their order.
+        yield from (names[v] for v in taxonomy.roots)
+        yield from (f"{parent}\t{child}" for parent, child in taxonomy.edges())
+        return
+    roots = len(taxonomy.roots)
+    alone = len(taxonomy) == roots
+    for v, name in enumerate(names):
+        children = taxonomy.child_ids(v)
+        if v < roots and not len(children):
+            if alone and any(c.isspace() or c == "/" for c in name):
+                _refuse(name, "edges", "without a single edge, a name with spaces or '/' reads as a path")
+            yield name
+        for c in children:
+            yield f"{name}\t{names[c]}"
+
+
+def _path_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
+    """Yield the path of every leaf, depth first, so that reading meets siblings in their order."""
+    _check_path_names(taxonomy, sep)
+    _check_size(_length_of_paths(taxonomy), "paths")
+    for v in _depth_first(taxonomy):
+        if taxonomy.is_leaf[v]:
+            parts = taxonomy.path_parts(v)
+            for part in parts:
+                if not construction.splits_back(_plain(part, "paths"), sep):
+                    _refuse(part, "paths", f"it contains {sep!r}, or ends as that begins")
+            if len(parts) == 1 == len(taxonomy.levels) and any(c.isspace() for c in parts[0]):
+                _refuse(parts[0], "paths", "a path of one part with spaces reads as several parts")
+            yield sep.join(parts)
+
+
+def _check_path_names(taxonomy: Taxonomy, sep: str) -> None:
+    """Refuse names that a reader, which has only the paths, would not give the nodes again."""
+    if taxonomy.kind == "dag":
+        raise TaxonomyError("Paths and indented text hold trees and forests only; write a DAG as edges, CSV or JSON.")
+    parts = taxonomy._parts or taxonomy.names
+    read = construction.names_of_paths(parts, taxonomy.parent.tolist(), sep)
+    for name, again in zip(taxonomy.names, read, strict=True):
+        if name != again:
+            _refuse(name, "paths", f"its path reads back as {again!r}")
+
+
+def _check_size(n_characters: int, format: str) -> None:  # noqa: A002
+    """Refuse what grows as a square: in a deep tree every line repeats, or is indented by, all that is above it."""
+    if n_characters > LARGEST_TEXT:
+        raise TaxonomyError(
+            f"As {format} this taxonomy would take about {n_characters:,} characters, over the limit of "
+            f"{LARGEST_TEXT:,}; write edges, CSV or JSON instead."
+        )
+
+
+def _length_of_paths(taxonomy: Taxonomy) -> int:
+    """Return about how many characters the paths of all leaves have."""
+    length = np.array([len(part) + 1 for part in taxonomy._parts or taxonomy.names])
+    for level in taxonomy.levels[1:]:
+        length[level] += length[taxonomy.parent[level]]
+    return int(length[taxonomy.leaves].sum())
+
+
+def _column_lines(taxonomy: Taxonomy, delimiter: str) -> Iterator[str]:
+    out = io.StringIO()
+    titles = taxonomy.titles
+    # Blanks at either end would be skipped, and older versions of csv leave a lone carriage return without quotes.
+    quoted = any(text != text.strip(" ") or "\r" in text for text in (*taxonomy.names, *titles.values()))
+    style: dict[str, Any] = {"quoting": csv.QUOTE_ALL} if quoted else {}
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", **style)
+    writer.writerow(["node", "parent", "name"] if titles else ["node", "parent"])
+    for name, parent in _child_and_parent(taxonomy):
+        row = [name, parent or ""]
+        writer.writerow([*row, titles.get(name, "")] if titles else row)
+    yield out.getvalue().removesuffix("\n")
+
+
+def _child_and_parent(taxonomy: Taxonomy) -> Iterator[tuple[str, str | None]]:
+    """Yield (root, None) for every root, then (child, parent) for every edge, in the order of `names`."""
+    yield from ((taxonomy.names[v], None) for v in taxonomy.roots)
+    yield from ((child, parent) for parent, child in taxonomy.edges())
+
+
+def _json_lines(taxonomy: Taxonomy) -> Iterator[str]:
+    """Write {child: parent}, or for a DAG a list of [parent, child] and, for the roots, [root]."""
+    rows = _child_and_parent(taxonomy)
+    if taxonomy.kind == "dag":
+        yield json.dumps([[child] if parent is None else [parent, child] for child, parent in rows], ensure_ascii=False)
+    else:
+        yield json.dumps(dict(rows), ensure_ascii=False, indent=0)
+
+
+def _depth_first(taxonomy: Taxonomy) -> Iterator[int]:
+    """Yield every node after its parent and before its next sibling."""
+    stack = [int(v) for v in reversed(taxonomy.roots)]
+    while stack:
+        v = stack.pop()
+        stack.extend(taxonomy.child_ids(v)[::-1].tolist())
+        yield v
+
+
+def _indented_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
+    _check_path_names(taxonomy, sep)
+    _check_size(2 * int(taxonomy.depth.sum(dtype=np.int64)), "indented text")
+    parts = taxonomy._parts or taxonomy.names
+    for v in _depth_first(taxonomy):
+        yield "  " * int(taxonomy.depth[v]) + _plain(parts[v], "indented")
+
+
+def _rcv1_lines(taxonomy: Taxonomy) -> Iterator[str]:
+    titles = taxonomy.titles
+    for name in taxonomy.names:
+        if name == NO_PARENT or any(c.isspace() for c in _plain(name, "rcv1")):
+            _refuse(name, "rcv1", f"it has spaces, or means {NO_PARENT!r}")
+    for name, parent in _child_and_parent(taxonomy):
+        title = " ".join(titles.get(name, "").split())
+        described = f" child-description: {title}" if title else ""
+        yield f"parent: {parent or NO_PARENT} child: {name}{described}"
