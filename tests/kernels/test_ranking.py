@@ -72,8 +72,8 @@ def test_more_nodes_than_fit_a_tile():
 @settings(deadline=None)
 @given(st.sampled_from([-1, 7, 2**31 - 1, -(2**31)]), st.booleans())
 def test_a_node_that_is_not_there_is_passed_by_and_told(node, in_full):
-    """In whatever place of a list it stands; `ranking.add_tile`, `ranking.find_lists`, `ranking.sort_rows`,
-    `ranking.add_parents` and `ranking.keep_best_of` are those of `top_by_index`.
+    """In whatever place of a list it stands; `top_k.add_tile`, `top_k.find_lists`, `top_k.sort_rows`,
+    `top_k.add_parents` and `top_k.keep_best_of` are those of `top_by_index`.
     """
     nodes = np.array([0, node, 3], np.int32)
     lists = np.array([0], np.int32), np.array([0, 3]), nodes, np.ones(3, np.float32)
