@@ -17,7 +17,7 @@ CASES = [(cls, kernel) for cls in ONLINE for kernel in ("linear", "rbf", "poly")
 
 def same(a, b):
     """Whether two models hold the same arrays and answer the same."""
-    left, right = (model._pack_state()[1] for model in (a, b))
+    left, right = (model.pack_state()[1] for model in (a, b))
     assert left.keys() == right.keys()
     for name in left:
         np.testing.assert_array_equal(left[name], right[name])

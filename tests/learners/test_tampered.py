@@ -224,7 +224,7 @@ def test_choices_must_lead_to_the_ends(saved, parents):
     model, _ = loaded(saved, "top-down", {})
     kept = [int(v) for v in parents]
     model.decisions_ = {k: model.decisions_[v] for k, v in zip(range(-1, 9), kept, strict=False)}
-    _, packed = model._pack_state()
+    _, packed = model.pack_state()
     families = {key: value for key, value in packed.items() if key.startswith("families/")}
     families["families/parents"] = np.array(kept, np.int64)
     with pytest.raises(ModelFormatError):

@@ -33,7 +33,7 @@ LEAVES = [TAXONOMY.names[v] for v in TAXONOMY.leaves]
 class LinearScorer(HierarchicalClassifier):
     """One ridge regression a leaf, on several labels a row; with `unseen`, leaves without rows are classes too."""
 
-    _takes_dags = True
+    takes_dags = True
 
     def __init__(self, taxonomy=None, *, alpha=0.1, unseen=False):
         self.taxonomy = taxonomy
@@ -41,13 +41,13 @@ class LinearScorer(HierarchicalClassifier):
         self.unseen = unseen
 
     def fit(self, X, y):
-        X, labels = self._enter(X, y)
+        X, labels = self.validate_fit(X, y)
         has = labels.to_indicator().toarray()
-        self._set_classes(np.flatnonzero(self.taxonomy_.is_leaf & (self.unseen | has.any(axis=0))))
+        self.set_classes(np.flatnonzero(self.taxonomy_.is_leaf & (self.unseen | has.any(axis=0))))
         self.ridge_ = Ridge(self.alpha).fit(X, 2.0 * has[:, self.class_nodes_] - 1)
         return self
 
-    def _class_scores(self, X):
+    def class_scores(self, X):
         return self.ridge_.predict(X).reshape(X.shape[0], -1)
 
 
@@ -402,17 +402,17 @@ def test_its_state_is_plain_values_and_arrays(strategy):
     rows = np.eye(5, 8)[np.arange(60) % 5] + 0.2 * np.random.default_rng(0).normal(size=(60, 8))
     hieron = Hieron(TAXONOMY, allowed_labels="leaves", random_state=0)
     model = Thresholded(hieron, strategy=strategy, random_state=0).fit(rows, y)
-    state, arrays = model._pack_state()
+    state, arrays = model.pack_state()
     again = Thresholded(Hieron())
-    again._unpack_state(state, arrays)
+    again.unpack_state(state, arrays)
     assert again.predict(rows) == model.predict(rows)
     assert again.estimator.taxonomy == TAXONOMY
     assert repr(again.strategy) == repr(strategy)
     with pytest.raises(ModelFormatError, match="cuts by 'other', which this version"):
-        again._unpack_state({**state, "strategy": {**state["strategy"], "name": "other"}}, arrays)
+        again.unpack_state({**state, "strategy": {**state["strategy"], "name": "other"}}, arrays)
     fewer = {**state["strategy"], "fitted": {**state["strategy"]["fitted"], "n_labels_": 3}}
     with pytest.raises(ModelFormatError):
-        again._unpack_state({**state, "strategy": fewer}, arrays)
+        again.unpack_state({**state, "strategy": fewer}, arrays)
 
 
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))

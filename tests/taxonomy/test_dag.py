@@ -309,7 +309,7 @@ def test_decoders_that_need_a_tree_say_so(decoder):
 def test_learners_that_need_a_tree_say_so_and_name_those_that_do_not(method):
     X, y = np.eye(5), list(DIAMOND.names)
     model = method.load()(DIAMOND)
-    assert model._takes_dags == method.takes_dags
+    assert model.takes_dags == method.takes_dags
     if method.takes_dags:
         assert model.fit(X, y).predict(X).tolist() == y
         return

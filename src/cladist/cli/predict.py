@@ -74,7 +74,7 @@ def answers_sets(model: Any) -> bool:
     from cladist.learners.thresholded import Thresholded
 
     learner = learner_of(model)
-    return isinstance(learner, Thresholded) or bool(learner._decodes_sets)
+    return isinstance(learner, Thresholded) or bool(learner.decodes_sets)
 
 
 def _best(learner: Any, top_k: int, beam: int | None) -> Answer:

@@ -118,7 +118,7 @@ def progressive(
         true.append(encode(part, model.taxonomy_).labels)
     found = [encode(part, model.taxonomy_).labels for part in parts]
     losses = _losses(true, found, model.taxonomy_, weights)
-    return Progress(_joined(parts), losses, single=not model._decodes_sets)
+    return Progress(_joined(parts), losses, single=not model.decodes_sets)
 
 
 def _losses(

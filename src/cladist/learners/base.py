@@ -1,9 +1,9 @@
 """What every learner shares: the door in (X, y, taxonomy) and the doors out (labels, paths, scores).
 
-A learner validates once, in `_enter` and `_checked_rows`; what lies behind sees clean arrays. It provides `fit`,
-two hooks, `_predict_nodes(X)` (one node id a row) and `_class_scores(X)` (the score of every class a row), and
-`_pack_state` and `_unpack_state` for its file. One that can answer with sets of labels says so in `_answers_sets` and
-has a third, `_predict_sets(X)`.
+A learner validates once, in `validate_fit` and `_checked_rows`; what lies behind sees clean arrays. It provides `fit`,
+two hooks, `predict_nodes(X)` (one node id a row) and `class_scores(X)` (the score of every class a row), and
+`pack_state` and `unpack_state` for its file. One that can answer with sets of labels says so in `answers_sets` and
+has a third, `predict_sets(X)`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ CHUNK_BYTES = 64 * 2**20  # rows are scored in pieces of about this size, so tha
 class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     """Base of all learners; see the module for what a subclass provides."""
 
-    _takes_dags: ClassVar[bool] = False  # as the registry says of the method
-    _answers_sets: ClassVar[bool] = False  # where y holds sets, or is asked to
+    takes_dags: ClassVar[bool] = False  # as the registry says of the method
+    answers_sets: ClassVar[bool] = False  # where y holds sets, or is asked to
 
     taxonomy: Any
     taxonomy_: Taxonomy
@@ -57,7 +57,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             X.sum_duplicates()
         return X
 
-    def _enter(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
+    def validate_fit(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
         """Validate what `fit` was given and remember the taxonomy and the form of y."""
         if y is None:
             raise LabelError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -65,7 +65,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self._check_lengths(X)
         encoded = encode(y, self._given_taxonomy())
         check_consistent_length(X, encoded.labels)
-        if not self._takes_dags:  # labels may bring one along
+        if not self.takes_dags:  # labels may bring one along
             encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
@@ -90,7 +90,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if self.taxonomy is None:
             return None
         given = as_taxonomy(self.taxonomy)
-        if not self._takes_dags:
+        if not self.takes_dags:
             given.require_tree(type(self).__name__)
         return given
 
@@ -98,7 +98,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """Refuse what this learner cannot decode."""
         who = type(self).__name__
         one_of(who, "decode", decode, ("auto", "single", "multi"))
-        if decode == "multi" and not self._answers_sets:
+        if decode == "multi" and not self.answers_sets:
             raise ParameterError(f"{who} predicts one path a row and has no decode='multi'; use 'auto' or 'single'.")
 
     def _check_form(self, decode: str) -> None:
@@ -110,27 +110,27 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             )
 
     @property
-    def _decodes_sets(self) -> bool:
+    def decodes_sets(self) -> bool:
         """Whether predictions are sets of labels, not one path."""
         decode = getattr(self, "decode", "auto")
-        return self._answers_sets and (decode == "multi" or (decode == "auto" and self.label_form_.is_multi))
+        return self.answers_sets and (decode == "multi" or (decode == "auto" and self.label_form_.is_multi))
 
-    def _set_classes(self, nodes: npt.NDArray[np.int64]) -> None:
+    def set_classes(self, nodes: npt.NDArray[np.int64]) -> None:
         """Remember which nodes can be predicted, as ids and as the caller writes them."""
         self.class_nodes_ = nodes
         self.classes_ = self.label_form_.values(self.taxonomy_, nodes)
 
     # ---------------------------------------------------------------- hooks
 
-    def _predict_nodes(self, X: Any) -> npt.NDArray[np.int64]:
+    def predict_nodes(self, X: Any) -> npt.NDArray[np.int64]:
         """Return the predicted node id of every (validated) row."""
         raise TypeError(f"{type(self).__name__} does not say how it predicts.")
 
-    def _predict_sets(self, X: Any) -> LabelMatrix:
+    def predict_sets(self, X: Any) -> LabelMatrix:
         """Return the predicted labels of every (validated) row."""
         raise TypeError(f"{type(self).__name__} does not say how it predicts sets.")
 
-    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
+    def class_scores(self, X: Any) -> npt.NDArray[Any]:
         """Return the path score of every class for every (validated) row."""
         raise TypeError(f"{type(self).__name__} does not say how it scores.")
 
@@ -153,9 +153,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             As `fit` was given them: names, sets, path columns, an indicator or a `LabelMatrix`.
         """
         rows = self._fitted_rows(X)
-        if self._decodes_sets:
-            return self.label_form_.render(self._predict_sets(rows), index=_row_index(X))
-        return self.label_form_.render_nodes(self._predict_nodes(rows), self.taxonomy_, index=_row_index(X))
+        if self.decodes_sets:
+            return self.label_form_.render(self.predict_sets(rows), index=_row_index(X))
+        return self.label_form_.render_nodes(self.predict_nodes(rows), self.taxonomy_, index=_row_index(X))
 
     def predict_paths(self, X: Any) -> list[Any]:
         """Return the path from the root to the predicted node of every row, as a list of its parts.
@@ -164,9 +164,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         `Taxonomy.shortest_path`.
         """
         rows = self._fitted_rows(X)
-        if self._decodes_sets:
-            return self._predict_sets(rows).frontier_paths()
-        nodes = self._predict_nodes(rows)
+        if self.decodes_sets:
+            return self.predict_sets(rows).frontier_paths()
+        nodes = self.predict_nodes(rows)
         path_of = {v: self.taxonomy_.shortest_path_parts(v) for v in np.unique(nodes).tolist()}
         paths = [list(path_of[v]) for v in nodes.tolist()]
         return [[path] for path in paths] if self.label_form_.is_multi else paths
@@ -195,7 +195,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"{MOST_SCORE_BYTES / 2**30:.0f} GiB; use predict_top_k(X, k), name fewer `nodes`, or give fewer rows."
             )
         scores = np.concatenate([scores[:, columns] for scores in self._scored(X)])
-        if nodes is None and scores.shape[1] == 2 and not self._decodes_sets:
+        if nodes is None and scores.shape[1] == 2 and not self.decodes_sets:
             return scores[:, 1] - scores[:, 0]
         return scores
 
@@ -253,10 +253,10 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the accuracy; for sets of labels, the share of rows that match exactly."""
         rows = self._fitted_rows(X)
-        if self._decodes_sets:
-            predicted = self._predict_sets(rows)
+        if self.decodes_sets:
+            predicted = self.predict_sets(rows)
         else:
-            predicted = LabelMatrix.from_nodes(self._predict_nodes(rows), self.taxonomy_)
+            predicted = LabelMatrix.from_nodes(self.predict_nodes(rows), self.taxonomy_)
         if self.taxonomy is None and self.label_form_.kind in ("single", "sets", "paths"):
             # Without a taxonomy a label never seen in training is no error of the caller's, only wrong.
             true = encode(y, None).labels
@@ -289,7 +289,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _scored(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield the class scores of all rows, some rows at a time."""
         for chunk in self._chunks(X):
-            yield self._class_scores(chunk)
+            yield self.class_scores(chunk)
 
     def _chunks(self, X: Any, *, at_least: int = 1) -> Iterator[Any]:
         """Yield rows in pieces: as many as scores of all nodes are about `CHUNK_BYTES`, and `at_least` so many."""

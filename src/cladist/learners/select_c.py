@@ -138,7 +138,7 @@ def _path(
 ) -> Iterator[Any]:
     """Yield the model fitted to some rows, for each C of the grid."""
     # As a LabelMatrix, y brings the whole taxonomy along: labels outside the fold keep their places.
-    inner = clone(model).set_params(decode="multi" if model._decodes_sets else "single", verbose=0, **others)
+    inner = clone(model).set_params(decode="multi" if model.decodes_sets else "single", verbose=0, **others)
     parts = X[rows], labels[rows]
     part_weights = None if weights is None else weights[rows]
     n_labels = len(np.unique(labels.frontier[1]))
@@ -149,7 +149,7 @@ def _path(
 
 def _score(model: Any, X: Any, labels: LabelMatrix) -> float:
     predicted = model.predict(X)
-    if model._decodes_sets:
+    if model.decodes_sets:
         return float(micro_f1(labels, predicted, labels.taxonomy, nodes="all"))
     return float(np.mean(predicted.nodes("C='cv'") == labels.nodes("C='cv'")))
 

@@ -108,7 +108,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         y : sets of labels, in any form that can hold several a row
         """
         strategy = self._new_strategy()
-        self._check_parameters()
+        self.check_parameters()
         labels = self._checked_labels(y)
         check_consistent_length(X, labels)
         if len(labels) < self.cv:
@@ -133,7 +133,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         one_of("Thresholded", "strategy", self.strategy, tuple(STRATEGIES))
         return STRATEGIES[self.strategy]()
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         if not is_count(self.cv) or self.cv < 2:
             raise ParameterError(f"Thresholded: cv must be a whole number from 2 up; got {self.cv!r}.")
         learner = last_step(self.estimator)
@@ -226,7 +226,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         from cladist.persistence.models import pack_learner
 
         inner, arrays = pack_learner(self.estimator_)
@@ -241,7 +241,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         }
         return state, {**prefixed("estimator", arrays), **prefixed("strategy", learnt)}
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         from cladist.persistence.models import unpack_learner
 
         self.estimator_ = unpack_learner(state["estimator"], group("estimator", arrays))

@@ -214,12 +214,12 @@ def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
     content["n_features"] = int(model.n_features_in_)
     if hasattr(model, "feature_names_in_"):
         arrays.update(prefixed("feature_names", pack_strings([str(n) for n in model.feature_names_in_])))
-    if hasattr(type(model), "_set_classes"):  # a learner, and not a wrapper of one
+    if hasattr(type(model), "set_classes"):  # a learner, and not a wrapper of one
         content["taxonomy"], taxonomy_arrays = taxonomies.pack(model.taxonomy_)
         content["label_form"] = model.label_form_.to_dict()
         arrays.update(prefixed("taxonomy", taxonomy_arrays))
         arrays["class_nodes"] = model.class_nodes_
-    state, state_arrays = model._pack_state()
+    state, state_arrays = model.pack_state()
     content["state"] = to_json_value(state, f"{name}'s state")
     arrays.update(prefixed("state", state_arrays))
     return content, arrays
@@ -236,7 +236,7 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
     names = group("feature_names", arrays)
     if names:
         model.feature_names_in_ = np.array(unpack_strings(**names), dtype=object)
-    if hasattr(type(model), "_set_classes"):  # a learner, and not a wrapper of one
+    if hasattr(type(model), "set_classes"):  # a learner, and not a wrapper of one
         model.taxonomy_ = taxonomies.unpack(content["taxonomy"], group("taxonomy", arrays))
         if content["has_taxonomy"]:
             model.taxonomy = model.taxonomy_
@@ -244,11 +244,11 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
         nodes = arrays["class_nodes"].astype(np.int64)
         check_nodes(nodes, model.taxonomy_.n_nodes)
         _check_form(model, nodes)
-        if not len(nodes) and not model._decodes_sets:
+        if not len(nodes) and not model.decodes_sets:
             raise ModelFormatError("It has no class, and predicts one a row.")
-        model._set_classes(nodes)
-    model._unpack_state(state, group("state", arrays))
-    model._check_parameters()
+        model.set_classes(nodes)
+    model.unpack_state(state, group("state", arrays))
+    model.check_parameters()
     return model
 
 
@@ -256,7 +256,7 @@ def _check_form(model: Any, nodes: Any) -> None:
     """Refuse a taxonomy, or a form of its classes, that the learner would not have learnt from."""
     model.label_form_.check_fits(model.taxonomy_, nodes)
     model._check_form(getattr(model, "decode", "auto"))
-    if not model._takes_dags:
+    if not model.takes_dags:
         model.taxonomy_.require_tree(type(model).__name__)
 
 

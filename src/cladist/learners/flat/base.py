@@ -44,8 +44,8 @@ class Prepared:
 class FlatLinear(LinearAnswers):
     """A linear classifier for every label; see `FlatSVM`."""
 
-    _takes_dags: ClassVar[bool] = True
-    _answers_sets: ClassVar[bool] = True
+    takes_dags: ClassVar[bool] = True
+    answers_sets: ClassVar[bool] = True
     _forms: ClassVar[tuple[str, ...]] = FORMS
 
     fit_intercept: bool
@@ -77,7 +77,7 @@ class FlatLinear(LinearAnswers):
         sample_weight : array (rows,), optional
             Factors of C; a row of weight 0 is as good as absent.
         """
-        self._check_parameters()
+        self.check_parameters()
         X, labels, weights = self._checked(X, y, sample_weight)
         with progress.shown(self.verbose):
             C = self._chosen(X, labels, weights)
@@ -117,7 +117,7 @@ class FlatLinear(LinearAnswers):
         model
             A clone with that `C`, fitted. They come one by one, so that not all are in memory at once.
         """
-        self._check_parameters()
+        self.check_parameters()
         try:
             iter(Cs)
         except TypeError:
@@ -154,7 +154,7 @@ class FlatLinear(LinearAnswers):
                 setattr(self, name, getattr(other, name))
         self.target_nodes_ = other.target_nodes_
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         who = type(self).__name__
         self._check_linear()
         one_of(who, "targets", self.targets, ("leaves", "nodes"))
@@ -173,18 +173,18 @@ class FlatLinear(LinearAnswers):
             raise ParameterError(f"{who}: prune={self.prune!r} needs weights={which}, which keeps what is larger.")
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
-        X, labels = self._enter(X, y)
+        X, labels = self.validate_fit(X, y)
         self._check_form(self.decode)
-        if not self._decodes_sets:
+        if not self.decodes_sets:
             labels.nodes(type(self).__name__)
         if self.targets == "nodes" and self.repair == "best":
             self.taxonomy_.require_tree(f"{type(self).__name__} with repair='best'")
         return self._weighted(X, labels, sample_weight)
 
     def _prepare(self, X: Any, labels: LabelMatrix, weights: Any) -> Prepared:
-        targets = Targets.of(labels, all_nodes=self.targets == "nodes", sets=self._decodes_sets)
+        targets = Targets.of(labels, all_nodes=self.targets == "nodes", sets=self.decodes_sets)
         self.target_nodes_ = targets.nodes
-        self._set_classes(targets.labels)
+        self.set_classes(targets.labels)
         factors = class_weights(type(self).__name__, self.class_weight, targets, self.taxonomy_, labels)
         return Prepared(Rows.of(X, constant=self.fit_intercept), targets, factors, weights)
 
@@ -249,7 +249,7 @@ class FlatLinear(LinearAnswers):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         state = {
             "history": self.history_,
             "n_iter": self.n_iter_,
@@ -258,7 +258,7 @@ class FlatLinear(LinearAnswers):
         }
         return state, {"target_nodes": self.target_nodes_, **prefixed("weights", pack_weights(self.weights_))}
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self._unpack_choice(state)
         self.weights_ = unpack_weights(group("weights", arrays), self.n_features_in_, *self._tree_above())
@@ -272,6 +272,6 @@ class FlatLinear(LinearAnswers):
     def _check_targets(self) -> None:
         check_nodes(self.target_nodes_, self.taxonomy_.n_nodes, self.weights_.n_classes)
         sizes = len(self.target_nodes_), len(self.class_nodes_)
-        sums = not self._decodes_sets and (self.targets == "nodes" or sizes in ((1, 2), (0, 1)))
+        sums = not self.decodes_sets and (self.targets == "nodes" or sizes in ((1, 2), (0, 1)))
         if not self._one_a_label and not sums:
             raise ModelFormatError("Its classifiers are not those of its classes.")

@@ -17,7 +17,7 @@ class Probabilities:
 
     _fitted_rows: Any
     _scored: Any
-    _decodes_sets: bool
+    decodes_sets: bool
     _one_a_label: bool
     targets: str
     class_nodes_: npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ class Probabilities:
         are none: a path's sum of scores is no log odds.
         """
         rows = self._fitted_rows(X)
-        if self.targets == "nodes" and not self._decodes_sets:
+        if self.targets == "nodes" and not self.decodes_sets:
             raise LabelError(
                 f"{type(self).__name__}: predict_proba needs targets='leaves', or sets of labels; sums over paths are "
                 "no probabilities."
@@ -43,7 +43,7 @@ class Probabilities:
         if not self._one_a_label:
             scores = scores * 2  # halves of the score of the one classifier that tells two labels apart
         probabilities = expit(scores)
-        if self._decodes_sets:
+        if self.decodes_sets:
             return probabilities
         total = probabilities.sum(axis=1, keepdims=True)
         # All scores far below 0: σ is 0 in float64, and e^score tells them apart.

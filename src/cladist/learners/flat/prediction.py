@@ -32,7 +32,7 @@ class LinearAnswers(ChoosesC, HierarchicalClassifier):
     target_nodes_: Ids
     weights_: Weights
 
-    def _predict_nodes(self, X: Any) -> Ids:
+    def predict_nodes(self, X: Any) -> Ids:
         if len(self.class_nodes_) == 1:
             return np.repeat(self.class_nodes_, X.shape[0])
         if self._one_a_label:
@@ -52,11 +52,9 @@ class LinearAnswers(ChoosesC, HierarchicalClassifier):
     @property
     def _one_a_label(self) -> bool:
         """Whether there is exactly one problem a label, in the same order."""
-        return np.array_equal(self.target_nodes_, self.class_nodes_) and (
-            self.targets == "leaves" or self._decodes_sets
-        )
+        return np.array_equal(self.target_nodes_, self.class_nodes_) and (self.targets == "leaves" or self.decodes_sets)
 
-    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
+    def class_scores(self, X: Any) -> npt.NDArray[Any]:
         if not len(self.target_nodes_):
             return np.zeros((X.shape[0], len(self.class_nodes_)), np.float32)
         scores = self.weights_.scores(X)
@@ -65,7 +63,7 @@ class LinearAnswers(ChoosesC, HierarchicalClassifier):
     def _scored(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         at_least = PIECE_BYTES // (4 * max(1, len(self.class_nodes_))) if self.weights_.makes_blocks(X.shape[0]) else 1
         for piece in self._chunks(X, at_least=max(1, at_least)):
-            yield from self._chunks(self._class_scores(piece))
+            yield from self._chunks(self.class_scores(piece))
 
     def _combination(self, classes: Ids | None = None) -> npt.NDArray[np.float32]:
         """Return what the problems' scores add to those of labels (labels × problems), some labels' or all.
@@ -79,7 +77,7 @@ class LinearAnswers(ChoosesC, HierarchicalClassifier):
         paths = LabelMatrix.from_nodes(labels, self.taxonomy_).to_indicator()
         return paths[:, self.target_nodes_].toarray().astype(np.float32)
 
-    def _predict_sets(self, X: Any) -> LabelMatrix:
+    def predict_sets(self, X: Any) -> LabelMatrix:
         parts = [self._cut(scores) for scores in self._scored(X)]
         chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
         return LabelMatrix.closing(chosen.indptr, chosen.indices, self.taxonomy_)
@@ -133,7 +131,7 @@ class LinearAnswers(ChoosesC, HierarchicalClassifier):
         rows = self._fitted_rows(X)
         if nodes is None and not len(self.class_nodes_):
             raise LabelError(f"{type(self).__name__}: there is no label to explain; the rows learnt from had none.")
-        ids = self._predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         names = [self.taxonomy_.names[v] for v in ids]
         columns, names_of_features = self._columns_of(names), getattr(self, "feature_names_in_", None)
         found: dict[int, Explanation] = {}

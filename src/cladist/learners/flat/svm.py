@@ -131,6 +131,6 @@ class FlatSVM(FlatLinear):
     def _loss(self) -> str:
         return self.loss
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         one_of("FlatSVM", "loss", self.loss, ("squared_hinge", "hinge"))
-        super()._check_parameters()
+        super().check_parameters()

@@ -98,7 +98,7 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
     [{'art'}]
     """
 
-    _answers_sets: ClassVar[bool] = True
+    answers_sets: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -142,16 +142,16 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
             Factors of C; a row of weight 0 is as good as absent.
         """
         started = time.perf_counter()
-        self._check_parameters()
-        X, labels = self._enter(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
         self._check_form(self.decode)
-        if not self._decodes_sets:
+        if not self.decodes_sets:
             labels.nodes("NodewiseSVM")
         X, labels, weights = self._weighted(X, labels, sample_weight)
         with progress.shown(self.verbose):
             C = self._chosen(X, labels, weights)
-        seen = labels.indices if self._decodes_sets else labels.frontier[1]
-        self._set_classes(np.unique(seen).astype(np.int64))
+        seen = labels.indices if self.decodes_sets else labels.frontier[1]
+        self.set_classes(np.unique(seen).astype(np.int64))
         tasks = nodewise_tasks(labels)
         with progress.shown(self.verbose):
             problems = [task for task in tasks if task.n_problems]
@@ -163,7 +163,7 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         self._remember(time.perf_counter() - started)
         return self
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         self._check_linear()
         one_of("NodewiseSVM", "loss", self.loss, LOSSES)
         self._check_decode(self.decode)
@@ -190,19 +190,19 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
             scores[:, family.children] = family.scores(X, everything)
         return scores
 
-    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
-        return self._margins(X, ends=not self._decodes_sets)
+    def class_scores(self, X: Any) -> npt.NDArray[Any]:
+        return self._margins(X, ends=not self.decodes_sets)
 
     def _margins(self, X: Any, *, ends: bool) -> npt.NDArray[Any]:
         """Return the lowest score on the path to each class; with `ends`, the margin by which the path ends there."""
         found = path_margins(self._node_scores(X), self.taxonomy_, ends=ends)
         return np.where(np.isposinf(found), CERTAIN, found)[:, self.class_nodes_]
 
-    def _predict_nodes(self, X: Any) -> Ids:
+    def predict_nodes(self, X: Any) -> Ids:
         parts = [self._margins(chunk, ends=True).argmax(axis=1) for chunk in self._chunks(X)]
         return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
 
-    def _predict_sets(self, X: Any) -> LabelMatrix:
+    def predict_sets(self, X: Any) -> LabelMatrix:
         parts = [top_down(self._node_scores(chunk), self.taxonomy_).to_indicator() for chunk in self._chunks(X)]
         chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
         return LabelMatrix.closing(chosen.indptr, chosen.indices, self.taxonomy_)
@@ -251,12 +251,12 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         rows = sparse.csr_array(self._fitted_rows(X))
         if not len(self.class_nodes_):
             raise LabelError("NodewiseSVM: there is no label to explain; the rows learnt from had none.")
-        ids = self._predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         labels = [self.taxonomy_.names[v] for v in ids]
         self._columns_of(labels)
         explained: list[Explanation] = []
         for chunk in self._chunks(rows):
-            start, ends = len(explained), not self._decodes_sets
+            start, ends = len(explained), not self.decodes_sets
             paths = [self.taxonomy_.path_ids(int(v)) for v in ids[start : start + chunk.shape[0]]]
             feature_names = getattr(self, "feature_names_in_", None)
             found = margins(self.families_, chunk, paths, self.taxonomy_.parent, feature_names, ends=ends)
@@ -270,7 +270,7 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         state = {
             "history": self.history_,
             "n_iter": self.n_iter_,
@@ -279,7 +279,7 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         }
         return state, {"always": self.always_, **prefixed("families", pack_families(self.families_))}
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self._unpack_choice(state)
         self.families_ = unpack_families(group("families", arrays), self.taxonomy_.parent, self.n_features_in_)

@@ -174,8 +174,8 @@ class TopDown(ChoosesC, HierarchicalClassifier):
             Passed on to the classifiers; an error if they take none.
         """
         started = time.perf_counter()
-        self._check_parameters()
-        X, labels = self._enter(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
         labels.nodes("TopDown")
         self._check_takes_weights(sample_weight)
         X, labels, weights = self._weighted(X, labels, sample_weight)
@@ -189,12 +189,12 @@ class TopDown(ChoosesC, HierarchicalClassifier):
             fitted = self._fit_nodes(X, weights, choosing, C)
         fitted.update((task.node, Family(task.children)) for task in tasks if len(task.children) == 1)
         self.decisions_: dict[int, Choosing] = dict(sorted(fitted.items()))
-        self._set_classes(self._ends(nodes))
+        self.set_classes(self._ends(nodes))
         warn_of_lost(self, labels, "give stop=True (--param stop=true) to let rows end above other labels")
         self._remember_fit(time.perf_counter() - started)
         return self
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         self._check_decode(self.decode)
         one_of("TopDown", "stop", self.stop, (False, True))
         self._check_linear()
@@ -269,7 +269,7 @@ class TopDown(ChoosesC, HierarchicalClassifier):
 
     # ---------------------------------------------------------------- answering
 
-    def _predict_nodes(self, X: Any) -> Ids:
+    def predict_nodes(self, X: Any) -> Ids:
         X = self._as_read(X)
         here = np.full(X.shape[0], VIRTUAL_ROOT, np.int64)
         walking = np.arange(X.shape[0])
@@ -292,7 +292,7 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         """Return rows as the classifiers read them: our own want CSR."""
         return X if self.estimator is not None or sparse.issparse(X) else sparse.csr_array(X)
 
-    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
+    def class_scores(self, X: Any) -> npt.NDArray[Any]:
         X = self._as_read(X)
         regrets = np.full((X.shape[0], self.walked_.n_nodes), -np.inf)
         for decision in self.decisions_.values():
@@ -356,7 +356,7 @@ class TopDown(ChoosesC, HierarchicalClassifier):
             The label to explain of every row; the predicted one by default.
         """
         rows = self._as_read(self._fitted_rows(X))
-        ids = self._predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         labels, names = [self.taxonomy_.names[v] for v in ids], self.walked_.names
         paths = [self.walked_.path_ids(int(end)) for end in self.end_nodes_[self._columns_of(labels)]]
         explained: list[Explanation] = []
@@ -372,7 +372,7 @@ class TopDown(ChoosesC, HierarchicalClassifier):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         estimators, arrays = pack_decisions(self.decisions_)
         state = {
             "stops": list(self.walked_.stop_leaves.values()),
@@ -384,7 +384,7 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         }
         return state, {"end_nodes": self.end_nodes_, **arrays}
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.walked_ = self.taxonomy_.with_stop_leaves(state["stops"]) if state["stops"] else self.taxonomy_
         self.end_nodes_ = unpack_ids(arrays["end_nodes"])
         check_nodes(self.end_nodes_, self.walked_.n_nodes, len(self.class_nodes_))

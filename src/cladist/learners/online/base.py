@@ -1,6 +1,6 @@
 """What the online learners share: rows that come in pieces, labels that come later, a taxonomy that grows.
 
-A learner provides `_check_parameters`, `_begin(X)` (its state before the first row), `_rounds(X, labels, answers)`
+A learner provides `check_parameters`, `_begin(X)` (its state before the first row), `_rounds(X, labels, answers)`
 (one round a row, in order), `_renumber_nodes(new_id, node)` (its state after a node was added) and the hooks of
 `HierarchicalClassifier`.
 """
@@ -66,7 +66,7 @@ class OnlineClassifier(HierarchicalClassifier):
 
     # ---------------------------------------------------------------- hooks
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         raise TypeError(f"{type(self).__name__} does not check its parameters.")
 
     def _begin(self, X: Any) -> None:
@@ -129,7 +129,7 @@ class OnlineClassifier(HierarchicalClassifier):
 
     def _enter_batch(self, X: Any, y: Any, classes: Any) -> tuple[Any, LabelMatrix]:
         """Validate some rows; the first settle the taxonomy and the form of y, and begin the state."""
-        self._check_parameters()
+        self.check_parameters()
         first = not hasattr(self, "rows_seen_")
         X = self._checked_rows(X, reset=first)
         self._check_lengths(X)
@@ -206,7 +206,7 @@ class OnlineClassifier(HierarchicalClassifier):
             )
         allowed = np.flatnonzero(since != NEVER)
         if not (grow and len(allowed) == len(self.class_nodes_)):  # naming them anew takes longer than a round
-            self._set_classes(allowed)
+            self.set_classes(allowed)
         return since
 
     def _check_allowed(self) -> None:
@@ -277,5 +277,5 @@ class OnlineClassifier(HierarchicalClassifier):
         if isinstance(self.allowed_labels, str) and self.allowed_labels != "seen":
             classes = grown.leaves if self.allowed_labels == "leaves" else np.arange(grown.n_nodes)
         self._renumber_nodes(new_id, node)
-        self._set_classes(classes)
+        self.set_classes(classes)
         return self

@@ -163,8 +163,8 @@ class Hieron(OnlineClassifier):
         Hieron
             The model itself.
         """
-        self._check_parameters()
-        X, labels = self._enter(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
         nodes = labels.nodes("Hieron")
         since = self._allow(nodes)
         rule = self._rule(np.where(since == NEVER, NEVER, -1), by_margin=self.update == "max_loss")
@@ -203,7 +203,7 @@ class Hieron(OnlineClassifier):
     def _renumber_nodes(self, new_id: Ids, node: int) -> None:
         self.prototypes_.grow(self.taxonomy_, new_id)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
         one_of("Hieron", "margin", self.margin, tuple(MARGINS))
         kernels.check_kernel("Hieron", self.kernel, self.gamma, self.degree, self.coef0)
@@ -268,7 +268,7 @@ class Hieron(OnlineClassifier):
         if not isinstance(self.kernel, str) or self.kernel != "precomputed":
             check_lengths("Hieron", X, divides=self.kernel == "linear")
 
-    def _predict_nodes(self, X: Any) -> Ids:
+    def predict_nodes(self, X: Any) -> Ids:
         if isinstance(self.prototypes_, WeightPrototypes):
             return self.prototypes_.predict(X, self._allowed)
         parts = [
@@ -277,7 +277,7 @@ class Hieron(OnlineClassifier):
         ]
         return np.concatenate(parts)
 
-    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
+    def class_scores(self, X: Any) -> npt.NDArray[Any]:
         return path_scores(self.prototypes_.scores(X), self.taxonomy_)[:, self.class_nodes_]
 
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
@@ -291,7 +291,7 @@ class Hieron(OnlineClassifier):
         """
         weights = self._weights("explain")
         rows = self._fitted_rows(X)
-        ids = self._predict_nodes(rows) if nodes is None else encode(nodes, self.taxonomy_).labels.nodes("explain")
+        ids = self.predict_nodes(rows) if nodes is None else encode(nodes, self.taxonomy_).labels.nodes("explain")
         if len(ids) != rows.shape[0]:
             raise LabelError(f"explain: {rows.shape[0]} rows need as many labels in `nodes`; got {len(ids)}.")
         return explain_rows(rows, ids, weights, self.taxonomy_, getattr(self, "feature_names_in_", None))
@@ -335,10 +335,10 @@ class Hieron(OnlineClassifier):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         return self._told_state(), self.prototypes_.pack()
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._take_state(state)
         if state["gamma"] is None:
             self.prototypes_ = WeightPrototypes.unpack(self.taxonomy_, self.n_features_in_, arrays)

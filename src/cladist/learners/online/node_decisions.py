@@ -33,7 +33,7 @@ class NodeDecisions(OnlineClassifier):
     each, of all nodes if they are wanted `everywhere`, and the uniform H-loss of each.
     """
 
-    _answers_sets: ClassVar[bool] = True
+    answers_sets: ClassVar[bool] = True
     _row_type: ClassVar[Any] = np.float64  # None: as rows come
 
     gated: bool
@@ -103,7 +103,7 @@ class NodeDecisions(OnlineClassifier):
 
     def _check_labels(self, labels: LabelMatrix) -> None:
         self._check_form(self.decode)
-        if not self._decodes_sets:
+        if not self.decodes_sets:
             labels.nodes(type(self).__name__)
 
     # ---------------------------------------------------------------- learning
@@ -121,8 +121,8 @@ class NodeDecisions(OnlineClassifier):
         model
             The model itself.
         """
-        self._check_parameters()
-        X, labels = self._enter(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
         self._check_labels(labels)
         self._allow(np.zeros(0, np.int64))
         self._begin(X)
@@ -139,14 +139,14 @@ class NodeDecisions(OnlineClassifier):
 
     def _allow(self, nodes: Ids, *, grow: bool = False) -> Ids:
         """Let labels be predicted; where sets are, every node is a class."""
-        if self._decodes_sets:
+        if self.decodes_sets:
             if not grow:
-                self._set_classes(np.arange(self.taxonomy_.n_nodes))
+                self.set_classes(np.arange(self.taxonomy_.n_nodes))
             return np.full(self.taxonomy_.n_nodes, -1)
         return super()._allow(nodes, grow=grow)
 
     def _rounds(self, X: Any, labels: LabelMatrix, *, answers: bool) -> tuple[dict[str, Any], Any]:
-        sets = self._decodes_sets
+        sets = self.decodes_sets
         since = self._allow(np.zeros(0, np.int64) if sets else labels.nodes(type(self).__name__), grow=True)
         repaired = sets and not self.gated and self.repair != "top_down"  # predictions are not read top-down
         found: list[Any] = []
@@ -218,22 +218,22 @@ class NodeDecisions(OnlineClassifier):
         late[late.all(axis=1)] = False  # before the first label any will do
         return np.where(late, -np.inf, scores).argmax(axis=1)
 
-    def _predict_sets(self, X: Any) -> LabelMatrix:
+    def predict_sets(self, X: Any) -> LabelMatrix:
         signs_only = self.threshold == 0 and (self.gated or self.repair != "best")
         parts = [self._decided(self._margins(chunk, signs_only=signs_only)) for chunk in self._chunks(X)]
         return LabelMatrix.stacked(parts, self.taxonomy_)
 
-    def _predict_nodes(self, X: Any) -> Ids:
+    def predict_nodes(self, X: Any) -> Ids:
         if not len(self.class_nodes_):
             return np.zeros(X.shape[0], np.int64)
-        parts = [self._class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
+        parts = [self.class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
         return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
 
-    def _class_scores(self, X: Any) -> Margins:
+    def class_scores(self, X: Any) -> Margins:
         margins = self._margins(X, signs_only=False) - self.threshold
-        if self._decodes_sets and not self.gated:
+        if self.decodes_sets and not self.gated:
             return margins
-        return path_margins(margins, self.taxonomy_, ends=not self._decodes_sets)[:, self.class_nodes_]
+        return path_margins(margins, self.taxonomy_, ends=not self.decodes_sets)[:, self.class_nodes_]
 
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
         """Return what every feature adds to the margins on the path of a label; the lowest of them is its score.
@@ -251,14 +251,14 @@ class NodeDecisions(OnlineClassifier):
         W, plain = self.node_coef_, self._margins(rows, signs_only=True)
         margins = self._margins(rows, signs_only=False)
         factors = np.divide(margins, plain, out=np.ones_like(plain), where=plain != 0)
-        ids = self._predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         self._columns_of([self.taxonomy_.names[v] for v in ids])
         names, taxonomy = getattr(self, "feature_names_in_", None), self.taxonomy_
         found, rows = [], sparse.csr_array(rows)
         for i, v in enumerate(ids.tolist()):
             features, values = row_of(rows, i)
             signs = dict.fromkeys(taxonomy.path_ids(v), 1.0)
-            if not self._decodes_sets and not taxonomy.is_leaf[v]:
+            if not self.decodes_sets and not taxonomy.is_leaf[v]:
                 children = taxonomy.child_ids(v)
                 signs[int(children[margins[i, children].argmax()])] = -1.0
             parts = {

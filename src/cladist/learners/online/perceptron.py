@@ -128,7 +128,7 @@ class HierarchicalPerceptron(NodeDecisions):
 
     # ---------------------------------------------------------------- learning
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         who = type(self).__name__
         self._check_common()
         one_of(who, "average", self.average, (False, True))
@@ -174,12 +174,12 @@ class HierarchicalPerceptron(NodeDecisions):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         return self._told_state(), self.perceptrons_.pack()
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._take_state(state)
-        self._check_parameters()
+        self.check_parameters()
         self._make_state(None)
         if self._is_linear:
             self.perceptrons_.unpack(arrays)

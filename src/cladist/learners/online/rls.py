@@ -171,7 +171,7 @@ class HierarchicalRLS(NodeDecisions):
 
     # ---------------------------------------------------------------- learning
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         who = type(self).__name__
         self._check_common()
         one_of(who, "sparse", self.sparse, (False, True))
@@ -254,13 +254,13 @@ class HierarchicalRLS(NodeDecisions):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         return {**self._told_state(), "solver": self.solver_}, self.ridge_.pack()
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self._take_state(state)
         self.solver_ = state["solver"]
-        self._check_parameters()
+        self.check_parameters()
         one_of("HierarchicalRLS", "solver", self.solver_, SOLVERS[1:])
         size = self.taxonomy_.n_nodes, self.n_features_in_
         if self.solver_ == "primal":

@@ -50,7 +50,7 @@ SHARINGS = (1.0, 0.1, 0.0)  # what "cv" chooses from: the paper's, a little, not
 class RecursiveLinear(WalkingLinear):
     """Linear classifiers for labels, each pulled towards what lies above it; see `RecursiveSVM`."""
 
-    _takes_dags = True
+    takes_dags = True
     _forms = (*FORMS, "differences")
 
     relations: Any
@@ -64,7 +64,7 @@ class RecursiveLinear(WalkingLinear):
     blocks_per_round: int
     sharing_: float
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         who = type(self).__name__
         self._check_linear()
         one_of(who, "root", self.root, ROOTS)
@@ -127,11 +127,11 @@ class RecursiveLinear(WalkingLinear):
     def _prepare(self, X: Any, labels: LabelMatrix, weights: Any) -> Prepared:
         # Of labels every one has a problem, also of two.
         all_nodes = self.targets == "nodes"
-        targets = Targets.of(labels, all_nodes=all_nodes, sets=not all_nodes or self._decodes_sets)
+        targets = Targets.of(labels, all_nodes=all_nodes, sets=not all_nodes or self.decodes_sets)
         if self.empty_leaf == "negative":
             targets = targets.with_nodes(self.taxonomy_.leaves)
         self.target_nodes_ = targets.nodes
-        self._set_classes(targets.labels)
+        self.set_classes(targets.labels)
         factors = class_weights(type(self).__name__, self.class_weight, targets, self.taxonomy_, labels)
         return Prepared(Rows.of(X, constant=self.fit_intercept), targets, factors, weights)
 
@@ -282,19 +282,19 @@ class RecursiveLinear(WalkingLinear):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        state, arrays = super()._pack_state()
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        state, arrays = super().pack_state()
         state = {**state, "sharing": self.sharing_, "has_relations": self.relations is not None}
         return state, {**arrays, **prefixed("relations", pack_relations(self.relations_))}
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.sharing_ = float(state.get("sharing", 1.0))
         if not 0 <= self.sharing_ <= LARGEST_SHARING:
             raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")
         self.relations_ = unpack_relations(group("relations", arrays))
         if state.get("has_relations"):
             self.relations = self.relations_
-        super()._unpack_state(state, arrays)
+        super().unpack_state(state, arrays)
 
     def _tree_above(self) -> tuple[Any, ...]:
         return (self._tree(), self.root) if self.relations_ is None else ()

@@ -178,6 +178,6 @@ class RecursiveSVM(RecursiveLinear):
     def _loss(self) -> str:
         return self.loss
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         one_of("RecursiveSVM", "loss", self.loss, ("hinge", "squared_hinge"))
-        super()._check_parameters()
+        super().check_parameters()

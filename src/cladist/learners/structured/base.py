@@ -98,7 +98,7 @@ class StructuredPerceptron(LabellingClassifier):
         root = float(np.sqrt(n_rounds))
         return 1.0 / root if self.step == STEPS[0] else 1.0 / (root * (radius or 1.0))
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         who = type(self).__name__
         if self.max_iter is not None and not is_count(self.max_iter):
             raise ParameterError(f"{who}: max_iter must be a whole number from 1 up, or None; got {self.max_iter!r}.")
@@ -111,7 +111,7 @@ class StructuredPerceptron(LabellingClassifier):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         state = {
             "history": self.history_,
             "n_iter": self.n_iter_,
@@ -122,6 +122,6 @@ class StructuredPerceptron(LabellingClassifier):
         }
         return state, self.model_.pack()
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         self.radius_, self.step_, self.eta_ = state["radius"], state["step"], state["eta"]

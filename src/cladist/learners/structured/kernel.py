@@ -153,18 +153,18 @@ class KernelStochasticPerceptron(TakesKernels, DrawsRows):
         self.decode = decode
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         self._check_kernel()
 
     def _kept(self, X: Any, rows: npt.NDArray[np.int64], coefs: sparse.csr_array) -> SupportModel:
         return self._support_model(X, rows, coefs)
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        state, arrays = super()._pack_state()
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        state, arrays = super().pack_state()
         return {**state, "gamma": self.gamma_}, arrays
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        super()._unpack_state(state, arrays)
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        super().unpack_state(state, arrays)
         self.gamma_ = state["gamma"]
         self.model_ = self._unpacked_support(self.taxonomy_.n_nodes, arrays)

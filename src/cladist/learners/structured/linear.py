@@ -39,7 +39,7 @@ class LinearPerceptron(StructuredPerceptron):
     def coef_(self) -> npt.NDArray[np.float64]:
         """One row a class: of single labels the sum of weights along its path, of sets the node's own weights."""
         check_is_fitted(self)
-        weights = self.model_.W if self._decodes_sets else path_scores(self.model_.W, self.taxonomy_)
+        weights = self.model_.W if self.decodes_sets else path_scores(self.model_.W, self.taxonomy_)
         return np.asarray(weights[:, self.class_nodes_].T)
 
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
@@ -52,19 +52,19 @@ class LinearPerceptron(StructuredPerceptron):
             The label to explain of every row; the predicted one by default.
         """
         rows = self._fitted_rows(X)
-        if self._decodes_sets:
+        if self.decodes_sets:
             raise ParameterError(
                 f"{type(self).__name__}: the margins of nodes in a set are no sums over features; explain single "
                 "labels, or multiply rows by node_coef_."
             )
-        ids = self._predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         return explain_rows(rows, ids, self.model_.W, self.taxonomy_, getattr(self, "feature_names_in_", None))
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        state, arrays = super()._pack_state()
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        state, arrays = super().pack_state()
         return {**state, "n_support": self.n_support_}, arrays
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        super()._unpack_state(state, arrays)
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        super().unpack_state(state, arrays)
         self.n_support_ = state["n_support"]
         self.model_ = WeightModel.unpack(self.taxonomy_.n_nodes, self.n_features_in_, arrays)

@@ -73,11 +73,11 @@ class MarginClassifier(LabellingClassifier):
                 f"{needed / 2**30:.1f} GiB, over the limit of {MOST_WEIGHT_BYTES / 2**30:.0f} GiB; {instead}."
             )
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         state = {"history": self.history_, "converged": self.converged_, "n_iter": self.n_iter_}
         return state, self.model_.pack()
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         self.history_, self.converged_, self.n_iter_ = state["history"], state["converged"], state["n_iter"]
         last = self.history_[-1]
         self.objective_, self.dual_objective_, self.gap_ = last["objective"], last["dual"], last["gap"]

@@ -161,7 +161,7 @@ class MaxMarginMarkov(TakesKernels, MarginClassifier):
 
     # ---------------------------------------------------------------- learning
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         who = type(self).__name__
         self._check_margin()
         one_of(who, "loss", self.loss, SET_LOSSES)
@@ -222,7 +222,7 @@ class MaxMarginMarkov(TakesKernels, MarginClassifier):
         return np.concatenate([np.zeros((0, len(self.class_nodes_))), *parts])
 
     def _probabilities(self, scores: Floats) -> Floats:
-        if self._decodes_sets:
+        if self.decodes_sets:
             return node_probabilities(scores, self.taxonomy_)[:, self.class_nodes_]
         return np.asarray(softmax(path_scores(scores, self.taxonomy_)[:, self.class_nodes_], axis=1))
 
@@ -237,12 +237,12 @@ class MaxMarginMarkov(TakesKernels, MarginClassifier):
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        state, arrays = super()._pack_state()
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        state, arrays = super().pack_state()
         return ({**state, "gamma": self.gamma_}, arrays) if not self._is_linear else (state, arrays)
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        super()._unpack_state(state, arrays)
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        super().unpack_state(state, arrays)
         if self._is_linear:
             self.model_ = WeightModel.unpack(self._n_scores, self.n_features_in_, arrays)
             return

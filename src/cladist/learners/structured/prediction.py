@@ -27,14 +27,14 @@ Ids = npt.NDArray[np.int64]
 class LabellingClassifier(HierarchicalClassifier):
     """Base of learners over labellings; `model_` is a `WeightModel` or a `SupportModel`."""
 
-    _answers_sets: ClassVar[bool] = True
+    answers_sets: ClassVar[bool] = True
 
     decode: str
     verbose: Any
     model_: Any
 
     @abstractmethod
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
 
     @abstractmethod
@@ -49,12 +49,12 @@ class LabellingClassifier(HierarchicalClassifier):
         X : array-like, CSR or data frame (rows × features)
         y : labels in any form
         """
-        self._check_parameters()
-        X, labels = self._enter(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
         self._check_form(self.decode)
         who = type(self).__name__
-        nodes = np.arange(self.taxonomy_.n_nodes) if self._decodes_sets else np.unique(labels.nodes(who))
-        self._set_classes(nodes)
+        nodes = np.arange(self.taxonomy_.n_nodes) if self.decodes_sets else np.unique(labels.nodes(who))
+        self.set_classes(nodes)
         # Side by side, learners would undo each other's limits; and sums must not depend on the number of threads.
         with progress.shown(self.verbose), threadpool_limits(1, user_api="blas"):
             self._learn(X, labels)
@@ -82,15 +82,15 @@ class LabellingClassifier(HierarchicalClassifier):
         for start in range(0, X.shape[0], rows):
             yield X[start : start + rows]
 
-    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
-        decoded = node_margins if self._decodes_sets else path_scores
+    def class_scores(self, X: Any) -> npt.NDArray[Any]:
+        decoded = node_margins if self.decodes_sets else path_scores
         return decoded(self._node_scores(X), self.taxonomy_)[:, self.class_nodes_]
 
-    def _predict_nodes(self, X: Any) -> Ids:
-        parts = [self._class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
+    def predict_nodes(self, X: Any) -> Ids:
+        parts = [self.class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
         return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
 
-    def _predict_sets(self, X: Any) -> LabelMatrix:
+    def predict_sets(self, X: Any) -> LabelMatrix:
         parts = [best_labelling(self._node_scores(chunk), self.taxonomy_).to_indicator() for chunk in self._chunks(X)]
         chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
         return LabelMatrix(chosen.indptr.astype(np.int64), chosen.indices.astype(np.int32), self.taxonomy_)

@@ -32,8 +32,8 @@ class DrawsRows(StructuredPerceptron):
         c = self.c_ if isinstance(self.c, str) else float(self.c)
         return float(min(largest, c * np.sqrt(np.log(max(2, len(labels))) / n_rounds)))
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         who = type(self).__name__
         if not is_positive(self.eta) and not (isinstance(self.eta, str) and self.eta == "auto"):
             raise ParameterError(f"{who}: eta must be positive or 'auto'; got {self.eta!r}.")
@@ -44,11 +44,11 @@ class DrawsRows(StructuredPerceptron):
         if not is_positive(self.cache_size):
             raise ParameterError(f"{who}: cache_size must be positive, in MB; got {self.cache_size!r}.")
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        state, arrays = super()._pack_state()
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        state, arrays = super().pack_state()
         return {**state, "c": getattr(self, "c_", None), "cv_results": getattr(self, "cv_results_", None)}, arrays
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        super()._unpack_state(state, arrays)
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        super().unpack_state(state, arrays)
         if state["c"] is not None:
             self.c_, self.cv_results_ = float(state["c"]), state["cv_results"]

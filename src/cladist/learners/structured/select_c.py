@@ -21,7 +21,7 @@ def choose_c(model: Any, X: Any, labels: LabelMatrix) -> tuple[float, list[dict[
     by its columns, too.
     """
     folds = select_c.folds_of(model, len(labels))
-    decode = "multi" if model._decodes_sets else "single"
+    decode = "multi" if model.decodes_sets else "single"
     results: list[dict[str, float]] = []
     with progress.task("choosing c", len(GRID)) as running, progress.hidden():
         for c in GRID:

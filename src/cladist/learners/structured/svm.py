@@ -158,7 +158,7 @@ class StructuralSVM(MarginClassifier):
 
     # ---------------------------------------------------------------- parameters
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         who = type(self).__name__
         self._check_margin()
         if isinstance(self.loss, str):
@@ -236,7 +236,7 @@ class StructuralSVM(MarginClassifier):
     def _learn(self, X: Any, labels: LabelMatrix) -> None:
         self.__dict__.pop("n_constraints_", None)
         self._refuse_weights_beyond(X.shape[1], self.taxonomy_.n_nodes, "take fewer features")
-        if self._decodes_sets:
+        if self.decodes_sets:
             self._check_for_sets()
             W = self._learn_sets(X, labels)
         else:
@@ -295,9 +295,9 @@ class StructuralSVM(MarginClassifier):
 
     # ---------------------------------------------------------------- answering
 
-    def _class_scores(self, X: Any) -> npt.NDArray[Any]:
-        scores = super()._class_scores(X)
-        return scores if self._decodes_sets else scores * self._sizes()
+    def class_scores(self, X: Any) -> npt.NDArray[Any]:
+        scores = super().class_scores(X)
+        return scores if self.decodes_sets else scores * self._sizes()
 
     @property
     def node_coef_(self) -> Floats:
@@ -310,19 +310,19 @@ class StructuralSVM(MarginClassifier):
     def coef_(self) -> Floats:
         """One row a class: of single labels what it is scored by, of sets the node's own weights."""
         check_is_fitted(self)
-        if self._decodes_sets:
+        if self.decodes_sets:
             return self.node_coef_
         summed = path_scores(self.model_.W, self.taxonomy_)[:, self.class_nodes_]
         return np.asarray((summed * self._sizes()).T)
 
     # ---------------------------------------------------------------- being saved
 
-    def _pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        state, arrays = super()._pack_state()
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        state, arrays = super().pack_state()
         return {**state, "n_constraints": getattr(self, "n_constraints_", None)}, arrays
 
-    def _unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        super()._unpack_state(state, arrays)
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        super().unpack_state(state, arrays)
         if state["n_constraints"] is not None:
             self.n_constraints_ = state["n_constraints"]
         self.model_ = WeightModel.unpack(self.taxonomy_.n_nodes, self.n_features_in_, arrays)
