@@ -31,16 +31,20 @@ def _strings(name: str, offsets: str) -> Table:
     return {f"{name}/utf8": Declared(_U1, (f"bytes of {name}",)), f"{name}/offsets": Declared(_I8, (offsets,), low=0)}
 
 
-def _matrix(name: str, rows: str, columns: str, types: tuple[str, ...] = REAL) -> Table:
-    """Return the arrays of `pack_matrix`; those of row numbers hold no others than there are columns."""
+def _csr(name: str, rows: str, columns: str, types: tuple[str, ...] = REAL) -> Table:
+    """Return the arrays of `pack_matrix` of a sparse matrix."""
     return {
-        f"{name}/dense": Declared(types, (rows, columns)),
         f"{name}/shape": Declared(WHOLE, (2,), low=0, below=_MOST),
         f"{name}/indptr": Declared(WHOLE, (f"{rows} + 1",), low=0, below=_MOST),
         f"{name}/indices": Declared(WHOLE, (f"entries of {name}",), low=0, below=columns),
         f"{name}/data": Declared(types, (f"entries of {name}",)),
-        f"{name}/was_dense": Declared(("bool",), ()),
     }
+
+
+def _matrix(name: str, rows: str, columns: str, types: tuple[str, ...] = REAL) -> Table:
+    """Return the arrays of `pack_matrix` of a dense or sparse matrix."""
+    dense = {f"{name}/dense": Declared(types, (rows, columns)), f"{name}/was_dense": Declared(("bool",), ())}
+    return {**_csr(name, rows, columns, types), **dense}
 
 
 COMMON: Table = {
@@ -63,8 +67,8 @@ LINEAR: Table = {
     "weights/sparse/indptr": _ids("n_listed + 1"),
     "weights/sparse/classes": Declared(_I4, ("n_weights",), low=0, below="n_targets"),
     "weights/sparse/values": _numbers("n_weights"),
-    **_matrix("weights/shares", "n_targets", "n_vectors"),
-    **_matrix("weights/vectors", "n_vectors", "n_features", _F4),
+    **_csr("weights/shares", "n_targets", "n_vectors"),
+    **_csr("weights/vectors", "n_vectors", "n_features", _F4),
     "weights/differences/features_at": Declared(_I8, ("n_chunks + 1",), low=0, below=_MOST),
     "weights/differences/weights_at": Declared(_I8, ("n_chunks + 1",), low=0, below=_MOST),
     "weights/differences/features": Declared(_I4, ("n_lists",), low=0, below="n_features"),
@@ -75,11 +79,13 @@ LINEAR: Table = {
     "weights/paths/parent": _ids("n_tree_nodes", "n_tree_nodes", low=-1),
     "weights/paths/leaves": _ids("n_targets", "n_tree_nodes"),
     "weights/paths/sharing": _numbers(1, types=REAL, low=0),
-    "weights/paths/root": Declared(WHOLE, (2,), low=0, below=_MOST),
+    "weights/paths/root_name": Declared(_U1, ("bytes of root",)),
+    "weights/paths/has_constant": Declared(("bool",), ()),
+    "weights/paths/root": Declared(WHOLE, (2,), low=0, below=_MOST),  # the first versions: numbers of both
     "weights/paths/centres": _numbers("n_free_roots", "n_centred"),
-    **_matrix("weights/paths/vectors", "n_vectors", "n_features", _F4),
-    **_matrix("weights/paths/state", "n_targets", "n_vectors", _F4),
-    **_matrix("weights/paths/own", "n_targets", "n_vectors", _F4),
+    **_csr("weights/paths/vectors", "n_vectors", "n_features", _F4),
+    **_csr("weights/paths/state", "n_targets", "n_vectors", _F4),
+    **_csr("weights/paths/own", "n_targets", "n_vectors", _F4),
     **_strings("relations/names", "n_related + 1"),
     "relations/indptr": _ids("n_related + 1"),
     "relations/indices": _ids("n_relations", "n_related"),

@@ -61,3 +61,10 @@ def check_nodes(nodes: npt.NDArray[Any], n_nodes: int, count: int | None = None)
     fits = nodes.ndim == 1 and not np.any((nodes < 0) | (nodes >= n_nodes)) and len(np.unique(nodes)) == len(nodes)
     if not fits or count not in (None, len(nodes)):
         raise ModelFormatError("Some of its nodes are not nodes of its taxonomy.")
+
+
+def unpack_ids(ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return a list of whole numbers as int64; too large ones become negative, which later checks refuse."""
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise ModelFormatError("A list of whole numbers in this model is something else.")
+    return ids.astype(np.int64)
