@@ -20,7 +20,7 @@ from cladist.errors import CladistError, ModelFormatError
 from cladist.labels import LabelForm
 from cladist.persistence import taxonomies
 from cladist.persistence.array_schema import check_model
-from cladist.persistence.transformer_widths import check_width
+from cladist.persistence.transformer_schema import check_width
 from cladist.persistence.transformers import decode_transformer, encode_transformer
 from cladist.persistence.value_schema import CONTENT, STATE, check_values
 from cladist.storage import (
