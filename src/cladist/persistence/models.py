@@ -19,10 +19,9 @@ from cladist import registry
 from cladist.errors import CladistError, ModelFormatError
 from cladist.labels import LabelForm
 from cladist.persistence import taxonomies
-from cladist.persistence.array_schema import check_model
+from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values
 from cladist.persistence.transformer_schema import check_width
 from cladist.persistence.transformers import decode_transformer, encode_transformer
-from cladist.persistence.value_schema import CONTENT, STATE, check_values
 from cladist.storage import (
     from_json_value,
     pack_strings,

@@ -19,10 +19,10 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
 from cladist.errors import ModelFormatError
+from cladist.persistence.model_schema import MOST_FEATURES, is_count, is_flag, is_number
 from cladist.persistence.regular_expressions import check_pattern
 from cladist.storage.schema import REAL, WHOLE, Declared, check_arrays
 
-MOST_FEATURES = 2**31 - 1
 MOST_JOBS = 1024
 TEXT_VECTORIZERS = (CountVectorizer, TfidfVectorizer, HashingVectorizer)
 Check = Callable[[Any], bool]
@@ -31,20 +31,8 @@ Check = Callable[[Any], bool]
 # -------------------------------------------------------------------- values
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= int(value) < 2**62
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and bool(np.isfinite(float(value)))
-
-
 def _is_features(value: Any) -> bool:
-    return _is_count(value) and 1 <= int(value) <= MOST_FEATURES
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
+    return is_count(value, MOST_FEATURES) and value >= 1
 
 
 def _is_none(value: Any) -> bool:
@@ -52,7 +40,7 @@ def _is_none(value: Any) -> bool:
 
 
 def _is_vocabulary(value: Any) -> bool:
-    fits = isinstance(value, dict) and all(isinstance(term, str) and _is_count(k) for term, k in value.items())
+    fits = isinstance(value, dict) and all(isinstance(term, str) and is_count(k) for term, k in value.items())
     return fits and bool(value) and set(value.values()) == set(range(len(value)))
 
 
@@ -73,13 +61,13 @@ def _are_names(value: Any) -> bool:
 
 def _are_output_slices(value: Any) -> bool:
     return isinstance(value, dict) and all(
-        isinstance(part, slice) and _is_count(part.start) and _is_count(part.stop) and part.step is None
+        isinstance(part, slice) and is_count(part.start) and is_count(part.stop) and part.step is None
         for part in value.values()
     )
 
 
 def _are_input_indices(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(k, list) and all(map(_is_count, k)) for k in value.values())
+    return isinstance(value, dict) and all(isinstance(k, list) and all(map(is_count, k)) for k in value.values())
 
 
 def _is_dtype(value: Any) -> bool:
@@ -104,10 +92,10 @@ _LENGTHS = Declared(REAL, ("n_features",), low=5e-324, missing=True)
 _VARIANCES = Declared(REAL, ("n_features",), low=0, missing=True)
 _FILLS = Declared((*REAL, *WHOLE, "object", "bool"), ("n_features",), missing=True)
 _N_FEATURES = {"n_features_in_": Attribute(value=_is_features, needed=True)}
-_N_SAMPLES = Attribute(value=lambda value: _is_count(value) or (isinstance(value, np.floating) and bool(value >= 0)))
+_N_SAMPLES = Attribute(value=lambda value: is_count(value) or (isinstance(value, np.floating) and bool(value >= 0)))
 _VOCABULARY = {
     "vocabulary_": Attribute(value=_is_vocabulary, needed=True),
-    "fixed_vocabulary_": Attribute(value=_is_flag),
+    "fixed_vocabulary_": Attribute(value=is_flag),
 }
 _OUTPUTS: tuple[dict[str, Any], ...] = ({}, *({"transform": kind} for kind in (None, "default", "pandas", "polars")))
 COMMON: dict[str, Attribute] = {
@@ -157,7 +145,7 @@ FITTED: dict[Any, dict[str, Attribute]] = {
     ColumnTransformer: {
         **_N_FEATURES,
         "transformers_": Attribute(value=lambda value: _are_steps(value, (3,)), needed=True),
-        "sparse_output_": Attribute(value=_is_flag, needed=True),
+        "sparse_output_": Attribute(value=is_flag, needed=True),
         "output_indices_": Attribute(value=_are_output_slices, needed=True),
         "_columns": Attribute(value=lambda value: isinstance(value, list), needed=True),
         "_remainder": Attribute(value=lambda value: _are_steps([value], (3,)), needed=True),
@@ -216,13 +204,13 @@ def _check_params(transformer: Any, params: dict[str, Any], where: str) -> None:
     """Refuse parameters that scikit-learn would, files to read, and more processes than a machine has."""
     check_input(params, where)
     jobs = params.get("n_jobs")
-    if jobs is not None and not (_is_count(abs(jobs)) and abs(jobs) <= MOST_JOBS):
+    if jobs is not None and not (is_count(abs(jobs)) and abs(jobs) <= MOST_JOBS):
         raise ModelFormatError(f"{where}: n_jobs must be a whole number up to {MOST_JOBS}, not {jobs!r}.")
     for key in ("steps", "transformer_list", "transformers"):
         if key in params and not _are_steps(params[key]):
             raise ModelFormatError(f"{where}/{key}: a list of names and transformers was wanted.")
     weights = params.get("transformer_weights")
-    if weights is not None and not (isinstance(weights, dict) and all(map(_is_real, weights.values()))):
+    if weights is not None and not (isinstance(weights, dict) and all(map(is_number, weights.values()))):
         raise ModelFormatError(f"{where}/transformer_weights: numbers by name were wanted, not {repr(weights)[:60]}.")
     try:
         if hasattr(transformer, "_parameter_constraints"):
@@ -243,7 +231,7 @@ def check_input(params: dict[str, Any], where: str) -> None:
 def _check_columns(transformer: Any, where: str) -> None:
     """Refuse a fitted ColumnTransformer with columns that do not exist or that its parts do not take.
 
-    A single column, 0 or "title", is 1-D, as text vectorizers need it; lists, masks and slices are 2-D, as all others do.
+    A single column, 0 or "title", is 1-D, for text vectorizers; lists, masks and slices are 2-D, for all others.
     """
     n, names = transformer.n_features_in_, set(getattr(transformer, "feature_names_in_", ()))
     for _, part, columns in transformer.transformers_:

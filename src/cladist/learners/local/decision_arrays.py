@@ -12,7 +12,7 @@ from cladist.errors import ModelFormatError
 from cladist.learners.local.decisions import Choosing, Decision
 from cladist.learners.local.families import Family, check_children, pack_families, unpack_families
 from cladist.linear_model.sparse import SparseWeights
-from cladist.persistence.array_schema import OLD_NODE
+from cladist.persistence.model_schema import OLD_NODE
 from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids, unpack_matrix
 from cladist.storage.schema import check_arrays
 
