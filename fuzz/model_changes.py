@@ -35,7 +35,7 @@ def _damaged(source: Path, place: Path, random: np.random.Generator, damage: Any
 def _is_left(raw: bytes, at: int) -> bool:
     """Tell whether a byte of an array file belongs to weights that a mapped model leaves there."""
     from cladist.persistence.models import LARGE
-    from cladist.storage.header import parse_header
+    from cladist.storage.tensor_file import parse_header
 
     start = 8 + int.from_bytes(raw[:8], "little")
     places = parse_header(raw[:start], len(raw) - start, "")

@@ -104,10 +104,10 @@ def _worker(folder: Path, first: int, n: int, seed: int, only: str, until: float
 def prepare(folder: Path, only: str) -> dict[str, Any]:
     """Fit and save all models, unless the folder has them; return them by name."""
     import cladist
-    from cladist.storage import array_file, tensors
+    from cladist.storage import tensor_file
     from fuzz.model_zoo import models
 
-    tensors.LARGE_BYTES = array_file.LARGE_BYTES = 64  # so that the weights of small models are left unread, too
+    tensor_file.LARGE_BYTES = 64  # so that the weights of small models are left unread, too
     found = {}
     for name, asked in models().items():
         if only in name:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.harness import print_rows, write_results
-from cladist.linear_model.rows import Rows
+from cladist.linear_model.training_rows import TrainingRows
 from cladist.solvers import Settings
 from cladist.solvers.graph import block_descent
 from cladist.solvers.graph.quadratic_form import Graph
@@ -43,7 +43,7 @@ def short_texts() -> tuple[OneVsRest, Graph]:
     places = np.repeat(np.arange(N_ROWS), LENGTH), words.ravel()
     counts = sparse.csr_array((np.ones(words.size), places), shape=(N_ROWS, N_WORDS))
     X = sparse.diags_array(1 / np.sqrt(counts.multiply(counts).sum(axis=1))) @ counts
-    rows = Rows.of(sparse.csr_matrix(X, dtype=np.float32), constant=True)
+    rows = TrainingRows.from_matrix(sparse.csr_matrix(X, dtype=np.float32), constant=True)
     related = np.triu(random.random((N_NODES, N_NODES)) < DEGREE / N_NODES, 1).astype(float)
     problem = OneVsRest(rows, members_by_class(labels, N_NODES), "hinge", np.full((2, N_NODES), C))
     return problem, Graph(sparse.csr_array(related + related.T), np.arange(N_NODES))

@@ -10,14 +10,14 @@ from benchmarks.speed import recursive
 from benchmarks.speed.recursive_studies import dmoz, measuring, memory, rounds, thousand
 from benchmarks.speed.recursive_studies.shapes import DMOZ, DMOZ_TREE, THOUSAND, Shape, data_of, tree_of
 from cladist.datasets.loaders.location import VARIABLE
-from cladist.linear_model.leaf_blocks import layout_for
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.leaf_blocks import build_leaf_blocks
+from cladist.linear_model.problem_tree import ProblemTree
 
 
 def levels(shape):
     """Return how many inner nodes and leaves the tree has at each level, and how many children each inner node has."""
     taxonomy = tree_of(shape)
-    tree = Tree(taxonomy.parent.astype(np.int64), taxonomy.leaves)
+    tree = ProblemTree(taxonomy.parent.astype(np.int64), taxonomy.leaves)
     n_levels = tree.depth.max() + 1
     inner = np.bincount(tree.depth[tree.inner], minlength=n_levels)
     return inner.tolist(), np.bincount(tree.depth[tree.leaves]).tolist(), tree.n_children[tree.inner]
@@ -65,10 +65,10 @@ def test_examples():
 
 def test_sizes_are_those_of_the_layout():
     # A root with two nodes of 16 leaves each: only the root has leaves in both blocks.
-    tree = Tree(np.array([-1, 0, 0, *[1] * 16, *[2] * 16]), np.arange(3, 35))
+    tree = ProblemTree(np.array([-1, 0, 0, *[1] * 16, *[2] * 16]), np.arange(3, 35))
     facts = {"rows": 10, "nonzeros": 50, "features": 7, "workers": 2, "pairs": 12, "active": 5}
-    one = memory.Sizes.of(layout_for(tree, "zero"), blocks_per_round=1, **facts)
-    both = memory.Sizes.of(layout_for(tree, "zero"), blocks_per_round=8, **facts)
+    one = memory.Sizes.of(build_leaf_blocks(tree, "zero"), blocks_per_round=1, **facts)
+    both = memory.Sizes.of(build_leaf_blocks(tree, "zero"), blocks_per_round=8, **facts)
     assert (one.stored, one.blocks, one.together, one.touched, one.above) == (1, 2, 1, 1, 1)
     assert (both.stored, both.blocks, both.together, both.touched, both.above) == (1, 2, 2, 1, 1)
     terms = memory.predicted(both, "squared_hinge")
@@ -131,7 +131,7 @@ def test_the_most_alphas_seen_are_remembered():
     with measuring.told_of_checks(watched.check):
         model.fit(data.X_train, data.y_train)
     sums = model.weights_.sums
-    assert watched.pairs >= max(sum(len(alphas.listed) for alphas in part) for part in (sums.state, sums.own))
+    assert watched.pairs >= max(sum(len(alphas.rows) for alphas in part) for part in (sums.state, sums.own))
     assert watched.active > 0
     before = watched.pairs
     model.fit(data.X_train, data.y_train)

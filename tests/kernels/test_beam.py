@@ -1,4 +1,4 @@
-"""A walk down a tree: the kernels against their Python source, in the calls that `TreeWeights` makes of them."""
+"""A walk down a tree: the kernels against their Python source, in the calls that `DifferenceWeights` makes of them."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from cladist.kernels import beam, linear_scores, top_k
 from cladist.linear_model import node_differences
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.problem_tree import ProblemTree
 from tests.kernels.sources import compared
-from tests.solvers.test_tree_weights import halves, made
+from tests.linear_model.test_node_differences import halves, made
 from tests.twins import kernels_not_named_in, same_as_python
 
-TREE = Tree(np.array([-1, 0, 0, 0, 1, 1, 2, 2, 2, 4, 4]), np.array([9, 10, 5, 6, 7, 8, 3]))
+TREE = ProblemTree(np.array([-1, 0, 0, 0, 1, 1, 2, 2, 2, 4, 4]), np.array([9, 10, 5, 6, 7, 8, 3]))
 KERNELS = {
     "expand": beam.expand,  # and, inside, beam.weights_of, beam.add_weights, beam.sum_by_search, beam.sum_by_table,
     "choose": beam.choose,  # beam.note_features, beam.forget_features and beam.write_children
@@ -29,7 +29,7 @@ def test_every_call_does_what_its_source_says(seed, steps, width):
     X = np.abs(halves(random, 5, V.shape[1]))
     with pytest.MonkeyPatch.context() as patch:
         for name, kernel in KERNELS.items():
-            patch.setattr(node_differences.walking, name, compared(kernel, beam, top_k, linear_scores))
+            patch.setattr(node_differences.kernels, name, compared(kernel, beam, top_k, linear_scores))
         exact = weights.top_k(X, 2)
         walked = weights.top_k(X, 2, width)
         patch.setattr(node_differences, "MOST_INDEX_BYTES", -1)

@@ -9,7 +9,7 @@ from scipy import sparse
 from cladist.errors import ModelFormatError
 from cladist.kernels import linear_scores, top_k
 from cladist.linear_model import inverted_index
-from cladist.linear_model.forms import SparseWeights
+from cladist.linear_model.sparse import SparseWeights
 from tests.kernels.sources import compared
 from tests.twins import kernels_not_named_in, same_as_python
 
@@ -91,7 +91,7 @@ def test_a_node_that_is_not_there_is_passed_by_and_told(node, in_full):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inverted_index, "FULL_ABOVE", 0.0 if in_full else 1.0)
         with pytest.raises(ModelFormatError, match="altered or damaged"):
-            inverted_index.best_by_index(rows, 1, 2, inverted_index.Index.of(lists, 7), tree)
+            inverted_index.rank_by_index(rows, 1, 2, inverted_index.InvertedIndex.from_lists(lists, 7), tree)
 
 
 def test_every_kernel_is_compared_with_its_source():

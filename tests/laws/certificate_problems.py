@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from cladist import FlatLogistic, FlatSVM, NodewiseSVM, RecursiveLogistic, RecursiveSVM, Taxonomy, TopDown
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.problem_tree import ProblemTree
 from tests.solvers.joint_reference import minimise_quadratic, regularizer
 
 TREE = Taxonomy.from_parents(
@@ -52,7 +52,7 @@ def quadratic_form(regularizer_name):
             R[[u, v], [v, u]] -= 1
         return R
     leaves = np.array([TREE.index(name) for name in LABELS])
-    return leaf_matrix(*regularizer(Tree(TREE.parent.astype(np.int64), leaves), regularizer_name), leaves)
+    return leaf_matrix(*regularizer(ProblemTree(TREE.parent.astype(np.int64), leaves), regularizer_name), leaves)
 
 
 def losses_of(loss, margins):

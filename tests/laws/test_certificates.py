@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cladist import MaxMarginMarkov, StructuralSVM
 from cladist.linear_model.difference_builder import differences_of_paths
-from cladist.linear_model.node_differences import TreeWeights
-from cladist.linear_model.path_sums import PathWeights
+from cladist.linear_model.node_differences import DifferenceWeights
+from cladist.linear_model.path_sums import PathSumWeights
 from tests.laws.certificate_problems import (
     COSTS,
     LABELS,
@@ -44,8 +44,8 @@ def fitted(case, C, tol, **more):
 
 def returned_objective(case, C, model):
     """Of the labels returned, and of the nodes above them: those that the form holds, or the best there are."""
-    held = differences_of_paths(model.weights_) if isinstance(model.weights_, PathWeights) else model.weights_
-    if not isinstance(held, TreeWeights):
+    held = differences_of_paths(model.weights_) if isinstance(model.weights_, PathSumWeights) else model.weights_
+    if not isinstance(held, DifferenceWeights):
         return objective(case.regularizer, case.loss, C, case.shape, weights_of(model))
     steps = held.vectors().toarray().astype(np.float64)
     is_pulled = np.ones(len(steps), bool) if case.regularizer == "zero" else held.families.parent >= 0

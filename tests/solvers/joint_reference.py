@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.problem_tree import ProblemTree
 from cladist.solvers import members_by_class
 from tests.solvers.problems import case, gains, random_rows
 
 ROOTS = ("zero", "free", "fixed")
 TREES = {
-    "nine nodes": Tree(np.array([-1, 0, 0, 1, 1, 2, 2, 2, 5]), np.array([8, 3, 7, 4, 6])),
-    "star": Tree(np.array([-1, 0, 0, 0, 0]), np.array([1, 2, 3, 4])),
-    "chains": Tree(np.array([-1, 0, 1, 2, 0, 4, 0, 3]), np.array([7, 5, 6])),
-    "forest": Tree(np.array([-1, -1, 0, 0, 1, 1, 2, 2, -1]), np.array([4, 3, 6, 5, 7])),
-    "forest and a leaf that is a root": Tree(np.array([-1, -1, -1, 0, 0, 1, 1]), np.array([3, 2, 4, 5, 6])),
-    "nodes above no leaf": Tree(np.array([-1, 0, 0, 0, 1, 1, 3, -1]), np.array([2, 4, 5])),
+    "nine nodes": ProblemTree(np.array([-1, 0, 0, 1, 1, 2, 2, 2, 5]), np.array([8, 3, 7, 4, 6])),
+    "star": ProblemTree(np.array([-1, 0, 0, 0, 0]), np.array([1, 2, 3, 4])),
+    "chains": ProblemTree(np.array([-1, 0, 1, 2, 0, 4, 0, 3]), np.array([7, 5, 6])),
+    "forest": ProblemTree(np.array([-1, -1, 0, 0, 1, 1, 2, 2, -1]), np.array([4, 3, 6, 5, 7])),
+    "forest and a leaf that is a root": ProblemTree(np.array([-1, -1, -1, 0, 0, 1, 1]), np.array([3, 2, 4, 5, 6])),
+    "nodes above no leaf": ProblemTree(np.array([-1, 0, 0, 0, 1, 1, 3, -1]), np.array([2, 4, 5])),
 }
 
 
@@ -49,7 +49,7 @@ def random_tree(seed, n_nodes=None):
     n_nodes = int(random.integers(1, 16)) if n_nodes is None else n_nodes
     parent = np.array([random.integers(-1 if random.random() < 0.2 else 0, v) if v else -1 for v in range(n_nodes)])
     ends = np.setdiff1d(np.arange(n_nodes), parent)
-    return Tree(parent, random.permutation(ends)[: max(1, len(ends) - int(random.integers(2)))])
+    return ProblemTree(parent, random.permutation(ends)[: max(1, len(ends) - int(random.integers(2)))])
 
 
 def regularizer(tree, root):

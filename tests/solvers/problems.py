@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cladist.solvers import OneVsRest, Rows, members_by_class
+from cladist.solvers import OneVsRest, TrainingRows, members_by_class
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 
@@ -73,7 +73,9 @@ def case(X, members, loss, costs, *, row_weights=None, constant=True):
     """Make a case of rows, the members of each class, and costs (2 × classes)."""
     given = sparse.csr_array(X).astype(np.float32).astype(np.float64)
     dense = np.column_stack([given.toarray(), np.ones(given.shape[0])]) if constant else given.toarray()
-    return Case(OneVsRest(Rows.of(given, constant=constant), members, loss, costs, row_weights), given, dense)
+    return Case(
+        OneVsRest(TrainingRows.from_matrix(given, constant=constant), members, loss, costs, row_weights), given, dense
+    )
 
 
 def random_rows(random, n_rows, n_features, density):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.problem_tree import ProblemTree
 from cladist.solvers import Settings, solve_one_vs_rest
 from cladist.solvers.tree.alternation import solve_alternating
 from tests.solvers.joint_reference import (
@@ -110,7 +110,7 @@ def test_a_star_with_a_fixed_root_is_one_vs_rest(loss):
 @every_root
 @every_loss
 def test_the_order_of_siblings_does_not_matter(root, loss):
-    tree, other = TREES["nine nodes"], Tree(np.array([-1, 0, 0, 1, 1, 1, 2, 2, 5]), np.array([8, 7, 3, 6, 4]))
+    tree, other = TREES["nine nodes"], ProblemTree(np.array([-1, 0, 0, 1, 1, 1, 2, 2, 5]), np.array([8, 7, 3, 6, 4]))
     problem = tree_case(3, tree, loss)
     one, two = solve(problem, tree, root), solve(problem, other, root)
     assert one.history[-1]["objective"] == pytest.approx(two.history[-1]["objective"], rel=1e-5)
@@ -233,7 +233,7 @@ def test_the_reference_closes_its_own_gap(loss):
 @every_loss
 @pytest.mark.parametrize("exact_inner", [False, True])
 def test_bits_do_not_depend_on_the_executor(root, loss, exact_inner):
-    tree = Tree(np.append([-1, 0, 0, 1], np.arange(40) % 4), np.arange(4, 44))
+    tree = ProblemTree(np.append([-1, 0, 0, 1], np.arange(40) % 4), np.arange(4, 44))
     problem, few = tree_case(9, tree, loss, n_rows=80), Settings(1e-4, 5)
     one, two = (solve(problem, tree, root, few, exact_inner=exact_inner, executor=e) for e in (Serial(), Threads(3)))
     np.testing.assert_array_equal(one.weights.matrix(), two.weights.matrix())
@@ -247,7 +247,7 @@ def test_bits_do_not_depend_on_the_executor(root, loss, exact_inner):
 @every_loss
 @pytest.mark.parametrize("n_leaves", [1, 2, 16, 17, 33])
 def test_any_number_of_leaves_fills_blocks(loss, n_leaves):
-    tree = Tree(np.append([-1, 0, 0], np.arange(n_leaves) % 3), np.arange(3, n_leaves + 3)[::-1].copy())
+    tree = ProblemTree(np.append([-1, 0, 0], np.arange(n_leaves) % 3), np.arange(3, n_leaves + 3)[::-1].copy())
     problem = tree_case(10, tree, loss, n_rows=50, n_features=5)
     solution = solve(problem, tree, "zero")
     assert solution.weights.matrix().shape == (n_leaves, 5)
@@ -257,13 +257,13 @@ def test_any_number_of_leaves_fills_blocks(loss, n_leaves):
 
 @every_root
 def test_a_leaf_that_is_all_there_is(root):
-    tree = Tree(np.array([-1]), np.array([0]))
+    tree = ProblemTree(np.array([-1]), np.array([0]))
     problem = tree_case(11, tree, "hinge")
     at_the_optimum(problem, tree, root, solve(problem, tree, root))
 
 
 def test_no_leaves_at_all():
-    tree = Tree(np.array([-1]), np.zeros(0, np.int64))
+    tree = ProblemTree(np.array([-1]), np.zeros(0, np.int64))
     problem = tree_case(12, tree, "hinge", n_rows=0, n_features=3, constant=True)
     solution = solve(problem, tree)
     assert solution.converged
@@ -300,4 +300,6 @@ def test_trees_know_their_nodes(seed):
     for node in range(20):
         assert tree.n_children[node] == sum(tree.parent[n] == node for n in used)
     for parity in (0, 1):
-        assert tree.of_parity(tree.leaves, parity).tolist() == [k for k, p in enumerate(paths) if len(p) % 2 != parity]
+        assert tree.select_parity(tree.leaves, parity).tolist() == [
+            k for k, p in enumerate(paths) if len(p) % 2 != parity
+        ]

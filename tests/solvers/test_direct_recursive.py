@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.problem_tree import ProblemTree
 from cladist.solvers import Settings, members_by_class
 from cladist.solvers.tree import dense_recursive
 from cladist.solvers.tree.dense_recursive import solve_recursive_directly, suits_direct_recursive
@@ -99,7 +99,7 @@ def test_what_suits_it(monkeypatch):
     assert suits_direct_recursive(problem, tree)
     assert not suits_direct_recursive(problem, replace(tree, sharing=0.0))
     assert not suits_direct_recursive(tree_case(0, tree, "hinge", n_features=60).problem, tree)  # more than rows
-    lone = Tree(np.full(3, -1), np.arange(3))
+    lone = ProblemTree(np.full(3, -1), np.arange(3))
     assert not suits_direct_recursive(tree_case(0, lone, "hinge").problem, lone)
     monkeypatch.setattr(dense_recursive, "MOST_ENTRIES", 9 * 7 * 7)  # nine nodes, seven features
     assert suits_direct_recursive(problem, tree)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cladist.execution import Threads
-from cladist.solvers import Rows, Settings, members_by_class, solve_one_vs_rest
+from cladist.solvers import Settings, TrainingRows, members_by_class, solve_one_vs_rest
 from cladist.solvers.linear import dense_solvers, one_vs_rest, rounding
 from cladist.solvers.linear.interior_point import minimise_hinge
 from cladist.solvers.linear.newton import minimise_smooth
@@ -137,7 +137,7 @@ def test_only_dense_rows_of_few_features_go_this_way():
 
 def test_dense_rows_are_those_of_the_matrix():
     X = random_rows(np.random.default_rng(0), 9, 5, 0.5).astype(np.float32)
-    rows = Rows.of(X, constant=True)
+    rows = TrainingRows.from_matrix(X, constant=True)
     np.testing.assert_array_equal(dense_solvers.dense_rows(rows), np.column_stack([X, np.ones(9)])[:, rows.feature_of])
 
 

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
-from cladist.linear_model.leaf_blocks import layout_for
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.leaf_blocks import build_leaf_blocks
+from cladist.linear_model.problem_tree import ProblemTree
 from cladist.solvers import Settings, members_by_class, solve_one_vs_rest
 from cladist.solvers.tree import joint_dual as joint_solver
 from cladist.solvers.tree import recursive
@@ -32,7 +32,7 @@ every_tree = pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
 
 def many_leaves(n_leaves=40):
     """Leaves below three nodes of one root, as many blocks as sixteens: nodes that lie above several are stored."""
-    return Tree(np.append([-1, 0, 0, 0], 1 + np.arange(n_leaves) % 3), np.arange(4, n_leaves + 4)[::-1].copy())
+    return ProblemTree(np.append([-1, 0, 0, 0], 1 + np.arange(n_leaves) % 3), np.arange(4, n_leaves + 4)[::-1].copy())
 
 
 @cache
@@ -144,7 +144,7 @@ def test_a_star_with_a_fixed_root_is_one_vs_rest(loss):
 @every_root
 @every_loss
 def test_the_order_of_siblings_does_not_matter(root, loss):
-    tree, other = TREES["nine nodes"], Tree(np.array([-1, 0, 0, 1, 1, 1, 2, 2, 5]), np.array([8, 7, 3, 6, 4]))
+    tree, other = TREES["nine nodes"], ProblemTree(np.array([-1, 0, 0, 1, 1, 1, 2, 2, 5]), np.array([8, 7, 3, 6, 4]))
     problem = tree_case(3, tree, loss)
     one, two = (solve_recursive(problem.problem, t, TIGHT, root=root) for t in (tree, other))
     assert one.history[-1]["objective"] == pytest.approx(two.history[-1]["objective"], rel=2e-6)
@@ -178,7 +178,7 @@ def test_lanes_without_a_leaf_play_no_part(loss, n_leaves):
 @every_loss
 @pytest.mark.parametrize("parent", [[-1], [-1, 0], [-1, 0, 1]], ids=["root", "below a root", "below a chain"])
 def test_one_leaf(root, loss, parent):
-    tree, random = Tree(np.array(parent), np.array([len(parent) - 1])), np.random.default_rng(6)
+    tree, random = ProblemTree(np.array(parent), np.array([len(parent) - 1])), np.random.default_rng(6)
     members = np.array([0, 12]), np.arange(12)
     problem = case(random.normal(size=(30, 5)), members, loss, np.ones((2, 1)))
     at_the_optimum(problem, tree, root, solve_recursive(problem.problem, tree, TIGHT, root=root))
@@ -295,7 +295,7 @@ def test_a_room_that_another_worker_takes_first_is_made_anew():
             return 1
 
     tree, problem, _ = crowd("hinge", "zero")
-    joint = joint_solver.Joint(problem.problem, layout_for(tree, "zero"))
+    joint = joint_solver.Joint(problem.problem, build_leaf_blocks(tree, "zero"))
     joint._rooms = Taken()
     with joint.room() as room:
         assert room.alpha.shape == (len(problem.X), 16)
@@ -391,7 +391,7 @@ def test_refusals():
 
 @every_root
 def test_no_leaves_at_all(root):
-    tree = Tree(np.array([-1]), np.zeros(0, np.int64))
+    tree = ProblemTree(np.array([-1]), np.zeros(0, np.int64))
     problem = tree_case(12, tree, "hinge", n_rows=0, n_features=3, constant=True)
     solution = solve_recursive(problem.problem, tree, root=root)
     assert solution.converged

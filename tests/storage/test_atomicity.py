@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from cladist.errors import ModelFormatError
-from cladist.storage import read_folder, write_folder, writer
+from cladist.storage import folder as folder_module
+from cladist.storage import read_folder, write_folder
 
 OLD = ({"version": "old"}, {"w": np.arange(5.0)})
 NEW = ({"version": "new"}, {"w": np.arange(9.0)})
@@ -39,7 +40,7 @@ def fail_at(monkeypatch, step, error):
 
     for name in ("replace", "rename", "fsync"):
         monkeypatch.setattr(os, name, failing(name, getattr(os, name)))
-    monkeypatch.setattr(writer, "write_tensors", failing("write", writer.write_tensors))
+    monkeypatch.setattr(folder_module, "write_tensors", failing("write", folder_module.write_tensors))
     monkeypatch.setattr(builtins, "open", failing("open", open))
     return calls
 

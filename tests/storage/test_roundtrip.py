@@ -13,9 +13,8 @@ from safetensors.numpy import load_file
 
 from cladist.errors import ModelFormatError
 from cladist.storage import read_folder, write_folder
-from cladist.storage.array_file import read_arrays
 from cladist.storage.json_text import MAX_BYTES, MAX_MARKS
-from cladist.storage.tensors import DTYPES, write_tensors
+from cladist.storage.tensor_file import DTYPES, read_arrays, write_tensors
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ModelFormatError
 from cladist.storage import from_json_value, to_json_value
-from cladist.storage.tensors import DTYPES
+from cladist.storage.tensor_file import DTYPES
 from cladist.storage.values import MAX_DEPTH
 
 numpy_types = [np.dtype(name).type for name in DTYPES]

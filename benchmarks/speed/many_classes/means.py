@@ -15,9 +15,9 @@ from benchmarks.speed.peers.shared import timed
 from benchmarks.speed.recursive_studies.measuring import Row, say
 from benchmarks.speed.recursive_studies.shapes import data_of
 from cladist.datasets import Dataset
-from cladist.linear_model.difference_builder import Shelf
-from cladist.linear_model.level_order import Families
-from cladist.linear_model.node_differences import TreeWeights
+from cladist.linear_model.difference_builder import DifferenceBuilder
+from cladist.linear_model.level_order import LevelOrder
+from cladist.linear_model.node_differences import DifferenceWeights
 
 
 def make(name: str, n_leaves: int, folder: Path) -> None:
@@ -38,20 +38,20 @@ def _give_means(model: Any, data: Dataset) -> None:
     prepared = model._prepare(X, labels, weights)
     model.sharing_, model.n_iter_, model.converged_ = 1.0, 0, False
     model.history_ = [{"objective": 0.0, "gap": 1.0, "passes": 0}]
-    model.weights_ = _means(sparse.csr_array(X), prepared.targets.members, Families.of(model._tree()))
+    model.weights_ = _means(sparse.csr_array(X), prepared.targets.members, LevelOrder.from_tree(model._tree()))
 
 
-def _means(X: Any, members: Any, families: Families) -> TreeWeights:
+def _means(X: Any, members: Any, order: LevelOrder) -> DifferenceWeights:
     """Return each node's mean row, less that of its parent."""
     starts, rows = members
-    whose, above = families.paths(families.leaf_at[np.repeat(np.arange(len(starts) - 1), np.diff(starts))])
-    counts = np.bincount(above, minlength=len(families.node_at))
+    whose, above = order.list_paths(order.leaf_positions[np.repeat(np.arange(len(starts) - 1), np.diff(starts))])
+    counts = np.bincount(above, minlength=len(order.node_at))
     shape = (len(counts), X.shape[0])
     share = sparse.csr_array(((1 / counts[above]).astype(np.float32), (above, rows[whose])), shape=shape)
     means = sparse.csr_array(share @ X)
-    shelf = Shelf(families, np.arange(X.shape[1]), X.shape[1], PRUNE)
-    for place, parent in enumerate(families.parent.tolist()):
+    builder = DifferenceBuilder(order, np.arange(X.shape[1]), X.shape[1], PRUNE)
+    for place, parent in enumerate(order.parent.tolist()):
         apart = means[[place]] - means[[parent]] if parent >= 0 else means[[place]]
         kept = np.abs(apart.data) > PRUNE
-        shelf.keep(place, apart.indices[kept], apart.data[kept])
-    return shelf.collected()
+        builder.add_sparse(place, apart.indices[kept], apart.data[kept])
+    return builder.build()

@@ -16,7 +16,7 @@ from benchmarks.speed.many_classes.shapes import MEANS, PRUNE, TOL, C, shape_of
 from benchmarks.speed.recursive_studies.measuring import Row, say
 from benchmarks.speed.recursive_studies.shapes import data_of
 from cladist import load
-from cladist.linear_model.node_differences import TreeWeights
+from cladist.linear_model.node_differences import DifferenceWeights
 
 BEST, BEAMS, TURNS = 5, (1, 2, 5, 10, 20), 3
 ROWS, SCIPY_ROWS = 2_000, 200  # scipy's product of all rows would take minutes
@@ -76,12 +76,12 @@ def measured(name: str, n_leaves: int, folder: str) -> Row:
 
 def _count(model: Any) -> int:
     weights = model.weights_
-    return int(weights.n_weights if isinstance(weights, TreeWeights) else len(weights.index[3]))
+    return int(weights.n_weights if isinstance(weights, DifferenceWeights) else len(weights.index[3]))
 
 
 def _ways(model: Any, X: Any, exact: Any) -> list[Row]:
     product = ScipyProduct(model)
-    walks = BEAMS if isinstance(model.weights_, TreeWeights) else ()
+    walks = BEAMS if isinstance(model.weights_, DifferenceWeights) else ()
     ways: dict[str, tuple[Way, int]] = {
         "index": (lambda rows: model.predict_top_k(rows, BEST)[0], ROWS),
         **{f"beam {beam}": (_walk(model, beam), ROWS) for beam in walks},
@@ -128,10 +128,10 @@ class ScipyProduct:
         self.classes, self.paths = model.classes_, None
         weights = model.weights_
         self.intercepts = weights.intercepts
-        if not isinstance(weights, TreeWeights):
+        if not isinstance(weights, DifferenceWeights):
             self.matrix = sparse.csr_array(weights.matrix().T)
             return
-        whose, above = weights.families.paths(weights.families.leaf_at)
+        whose, above = weights.order.list_paths(weights.order.leaf_positions)
         shape = (len(self.classes), len(weights.bias))
         self.paths = sparse.csr_array((np.ones(len(whose), np.float32), (whose, above)), shape=shape)
         self.matrix = sparse.csr_array(weights.vectors().T)

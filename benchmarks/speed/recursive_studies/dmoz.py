@@ -13,8 +13,8 @@ from benchmarks.speed.recursive_studies.memory import Sizes, predicted
 from benchmarks.speed.recursive_studies.shapes import DMOZ, data_of
 from cladist import progress
 from cladist.datasets import Dataset
-from cladist.linear_model.leaf_blocks import layout_for
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.leaf_blocks import build_leaf_blocks
+from cladist.linear_model.problem_tree import ProblemTree
 from cladist.metrics import accuracy, macro_f1, micro_f1
 
 TOL, WORKERS = 1e-2, 2
@@ -30,7 +30,7 @@ class Watched:
         """Look at a search that has just been checked."""
         states, best = search.joint.states, search.best
         own = best.finished.own if best is not None and best.finished.own is not None else []
-        listed = [sum(len(alphas.listed) for alphas in found) for found in ([s.alphas for s in states], own)]
+        listed = [sum(len(alphas.rows) for alphas in found) for found in ([s.alphas for s in states], own)]
         self.pairs = max(self.pairs, *listed)
         self.active = max(self.active, sum(len(state.active) for state in states))
         now = search.history[-1]
@@ -72,7 +72,7 @@ def sizes(data: Dataset, blocks_per_round: int, watched: Watched) -> Sizes:
     taxonomy, X = data.taxonomy, data.X_train
     assert taxonomy is not None
     return Sizes.of(
-        layout_for(Tree(taxonomy.parent.astype(np.int64), taxonomy.leaves), "zero"),
+        build_leaf_blocks(ProblemTree(taxonomy.parent.astype(np.int64), taxonomy.leaves), "zero"),
         rows=X.shape[0],
         nonzeros=X.nnz,
         features=len(np.unique(X.indices)),

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cladist.linear_model.leaf_blocks import Layout, rounds_of
+from cladist.linear_model.leaf_blocks import LeafBlocks, schedule_rounds
 
 ALPHA_COPIES = 5
 
@@ -50,12 +50,12 @@ class Sizes:
 
     @classmethod
     def of(
-        cls, layout: Layout, *, rows: int, nonzeros: int, features: int, workers: int, blocks_per_round: int,
+        cls, layout: LeafBlocks, *, rows: int, nonzeros: int, features: int, workers: int, blocks_per_round: int,
         pairs: int, active: int,
     ) -> Sizes:  # fmt: skip
         """Take from a tree's layout how many nodes and blocks there are."""
         stored = [block.stored for block in layout.blocks]
-        rounds = rounds_of(len(stored), blocks_per_round)
+        rounds = schedule_rounds(len(stored), blocks_per_round)
         return cls(
             rows=rows,
             nonzeros=nonzeros,

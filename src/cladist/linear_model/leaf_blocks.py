@@ -1,7 +1,7 @@
-"""How the leaves of a tree fall into blocks of sixteen, and which nodes above them are held in memory.
+"""The leaves of a tree in blocks of sixteen, and the nodes above them that are stored in memory.
 
-Leaves are taken in the order of a walk through the tree, so that siblings share a block. A node whose leaves all lie in
-one block needs no vector of its own: the block's α say what it is. The others are `stored`.
+Leaves are in the order of a walk through the tree, so that siblings share a block. A node whose leaves are all in one
+block needs no vector of its own: it follows from the block's α. The other nodes are `stored`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.problem_tree import ProblemTree
 
 Ids = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class BlockLayout:
-    """Sixteen leaves, or fewer, and what lies above them.
+class LeafBlock:
+    """Up to sixteen leaves and the nodes above them.
 
     Attributes
     ----------
@@ -30,13 +31,13 @@ class BlockLayout:
     stored : array
         The stored nodes above any of them.
     above : array of uint32
-        The lanes below each of `stored`, as bits.
+        The lanes below each node of `stored`, as bits.
     paths : (indptr, stored nodes)
-        Of each group of lanes with the same stored nodes above.
+        The stored nodes above each group of lanes that have the same ones.
     groups : array of uint32
         The lanes of each group, as bits.
     local : array (16 × 16)
-        How many nodes two paths share that are not stored, inner nodes counting `sharing` each and the leaf itself 1.
+        The number of nodes that two paths share and that are not stored; inner nodes count `sharing`, a leaf 1.
     """
 
     classes: Ids
@@ -52,85 +53,81 @@ class BlockLayout:
         return self.local - np.diag((np.arange(WIDTH) < len(self.classes)).astype(np.float32))
 
     def overlap(self, counts: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """Return `local` with stored nodes, u counting `counts[u]`."""
-        found = self.local.copy()
+        """Return `local` with the stored nodes, where node u counts `counts[u]`."""
+        overlap = self.local.copy()
         for node, lanes in zip(self.stored.tolist(), self.above.tolist(), strict=True):
             below = np.array([lanes >> k & 1 for k in range(WIDTH)], np.float32)
-            found += counts[node] * np.outer(below, below)
-        return found
+            overlap += counts[node] * np.outer(below, below)
+        return overlap
 
 
 @dataclass(frozen=True)
-class Layout:
-    """All blocks, and the tree's nodes that are stored.
+class LeafBlocks:
+    """All blocks of a tree's leaves, and its stored nodes.
 
     Attributes
     ----------
-    blocks : list of BlockLayout
+    blocks : list of LeafBlock
     stored_nodes : array
-        The tree's number of each stored node; parents come before their children.
+        The stored nodes, parents before their children.
     sharing : float
-        Of the tree.
+        κ of the tree.
     """
 
-    blocks: list[BlockLayout]
+    blocks: list[LeafBlock]
     stored_nodes: Ids
     sharing: float = 1.0
 
 
-def layout_for(tree: Tree, root: str) -> Layout:
-    """Lay out the problems of a tree whose roots are pulled to "zero", are "fixed" there, or "free"; those are stored.
+def build_leaf_blocks(tree: ProblemTree, root: str) -> LeafBlocks:
+    """Return the leaf blocks of a tree whose roots are "zero", "fixed" or "free"; free roots are always stored.
 
     Examples
     --------
-    >>> tree = Tree(np.array([-1, 0, 0, 1, 1]), np.array([3, 4, 2]))
-    >>> layout = layout_for(tree, "zero")
+    >>> tree = ProblemTree(np.array([-1, 0, 0, 1, 1]), np.array([3, 4, 2]))
+    >>> layout = build_leaf_blocks(tree, "zero")
     >>> layout.blocks[0].classes.tolist(), layout.stored_nodes.tolist()
     ([0, 1, 2], [])
-    >>> layout_for(tree, "free").stored_nodes.tolist()
+    >>> build_leaf_blocks(tree, "free").stored_nodes.tolist()
     [0]
     """
     is_root = tree.parent < 0
-    counted = ~is_root if root == "fixed" else np.ones(len(is_root), bool)
-    return lay_out(tree.parent, tree.leaves, counted, is_root & (root == "free"), tree.sharing)
+    has_vector = ~is_root if root == "fixed" else np.ones(len(is_root), bool)
+    return group_leaves(tree.parent, tree.leaves, has_vector, is_root & (root == "free"), tree.sharing)
 
 
-def lay_out(
-    parent: Ids,
-    leaves: Ids,
-    counted: npt.NDArray[np.bool_],
-    always: npt.NDArray[np.bool_] | None = None,
-    sharing: float = 1.0,
-) -> Layout:
-    """Lay out the problems of leaves `leaves[k]` in a tree given by parents, −1 above roots, each before its children.
+def group_leaves(
+    parent: Ids, leaves: Ids, has_vector: Flags, always_stored: Flags | None = None, sharing: float = 1.0
+) -> LeafBlocks:
+    """Return the blocks of `leaves` in a tree given by parents, −1 above roots, each before its children.
 
-    `counted` says which nodes have a vector of their own; the leaves always do. `always` says which are stored even if
-    one block has all their leaves.
+    `has_vector` marks the nodes with a vector of their own; leaves always have one. Nodes marked in `always_stored`
+    are stored even if one block has all their leaves.
     """
     order, first, last = _walk_order(parent, leaves)
     spans = (first < last) & (first // WIDTH != (last - 1) // WIDTH)
     is_leaf = np.zeros(len(parent), bool)
     is_leaf[leaves] = True
-    wanted = spans if always is None else spans | (always & (first < last))
-    stored_nodes = np.flatnonzero(wanted & counted & ~is_leaf)
+    is_stored = spans if always_stored is None else spans | (always_stored & (first < last))
+    stored_nodes = np.flatnonzero(is_stored & has_vector & ~is_leaf)
     number = np.full(len(parent), -1, np.int64)
     number[stored_nodes] = np.arange(len(stored_nodes))
     blocks = [
-        _block(order[start : start + WIDTH], leaves, parent, counted, number, sharing)
+        _build_block(order[start : start + WIDTH], leaves, parent, has_vector, number, sharing)
         for start in range(0, len(order), WIDTH)
     ]
-    return Layout(blocks, stored_nodes, sharing)
+    return LeafBlocks(blocks, stored_nodes, sharing)
 
 
 def _walk_order(parent: Ids, leaves: Ids) -> tuple[Ids, Ids, Ids]:
-    """Return the problems in the order of a walk, and which stretch of it lies below each node."""
+    """Return the problems in the order of a walk, and where the leaves below each node begin and end in it."""
     below = np.zeros(len(parent), np.int64)
     below[leaves] = 1
     for v in range(len(parent) - 1, -1, -1):
         if parent[v] >= 0:
             below[parent[v]] += below[v]
     first, next_free = np.zeros(len(parent), np.int64), np.zeros(len(parent) + 1, np.int64)
-    for v in range(len(parent)):  # next_free[-1] is that of what lies above the roots
+    for v in range(len(parent)):  # next_free[-1] stands above the roots
         above = parent[v]
         first[v] = next_free[above]
         next_free[above] += below[v]
@@ -138,17 +135,15 @@ def _walk_order(parent: Ids, leaves: Ids) -> tuple[Ids, Ids, Ids]:
     return np.argsort(first[leaves], kind="stable"), first, first + below
 
 
-def _block(
-    classes: Ids, leaves: Ids, parent: Ids, counted: npt.NDArray[np.bool_], number: Ids, sharing: float
-) -> BlockLayout:
+def _build_block(classes: Ids, leaves: Ids, parent: Ids, has_vector: Flags, number: Ids, sharing: float) -> LeafBlock:
     stored_paths, local_paths = [], []
     for leaf in leaves[classes].tolist():
         stored: list[int] = []
         local, v = [leaf], int(parent[leaf])
         while v >= 0:
-            if counted[v] and number[v] >= 0:
+            if has_vector[v] and number[v] >= 0:
                 stored.append(int(number[v]))
-            elif counted[v]:
+            elif has_vector[v]:
                 local.append(v)
             v = int(parent[v])
         stored_paths.append(tuple(sorted(stored)))
@@ -162,7 +157,7 @@ def _block(
         for b, other in enumerate(local_paths):
             local_overlap[a, b] = sharing * (len(one & other) - (a == b)) + (a == b)
     indptr = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
-    return BlockLayout(
+    return LeafBlock(
         classes,
         np.array(nodes, np.int64),
         np.array(above, np.uint32),
@@ -172,14 +167,14 @@ def _block(
     )
 
 
-def rounds_of(n_blocks: int, size: int) -> list[list[int]]:
-    """Return which blocks are solved together: the next of each of `size` stretches of the walk through the tree.
+def schedule_rounds(n_blocks: int, size: int) -> list[list[int]]:
+    """Return the blocks of each round: the next one of each of `size` stretches of the walk through the tree.
 
-    Blocks that are visited one after the other so share most of the tree, and those visited together the least.
+    Blocks of consecutive rounds share most of the tree, those of one round the least.
 
     Examples
     --------
-    >>> rounds_of(7, 3)
+    >>> schedule_rounds(7, 3)
     [[0, 2, 5], [1, 3, 6], [4]]
     """
     cuts = np.rint(np.linspace(0, n_blocks, min(size, n_blocks) + 1)).astype(int)

@@ -19,10 +19,9 @@ from cladist import registry
 from cladist.errors import CladistError, ModelFormatError
 from cladist.labels import LabelForm
 from cladist.persistence import taxonomies
-from cladist.persistence.array_schema import check_model
-from cladist.persistence.transformer_widths import check_width
+from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values
+from cladist.persistence.transformer_schema import check_width
 from cladist.persistence.transformers import decode_transformer, encode_transformer
-from cladist.persistence.value_schema import CONTENT, STATE, check_values
 from cladist.storage import (
     from_json_value,
     pack_strings,
@@ -114,8 +113,8 @@ def load_noted(
     folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool = False
 ) -> tuple[Any, dict[str, Any], Arrays]:
     """Read a model, its notes and the arrays noted beside it, all of one and the same save; see `load`."""
-    left = (lambda name: LARGE.fullmatch(name) is not None) if mmap else None
-    content, arrays = read_folder(folder, left=left, verify=verify)
+    keep_in_file = (lambda name: LARGE.fullmatch(name) is not None) if mmap else None
+    content, arrays = read_folder(folder, keep_in_file=keep_in_file, verify=verify)
     return _restored(folder, content, arrays, trusted), _notes(folder, content, arrays), group("notes", arrays)
 
 
@@ -165,7 +164,7 @@ def load_notes(folder: Any) -> dict[str, Any]:
     >>> load_notes(folder)
     {'text': ['title']}
     """
-    content, arrays = read_folder(folder, left=lambda name: not name.startswith("note_texts/"))
+    content, arrays = read_folder(folder, keep_in_file=lambda name: not name.startswith("note_texts/"))
     return _notes(folder, content, arrays)
 
 

@@ -1,8 +1,8 @@
 """scikit-learn's transformers of text and numbers ↔ JSON values and arrays, without pickle.
 
-A transformer is its class, looked up in a fixed table; its parameters, which go through the constructor; and
-its fitted attributes, whose names the table lists. Whatever else it holds is refused, so what can be saved
-comes back whole.
+A transformer is its class, looked up in a fixed table; its parameters, which go through the constructor; and its fitted
+attributes, whose names the table lists. Anything else that it holds is refused, so that what can be saved is restored
+completely.
 """
 
 from __future__ import annotations
@@ -16,51 +16,17 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import (
-    CountVectorizer,
-    HashingVectorizer,
-    TfidfTransformer,
-    TfidfVectorizer,
-)
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    StandardScaler,
-)
 
 from cladist.errors import ModelFormatError
-from cladist.persistence.transformer_schema import check_input, check_transformer
+from cladist.persistence.transformer_schema import COMMON, FITTED, check_input, check_transformer
 from cladist.storage import from_json_value, pack_strings, to_json_value, unpack_strings
+from cladist.storage.array_groups import Arrays, prefixed
 
-Arrays = dict[str, NDArray[Any]]
-
-# The attributes fit and set_output may add to any transformer, and those it adds to each class.
-_COMMON = "n_features_in_ feature_names_in_ _sklearn_output_config"
-_FITTED: dict[Any, str] = {
-    CountVectorizer: "vocabulary_ fixed_vocabulary_",
-    TfidfVectorizer: "vocabulary_ fixed_vocabulary_ _tfidf",
-    TfidfTransformer: "idf_",
-    HashingVectorizer: "",
-    StandardScaler: "n_samples_seen_ scale_ mean_ var_",
-    MaxAbsScaler: "n_samples_seen_ scale_ max_abs_",
-    MinMaxScaler: "n_samples_seen_ scale_ min_ data_min_ data_max_ data_range_",
-    Normalizer: "",
-    SimpleImputer: "statistics_ indicator_ _fit_dtype _fill_dtype",
-    FunctionTransformer: "",  # what "passthrough" becomes when it is fitted; with a function it is refused
-    FeatureUnion: "",
-    Pipeline: "",
-    ColumnTransformer: "transformers_ sparse_output_ output_indices_ _columns _remainder _transformer_to_input_indices",
-}
-_CLASSES = {cls.__name__: cls for cls in _FITTED}
+_CLASSES = {cls.__name__: cls for cls in FITTED}
 _UNSAVED = {
     "_stop_words_id",  # an address in memory
-    "_transformers_feature_names_out",  # made anew by each transform
-    "force_int_remainder_cols",  # gone since scikit-learn 1.9; only ever chose a type of column lists
+    "_transformers_feature_names_out",  # set by each transform
+    "force_int_remainder_cols",  # removed in scikit-learn 1.9; it only chose a type of column lists
 }
 
 
@@ -79,10 +45,11 @@ def encode_transformer(transformer: Any) -> tuple[dict[str, Any], Arrays]:
     encoded : dict
         JSON values.
     arrays : dict of str to ndarray
-        What `encoded` refers to, named by paths such as ``FeatureUnion/transformer_list/0/1/_tfidf/idf_``.
+        The arrays that `encoded` refers to, named by paths such as ``FeatureUnion/transformer_list/0/1/_tfidf/idf_``.
 
     Examples
     --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
     >>> encoded, arrays = encode_transformer(TfidfVectorizer().fit(["a first text", "a second text"]))
     >>> encoded["class"], sorted(arrays)[-1]
     ('TfidfVectorizer', 'TfidfVectorizer/vocabulary_/utf8')
@@ -92,18 +59,19 @@ def encode_transformer(transformer: Any) -> tuple[dict[str, Any], Arrays]:
     Traceback (most recent call last):
     cladist.errors.ModelFormatError: TfidfVectorizer/tokenizer: a value of type method_descriptor cannot be...
     """
-    arrays: Arrays = {}
-    encoded = _Writer(arrays).transformer(transformer, type(transformer).__name__, depth=0)
-    return encoded | {"scikit_learn": sklearn.__version__}, arrays
+    writer = _Writer()
+    encoded = writer.transformer(transformer, type(transformer).__name__, depth=0)
+    return encoded | {"scikit_learn": sklearn.__version__}, writer.arrays
 
 
 def decode_transformer(encoded: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, trusted: bool = False) -> Any:
     """Return the transformer that `encode_transformer` was given; nothing in the data is run as code.
 
-    A regular expression that may take too long on some texts is refused, unless the data are `trusted`.
+    A regular expression that may take too long on some texts is refused unless the data are `trusted`.
 
     Examples
     --------
+    >>> from sklearn.preprocessing import StandardScaler
     >>> decode_transformer(*encode_transformer(StandardScaler(with_mean=False)))
     StandardScaler(with_mean=False)
     >>> decode_transformer({"class": "os.system", "params": {}, "fitted": {}}, {})
@@ -119,18 +87,18 @@ def decode_transformer(encoded: Mapping[str, Any], arrays: Mapping[str, NDArray[
 class _Writer:
     """Collects arrays while `to_json_value` walks through parameters and attributes."""
 
-    def __init__(self, arrays: Arrays) -> None:
-        self.arrays = arrays
+    def __init__(self) -> None:
+        self.arrays: Arrays = {}
 
     def transformer(self, value: Any, where: str, depth: int) -> dict[str, Any]:
         cls = type(value)
-        if cls not in _FITTED:
+        if cls not in FITTED:
             raise ModelFormatError(
                 f"{where}: {cls.__module__}.{cls.__qualname__} cannot be saved; these can: {', '.join(_CLASSES)}."
             )
         params = {k: v for k, v in value.get_params(deep=False).items() if k not in _UNSAVED}
         fitted = {k: v for k, v in vars(value).items() if k not in params and k not in _UNSAVED}
-        if unknown := fitted.keys() - _attributes(cls):
+        if unknown := fitted.keys() - COMMON.keys() - FITTED[cls].keys():
             raise ModelFormatError(
                 f"{where}: the attribute {min(unknown)!r} is not one that fit gives to {cls.__name__} in the"
                 " versions of scikit-learn known here, so it cannot be saved; delete it first."
@@ -185,17 +153,15 @@ class _Writer:
             packed = pack_strings(strings)
         except ModelFormatError as error:
             raise ModelFormatError(f"{where}: {error}") from error
-        self.arrays |= {f"{where}/{part}": array for part, array in packed.items()}
+        self.arrays |= prefixed(where, packed)
         return {tag: where}
 
 
 class _Reader:
-    """Finds the arrays again while `from_json_value` walks through parameters and attributes."""
+    """Looks arrays up while `from_json_value` walks through parameters and attributes."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], saved_with: str, *, trusted: bool) -> None:
-        self.arrays = arrays
-        self.saved_with = saved_with
-        self.trusted = trusted
+        self.arrays, self.saved_with, self.trusted = arrays, saved_with, trusted
 
     def transformer(self, encoded: Any, where: str, depth: int) -> Any:
         if not isinstance(encoded, dict):
@@ -207,7 +173,7 @@ class _Reader:
                 f"{where}: {name!r} is no class that can be loaded; these can: {', '.join(_CLASSES)}."
             )
         params = self.members(params, inspect.signature(cls).parameters.keys(), f"{where}/params", depth)
-        fitted = self.members(fitted, _attributes(cls), f"{where}/fitted", depth)
+        fitted = self.members(fitted, COMMON.keys() | FITTED[cls].keys(), f"{where}/fitted", depth)
         _check_memory(params, where)
         try:
             restored = cls(**params)
@@ -257,11 +223,7 @@ class _Reader:
         return self.arrays[name]
 
 
-def _attributes(cls: Any) -> set[str]:
-    return {*_COMMON.split(), *_FITTED[cls].split()}
-
-
 def _check_memory(params: dict[str, Any], where: str) -> None:
-    # joblib's cache is made of pickles: a folder named in a file must never be opened as one.
+    # joblib's cache holds pickles: a folder that a file names must never be opened as one.
     if params.get("memory") is not None:
         raise ModelFormatError(f"{where}/memory: a cache cannot be saved or loaded; set memory to None.")

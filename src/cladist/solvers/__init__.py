@@ -1,8 +1,8 @@
 """Solvers: they minimise a stated problem and return a `Solution`. They never see an estimator."""
 
-from cladist.linear_model.rows import Rows
+from cladist.linear_model.training_rows import TrainingRows
 from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
 from cladist.solvers.problem import OneVsRest, Settings, members_by_class
 from cladist.solvers.solution import Solution
 
-__all__ = ["OneVsRest", "Rows", "Settings", "Solution", "members_by_class", "solve_one_vs_rest"]
+__all__ = ["OneVsRest", "Settings", "Solution", "TrainingRows", "members_by_class", "solve_one_vs_rest"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.linear_model.rows import Rows
+from cladist.linear_model.training_rows import TrainingRows
 
 Members = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # where each class begins, and the rows that belong to it
 SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
@@ -20,7 +20,7 @@ class OneVsRest:
 
     Attributes
     ----------
-    rows : Rows
+    rows : TrainingRows
     members : (indptr, rows)
         The rows of each class.
     loss : {"hinge", "squared_hinge", "logistic"}
@@ -30,7 +30,7 @@ class OneVsRest:
         Positive factors of these.
     """
 
-    rows: Rows
+    rows: TrainingRows
     members: Members
     loss: str
     costs: npt.NDArray[Any]
@@ -54,7 +54,7 @@ class OneVsRest:
         place[order] = np.arange(len(order))
         members = self.members[0], place[self.members[1]]
         weights = None if self.row_weights is None else self.row_weights[order]
-        return replace(self, rows=self.rows.taken(order), members=members, row_weights=weights)
+        return replace(self, rows=self.rows.reorder(order), members=members, row_weights=weights)
 
     def members_of(self, k: int) -> npt.NDArray[np.int64]:
         """Return the rows of a class."""

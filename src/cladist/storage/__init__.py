@@ -1,12 +1,11 @@
-"""A manifest and named arrays ↔ a folder: atomic, checksummed, without pickle. Knows no class of ours."""
+"""A manifest and named arrays ↔ a folder: atomic, checksummed, without pickle. Independent of all other packages."""
 
-from cladist.storage.array_file import is_mapped, is_unread
+from cladist.storage.array_groups import pack_strings, unpack_strings
+from cladist.storage.folder import check_replaceable, read_content, read_folder, write_folder
 from cladist.storage.lock import locked
-from cladist.storage.reader import read_content, read_folder
 from cladist.storage.spool import Spool
-from cladist.storage.strings import pack_strings, unpack_strings
+from cladist.storage.tensor_file import is_mapped, is_unread
 from cladist.storage.values import from_json_value, to_json_value
-from cladist.storage.writer import check_replaceable, write_folder
 
 __all__ = [
     "Spool",

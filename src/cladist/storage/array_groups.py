@@ -1,8 +1,9 @@
-"""Parts of models as named arrays: matrices that may be mostly zeros, and groups of names."""
+"""Parts of models ↔ named arrays: groups of names, matrices that may be mostly zeros, strings, and ids."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,18 @@ from cladist.errors import ModelFormatError
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-SPARSE_BELOW = 0.4  # share of nonzeros under which (index, value) pairs take less room than all values
+SPARSE_BELOW = 0.4  # fraction of nonzeros below which (index, value) pairs take less room than all values
+
+
+def prefixed(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
+    """Return arrays with a common prefix before their names."""
+    return {f"{prefix}/{name}": array for name, array in arrays.items()}
+
+
+def group(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
+    """Return the arrays under a prefix, without it."""
+    start = f"{prefix}/"
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
 def pack_matrix(matrix: Any) -> Arrays:
@@ -28,7 +40,7 @@ def pack_matrix(matrix: Any) -> Arrays:
 
 
 def unpack_matrix(arrays: Arrays, n_columns: int) -> Any:
-    """Restore what `pack_matrix` gave, and check that it has so many columns."""
+    """Return the matrix that `pack_matrix` packed, which must have `n_columns` columns."""
     matrix: Any
     if "dense" in arrays:
         matrix = arrays["dense"]
@@ -45,19 +57,58 @@ def unpack_matrix(arrays: Arrays, n_columns: int) -> Any:
     return matrix.toarray() if "was_dense" in arrays else matrix
 
 
-def prefixed(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
-    """Put a group of arrays under a common prefix."""
-    return {f"{prefix}/{name}": array for name, array in arrays.items()}
+def pack_strings(strings: Sequence[str]) -> Arrays:
+    """Return the arrays ``utf8`` (uint8) and ``offsets`` (int64, one more than there are strings).
+
+    Examples
+    --------
+    >>> packed = pack_strings(["né", "", "b"])
+    >>> packed["offsets"]
+    array([0, 3, 3, 4])
+    >>> unpack_strings(**packed)
+    ['né', '', 'b']
+    """
+    try:
+        encoded = [string.encode("utf-8") for string in strings]
+    except (AttributeError, UnicodeEncodeError):
+        row, offender = next((i, s) for i, s in enumerate(strings) if not _is_encodable(s))
+        raise ModelFormatError(f"String {row} cannot be saved: {offender!r} is not text that UTF-8 can hold.") from None
+    offsets = np.fromiter(accumulate(map(len, encoded), initial=0), dtype=np.int64, count=len(encoded) + 1)
+    return {"utf8": np.frombuffer(b"".join(encoded), dtype=np.uint8), "offsets": offsets}
 
 
-def group(prefix: str, arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
-    """Return the arrays under a prefix, without it."""
-    start = f"{prefix}/"
-    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+def _is_encodable(string: object) -> bool:
+    try:
+        return isinstance(string, str) and string.encode("utf-8") is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def unpack_strings(utf8: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> list[str]:
+    """Return the strings that `pack_strings` packed; arrays that it cannot have made are refused."""
+    if utf8.dtype != np.uint8 or utf8.ndim != 1 or offsets.dtype != np.int64 or offsets.ndim != 1:
+        raise ModelFormatError(
+            "Packed strings must be a 1-D uint8 and a 1-D int64 array, not"
+            f" {utf8.ndim}-D {utf8.dtype} and {offsets.ndim}-D {offsets.dtype}."
+        )
+    if not offsets.size or offsets[0] != 0 or offsets[-1] != utf8.size or (offsets[1:] < offsets[:-1]).any():
+        raise ModelFormatError(f"The offsets of packed strings must rise from 0 to the number of bytes, {utf8.size}.")
+    raw = utf8.tobytes()
+    try:
+        return [raw[start:end].decode("utf-8") for start, end in pairwise(offsets.tolist())]
+    except UnicodeDecodeError as error:
+        raise ModelFormatError(f"A packed string is not valid UTF-8: {error.object!r}.") from error
+
+
+def unpack_ids(ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return a list of whole numbers as int64; too large ones become negative, which later checks refuse."""
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise ModelFormatError("A list of whole numbers in this model is something else.")
+    return ids.astype(np.int64)
 
 
 def check_nodes(nodes: npt.NDArray[Any], n_nodes: int, count: int | None = None) -> None:
-    """Refuse ids that are not those of different nodes, or not as many as wanted."""
+    """Raise a `ModelFormatError` unless ids are those of different nodes, and `count` of them."""
     fits = nodes.ndim == 1 and not np.any((nodes < 0) | (nodes >= n_nodes)) and len(np.unique(nodes)) == len(nodes)
     if not fits or count not in (None, len(nodes)):
         raise ModelFormatError("Some of its nodes are not nodes of its taxonomy.")

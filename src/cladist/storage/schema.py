@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cladist.errors import ModelFormatError
-from cladist.storage.array_file import is_unread
+from cladist.storage.tensor_file import is_unread
 
 WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REAL = ("float32", "float64")

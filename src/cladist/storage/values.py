@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cladist.errors import ModelFormatError
-from cladist.storage.tensors import DTYPES
+from cladist.storage.tensor_file import DTYPES
 
 MAX_DEPTH = 64  # deeper than any real parameter; far from Python's own limit on recursion
 

@@ -20,10 +20,10 @@ from cladist.learners.flat.prediction import LinearAnswers
 from cladist.learners.flat.targets import Targets, class_weights
 from cladist.learners.flat.warm_start import LastFit
 from cladist.learners.select_c import LARGEST_C, warn_of_gap
-from cladist.linear_model.arrays import pack_weights, unpack_ids, unpack_weights
-from cladist.solvers import OneVsRest, Rows, Settings, Solution, solve_one_vs_rest
+from cladist.linear_model.arrays import pack_weights, unpack_weights
+from cladist.solvers import OneVsRest, Settings, Solution, TrainingRows, solve_one_vs_rest
 from cladist.solvers.linear.one_vs_rest import growth, scaled
-from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed
+from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
 
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps them dense up to here
 FORMS = ("auto", "dense", "sparse", "dual")
@@ -35,7 +35,7 @@ REPAIRS = ("top_down", "bottom_up", "best")
 class Prepared:
     """Rows and targets, ready to be solved for any C."""
 
-    rows: Rows
+    rows: TrainingRows
     targets: Targets
     class_weights: Any
     row_weights: Any
@@ -186,7 +186,7 @@ class FlatLinear(LinearAnswers):
         self.target_nodes_ = targets.nodes
         self.set_classes(targets.labels)
         factors = class_weights(type(self).__name__, self.class_weight, targets, self.taxonomy_, labels)
-        return Prepared(Rows.of(X, constant=self.fit_intercept), targets, factors, weights)
+        return Prepared(TrainingRows.from_matrix(X, constant=self.fit_intercept), targets, factors, weights)
 
     def _solve(self, prepared: Prepared, C: float, state: Any, keep_state: bool) -> Solution:
         """Solve all problems and remember what came of them."""

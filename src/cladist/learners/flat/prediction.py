@@ -16,8 +16,8 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_to_explain
 from cladist.learners.select_c import ChoosesC
-from cladist.linear_model.forms import Weights
-from cladist.linear_model.node_differences import TreeWeights
+from cladist.linear_model.node_differences import DifferenceWeights
+from cladist.linear_model.weights import Weights
 
 Ids = npt.NDArray[np.int64]
 PIECE_BYTES = 2**29  # of scores, for which weights that are made when they are wanted are made once
@@ -41,13 +41,13 @@ class LinearAnswers(ChoosesC, HierarchicalClassifier):
         return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
 
     def _best_classes(self, X: Any, k: int, beam: int | None) -> tuple[Ids, npt.NDArray[Any]]:
-        if self._one_a_label and self.weights_.ranks(X.shape[0]):
+        if self._one_a_label and self.weights_.can_rank(X.shape[0]):
             return self.weights_.top_k(X, k, beam)
         return super()._best_classes(X, k, beam)
 
     @property
     def _has_beam(self) -> bool:
-        return isinstance(self.weights_, TreeWeights)
+        return isinstance(self.weights_, DifferenceWeights)
 
     @property
     def _one_a_label(self) -> bool:
@@ -61,7 +61,9 @@ class LinearAnswers(ChoosesC, HierarchicalClassifier):
         return scores if self._one_a_label else scores @ self._combination().T
 
     def _scored(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        at_least = PIECE_BYTES // (4 * max(1, len(self.class_nodes_))) if self.weights_.makes_blocks(X.shape[0]) else 1
+        at_least = (
+            PIECE_BYTES // (4 * max(1, len(self.class_nodes_))) if self.weights_.rebuilds_blocks(X.shape[0]) else 1
+        )
         for piece in self._chunks(X, at_least=max(1, at_least)):
             yield from self._chunks(self.class_scores(piece))
 

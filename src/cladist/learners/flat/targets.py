@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cladist.errors import ParameterError, TaxonomyError
 from cladist.labels import LabelMatrix
-from cladist.solvers import OneVsRest, Rows
+from cladist.solvers import OneVsRest, TrainingRows
 from cladist.solvers.problem import Members
 from cladist.taxonomy import Taxonomy
 
@@ -64,7 +64,7 @@ class Targets:
         """Whether a single problem tells two labels apart."""
         return len(self.nodes) == 1 and len(self.labels) == 2
 
-    def problem(self, rows: Rows, loss: str, C: float, class_weights: Any, row_weights: Any) -> OneVsRest:
+    def problem(self, rows: TrainingRows, loss: str, C: float, class_weights: Any, row_weights: Any) -> OneVsRest:
         """Return the problems of all nodes; `class_weights` are factors of C, one a label."""
         costs = np.full((2, len(self.nodes)), C)
         if class_weights is not None and self.one_decides:

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from cladist.errors import ModelFormatError
 from cladist.learners.local.decisions import Choosing, Decision
 from cladist.learners.local.families import Family, check_children, pack_families, unpack_families
-from cladist.linear_model.arrays import unpack_ids
-from cladist.linear_model.forms import SparseWeights
-from cladist.persistence.array_schema import OLD_NODE
-from cladist.storage.array_groups import Arrays, group, prefixed, unpack_matrix
+from cladist.linear_model.sparse import SparseWeights
+from cladist.persistence.model_schema import OLD_NODE
+from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids, unpack_matrix
 from cladist.storage.schema import check_arrays
 
 Ids = npt.NDArray[np.int64]

@@ -17,11 +17,11 @@ from cladist import progress
 from cladist.errors import ModelFormatError
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.arrays import pack_index, unpack_ids, unpack_index
-from cladist.linear_model.forms import SparseWeights, csr_arrays
-from cladist.solvers import OneVsRest, Rows, Settings, solve_one_vs_rest
+from cladist.linear_model.sparse import SparseWeights
+from cladist.linear_model.weights import csr_arrays
+from cladist.solvers import OneVsRest, Settings, TrainingRows, solve_one_vs_rest
 from cladist.solvers.problem import Members
-from cladist.storage.array_groups import Arrays
+from cladist.storage.array_groups import Arrays, unpack_ids
 
 Ids = npt.NDArray[np.int64]
 LARGE = 4 * WIDTH  # children; the blocks of such a family run side by side, smaller families do as a whole
@@ -122,7 +122,7 @@ class Plan:
 
     def fit(self, X: Any, task: Task, row_weights: Any, executor: Executor | None = None) -> Family:
         """Fit the classifiers of one family."""
-        rows = Rows.of(X, constant=self.constant, chosen=task.rows)
+        rows = TrainingRows.from_matrix(X, constant=self.constant, chosen=task.rows)
         weights = None if row_weights is None else row_weights[task.rows]
         problem = OneVsRest(rows, task.members, self.loss, np.full((2, task.n_problems), self.C), weights)
         solution = solve_one_vs_rest(problem, self.settings, executor=executor, form="sparse", prune=self.prune)
@@ -163,7 +163,7 @@ def pack_families(families: dict[int, Family]) -> Arrays:
     for family in families.values():
         parts["children"].append(family.children)
         if family.weights is not None:
-            for name, array in pack_index(family.weights).items():
+            for name, array in family.weights.index._asdict().items():
                 parts[name].append(np.diff(array) if name == "indptr" else array)
             parts["intercepts"].append(family.weights.intercepts)
         for name in ("features", "values", "intercepts"):
@@ -222,7 +222,7 @@ def unpack_families(arrays: Arrays, parent_of: Ids, n_features: int) -> dict[int
             "classes": classes[k],
             "values": values[k],
         }
-        weights = unpack_index(index, intercepts[k], n_features)
+        weights = SparseWeights.from_lists(index, intercepts[k], n_features)
         families[parent] = Family(children[k], weights if n_problems else None)
     return families
 

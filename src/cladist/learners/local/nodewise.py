@@ -22,8 +22,7 @@ from cladist.learners.local.families import fit_families, pack_families, unpack_
 from cladist.learners.local.linear import LOSSES, make_plan
 from cladist.learners.local.node_problems import always_on, nodewise_tasks
 from cladist.learners.select_c import ChoosesC, warn_of_gap
-from cladist.linear_model.arrays import unpack_ids
-from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed
+from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
 
 Ids = npt.NDArray[np.int64]
 ALWAYS, NEVER = np.inf, -np.inf  # scores of nodes that all rows of their parent belong to, or none

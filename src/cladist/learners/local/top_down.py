@@ -32,8 +32,7 @@ from cladist.learners.local.families import Family, fit_families
 from cladist.learners.local.linear import LOSSES, make_plan
 from cladist.learners.select_c import ChoosesC, warn_of_gap
 from cladist.learners.stop_leaves import with_stops
-from cladist.linear_model.arrays import unpack_ids
-from cladist.storage.array_groups import Arrays, check_nodes
+from cladist.storage.array_groups import Arrays, check_nodes, unpack_ids
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]

@@ -19,8 +19,7 @@ from cladist.learners.online.primal_ridge import checked_counts
 from cladist.learners.online.ridge import BLOCK, Block, Ids, Mask, Matrix, Ridge, Rule
 from cladist.learners.online.rows import stacked
 from cladist.learners.online.stores import Stores
-from cladist.linear_model.arrays import unpack_ids
-from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
 
 
 class DualRidge(Ridge):

@@ -14,8 +14,7 @@ from cladist.kernels import perceptron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import KernelFunction
 from cladist.learners.online.rows import csr_rows, stacked, zeros
-from cladist.linear_model.arrays import unpack_ids
-from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]

@@ -12,8 +12,7 @@ from cladist.kernels.ridge import primal_rounds
 from cladist.learners.online.ridge import Block, Matrix, Ridge, Rule
 from cladist.learners.online.stores import Stores
 from cladist.learners.row_lengths import squared_lengths
-from cladist.linear_model.arrays import unpack_ids
-from cladist.storage.array_groups import Arrays, group, prefixed
+from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids
 
 MOST_EXAMPLES = 2**31  # of a store in a file: sizes of arrays are products of them
 

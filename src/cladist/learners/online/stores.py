@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import ModelFormatError
-from cladist.linear_model.arrays import unpack_ids
-from cladist.storage.array_groups import Arrays
+from cladist.storage.array_groups import Arrays, unpack_ids
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]

@@ -29,11 +29,11 @@ from cladist.learners.recursive.warm_start import LastState, scaled_state
 from cladist.learners.select_c import choose, folds_of, warn_of_gap
 from cladist.learners.stop_leaves import with_stops
 from cladist.linear_model.difference_builder import differences_of_leaves
-from cladist.linear_model.forms import SparseWeights
-from cladist.linear_model.node_differences import TreeWeights
-from cladist.linear_model.problem_tree import ROOTS, Inner, Tree
+from cladist.linear_model.node_differences import DifferenceWeights
+from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree
+from cladist.linear_model.sparse import SparseWeights
 from cladist.persistence.taxonomies import pack_relations, unpack_relations
-from cladist.solvers import OneVsRest, Rows, Settings, Solution
+from cladist.solvers import OneVsRest, Settings, Solution, TrainingRows
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.solvers.graph.solver import SCHEDULES, solve_graph
 from cladist.solvers.tree.alternation import solve_alternating
@@ -133,12 +133,12 @@ class RecursiveLinear(WalkingLinear):
         self.target_nodes_ = targets.nodes
         self.set_classes(targets.labels)
         factors = class_weights(type(self).__name__, self.class_weight, targets, self.taxonomy_, labels)
-        return Prepared(Rows.of(X, constant=self.fit_intercept), targets, factors, weights)
+        return Prepared(TrainingRows.from_matrix(X, constant=self.fit_intercept), targets, factors, weights)
 
-    def _tree(self) -> Tree:
+    def _tree(self) -> ProblemTree:
         """Return the tree above the labels; one that has others below it hangs there as a leaf of its own."""
         walked, leaves = with_stops(self.taxonomy_, self.class_nodes_)
-        return Tree(walked.parent.astype(np.int64), leaves, self.sharing_)
+        return ProblemTree(walked.parent.astype(np.int64), leaves, self.sharing_)
 
     def _solve(self, prepared: Prepared, C: float, state: Any, keep_state: bool) -> Solution:
         started = time.perf_counter()
@@ -153,7 +153,7 @@ class RecursiveLinear(WalkingLinear):
         self._remember(solution, time.perf_counter() - started)
         return solution
 
-    def _searched(self, problem: OneVsRest, tree: Tree, state: Any, keep_state: bool) -> Solution:
+    def _searched(self, problem: OneVsRest, tree: ProblemTree, state: Any, keep_state: bool) -> Solution:
         seed = int(random_generator(type(self).__name__, self.random_state).randint(2**31 - 1))
         settings = Settings(self.tol, self.max_iter, seed)
         common: dict[str, Any] = {"root": self.root, "executor": self._executor()}
@@ -166,7 +166,7 @@ class RecursiveLinear(WalkingLinear):
                 return solution
             if form == "differences":
                 return replace(solution, weights=differences_of_leaves(solution.weights, tree, self.root, self.prune))
-            return replace(solution, weights=SparseWeights.of(solution.weights, self.prune))
+            return replace(solution, weights=SparseWeights.from_weights(solution.weights, self.prune))
         rounds: dict[str, Any] = {"blocks_per_round": self.blocks_per_round, "form": form, "prune": self.prune}
         return solve_recursive(problem, tree, settings, **rounds, state=state, keep_state=keep_state, **common)
 
@@ -189,7 +189,7 @@ class RecursiveLinear(WalkingLinear):
         )
         if self.weights != "sparse":
             return solution
-        return replace(solution, weights=SparseWeights.of(solution.weights, self.prune))
+        return replace(solution, weights=SparseWeights.from_weights(solution.weights, self.prune))
 
     def _graph(self) -> Graph:
         assert self.relations_ is not None
@@ -239,14 +239,14 @@ class RecursiveLinear(WalkingLinear):
         check_is_fitted(self)
         if self.relations_ is not None:
             return related_vectors(self)
-        if isinstance(self.weights_, TreeWeights):
+        if isinstance(self.weights_, DifferenceWeights):
             return self._sums_at_nodes(self.weights_)
         tree, leaves = self._tree(), self.weights_.matrix()
         leaves = leaves.toarray() if sparse.issparse(leaves) else leaves
-        inner = Inner(tree, self.root, leaves.shape[1])
+        inner = InnerVectors(tree, self.root, leaves.shape[1])
         if self.sharing_ > 0:
             sums = np.zeros((len(inner.nodes) + 1, leaves.shape[1]), np.float32)
-            np.add.at(sums, inner.place[tree.parent[tree.leaves]], leaves)
+            np.add.at(sums, inner.position[tree.parent[tree.leaves]], leaves)
             inner.solve(sums[:-1])
         vectors = np.zeros((self.taxonomy_.n_nodes, leaves.shape[1]), np.float32)
         known = self._nodes_walked()
@@ -260,17 +260,19 @@ class RecursiveLinear(WalkingLinear):
         vectors[self.class_nodes_] = leaves
         return sparse.csr_array(vectors)
 
-    def _sums_at_nodes(self, weights: TreeWeights) -> sparse.csr_array:
+    def _sums_at_nodes(self, weights: DifferenceWeights) -> sparse.csr_array:
         """Return the vectors of all nodes, those above no label having that of what lies above them."""
-        families, above = weights.families, self.taxonomy_.parent
+        order, above = weights.order, self.taxonomy_.parent
         place = np.full(self.taxonomy_.n_nodes, -1, np.int64)
-        known = self._nodes_walked()[families.node_at]
-        place[known[families.class_of < 0]] = np.flatnonzero(families.class_of < 0)
+        known = self._nodes_walked()[order.node_at]
+        place[known[order.class_of < 0]] = np.flatnonzero(order.class_of < 0)
         in_use = np.zeros(len(place), bool)
         in_use[known] = True
         for node in np.flatnonzero(~in_use & (above >= 0)).tolist():  # parents come before their children
             place[node] = place[above[node]]
-        place[self.class_nodes_] = families.leaf_at  # a label's own vector is not that of the node others hang below
+        place[self.class_nodes_] = (
+            order.leaf_positions
+        )  # a label's own vector is not that of the node others hang below
         found = weights.sums(np.maximum(place, 0))
         return sparse.csr_array(sparse.diags_array((place >= 0).astype(np.float32)) @ found).sorted_indices()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.problem_tree import ProblemTree
 from cladist.solvers import OneVsRest
 from cladist.solvers.graph.block_descent import GraphState
 from cladist.solvers.linear.one_vs_rest import growth, scaled
@@ -28,15 +28,15 @@ class LastState:
 
     state: State
     kind: tuple[Any, ...]
-    tree: Tree
+    tree: ProblemTree
     C: float
 
     @classmethod
-    def of(cls, state: Any, problem: OneVsRest, tree: Tree, root: str, C: float) -> LastState | None:
+    def of(cls, state: Any, problem: OneVsRest, tree: ProblemTree, root: str, C: float) -> LastState | None:
         """Take over a state; leaves that share nothing have none that would fit."""
         return cls(state, _kind(problem, tree, root), tree, C) if isinstance(state, State) else None
 
-    def state_for(self, problem: OneVsRest, tree: Tree, root: str, C: float) -> Any:
+    def state_for(self, problem: OneVsRest, tree: ProblemTree, root: str, C: float) -> Any:
         """Return a state to begin this problem from, or None where it is not of the same kind."""
         same_tree = np.array_equal(self.tree.parent, tree.parent) and np.array_equal(self.tree.leaves, tree.leaves)
         if not same_tree or self.kind != _kind(problem, tree, root):
@@ -44,5 +44,5 @@ class LastState:
         return self.state.scaled(growth(problem.loss, C / self.C))
 
 
-def _kind(problem: OneVsRest, tree: Tree, root: str) -> tuple[Any, ...]:
+def _kind(problem: OneVsRest, tree: ProblemTree, root: str) -> tuple[Any, ...]:
     return len(problem.rows), problem.rows.n_used, problem.loss, root, tree.sharing == 0

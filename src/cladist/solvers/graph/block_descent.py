@@ -25,7 +25,7 @@ from cladist.execution import Executor
 from cladist.kernels import graph_products
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import ACTIVE_SWEEPS
-from cladist.linear_model.rows import aligned
+from cladist.linear_model.training_rows import aligned_zeros
 from cladist.solvers.graph.acceleration import Acceleration, Anderson, Momentum
 from cladist.solvers.graph.initial_point import Start
 from cladist.solvers.graph.quadratic_form import Graph, Place, Taken
@@ -194,7 +194,7 @@ class Descent:
 
     def _above(self, b: int) -> Floats32:
         """Return what the nodes of a block are pulled to, side by side."""
-        above = aligned(self.rows.n_used)
+        above = aligned_zeros(self.rows.n_used)
         nodes = self.nodes_of(b)
         graph_products.put_means(self.graph.edges, self.graph.pull, nodes, self.W, above)
         return above

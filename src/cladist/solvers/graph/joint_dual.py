@@ -25,7 +25,7 @@ from cladist.errors import TooLargeError
 from cladist.kernels import joint as kernels
 from cladist.kernels import one_vs_rest as flat
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.rows import aligned
+from cladist.linear_model.training_rows import aligned_zeros
 from cladist.solvers.graph.block_descent import PRECISION, Descent
 from cladist.solvers.linear.one_vs_rest import LOSSES
 from cladist.solvers.problem import OneVsRest
@@ -97,7 +97,7 @@ class JointGraph:
         return self.problem.rows.arrays, self.norms, mask, self.weight, costs, len(classes)
 
     def _begin(self, classes: Ids) -> Floats32:
-        alpha = aligned(len(self.weight))
+        alpha = aligned_zeros(len(self.weight))
         if self.problem.loss == "logistic":
             _, _, mask, _, costs, n = self._part(classes)
             positive = (mask[:, None] >> np.arange(n, dtype=np.uint32)) & 1
@@ -106,14 +106,14 @@ class JointGraph:
         return alpha
 
     def _set_sums(self, b: int) -> None:
-        classes, W = self.blocks[b], aligned(self.A.shape[1])
+        classes, W = self.blocks[b], aligned_zeros(self.A.shape[1])
         rows, _, mask, *_ = self._part(classes)
         flat.weights_of(rows, mask, self.alphas[b], W)
         self.A[classes] = W[:, : len(classes)].T
 
     def _weights(self, b: int) -> Floats32:
         """Return the weights of a block's nodes, side by side."""
-        classes, W = self.blocks[b], aligned(self.A.shape[1])
+        classes, W = self.blocks[b], aligned_zeros(self.A.shape[1])
         W[:, : len(classes)] = (self.coupling[classes] @ self.A + self._centres(self.graph.nodes[classes])).T
         return W
 
@@ -176,7 +176,7 @@ class JointGraph:
         return gain - self.graph.dual_cost(shares, self.descent.W, reach, precision)
 
     def _gain(self, b: int) -> float:
-        listed, W = np.flatnonzero(self.alphas[b].any(axis=1)).astype(np.int32), aligned(self.A.shape[1])
+        listed, W = np.flatnonzero(self.alphas[b].any(axis=1)).astype(np.int32), aligned_zeros(self.A.shape[1])
         gain: float = kernels.dual_terms(self._part(self.blocks[b]), self.loss, listed, W, self.alphas[b])[0]
         return gain
 
@@ -190,7 +190,7 @@ class JointGraph:
         """Let the descent begin at W and the present α."""
         self.descent.W = self.K @ self.A + self._centres(np.arange(self.graph.n_nodes))
         for k, block in enumerate(self.descent.blocks):
-            alpha, pull = aligned(len(self.weight)), self.descent.pull(k).astype(np.float32)
+            alpha, pull = aligned_zeros(len(self.weight)), self.descent.pull(k).astype(np.float32)
             for lane, (b, at) in enumerate(self._lanes[k]):
                 alpha[:, lane] = self.alphas[b][:, at] / pull[lane]
             alpha[:, len(block) :] = alpha[:, len(block) - 1 : len(block)]

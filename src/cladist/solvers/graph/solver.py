@@ -10,7 +10,7 @@ import numpy as np
 from cladist import progress
 from cladist.errors import one_of
 from cladist.execution import Executor, Serial
-from cladist.linear_model.forms import DenseWeights
+from cladist.linear_model.dense import DenseWeights
 from cladist.solvers.graph.block_descent import Descent, GraphState
 from cladist.solvers.graph.joint_dual import JointGraph
 from cladist.solvers.graph.quadratic_form import Graph
@@ -74,8 +74,8 @@ def solve_graph(
     --------
     >>> from scipy import sparse
     >>> from cladist.solvers.problem import members_by_class
-    >>> from cladist.linear_model.rows import Rows
-    >>> rows = Rows.of(np.eye(3), constant=True)
+    >>> from cladist.linear_model.training_rows import TrainingRows
+    >>> rows = TrainingRows.from_matrix(np.eye(3), constant=True)
     >>> problem = OneVsRest(rows, members_by_class(np.arange(3), 3), "squared_hinge", np.ones((2, 3)))
     >>> path = Graph(sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])), np.arange(3))
     >>> solution = solve_graph(problem, path)
@@ -105,7 +105,7 @@ def solve_graph(
                 history.append({**entry, "passes": passes, "seconds": time.perf_counter() - started})
                 if entry["gap"] <= settings.tol:
                     break
-    weights = DenseWeights.of_matrix(search.W[graph.nodes], problem.rows)
+    weights = DenseWeights.from_matrix(search.W[graph.nodes], problem.rows)
     converged = history[-1]["gap"] <= settings.tol
     return Solution(weights, weights.intercepts, history, converged, search.state(order) if keep_state else None)
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from cladist.kernels import graph_products
 from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.problem_tree import squared
-from cladist.linear_model.rows import aligned
+from cladist.linear_model.problem_tree import squared_norms
+from cladist.linear_model.training_rows import aligned_zeros
 from cladist.solvers.linear.one_vs_rest import LARGEST_VIOLATION, LOSSES, SMALLEST_FLOAT32, SMALLEST_FLOAT64
 from cladist.solvers.problem import OneVsRest
 
@@ -85,7 +85,7 @@ class Around:
         problem = self.problem
         lanes = padded(classes)
         costs = np.ascontiguousarray(problem.costs[:, lanes], np.float32)
-        mask, alpha = np.zeros(len(problem.rows), np.uint32), aligned(len(problem.rows))
+        mask, alpha = np.zeros(len(problem.rows), np.uint32), aligned_zeros(len(problem.rows))
         logistic = problem.loss == "logistic"
         if logistic:
             alpha[:] = kernels.SHARE_NEGATIVE * costs[1] * self.row_weights[:, None]
@@ -93,7 +93,7 @@ class Around:
             members = problem.members_of(c)
             mask[members] |= np.uint32(1 << k)
             alpha[members, k] = kernels.SHARE_POSITIVE * costs[0, k] * self.row_weights[members] if logistic else 0
-        weights, nothing = aligned(problem.rows.n_used), np.full(WIDTH, np.inf)
+        weights, nothing = aligned_zeros(problem.rows.n_used), np.full(WIDTH, np.inf)
         return Block(classes, mask, costs, weights, weights, alpha, nothing, nothing, nothing)
 
     def visited(self, block: Block, above: Floats32, *place: int) -> Block:
@@ -102,7 +102,7 @@ class Around:
         `place`, the block's number and the visit's, decides the order in which rows come.
         """
         alpha, weights, lost, left = self._solved(block, above, np.random.default_rng((self.seed, *place)))
-        shares, terms = aligned(len(weights)), np.empty((3, WIDTH))
+        shares, terms = aligned_zeros(len(weights)), np.empty((3, WIDTH))
         graph_products.differences(weights, above, block.weights, shares, terms)
         gain = lost + terms[0] - left
         worse = terms[1] / 2 + lost > (terms[2] / 2 + block.lost) * (1 + ROUNDING)
@@ -112,10 +112,10 @@ class Around:
 
     def moved(self, block: Block, weights: Floats32) -> Block:
         """Return a block with other weights, and what these lose."""
-        W, lost = aligned(len(weights)), np.zeros(WIDTH)
+        W, lost = aligned_zeros(len(weights)), np.zeros(WIDTH)
         W[:] = weights
         kernels.objectives(self._part(block), LOSSES[self.problem.loss], W, block.alpha, lost, np.zeros(WIDTH))
-        return replace(block, weights=W, lost=lost - squared(W) / 2)
+        return replace(block, weights=W, lost=lost - squared_norms(W) / 2)
 
     def tighten(self) -> None:
         """Ask more of the next visits, as long as rounding lets them tell what is more."""
@@ -134,7 +134,12 @@ class Around:
         """
         rows, loss = self.problem.rows, LOSSES[self.problem.loss]
         precise: Any = np.float32 if self.eps >= SMALLEST_FLOAT32 else np.float64
-        alpha, weights, lost, left = aligned(len(block.alpha)), aligned(len(above)), np.zeros(WIDTH), np.zeros(WIDTH)
+        alpha, weights, lost, left = (
+            aligned_zeros(len(block.alpha)),
+            aligned_zeros(len(above)),
+            np.zeros(WIDTH),
+            np.zeros(WIDTH),
+        )
         alpha[:] = block.alpha
         norms, costs, a, W = (array.astype(precise, copy=False) for array in (rows.norms, block.costs, alpha, weights))
         kernels.weights_of(rows.arrays, block.mask, a, W)
@@ -147,7 +152,7 @@ class Around:
         alpha[:], weights[:] = a, W
         W[:], a[:] = weights, alpha  # what is measured is what is kept
         kernels.objectives(part, loss, W, a, lost, left)
-        return alpha, weights, lost - squared(weights) / 2, left
+        return alpha, weights, lost - squared_norms(weights) / 2, left
 
 
 def padded(classes: Ids) -> Ids:

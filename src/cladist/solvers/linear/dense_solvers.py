@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from cladist import progress
 from cladist.execution import Executor, Serial
-from cladist.linear_model.rows import Rows
+from cladist.linear_model.training_rows import TrainingRows
 from cladist.solvers.linear.interior_point import minimise_hinge
 from cladist.solvers.linear.newton import Found, minimise_smooth
 from cladist.solvers.problem import OneVsRest, Settings
@@ -66,7 +66,7 @@ def solve_directly(
         return list((executor or Serial()).map(solve, range(problem.n_classes)))
 
 
-def dense_rows(rows: Rows) -> npt.NDArray[np.float64]:
+def dense_rows(rows: TrainingRows) -> npt.NDArray[np.float64]:
     """Return rows as a plain matrix over the features in use."""
     X = np.zeros((len(rows), rows.n_used))
     X[np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), rows.indices] = rows.data

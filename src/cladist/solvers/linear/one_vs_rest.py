@@ -24,8 +24,11 @@ from cladist.errors import one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.forms import DenseWeights, DualWeights, SparseWeights, Weights
-from cladist.linear_model.rows import aligned
+from cladist.linear_model.dense import DenseWeights
+from cladist.linear_model.dual import DualWeights
+from cladist.linear_model.sparse import SparseWeights
+from cladist.linear_model.training_rows import aligned_zeros
+from cladist.linear_model.weights import Weights
 from cladist.solvers.linear.dense_solvers import solve_directly, suits_direct
 from cladist.solvers.linear.rounding import Certificate, History, drift, measure, round_weights, set_weights
 from cladist.solvers.problem import Members, OneVsRest, Settings
@@ -105,8 +108,8 @@ def solve_one_vs_rest(
     Examples
     --------
     >>> from cladist.solvers.problem import members_by_class
-    >>> from cladist.linear_model.rows import Rows
-    >>> rows = Rows.of(np.eye(3), constant=True)
+    >>> from cladist.linear_model.training_rows import TrainingRows
+    >>> rows = TrainingRows.from_matrix(np.eye(3), constant=True)
     >>> problem = OneVsRest(rows, members_by_class(np.arange(3), 3), "squared_hinge", np.ones((2, 3)))
     >>> solve_one_vs_rest(problem).weights.best(np.eye(3)).tolist()
     [0, 1, 2]
@@ -162,7 +165,7 @@ def scaled(state: Any, factor: float) -> Any:
 def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _Start:
     """Solve the problem in which every row is negative."""
     rows, weight = problem.rows, problem.weights32
-    W, alpha, mask = aligned(rows.n_used), aligned(len(rows)), np.zeros(len(rows), np.uint32)
+    W, alpha, mask = aligned_zeros(rows.n_used), aligned_zeros(len(rows)), np.zeros(len(rows), np.uint32)
     costs = np.full((2, WIDTH), problem.costs[1, 0], np.float32)
     if problem.loss == "logistic":
         alpha[:] = kernels.SHARE_NEGATIVE * costs[1] * weight[:, None]
@@ -180,7 +183,7 @@ def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _Start:
 def _begin(problem: OneVsRest, members: Members, costs: Floats32, start: _Start | None, alpha_known: Any) -> _Block:
     """Return a block where it begins: at the α known, at the shared start, or at nothing."""
     rows, weight = problem.rows, problem.weights32
-    W, alpha, mask = aligned(rows.n_used), aligned(len(rows)), np.zeros(len(rows), np.uint32)
+    W, alpha, mask = aligned_zeros(rows.n_used), aligned_zeros(len(rows)), np.zeros(len(rows), np.uint32)
     share = kernels.SHARE_POSITIVE if problem.loss == "logistic" else np.float32(0)
     if start is not None:
         W[:], alpha[:] = start.weights[:, None], start.alpha[:, None]
@@ -273,9 +276,9 @@ def _kept(block: _Block, problem: OneVsRest, form: str, prune: float) -> Any:
     if form == "dense":
         return block.weights
     n_classes = len(block.history)
-    dense = DenseWeights.of([block.weights], n_classes, problem.rows)
+    dense = DenseWeights.from_blocks([block.weights], n_classes, problem.rows)
     if form == "sparse":
-        return SparseWeights.of(dense, prune).matrix(), dense.intercepts
+        return SparseWeights.from_weights(dense, prune).matrix(), dense.intercepts
     signs = np.where(block.mask[:, None] >> np.arange(n_classes, dtype=np.uint32) & 1, 1, -1)
     shares = block.alpha[:, :n_classes] * block.scales[:n_classes] * signs
     return sparse.csr_array(shares.astype(block.alpha.dtype).T), dense.intercepts
@@ -283,7 +286,7 @@ def _kept(block: _Block, problem: OneVsRest, form: str, prune: float) -> Any:
 
 def _assembled(parts: list[Any], problem: OneVsRest, form: str) -> Weights:
     if form == "dense" or not parts:
-        return DenseWeights.of(parts, problem.n_classes, problem.rows)
+        return DenseWeights.from_blocks(parts, problem.n_classes, problem.rows)
     matrix = sparse.vstack([part for part, _ in parts], format="csr")
     intercepts = np.concatenate([intercepts for _, intercepts in parts])
     if form == "sparse":
@@ -310,16 +313,16 @@ def _directly(
     for b, part in enumerate(_parts(problem)):
         wide, classes = np.zeros((problem.rows.n_used, WIDTH)), slice(b * WIDTH, (b + 1) * WIDTH)
         wide[:] = W[np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), len(W) - 1)].T  # the last class fills the lanes
-        blocks.append(aligned(problem.rows.n_used))
+        blocks.append(aligned_zeros(problem.rows.n_used))
         longer, certificate = round_weights(
             part, LOSSES[problem.loss], wide, _duals(history[classes]), settings.tol, blocks[-1]
         )
         lengths[classes] = longer[: len(W[classes])]
         history[classes] = certificate.told(history[classes])
-    dense = DenseWeights.of(blocks, problem.n_classes, problem.rows)
+    dense = DenseWeights.from_blocks(blocks, problem.n_classes, problem.rows)
     weights: Weights = dense
     if form == "sparse":
-        weights = SparseWeights.of(dense, prune)
+        weights = SparseWeights.from_weights(dense, prune)
     elif form == "dual" and found:
         shares = np.array([one.alpha for one in found]) * lengths[:, None]
         for k in range(problem.n_classes):
@@ -352,7 +355,7 @@ def _certified_again(weights: DualWeights, problem: OneVsRest, history: History)
     known = np.isin(rows.feature_of, weights.feature_of)
     place = np.searchsorted(weights.feature_of, rows.feature_of[known])
     for b, (made, part) in enumerate(zip(weights.blocks(), _parts(problem), strict=True)):
-        told, W = history[b * WIDTH : (b + 1) * WIDTH], aligned(rows.n_used)
+        told, W = history[b * WIDTH : (b + 1) * WIDTH], aligned_zeros(rows.n_used)
         W[known] = made[place]
         if rows.has_constant:
             W[-1, : len(told)] = weights.intercepts[b * WIDTH : (b + 1) * WIDTH]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.rows import aligned
+from cladist.linear_model.training_rows import aligned_zeros
 
 STEPS_TO_DRIFT = 1e4  # so many float32 sums make W differ from w(α) by 100 roundings of the largest term
 ROUNDINGS = np.arange(1, 33) / 4  # by how many float32 roundings weights are lengthened in trial
@@ -92,7 +92,7 @@ def round_weights(
         if certificate.holds(tol):
             break
         length = 1 + roundings * EPSILON
-        longer = aligned(len(W))
+        longer = aligned_zeros(len(W))
         longer[:] = wide * length
         tried = measure(part, loss, longer, dual)
         better = tried.primal < certificate.primal

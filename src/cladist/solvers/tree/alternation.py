@@ -21,10 +21,10 @@ from cladist import progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.forms import DenseWeights
-from cladist.linear_model.leaf_blocks import lay_out
-from cladist.linear_model.problem_tree import ROOTS, Inner, Tree, squared
-from cladist.linear_model.rows import aligned
+from cladist.linear_model.dense import DenseWeights
+from cladist.linear_model.leaf_blocks import group_leaves
+from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree, squared_norms
+from cladist.linear_model.training_rows import aligned_zeros
 from cladist.solvers.linear.block_prox import SHARE_OF_GAP, Around, Block, padded
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.solution import Solution, duality_gap
@@ -37,7 +37,7 @@ Floats64 = npt.NDArray[np.float64]
 
 def solve_alternating(
     problem: OneVsRest,
-    tree: Tree,
+    tree: ProblemTree,
     settings: Settings | None = None,
     *,
     root: str = "zero",
@@ -51,7 +51,7 @@ def solve_alternating(
     ----------
     problem : OneVsRest
         One problem a leaf.
-    tree : Tree
+    tree : ProblemTree
     settings : Settings, optional
         `tol` is the relative duality gap, `max_iter` the most sweeps over the tree.
     root : {"zero", "free", "fixed"}
@@ -83,10 +83,10 @@ def solve_alternating(
     Examples
     --------
     >>> from cladist.solvers.problem import members_by_class
-    >>> from cladist.linear_model.rows import Rows
-    >>> rows = Rows.of(np.eye(3), constant=True)
+    >>> from cladist.linear_model.training_rows import TrainingRows
+    >>> rows = TrainingRows.from_matrix(np.eye(3), constant=True)
     >>> problem = OneVsRest(rows, members_by_class(np.arange(3), 3), "squared_hinge", np.ones((2, 3)))
-    >>> tree = Tree(np.array([-1, 0, 0, 1, 1]), np.array([3, 4, 2]))
+    >>> tree = ProblemTree(np.array([-1, 0, 0, 1, 1]), np.array([3, 4, 2]))
     >>> solution = solve_alternating(problem, tree)
     >>> solution.weights.best(np.eye(3)).tolist(), solution.converged
     ([0, 1, 2], True)
@@ -115,25 +115,25 @@ def solve_alternating(
 class _Alternation:
     """All nodes on their way to the optimum."""
 
-    def __init__(self, problem: OneVsRest, tree: Tree, root: str, executor: Executor, seed: int) -> None:
+    def __init__(self, problem: OneVsRest, tree: ProblemTree, root: str, executor: Executor, seed: int) -> None:
         self.problem, self.executor = problem, executor
-        self.inner = Inner(tree, root, problem.rows.n_used)
-        self.inner_of = [tree.of_parity(self.inner.nodes, parity) for parity in (0, 1)]
+        self.inner = InnerVectors(tree, root, problem.rows.n_used)
+        self.inner_of = [tree.select_parity(self.inner.nodes, parity) for parity in (0, 1)]
         self.around = Around(problem, seed)
         self.blocks: list[Block] = []
         self.parents: list[Ids] = []  # of each block's lanes: places among the inner nodes, −1 for none
         self.blocks_of: list[range] = []
         for parity in (0, 1):
             first = len(self.blocks)
-            self._lay_out(tree, tree.of_parity(tree.leaves, parity))
+            self._lay_out(tree, tree.select_parity(tree.leaves, parity))
             self.blocks_of.append(range(first, len(self.blocks)))
 
-    def _lay_out(self, tree: Tree, chosen: Ids) -> None:
+    def _lay_out(self, tree: ProblemTree, chosen: Ids) -> None:
         """Add blocks of the problems chosen, siblings side by side, where they begin."""
-        for laid in lay_out(tree.parent, tree.leaves[chosen], np.ones(len(tree.parent), bool)).blocks:
+        for laid in group_leaves(tree.parent, tree.leaves[chosen], np.ones(len(tree.parent), bool)).blocks:
             classes = chosen[laid.classes]
             self.blocks.append(self.around.begin(classes))
-            self.parents.append(self.inner.place[tree.parent[tree.leaves[padded(classes)]]])
+            self.parents.append(self.inner.position[tree.parent[tree.leaves[padded(classes)]]])
 
     # ---------------------------------------------------------------- one sweep
 
@@ -169,7 +169,7 @@ class _Alternation:
 
     def _above(self, b: int) -> Floats32:
         """Return the vectors of a block's parents, side by side."""
-        above, has = aligned(self.problem.rows.n_used), self.parents[b] >= 0
+        above, has = aligned_zeros(self.problem.rows.n_used), self.parents[b] >= 0
         above[:, has] = self.inner.vectors[self.parents[b][has]].T
         return above
 
@@ -201,17 +201,17 @@ class _Alternation:
     def _norms(self, b: int) -> tuple[Floats64, Floats64, Floats64]:
         """Return ‖w − w_parent‖², ‖Σ α y x‖² and ‖w‖² of the lanes."""
         block = self.blocks[b]
-        return squared(block.weights - self._above(b)), squared(block.shares), squared(block.weights)
+        return squared_norms(block.weights - self._above(b)), squared_norms(block.shares), squared_norms(block.weights)
 
     # ---------------------------------------------------------------- in the order of the problems
 
     def weights(self) -> DenseWeights:
         """Return the weights of the leaves."""
-        ordered = [aligned(self.problem.rows.n_used) for _ in range(-(-self.problem.n_classes // WIDTH))]
+        ordered = [aligned_zeros(self.problem.rows.n_used) for _ in range(-(-self.problem.n_classes // WIDTH))]
         for block in self.blocks:
             for k, c in enumerate(block.classes.tolist()):
                 ordered[c // WIDTH][:, c % WIDTH] = block.weights[:, k]
-        return DenseWeights.of(ordered, self.problem.n_classes, self.problem.rows)
+        return DenseWeights.from_blocks(ordered, self.problem.n_classes, self.problem.rows)
 
     def alpha(self) -> Floats32:
         """Return α (rows × problems)."""

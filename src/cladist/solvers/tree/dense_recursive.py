@@ -25,8 +25,8 @@ from threadpoolctl import threadpool_limits
 from cladist import progress
 from cladist.errors import one_of
 from cladist.execution import Executor, Serial
-from cladist.linear_model.forms import DenseWeights
-from cladist.linear_model.problem_tree import ROOTS, Tree
+from cladist.linear_model.dense import DenseWeights
+from cladist.linear_model.problem_tree import ROOTS, ProblemTree
 from cladist.solvers.linear.dense_solvers import dense_rows, suits_direct
 from cladist.solvers.linear.rounding import EPSILON, ROUNDINGS
 from cladist.solvers.problem import SMALLEST_WEIGHT, OneVsRest, Settings
@@ -42,7 +42,7 @@ SHORTEST_STEP = 1e-10
 Floats = npt.NDArray[np.float64]
 
 
-def suits_direct_recursive(problem: OneVsRest, tree: Tree) -> bool:
+def suits_direct_recursive(problem: OneVsRest, tree: ProblemTree) -> bool:
     """Tell whether rows are dense in few features, leaves few enough, and something is shared."""
     few = len(problem.rows) * problem.n_classes <= MOST_ALPHAS
     few = few and (problem.n_classes + len(tree.inner)) * problem.rows.n_used**2 <= MOST_ENTRIES
@@ -51,7 +51,7 @@ def suits_direct_recursive(problem: OneVsRest, tree: Tree) -> bool:
 
 def solve_recursive_directly(
     problem: OneVsRest,
-    tree: Tree,
+    tree: ProblemTree,
     settings: Settings | None = None,
     *,
     root: str = "zero",
@@ -63,7 +63,7 @@ def solve_recursive_directly(
     ----------
     problem : OneVsRest
         One problem a leaf.
-    tree : Tree
+    tree : ProblemTree
     settings : Settings, optional
         `tol` is the relative duality gap, `max_iter` the most steps.
     root : {"zero", "free", "fixed"}
@@ -97,7 +97,7 @@ def solve_recursive_directly(
             best = found.better(best, anywhere=not np.any(search.system.free))
     best = search.rounded(best, settings.tol)
     history[-1] |= best.told()
-    weights = DenseWeights.of_matrix(best.W, problem.rows)
+    weights = DenseWeights.from_matrix(best.W, problem.rows)
     return Solution(weights, weights.intercepts, history, best.gap <= settings.tol)
 
 
@@ -128,7 +128,7 @@ class _Judged:
 class _Steps(ABC):
     """Rows, leaves and the tree above them on the way to the optimum."""
 
-    def __init__(self, problem: OneVsRest, tree: Tree, root: str, executor: Executor) -> None:
+    def __init__(self, problem: OneVsRest, tree: ProblemTree, root: str, executor: Executor) -> None:
         self.loss = problem.loss
         self.X = dense_rows(problem.rows)
         self.signs = np.full((problem.n_classes, len(self.X)), -1.0)

@@ -16,10 +16,9 @@ import numpy.typing as npt
 from cladist.kernels import joint as kernels
 from cladist.kernels import one_vs_rest as flat
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.difference_builder import block_vectors
-from cladist.linear_model.path_sums import IDENTITY, Alphas, PathWeights
-from cladist.linear_model.problem_tree import squared
-from cladist.linear_model.rows import aligned
+from cladist.linear_model.path_sums import IDENTITY, BlockAlphas, PathSumWeights, block_vectors
+from cladist.linear_model.problem_tree import squared_norms
+from cladist.linear_model.training_rows import aligned_zeros
 from cladist.solvers.linear.rounding import EPSILON
 from cladist.solvers.tree.joint_dual import LARGE_TERM, Joint, Room
 
@@ -61,7 +60,7 @@ class Finished:
     ----------
     weights : list of arrays (features in use × 16), or None
         The leaves of each block, if they were asked for.
-    own : list of Alphas, or None
+    own : list of BlockAlphas, or None
         Otherwise, whose sums the leaves add to their parents' weights; None: those of the state.
     measured : Measured
     primal : float
@@ -72,7 +71,7 @@ class Finished:
     """
 
     weights: list[Floats32] | None
-    own: list[Alphas] | None
+    own: list[BlockAlphas] | None
     measured: Measured
     primal: float
     lost: float
@@ -126,7 +125,7 @@ def _placed(joint: Joint, terms: list[_Terms]) -> Measured:
 def stored_energy(joint: Joint) -> float:
     """Return Σ ‖v‖² / κ over the stored nodes that are pulled."""
     pulled = np.setdiff1d(np.arange(len(joint.V)), joint.free).tolist()
-    return float(sum(squared(joint.V[u]) for u in pulled)) / float(joint.sharing)
+    return float(sum(squared_norms(joint.V[u]) for u in pulled)) / float(joint.sharing)
 
 
 def _dual_terms(joint: Joint, b: int) -> _Terms:
@@ -134,14 +133,14 @@ def _dual_terms(joint: Joint, b: int) -> _Terms:
     with joint.room() as room:
         kernels.put_rows(*joint.states[b].alphas, room.alpha)
         terms = _terms_of_dual(joint, b, part, room)
-        kernels.clear(joint.states[b].alphas.listed, room.alpha)
+        kernels.clear(joint.states[b].alphas.rows, room.alpha)
     return terms
 
 
 def _terms_of_dual(joint: Joint, b: int, part: Any, room: Room) -> _Terms:
     """Return what a block's α, which are in the room, add to the dual; `room.W` is used up."""
     W = _dual_weights(joint, b, part, room)
-    return _Terms(*kernels.dual_terms(part, joint.loss, joint.states[b].alphas.listed, W, room.alpha))
+    return _Terms(*kernels.dual_terms(part, joint.loss, joint.states[b].alphas.rows, W, room.alpha))
 
 
 def _dual_weights(joint: Joint, b: int, part: Any, room: Room) -> npt.NDArray[Any]:
@@ -155,9 +154,9 @@ def _dual_weights(joint: Joint, b: int, part: Any, room: Room) -> npt.NDArray[An
     return W
 
 
-def _product(part: Any, alphas: Alphas, W: npt.NDArray[Any], alpha: Floats32) -> float:
+def _product(part: Any, alphas: BlockAlphas, W: npt.NDArray[Any], alpha: Floats32) -> float:
     """Return Σ α m at W."""
-    found: float = kernels.dual_terms(part, flat.HINGE, alphas.listed, W, alpha)[1]  # which is the same for all losses
+    found: float = kernels.dual_terms(part, flat.HINGE, alphas.rows, W, alpha)[1]  # which is the same for all losses
     return found
 
 
@@ -173,7 +172,9 @@ def finished(joint: Joint, eps: float, max_sweeps: int, *, dense: bool) -> Finis
     return _summed(joint, [terms for _, terms in found], *((leaves, None) if dense else (None, leaves)))
 
 
-def _summed(joint: Joint, terms: list[_Terms], weights: list[Floats32] | None, own: list[Alphas] | None) -> Finished:
+def _summed(
+    joint: Joint, terms: list[_Terms], weights: list[Floats32] | None, own: list[BlockAlphas] | None
+) -> Finished:
     apart = stored_energy(joint) + sum(each.inner + each.leaves for each in terms)
     lost = sum(each.lost for each in terms)
     return Finished(weights, own, _placed(joint, terms), apart / 2 + lost, lost, max(each.longest for each in terms))
@@ -194,7 +195,7 @@ def _evaluated(joint: Joint, b: int) -> _Terms:
         leaves = kernels.squared_distance(room.W, room.above, n_lanes)
         if len(joint.free) or joint.needs_float64(b):
             product = _product(part, alphas, _dual_weights(joint, b, part, room), room.alpha)
-        kernels.clear(alphas.listed, room.alpha)
+        kernels.clear(alphas.rows, room.alpha)
         return _Terms(gain, product, inner, leaves, lost, longest)
 
 
@@ -239,7 +240,7 @@ def _solved(joint: Joint, b: int, eps: float, max_sweeps: int, dense: bool, room
         kernels.add_rows(rows, mask, *own, IDENTITY, W)
     leaves = kernels.squared_distance(W, room.above, n_lanes)
     lost, _, _ = kernels.joint_terms(part, joint.loss, W, alpha)
-    kernels.clear(own.listed, alpha)
+    kernels.clear(own.rows, alpha)
     terms = replace(terms, inner=inner, leaves=leaves, lost=lost, longest=_longest(W, n_lanes))
     return W.copy() if dense else own, terms
 
@@ -258,12 +259,12 @@ def _descend_in_float64(joint: Joint, b: int, part: Any, room: Room, visits: Any
     kernels.add_rows(rows, mask, *alphas, block.local, wide)
     flat.descend(exact, joint.loss, *visits, wide, alpha, *effort)
     room.alpha[:] = alpha
-    lowest, longer = np.full(WIDTH, np.inf), aligned(len(wide))
+    lowest, longer = np.full(WIDTH, np.inf), aligned_zeros(len(wide))
     for roundings in TRIED_ROUNDINGS if joint.loss == flat.HINGE else (0.0,):
         longer[:] = wide * (1 + roundings * EPSILON)
         found = np.zeros(WIDTH)
         flat.primals(exact, joint.loss, longer, found)
-        found += (squared(longer - room.above) - squared(longer)) / 2
+        found += (squared_norms(longer - room.above) - squared_norms(longer)) / 2
         better = found < lowest
         lowest[better], room.W[:, better] = found[better], longer[:, better]
 
@@ -275,18 +276,18 @@ def _longest(W: Floats32, n_lanes: int) -> float:
     return float(np.sqrt(norms[:n_lanes].max()))
 
 
-def primal_of_differences(paths: PathWeights, joint: Joint) -> float:
+def primal_of_differences(paths: PathSumWeights, joint: Joint) -> float:
     """Return the objective of what `differences_of_paths` keeps: of leaves that are sums of rounded differences."""
     sums, tree = paths.sums, paths.tree
     rows, layout = sums.rows, sums.layout
     stored = np.zeros(len(tree.parent), bool)
     stored[layout.stored_nodes] = True
-    apart, lost, W, no_alpha = stored_energy(joint), 0.0, aligned(rows.n_used), aligned(len(rows))
+    apart, lost, W, no_alpha = stored_energy(joint), 0.0, aligned_zeros(rows.n_used), aligned_zeros(len(rows))
     for b, block in enumerate(layout.blocks):
         total = np.zeros(W.shape)
         kernels.put_paths(sums.V, block.paths, block.groups, total)
         for vectors, lanes, pull in block_vectors(paths, b, stored, W):
-            apart += pull * float(np.sum(squared(vectors.weights)[: len(vectors.nodes)]))
+            apart += pull * float(np.sum(squared_norms(vectors.weights)[: len(vectors.nodes)]))
             total += vectors.weights.astype(np.float64) @ lanes
         W[:] = total
         lost += kernels.joint_terms(joint.part(b), joint.loss, W, no_alpha)[0]

@@ -25,10 +25,10 @@ import numpy.typing as npt
 from cladist.execution import Executor, Serial
 from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.leaf_blocks import BlockLayout, Layout
-from cladist.linear_model.path_sums import Alphas, Sums, set_vectors
-from cladist.linear_model.problem_tree import squared
-from cladist.linear_model.rows import Rows, aligned
+from cladist.linear_model.leaf_blocks import LeafBlock, LeafBlocks
+from cladist.linear_model.path_sums import BlockAlphas, PathSums, set_vectors
+from cladist.linear_model.problem_tree import squared_norms
+from cladist.linear_model.training_rows import TrainingRows, aligned_zeros
 from cladist.solvers.linear.one_vs_rest import LOSSES
 from cladist.solvers.problem import OneVsRest
 
@@ -50,7 +50,7 @@ MARGIN, FORGETTING = 1.5, 0.7
 class BlockState:
     """The α of a block, and the rows that were active when all were last looked at."""
 
-    alphas: Alphas = field(default_factory=Alphas.none)
+    alphas: BlockAlphas = field(default_factory=BlockAlphas.none)
     active: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
@@ -71,9 +71,9 @@ class Room(NamedTuple):
     alpha: Floats32
 
     @classmethod
-    def of(cls, rows: Rows) -> Room:
+    def of(cls, rows: TrainingRows) -> Room:
         """Make room for such rows."""
-        return cls(aligned(rows.n_used), aligned(rows.n_used), aligned(len(rows)))
+        return cls(aligned_zeros(rows.n_used), aligned_zeros(rows.n_used), aligned_zeros(len(rows)))
 
 
 class Joint:
@@ -82,7 +82,7 @@ class Joint:
     def __init__(
         self,
         problem: OneVsRest,
-        layout: Layout,
+        layout: LeafBlocks,
         executor: Executor | None = None,
         seed: int = 0,
         *,
@@ -119,17 +119,17 @@ class Joint:
         yield room
         self._rooms.append(room)  # unless something went wrong, which leaves α in it
 
-    def sums(self, own: list[Alphas] | None) -> Sums:
+    def sums(self, own: list[BlockAlphas] | None) -> PathSums:
         """Return what the leaves' weights are sums of; α are needed no more: their signs are changed in place."""
         for b, block in enumerate(self.layout.blocks):
             mask = self.mask_of(block)
             for listed, values in [self.states[b].alphas, *([] if own is None else [own[b]])]:
                 kernels.sign_rows(mask, listed, values)
-        sums = Sums(self.layout, self.V, self.problem.rows, [state.alphas for state in self.states], own)
+        sums = PathSums(self.layout, self.V, self.problem.rows, [state.alphas for state in self.states], own)
         sums.set_vectors(self.free, self.centres)  # without what rounding has added to them sweep by sweep
         return sums
 
-    def mask_of(self, block: BlockLayout) -> npt.NDArray[np.uint32]:
+    def mask_of(self, block: LeafBlock) -> npt.NDArray[np.uint32]:
         """Return of which leaves each row is, as bits."""
         mask = np.zeros(len(self.problem.rows), np.uint32)
         for k, c in enumerate(block.classes.tolist()):
@@ -177,23 +177,23 @@ class Joint:
             kernels.relax(*state.alphas, np.float32(self.further), part[4], self.weight, part[2], bounded, alpha)
         return self._unloaded(block, state, part[2], alpha, active if full else state.active)
 
-    def _unloaded(self, block: BlockLayout, state: BlockState, mask: Any, alpha: Floats32, active: Any) -> Change:
+    def _unloaded(self, block: LeafBlock, state: BlockState, mask: Any, alpha: Floats32, active: Any) -> Change:
         """Take the new α out of the lanes, and what they change above; leave α all 0."""
         after = BlockState(self.taken(alpha), active)
         changed = np.empty(len(alpha), np.int32)
-        most = min(len(alpha), len(after.alphas.listed) + len(state.alphas.listed))
+        most = min(len(alpha), len(after.alphas.rows) + len(state.alphas.rows))
         coefficients = np.empty((most, len(block.stored)), np.float32)
         count = kernels.changes(alpha, mask, *state.alphas, block.above, coefficients, changed)
         changed = changed[:count].copy()
         kernels.clear(changed, alpha)
         return Change(after, changed, coefficients[:count].copy())
 
-    def taken(self, alpha: Floats32) -> Alphas:
+    def taken(self, alpha: Floats32) -> BlockAlphas:
         """Return the α in the lanes."""
         listed = np.empty(len(alpha), np.int32)
         count = kernels.nonzero_rows(alpha, listed)
         listed = self.order if count == len(alpha) else listed[:count].copy()  # one list serves all full blocks
-        return Alphas(listed, alpha[listed])
+        return BlockAlphas(listed, alpha[listed])
 
     # ---------------------------------------------------------------- all blocks
 
@@ -226,7 +226,7 @@ class Joint:
         share, totals = 1.0, list(self.executor.map(lambda u: self._total(steps[u]), shared))
         for u, (total, squares) in zip(shared, totals, strict=True):
             if squares > 0:
-                agreed = float(squared(total)) / squares
+                agreed = float(squared_norms(total)) / squares
                 share = min(share, float(counts[u]) / agreed) if agreed > 0 else share
                 remembered = self.agreement[u]
                 self.agreement[u] = agreed if np.isinf(remembered) else max(agreed, FORGETTING * remembered)
@@ -248,7 +248,7 @@ class Joint:
         for change, place in steps:
             moved = np.zeros_like(total)
             self._add(change, place, moved)
-            squares += float(squared(moved))  # not by BLAS, whose sums depend on how many threads it has
+            squares += float(squared_norms(moved))  # not by BLAS, whose sums depend on how many threads it has
             total += moved
         return total, squares
 
@@ -256,14 +256,14 @@ class Joint:
         """Set the stored vectors to what α say, without what rounding has added to them step by step."""
         self.pulls = set_vectors(self.V, self.layout, self.problem.rows, self._signed, self.free, self.centres)
 
-    def _signed(self, b: int) -> Alphas:
+    def _signed(self, b: int) -> BlockAlphas:
         """Return α y of a block."""
         listed, values = self.states[b].alphas
         values = values.copy()
         kernels.sign_rows(self.mask_of(self.layout.blocks[b]), listed, values)
-        return Alphas(listed, values)
+        return BlockAlphas(listed, values)
 
-    def start_from(self, alphas: list[Alphas]) -> None:
+    def start_from(self, alphas: list[BlockAlphas]) -> None:
         """Set the α of all blocks, or as much as their bounds allow, and the stored vectors to what they say."""
         self.V[:] = 0
         self.V[self.free] = self.centres
@@ -274,19 +274,19 @@ class Joint:
             for place, u in enumerate(block.stored.tolist()):
                 self._add(change, place, self.V[u])
 
-    def _started(self, b: int, given: Alphas) -> Change:
+    def _started(self, b: int, given: BlockAlphas) -> Change:
         _, _, mask, _, costs, _ = self.part(b)
         with self.room() as room:
             kernels.put_rows(*given, room.alpha)
             if self.problem.loss != "squared_hinge":
-                kernels.relax(*Alphas.none(), np.float32(1), costs, self.weight, mask, True, room.alpha)
+                kernels.relax(*BlockAlphas.none(), np.float32(1), costs, self.weight, mask, True, room.alpha)
             return self._unloaded(self.layout.blocks[b], BlockState(), mask, room.alpha, self.order[:0])
 
 
 def _blended(before: BlockState, after: BlockState, share: float) -> BlockState:
     """Return the state on the way between two."""
-    listed = np.union1d(before.alphas.listed, after.alphas.listed)
+    listed = np.union1d(before.alphas.rows, after.alphas.rows)
     values = np.zeros((len(listed), WIDTH), np.float32)
     for alphas, part in ((before.alphas, 1 - share), (after.alphas, share)):
-        values[np.searchsorted(listed, alphas.listed)] += np.float32(part) * alphas.values
-    return BlockState(Alphas(listed, values), after.active)
+        values[np.searchsorted(listed, alphas.rows)] += np.float32(part) * alphas.values
+    return BlockState(BlockAlphas(listed, values), after.active)

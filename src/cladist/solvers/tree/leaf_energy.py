@@ -15,19 +15,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.problem_tree import ProblemTree
 
 Floats64 = npt.NDArray[np.float64]
 
 
-def leaf_energy(columns: Iterable[npt.NDArray[Any]], tree: Tree, root: str) -> float:
+def leaf_energy(columns: Iterable[npt.NDArray[Any]], tree: ProblemTree, root: str) -> float:
     """Return E in float64.
 
     Parameters
     ----------
     columns : iterable of arrays (leaves × features)
         The leaves' weights in the order of `tree.leaves`, some features at a time.
-    tree : Tree
+    tree : ProblemTree
     root : {"zero", "free", "fixed"}
 
     Notes
@@ -36,7 +36,7 @@ def leaf_energy(columns: Iterable[npt.NDArray[Any]], tree: Tree, root: str) -> f
 
     Examples
     --------
-    >>> tree = Tree(np.array([-1, 0, 0]), np.array([1, 2]))
+    >>> tree = ProblemTree(np.array([-1, 0, 0]), np.array([1, 2]))
     >>> W = np.array([[1.0], [3.0]])  # the best root is at 4/3, or at 2 where nothing pulls it
     >>> [round(leaf_energy([W], tree, root), 9) for root in ("zero", "free", "fixed")]
     [4.666666667, 2.0, 10.0]
@@ -60,7 +60,7 @@ def _weighted(weights: Floats64, vectors: Floats64) -> float:
     return float(weights @ np.einsum("ij,ij->i", vectors, vectors))
 
 
-def _levels(tree: Tree, root: str) -> tuple[list[Any], list[sparse.csr_array], Floats64, Floats64]:
+def _levels(tree: ProblemTree, root: str) -> tuple[list[Any], list[sparse.csr_array], Floats64, Floats64]:
     """Return children from the deepest level up, the matrices that average them, g of all nodes, and what roots add."""
     n_nodes, is_leaf = len(tree.parent), np.zeros(len(tree.parent), bool)
     is_leaf[tree.leaves] = True

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
 from cladist.execution import Executor
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.problem_tree import ProblemTree
 
 JITTER = 1e-12
 
@@ -34,7 +34,7 @@ class Factors(NamedTuple):
 class TreeSystem:
     """The tree above some leaves; `inner` are its inner nodes, fixed roots left out, parents before their children."""
 
-    def __init__(self, tree: Tree, root: str, n_features: int) -> None:
+    def __init__(self, tree: ProblemTree, root: str, n_features: int) -> None:
         is_root = tree.parent[tree.inner] < 0
         self.inner = tree.inner[~is_root] if root == "fixed" else tree.inner
         self.d, self.identity = n_features, np.eye(n_features)

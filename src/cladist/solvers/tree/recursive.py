@@ -19,12 +19,14 @@ from cladist import progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
+from cladist.linear_model.dense import DenseWeights
 from cladist.linear_model.difference_builder import differences_of_leaves, differences_of_paths
-from cladist.linear_model.forms import DenseWeights, SparseWeights, Weights
-from cladist.linear_model.leaf_blocks import Layout, layout_for, rounds_of
-from cladist.linear_model.path_sums import Alphas, PathWeights, free_roots
-from cladist.linear_model.problem_tree import ROOTS, Tree
-from cladist.linear_model.rows import aligned
+from cladist.linear_model.leaf_blocks import LeafBlocks, build_leaf_blocks, schedule_rounds
+from cladist.linear_model.path_sums import BlockAlphas, PathSumWeights, free_roots
+from cladist.linear_model.problem_tree import ROOTS, ProblemTree
+from cladist.linear_model.sparse import SparseWeights
+from cladist.linear_model.training_rows import aligned_zeros
+from cladist.linear_model.weights import Weights
 from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.solution import Solution, duality_gap
@@ -48,26 +50,26 @@ class State:
 
     Attributes
     ----------
-    alphas : list of Alphas
+    alphas : list of BlockAlphas
         Of each block.
     order : array
         The order of the rows that they speak of.
     centres : array (free roots × features in use)
     """
 
-    alphas: list[Alphas]
+    alphas: list[BlockAlphas]
     order: npt.NDArray[np.int64]
     centres: npt.NDArray[np.float32]
 
     def scaled(self, factor: float) -> State:
         """Return where to begin if C is so many times as large."""
-        alphas = [Alphas(a.listed, a.values * np.float32(factor)) for a in self.alphas]
+        alphas = [BlockAlphas(a.rows, a.values * np.float32(factor)) for a in self.alphas]
         return State(alphas, self.order, self.centres)
 
 
 def solve_recursive(
     problem: OneVsRest,
-    tree: Tree,
+    tree: ProblemTree,
     settings: Settings | None = None,
     *,
     root: str = "zero",
@@ -84,7 +86,7 @@ def solve_recursive(
     ----------
     problem : OneVsRest
         One problem a leaf.
-    tree : Tree
+    tree : ProblemTree
     settings : Settings, optional
         `tol` is the relative duality gap, `max_iter` the most sweeps.
     root : {"zero", "free", "fixed"}
@@ -166,7 +168,7 @@ class _Point:
     """Leaves, and the α that say what lies above them; None: as they are now."""
 
     finished: Finished
-    alphas: list[Alphas] | None = None
+    alphas: list[BlockAlphas] | None = None
     centres: Any = None
 
 
@@ -176,7 +178,7 @@ class _Search:
     def __init__(
         self,
         problem: OneVsRest,
-        tree: Tree,
+        tree: ProblemTree,
         settings: Settings,
         root: str,
         blocks_per_round: int,
@@ -190,18 +192,18 @@ class _Search:
         if state is not None:
             self.order = state.order
         self.problem, self.settings = problem.taken(self.order), settings
-        self.layout = layout_for(tree, root)
+        self.layout = build_leaf_blocks(tree, root)
         roots = free_roots(self.layout, tree, root)
         self.tree, self.root = tree, root
         self.joint = Joint(self.problem, self.layout, executor, settings.seed, free=roots)
-        self.rounds = rounds_of(len(self.layout.blocks), blocks_per_round)
+        self.rounds = schedule_rounds(len(self.layout.blocks), blocks_per_round)
         self.largest_cost = max(1.0, float(np.max(problem.costs, initial=0.0)))
         self.eps = EPS[problem.loss] / (1.0 if problem.loss == "logistic" else self.largest_cost)
         self.dense = dense
         self.best: _Point | None = None
         self.dual, self.reach = -np.inf, 0.0
         self.bound: tuple[Measured, npt.NDArray[np.float64]] | None = None  # the best, and where free roots were then
-        self.kept: list[Alphas] | None = None  # where the dual was highest
+        self.kept: list[BlockAlphas] | None = None  # where the dual was highest
         self.history: list[dict[str, float]] = []
         self.started = time.perf_counter()
         if state is not None:
@@ -273,7 +275,7 @@ class _Search:
         self.bound = now, roots
         return now.dual(self.reach)
 
-    def _alphas(self) -> list[Alphas]:
+    def _alphas(self) -> list[BlockAlphas]:
         return [state.alphas for state in self.joint.states]
 
     def _finish(self) -> None:
@@ -299,7 +301,7 @@ class _Search:
         assert self.best is not None
         state = None
         if keep_state:
-            copies = [Alphas(a.listed, a.values.copy()) for a in self._alphas()]
+            copies = [BlockAlphas(a.rows, a.values.copy()) for a in self._alphas()]
             state = State(copies, self.order, self.joint.centres.copy())
         weights = self._weights(self.best, form, prune)
         if (
@@ -317,28 +319,30 @@ class _Search:
     def _weights(self, best: _Point, form: str, prune: float) -> Weights:
         n_classes, rows = self.problem.n_classes, self.problem.rows
         if best.finished.weights is not None:
-            return DenseWeights.of(in_class_order(best.finished.weights, self.layout, n_classes), n_classes, rows)
+            return DenseWeights.from_blocks(
+                in_class_order(best.finished.weights, self.layout, n_classes), n_classes, rows
+            )
         if best.alphas is not None and any(a is not b for a, b in zip(self._alphas(), best.alphas, strict=True)):
             self.joint.centres[:] = best.centres
             self.joint.start_from(best.alphas)
-        weights = PathWeights(self.joint.sums(best.finished.own), self.tree, self.root, self.joint.centres)
+        weights = PathSumWeights(self.joint.sums(best.finished.own), self.tree, self.root, self.joint.centres)
         if form == "dense":
             blocks = in_class_order(weights.sums.blocks(), self.layout, n_classes)
-            return DenseWeights.of(blocks, n_classes, rows)
+            return DenseWeights.from_blocks(blocks, n_classes, rows)
         if form == "differences":
             self._tell(best, primal_of_differences(weights, self.joint))
             return differences_of_paths(weights, prune)
-        return SparseWeights.of(weights, prune) if form == "sparse" else weights
+        return SparseWeights.from_weights(weights, prune) if form == "sparse" else weights
 
 
 def in_class_order(
-    blocks: Iterable[npt.NDArray[np.float32]], layout: Layout, n_classes: int
+    blocks: Iterable[npt.NDArray[np.float32]], layout: LeafBlocks, n_classes: int
 ) -> list[npt.NDArray[np.float32]]:
     """Return blocks whose lanes are in the order of the classes."""
     ordered: list[npt.NDArray[np.float32]] = []
     for block, lanes in zip(blocks, layout.blocks, strict=True):
         if not ordered:
-            ordered = [aligned(len(block)) for _ in range(-(-n_classes // WIDTH))]
+            ordered = [aligned_zeros(len(block)) for _ in range(-(-n_classes // WIDTH))]
         for lane, c in enumerate(lanes.classes.tolist()):
             ordered[c // WIDTH][:, c % WIDTH] = block[:, lane]
     return ordered

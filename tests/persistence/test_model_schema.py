@@ -8,9 +8,8 @@ from sklearn.preprocessing import StandardScaler
 
 import cladist
 from cladist.errors import ModelFormatError
-from cladist.persistence.array_schema import STATES
-from cladist.persistence.transformer_widths import check_width
-from cladist.persistence.value_schema import CONTENT, STATE, check_values
+from cladist.persistence.model_schema import CONTENT, STATE, STATES, check_values
+from cladist.persistence.transformer_schema import check_width
 from cladist.registry import METHODS
 from cladist.storage import read_folder, write_folder
 

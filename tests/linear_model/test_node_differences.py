@@ -10,9 +10,10 @@ from scipy import sparse
 
 from cladist.errors import ModelFormatError
 from cladist.linear_model import inverted_index, node_differences
-from cladist.linear_model.difference_builder import Shelf, Vectors
-from cladist.linear_model.level_order import Families
-from cladist.linear_model.problem_tree import Tree
+from cladist.linear_model.difference_builder import DifferenceBuilder
+from cladist.linear_model.level_order import LevelOrder
+from cladist.linear_model.path_sums import NodeVectors
+from cladist.linear_model.problem_tree import ProblemTree
 
 
 @st.composite
@@ -24,7 +25,7 @@ def trees(draw):
     has_child = np.isin(np.arange(n_nodes), parent)
     leaves = np.flatnonzero(~has_child)
     kept = leaves[random.random(len(leaves)) < 0.8] if len(leaves) > 1 else leaves
-    return Tree(parent, random.permutation(kept if len(kept) else leaves[:1]))
+    return ProblemTree(parent, random.permutation(kept if len(kept) else leaves[:1]))
 
 
 def halves(random, *shape):
@@ -33,18 +34,18 @@ def halves(random, *shape):
 
 def made(tree, random, n_features=7, prune=0.0):
     """Return the weights, and differences and intercepts of all nodes as plain arrays."""
-    families = Families.of(tree)
+    order = LevelOrder.from_tree(tree)
     V, bias = halves(random, len(tree.parent), n_features), halves(random, len(tree.parent))
     V[~tree.in_use], bias[~tree.in_use] = 0, 0
     feature_of = random.permutation(n_features).astype(np.int64)
-    shelf = Shelf(families, feature_of, n_features, prune)
-    nodes = random.permutation(families.node_at)
+    builder = DifferenceBuilder(order, feature_of, n_features, prune)
+    nodes = random.permutation(order.node_at)
     for first in range(0, len(nodes), 16):
         some = nodes[first : first + 16]
         block, constants = np.zeros((n_features, 16), np.float32), np.zeros(16, np.float32)
         block[:, : len(some)], constants[: len(some)] = V[some][:, feature_of].T, bias[some]
-        shelf.put(Vectors(some, block, constants))
-    return shelf.collected(), np.where(np.abs(V) > prune, V, 0), bias
+        builder.add(NodeVectors(some, block, constants))
+    return builder.build(), np.where(np.abs(V) > prune, V, 0), bias
 
 
 def path_sums(tree, values):
@@ -100,27 +101,27 @@ def test_a_node_promises_no_less_than_any_leaf_below_it_gains(case):
     tree, seed, _ = case
     random = np.random.default_rng(seed)
     weights, V, _ = made(tree, random)
-    families, chunks = weights.families, weights.chunks
-    guides = np.zeros((len(families.node_at), V.shape[1]))
-    for c in range(families.n_chunks):
+    order, chunks = weights.order, weights.chunks
+    guides = np.zeros((len(order.node_at), V.shape[1]))
+    for c in range(order.n_chunks):
         ends = chunks.ends[chunks.features_at[c] : chunks.features_at[c + 1]]
         columns = np.repeat(
             chunks.features[chunks.features_at[c] : chunks.features_at[c + 1]], np.diff(ends, prepend=0)
         )
         lanes = chunks.lanes[chunks.weights_at[c] : chunks.weights_at[c + 1]]
         led = lanes >= 128
-        places = families.chunk_at[c] + lanes[led] - 128
+        places = order.chunk_start[c] + lanes[led] - 128
         guides[places, columns[led]] = chunks.values[chunks.weights_at[c] : chunks.weights_at[c + 1]][led]
-    sums = path_sums(tree, V)[families.node_at]
-    for leaf in families.leaf_at.tolist():
-        above = families.parent[leaf]
+    sums = path_sums(tree, V)[order.node_at]
+    for leaf in order.leaf_positions.tolist():
+        above = order.parent[leaf]
         while above >= 0:
             assert np.all(sums[leaf] - sums[above] <= guides[above] + 1e-6)
-            above = families.parent[above]
+            above = order.parent[above]
 
 
 def test_a_row_whose_beam_reaches_too_few_leaves_is_answered_exactly():
-    tree = Tree(np.array([-1, -1, 0, 1, 1]), np.array([2, 3, 4]))
+    tree = ProblemTree(np.array([-1, -1, 0, 1, 1]), np.array([2, 3, 4]))
     weights, V, _ = made(tree, np.random.default_rng(0))
     X = np.abs(halves(np.random.default_rng(1), 5, V.shape[1]))
     for ours, exact in zip(weights.top_k(X, 3, 1), weights.top_k(X, 3), strict=True):
@@ -128,9 +129,9 @@ def test_a_row_whose_beam_reaches_too_few_leaves_is_answered_exactly():
 
 
 def test_a_family_of_many_has_several_chunks():
-    tree = Tree(np.append(-1, np.zeros(300, np.int64)), np.arange(1, 301))
+    tree = ProblemTree(np.append(-1, np.zeros(300, np.int64)), np.arange(1, 301))
     weights, V, bias = made(tree, np.random.default_rng(3), n_features=20)
-    assert np.diff(weights.families.chunk_at).tolist() == [1, 128, 128, 44]
+    assert np.diff(weights.order.chunk_start).tolist() == [1, 128, 128, 44]
     X = halves(np.random.default_rng(4), 6, 20)
     expected = X @ path_sums(tree, V)[1:].T + path_sums(tree, bias)[1:]
     np.testing.assert_array_equal(weights.scores(X), expected)
@@ -138,7 +139,7 @@ def test_a_family_of_many_has_several_chunks():
 
 
 def test_pickled_without_its_index():
-    weights, V, _ = made(Tree(np.array([-1, 0, 0]), np.array([1, 2])), np.random.default_rng(0))
+    weights, V, _ = made(ProblemTree(np.array([-1, 0, 0]), np.array([1, 2])), np.random.default_rng(0))
     X = np.abs(halves(np.random.default_rng(1), 3, V.shape[1]))
     weights.best(X)
     again = pickle.loads(pickle.dumps(weights))
@@ -152,7 +153,7 @@ def test_pickled_without_its_index():
 def test_arrays_of_any_content_are_answered_or_refused_and_nothing_else(part, indexed, monkeypatch):
     """Numbers a damaged file may hold lead to no place outside: answers may be wrong, or are refused."""
     monkeypatch.setattr(node_differences, "MOST_INDEX_BYTES", 2**30 if indexed else -1)
-    tree = Tree(np.append(np.array([-1, 0, 0]), np.repeat([1, 2], 4)), np.arange(3, 11))
+    tree = ProblemTree(np.append(np.array([-1, 0, 0]), np.repeat([1, 2], 4)), np.arange(3, 11))
     X = np.abs(halves(np.random.default_rng(1), 50, 7))
     refused = 0
     for seed in range(30):

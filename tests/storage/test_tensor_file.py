@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ModelFormatError
 from cladist.storage import Spool, is_mapped, is_unread, read_folder, write_folder
-from cladist.storage.array_file import read_arrays
-from cladist.storage.tensors import LARGE_BYTES
+from cladist.storage.tensor_file import LARGE_BYTES, read_arrays
 
 ARRAYS = {
     "values": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -27,16 +26,16 @@ def every(name):
     return True
 
 
-def read(path, left=every):
+def read(path, keep_in_file=every):
     with open(path, "rb") as file:
         entry = {"sha256": hashlib.file_digest(file, "sha256").hexdigest()}
         file.seek(0)
-        return read_arrays(file, entry, left=left)
+        return read_arrays(file, entry, keep_in_file=keep_in_file)
 
 
 def test_mapped_arrays_are_those_read(tmp_path):
     write_folder(tmp_path / "model", {"C": 1.0}, ARRAYS)
-    content, mapped = read_folder(tmp_path / "model", left=every)
+    content, mapped = read_folder(tmp_path / "model", keep_in_file=every)
     assert content == {"C": 1.0}
     assert mapped.keys() == ARRAYS.keys()
     for name, array in read_folder(tmp_path / "model")[1].items():
@@ -52,7 +51,7 @@ def test_mapped_arrays_are_those_read(tmp_path):
 
 def test_a_model_saved_over_a_mapped_one_leaves_it_as_it_was(tmp_path):
     write_folder(tmp_path / "model", {}, ARRAYS)
-    mapped = read_folder(tmp_path / "model", left=every)[1]
+    mapped = read_folder(tmp_path / "model", keep_in_file=every)[1]
     write_folder(tmp_path / "model", {}, {"ids": np.zeros(4)})
     np.testing.assert_array_equal(mapped["ids"], ARRAYS["ids"])
 
@@ -62,7 +61,7 @@ def test_a_file_that_was_cut_is_refused_without_being_read(tmp_path):
     file = next((tmp_path / "model").glob("arrays-*"))
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(ModelFormatError, match="cut or altered"):
-        read_folder(tmp_path / "model", left=every)
+        read_folder(tmp_path / "model", keep_in_file=every)
 
 
 def file_of(path, header, content=b"\0" * 32):
@@ -172,13 +171,13 @@ def test_everything_but_large_arrays_left_in_the_file_is_verified(tmp_path, part
         file.write_bytes(flipped(raw, at))
         for left, verify in ((None, False), (weights, True), (weights, False)):
             if parts and left and not verify and begin <= at < end:
-                assert read_folder(folder, left=left)[1].keys() == PARTS.keys()
+                assert read_folder(folder, keep_in_file=left)[1].keys() == PARTS.keys()
                 continue
             with pytest.raises(ModelFormatError, match=r"checksum|header would have"):
-                read_folder(folder, left=left, verify=verify)
+                read_folder(folder, keep_in_file=left, verify=verify)
     file.write_bytes(raw)
     for verify in (False, True):
-        found = read_folder(folder, left=weights, verify=verify)[1]
+        found = read_folder(folder, keep_in_file=weights, verify=verify)[1]
         for name, array in PARTS.items():
             np.testing.assert_array_equal(found[name], array)
             assert is_mapped(found[name]) == weights(name) == (not found[name].flags.writeable)
@@ -196,7 +195,7 @@ def test_checksums_of_parts_that_are_none_are_refused(tmp_path):
         canonical = json.dumps(found, sort_keys=True, separators=(",", ":"))
         manifest.write_text(json.dumps({**found, "checksum": hashlib.sha256(canonical.encode()).hexdigest()}))
         with pytest.raises(ModelFormatError, match="checksum"):
-            read_folder(folder, left=weights)
+            read_folder(folder, keep_in_file=weights)
 
 
 def test_truth_values_are_true_or_false(tmp_path):

@@ -1,21 +1,123 @@
-"""The arrays of all models: one table of what each must be, checked when a model is loaded.
+"""The contents of a model file: one table of all values and arrays, checked when a model is loaded.
 
-Names are those within a learner's own arrays (`cladist.persistence.models`). What arrays must be to each other, such
-as lists that rise or trees that are the taxonomy's, is checked where they are unpacked.
+Names are those within a learner's own values and arrays (`cladist.persistence.models`). Relations between arrays, such
+as lists that rise or trees that are the taxonomy's, are checked where they are unpacked.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from cladist.errors import ModelFormatError
 from cladist.kernels.lanes import WIDTH
 from cladist.storage.array_groups import Arrays
 from cladist.storage.schema import REAL, WHOLE, Declared, check_arrays
 
+MOST_FEATURES = 2**31 - 1  # features are numbered by int32
+Check = Callable[[Any], bool]
 Table = dict[str, Declared]
+
+# -------------------------------------------------------------------- values
+
+
+def is_count(value: Any, most: int = 2**53) -> bool:
+    """Tell whether a value is a whole number from 0 to `most`."""
+    return _is_real(value) and not isinstance(value, (float, np.floating)) and bool(0 <= value <= most)
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a finite number; ints are compared exactly."""
+    return _is_real(value) and bool(abs(value) <= 1e308)
+
+
+def is_flag(value: Any) -> bool:
+    """Tell whether a value is true or false."""
+    return isinstance(value, (bool, np.bool_))
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not is_flag(value)
+
+
+def _is_record(value: Any) -> bool:
+    """Tell whether a value is an entry of a history: names, and single values."""
+    plain = (type(None), bool, int, float, str, np.generic)
+    return isinstance(value, dict) and all(isinstance(part, plain) for part in value.values())
+
+
+def _or_none(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def _is(kind: type) -> Check:
+    return lambda value: isinstance(value, kind)
+
+
+def _is_not_negative(value: Any) -> bool:
+    return is_number(value) and value >= 0
+
+
+_TEXT, _OBJECT, _FLAG = (_is(str), "a text"), (_is(dict), "an object"), (is_flag, "true or false")
+_RECORDS = _list_of(_is_record)
+CONTENT: dict[str, tuple[Check, str]] = {
+    "class": _TEXT,
+    "has_taxonomy": _FLAG,
+    "n_features": (lambda value: is_count(value, MOST_FEATURES) and value >= 1, f"from 1 to {MOST_FEATURES:,}"),
+    **dict.fromkeys(("parameters", "estimator", "taxonomy", "label_form", "state"), _OBJECT),
+}
+STATE: dict[str, tuple[Check, str]] = {
+    "history": (_RECORDS, "a list of records"),
+    "cv_results": (_or_none(_RECORDS), "a list of records, or null"),
+    **dict.fromkeys(("n_iter", "rows_seen", "n_support"), (is_count, "a whole number from 0 up")),
+    "n_constraints": (_or_none(is_count), "a whole number from 0 up, or null"),
+    **dict.fromkeys(("converged", "has_relations", "strategy_by_name"), _FLAG),
+    **dict.fromkeys(("gamma", "C", "c"), (_or_none(_is_not_negative), "a number from 0 up, or null")),
+    **dict.fromkeys(("radius", "step", "eta"), (_or_none(_is_real), "a number, or null")),
+    "sharing": (_is_not_negative, "a number from 0 up"),
+    "solver": _TEXT,
+    "stops": (_list_of(_is(str)), "a list of names"),
+    "decisions": (_list_of(lambda value: type(value) is int), "a list of node ids"),
+    **dict.fromkeys(("estimators", "estimator", "strategy"), _OBJECT),
+}
+
+
+def check_values(values: Any, table: Mapping[str, tuple[Check, str]]) -> None:
+    """Raise a `ModelFormatError` unless all values are as the table declares.
+
+    Examples
+    --------
+    >>> check_values({"n_iter": 3, "converged": True}, STATE)
+    >>> check_values({"n_iter": -3}, STATE)
+    Traceback (most recent call last):
+    cladist.errors.ModelFormatError: Its value 'n_iter' must be a whole number from 0 up, not -3.
+    """
+    if not isinstance(values, dict):
+        raise ModelFormatError(f"Its values must be an object, not {_shorten(values)}.")
+    for name, value in values.items():
+        if name not in table:
+            raise ModelFormatError(f"Its value {_shorten(name)} is none that a model of its kind has.")
+        fits, wanted = table[name]
+        if not fits(value):
+            raise ModelFormatError(f"Its value {name!r} must be {wanted}, not {_shorten(value)}.")
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+# -------------------------------------------------------------------- arrays
+
 _F4, _F8, _I4, _I8, _U1, _U4 = ("float32",), ("float64",), ("int32",), ("int64",), ("uint8",), ("uint32",)
-_MOST = 2**62  # of a count: sums of such do not wrap before they are looked at
+_MOST = 2**62  # of a count, so that sums do not wrap before they are checked
 
 
 def _ids(shape: str, below: str | float = _MOST, low: float = 0, types: tuple[str, ...] = WHOLE) -> Declared:
@@ -31,16 +133,20 @@ def _strings(name: str, offsets: str) -> Table:
     return {f"{name}/utf8": Declared(_U1, (f"bytes of {name}",)), f"{name}/offsets": Declared(_I8, (offsets,), low=0)}
 
 
-def _matrix(name: str, rows: str, columns: str, types: tuple[str, ...] = REAL) -> Table:
-    """Return the arrays of `pack_matrix`; those of row numbers hold no others than there are columns."""
+def _csr(name: str, rows: str, columns: str, types: tuple[str, ...] = REAL) -> Table:
+    """Return the arrays of `pack_matrix` of a sparse matrix."""
     return {
-        f"{name}/dense": Declared(types, (rows, columns)),
         f"{name}/shape": Declared(WHOLE, (2,), low=0, below=_MOST),
         f"{name}/indptr": Declared(WHOLE, (f"{rows} + 1",), low=0, below=_MOST),
         f"{name}/indices": Declared(WHOLE, (f"entries of {name}",), low=0, below=columns),
         f"{name}/data": Declared(types, (f"entries of {name}",)),
-        f"{name}/was_dense": Declared(("bool",), ()),
     }
+
+
+def _matrix(name: str, rows: str, columns: str, types: tuple[str, ...] = REAL) -> Table:
+    """Return the arrays of `pack_matrix` of a dense or sparse matrix."""
+    dense = {f"{name}/dense": Declared(types, (rows, columns)), f"{name}/was_dense": Declared(("bool",), ())}
+    return {**_csr(name, rows, columns, types), **dense}
 
 
 COMMON: Table = {
@@ -63,8 +169,8 @@ LINEAR: Table = {
     "weights/sparse/indptr": _ids("n_listed + 1"),
     "weights/sparse/classes": Declared(_I4, ("n_weights",), low=0, below="n_targets"),
     "weights/sparse/values": _numbers("n_weights"),
-    **_matrix("weights/shares", "n_targets", "n_vectors"),
-    **_matrix("weights/vectors", "n_vectors", "n_features", _F4),
+    **_csr("weights/shares", "n_targets", "n_vectors"),
+    **_csr("weights/vectors", "n_vectors", "n_features", _F4),
     "weights/differences/features_at": Declared(_I8, ("n_chunks + 1",), low=0, below=_MOST),
     "weights/differences/weights_at": Declared(_I8, ("n_chunks + 1",), low=0, below=_MOST),
     "weights/differences/features": Declared(_I4, ("n_lists",), low=0, below="n_features"),
@@ -75,11 +181,13 @@ LINEAR: Table = {
     "weights/paths/parent": _ids("n_tree_nodes", "n_tree_nodes", low=-1),
     "weights/paths/leaves": _ids("n_targets", "n_tree_nodes"),
     "weights/paths/sharing": _numbers(1, types=REAL, low=0),
-    "weights/paths/root": Declared(WHOLE, (2,), low=0, below=_MOST),
+    "weights/paths/root_name": Declared(_U1, ("bytes of root",)),
+    "weights/paths/has_constant": Declared(("bool",), ()),
+    "weights/paths/root": Declared(WHOLE, (2,), low=0, below=_MOST),  # the first versions: numbers of both
     "weights/paths/centres": _numbers("n_free_roots", "n_centred"),
-    **_matrix("weights/paths/vectors", "n_vectors", "n_features", _F4),
-    **_matrix("weights/paths/state", "n_targets", "n_vectors", _F4),
-    **_matrix("weights/paths/own", "n_targets", "n_vectors", _F4),
+    **_csr("weights/paths/vectors", "n_vectors", "n_features", _F4),
+    **_csr("weights/paths/state", "n_targets", "n_vectors", _F4),
+    **_csr("weights/paths/own", "n_targets", "n_vectors", _F4),
     **_strings("relations/names", "n_related + 1"),
     "relations/indptr": _ids("n_related + 1"),
     "relations/indices": _ids("n_relations", "n_related"),
@@ -87,7 +195,7 @@ LINEAR: Table = {
 }
 FAMILIES: Table = {
     "always": _ids("n_always", "n_nodes"),
-    "end_nodes": _ids("n_classes"),  # in the taxonomy with stop leaves, which has more nodes
+    "end_nodes": _ids("n_classes"),  # of the taxonomy with stop leaves, which has more nodes
     "families/parents": _ids("n_families", low=-1),
     "families/children": _ids("n_children"),
     "families/features": _ids("n_listed", "n_features"),
@@ -100,7 +208,7 @@ FAMILIES: Table = {
 }
 PROTOTYPES: Table = {
     **_matrix("weights", "n_features", "n_nodes"),
-    # Of one type: these are computed with as they are.
+    # Of one type, since they are used in computations without a conversion.
     "support": _ids("n_support", types=_I8),
     **_matrix("vectors", "n_support", "n_columns"),
     "update_support": _ids("n_updates", "n_support", types=_I8),
@@ -139,10 +247,10 @@ LABELLINGS: Table = {
 THRESHOLDS: Table = {
     "strategy/positives_": _ids("n_labels", types=_I8),
     "strategy/coef_": _numbers("n_coefs", types=REAL),
-    "strategy/thresholds_": Declared(REAL, ("n_labels",), finite=False),  # a label that nobody gets
+    "strategy/thresholds_": Declared(REAL, ("n_labels",), finite=False),  # infinite for a label that is never predicted
     "strategy/f1_": _numbers("n_labels", types=REAL),
 }
-# A classifier at a node of a `TopDown`, as the first versions wrote it.
+# A classifier at a node of a `TopDown` in files of the first versions.
 OLD_NODE: Table = {
     **_matrix("coef", "n_problems", "n_features"),
     "intercept": _numbers("n_problems", types=REAL),
@@ -159,12 +267,12 @@ STATES: dict[str, Table] = {
     **dict.fromkeys(("MaxMarginMarkov", "StructuralSVM"), LABELLINGS),
     "Thresholded": THRESHOLDS,
 }
-# With a precomputed kernel, rows are numbers of rows learnt from, which are as many as there are features.
+# With a precomputed kernel, rows are numbers of training rows, which are as many as features.
 ROW_NUMBERS: Table = {
     "state/vectors/dense": Declared(WHOLE, ("n_support", "n_columns"), low=0, below="n_features"),
     "state/vectors/data": Declared(WHOLE, ("entries of vectors",), low=0, below="n_features"),
 }
-_NESTED = re.compile(r"state/(-?\d+/)?estimator/.*")  # the arrays of another learner, which are checked as such
+_NESTED = re.compile(r"state/(-?\d+/)?estimator/.*")  # the arrays of another learner, checked when it is unpacked
 _OF_A_NODE = re.compile(r"state/-?\d+/children")
 
 

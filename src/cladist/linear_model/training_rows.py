@@ -1,4 +1,4 @@
-"""Rows as the blocked solvers read them: float32, features numbered by how often they occur."""
+"""Training rows as the blocked solvers read them: float32 CSR, features numbered by frequency."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from scipy import sparse
 from cladist.errors import DatasetError
 from cladist.kernels import compact_rows
 
-FEW = 8
+FEW = 8  # if entries × FEW are fewer than the features, only the features that occur are counted
 LONGEST = 1e24  # ‖x‖²; with C and sums over rows, float32 ends at 3e38
 LINE = 64  # bytes of a cache line: sixteen float32
 LARGE = 2**20
 
 
 @dataclass(frozen=True)
-class Rows:
-    """CSR rows over the features that occur, the most frequent first, so that their weights lie side by side.
+class TrainingRows:
+    """CSR rows over the features that occur, the most frequent first, so that their weights are adjacent in memory.
 
     Attributes
     ----------
@@ -29,11 +29,11 @@ class Rows:
     norms : array (rows,), float32
         ‖x_i‖².
     feature_of : array (features in use,), int64
-        The number each feature has in the matrix these rows come from; one past the last for the constant.
+        The column of each feature in the original matrix; one past the last for the constant.
     n_features : int
-        Of that matrix.
+        The number of columns of that matrix.
     has_constant : bool
-        Whether every row ends with a constant feature of 1, whose weight is the intercept. It has the last number.
+        Whether every row ends with a constant feature of 1, whose weight is the intercept; it is the last feature.
     """
 
     indptr: npt.NDArray[np.int64]
@@ -45,8 +45,8 @@ class Rows:
     has_constant: bool
 
     @classmethod
-    def of(cls, X: Any, *, constant: bool, chosen: npt.NDArray[np.int64] | None = None) -> Rows:
-        """Take all rows of a matrix, or those chosen. O(nonzeros + features log features)."""
+    def from_matrix(cls, X: Any, *, constant: bool, chosen: npt.NDArray[np.int64] | None = None) -> TrainingRows:
+        """Return all rows of a matrix, or the chosen ones. O(nonzeros + features log features)."""
         X = sparse.csr_array(X)
         if not X.has_canonical_format:
             X = X.copy()
@@ -54,34 +54,34 @@ class Rows:
         chosen = np.arange(X.shape[0]) if chosen is None else chosen
         lengths = X.indptr[chosen + 1] - X.indptr[chosen] + constant
         indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        if indptr[-1] * FEW < X.shape[1]:  # what follows should not cost a pass over all features
+        if indptr[-1] * FEW < X.shape[1]:  # avoids a pass over all features
             few = sparse.csr_array(X[chosen])
-            used, places = np.unique(few.indices, return_inverse=True)
-            few = sparse.csr_array((few.data, places, few.indptr), shape=(len(chosen), len(used)))
-            part = cls.of(few, constant=constant)
+            used, positions = np.unique(few.indices, return_inverse=True)
+            few = sparse.csr_array((few.data, positions, few.indptr), shape=(len(chosen), len(used)))
+            part = cls.from_matrix(few, constant=constant)
             feature_of = np.append(used, X.shape[1])[part.feature_of]
             return replace(part, feature_of=feature_of.astype(np.int64), n_features=X.shape[1])
         counts = compact_rows.count_features((X.indptr, X.indices), chosen, X.shape[1])
         used = np.flatnonzero(counts)
         feature_of = used[np.argsort(-counts[used], kind="stable")]
-        place = np.full(X.shape[1], -1, np.int64)
-        place[feature_of] = np.arange(len(feature_of))
+        position = np.full(X.shape[1], -1, np.int64)
+        position[feature_of] = np.arange(len(feature_of))
         indices, data = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], np.float32)
         norms = np.empty(len(chosen), np.float32)
         compact_rows.gather_rows(
-            (X.indptr, X.indices, X.data), chosen, place, constant, len(used), indptr, indices, data, norms
+            (X.indptr, X.indices, X.data), chosen, position, constant, len(used), indptr, indices, data, norms
         )
         if not np.all(norms < LONGEST):
             row = int(np.flatnonzero(~(norms < LONGEST))[0])
             raise DatasetError(
-                f"Row {row} of those to learn from has values too large to compute with, a squared length over "
+                f"Row {row} of the training rows has values too large to compute with, a squared length over "
                 f"{LONGEST:.0e}; scale the features, with StandardScaler for instance."
             )
         if constant:
             feature_of = np.append(feature_of, X.shape[1])
         return cls(indptr, indices, data, norms, feature_of, X.shape[1], constant)
 
-    def taken(self, order: npt.NDArray[np.int64]) -> Rows:
+    def reorder(self, order: npt.NDArray[np.int64]) -> TrainingRows:
         """Return the same rows in another order in memory."""
         lengths = np.diff(self.indptr)[order]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
@@ -90,7 +90,7 @@ class Rows:
         return replace(self, indptr=indptr, indices=indices, data=data, norms=self.norms[order])
 
     def matrix(self, chosen: npt.NDArray[np.int64]) -> sparse.csr_array:
-        """Return rows as they were, without the constant feature."""
+        """Return the chosen rows in their original features, without the constant."""
         shape = (len(self), self.n_features + self.has_constant)
         rows = sparse.csr_array((self.data, self.feature_of[self.indices], self.indptr), shape=shape)
         return rows[chosen][:, : self.n_features].sorted_indices()
@@ -100,26 +100,26 @@ class Rows:
 
     @property
     def n_used(self) -> int:
-        """How many features occur, the constant among them."""
+        """The number of features that occur, with the constant."""
         return len(self.feature_of)
 
     @property
     def least_reach(self) -> float:
-        """How long weights must be to give a row of usual length a score of 1: shorter ones say nothing yet."""
+        """The length of weights that give a row of average length a score of 1."""
         usual = float(np.mean(self.norms, dtype=np.float64)) if len(self) else 0.0
         return float(1 / np.sqrt(usual)) if usual > 0 else 0.0
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-        """What kernels take."""
+        """The arrays that kernels take."""
         return self.indptr, self.indices, self.data
 
 
-def aligned(n_rows: int, n_columns: int = 16) -> npt.NDArray[np.float32]:
-    """Return zeros whose rows of sixteen each fill one cache line.
+def aligned_zeros(n_rows: int, n_columns: int = 16) -> npt.NDArray[np.float32]:
+    """Return zeros whose rows of sixteen fill one cache line each.
 
-    Large ones are mapped by themselves: those of many blocks, one after the other, would leave holes among small arrays
-    that stay, and a process that grows with every block.
+    Large arrays get a memory map of their own: on the heap, those of many blocks would leave holes among small arrays
+    that stay, and the process would grow with every block.
     """
     size = n_rows * n_columns * 4
     if size >= LARGE:

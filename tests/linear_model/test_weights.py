@@ -6,9 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist.linear_model import forms, inverted_index
-from cladist.linear_model.forms import DenseWeights, DualWeights, SparseWeights
-from cladist.solvers import Rows, Settings, solve_one_vs_rest
+from cladist.linear_model import inverted_index
+from cladist.linear_model import sparse as sparse_form
+from cladist.linear_model.dense import DenseWeights
+from cladist.linear_model.dual import DualWeights
+from cladist.linear_model.sparse import SparseWeights
+from cladist.solvers import Settings, TrainingRows, solve_one_vs_rest
 from tests.solvers.problems import LOSSES, random_case, random_rows
 
 TIGHT = Settings(tol=1e-6, max_iter=10_000)
@@ -23,9 +26,9 @@ def classifiers(draw):
     """
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_classes, n_features = draw(st.sampled_from([1, 2, 15, 16, 17, 40])), draw(st.integers(1, 12))
-    rows = Rows.of(random_rows(random, 8, n_features, 0.3), constant=draw(st.booleans()))
+    rows = TrainingRows.from_matrix(random_rows(random, 8, n_features, 0.3), constant=draw(st.booleans()))
     W = random.integers(-4, 5, (n_classes, rows.n_used)) / 2 * (random.random((n_classes, rows.n_used)) < 0.6)
-    dense = DenseWeights.of_matrix(W, rows)
+    dense = DenseWeights.from_matrix(W, rows)
     plain = np.zeros((n_classes, n_features + 1))
     plain[:, rows.feature_of] = W
     return dense, plain[:, :-1], plain[:, -1]
@@ -40,7 +43,7 @@ def forms_of(dense):
     """The same weights in every form; rows that are the unit vectors make them dual."""
     matrix = sparse.csr_array(dense.matrix())
     yield dense
-    yield SparseWeights.of(dense)
+    yield SparseWeights.from_weights(dense)
     yield SparseWeights.from_matrix(matrix, dense.intercepts)
     yield DualWeights(matrix, sparse.eye_array(matrix.shape[1], dtype=np.float32, format="csr"), dense.intercepts)
 
@@ -52,8 +55,8 @@ def test_every_form_scores_like_the_matrix(classifier, seed, is_sparse, through_
     expected = X @ W.T + intercepts
     given_rows = sparse.csr_array(X) if is_sparse else X
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forms, "INDEX_BELOW", 2.0 if through_index else -1.0)
-        patch.setattr(forms, "MANY_ROWS", 0)
+        patch.setattr(sparse_form, "INDEX_BELOW", 2.0 if through_index else -1.0)
+        patch.setattr(sparse_form, "MANY_ROWS", 0)
         patch.setattr(inverted_index, "SCORES_AT_ONCE", 50)
         for form in forms_of(dense):
             matrix = form.matrix()
@@ -69,7 +72,7 @@ def test_every_form_scores_like_the_matrix(classifier, seed, is_sparse, through_
 @given(classifiers(), st.sampled_from([0.0, 0.4, 0.5, 1.2, 9.0]))
 def test_pruning_keeps_what_is_larger(classifier, prune):
     dense, W, intercepts = classifier
-    pruned = SparseWeights.of(dense, prune)
+    pruned = SparseWeights.from_weights(dense, prune)
     kept = np.where(np.abs(W) > prune, W, 0)
     np.testing.assert_array_equal(pruned.matrix().toarray(), kept)
     np.testing.assert_array_equal(pruned.intercepts, intercepts)
@@ -83,14 +86,14 @@ def test_pruning_keeps_what_is_larger(classifier, prune):
 @pytest.mark.parametrize("form", [sparse.csc_array, sparse.coo_array, sparse.csr_matrix, sparse.lil_array])
 def test_rows_may_come_in_any_sparse_format(form):
     X = new_rows(0, 6, 6)
-    dense = DenseWeights.of_matrix(new_rows(1, 3, 6), Rows.of(np.ones((2, 6)), constant=False))
+    dense = DenseWeights.from_matrix(new_rows(1, 3, 6), TrainingRows.from_matrix(np.ones((2, 6)), constant=False))
     for weights_of_a_form in forms_of(dense):
         np.testing.assert_array_equal(weights_of_a_form.scores(form(X)), X @ dense.matrix().T)
 
 
 def test_indices_need_not_be_sorted():
     unsorted = sparse.csr_array((np.array([2.0, 1.0, 3.0]), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
-    dense = DenseWeights.of_matrix(new_rows(1, 3, 3), Rows.of(np.ones((2, 3)), constant=False))
+    dense = DenseWeights.from_matrix(new_rows(1, 3, 3), TrainingRows.from_matrix(np.ones((2, 3)), constant=False))
     for form in forms_of(dense):
         np.testing.assert_array_equal(form.scores(unsorted), unsorted @ dense.matrix().T)
 
@@ -99,9 +102,9 @@ def test_features_never_seen_are_ignored():
     problem = random_case(1, "squared_hinge", density=0.2)
     X = problem.given.toarray()
     X[:, :4] = 0
-    rows = Rows.of(X, constant=True)
+    rows = TrainingRows.from_matrix(X, constant=True)
     assert not np.isin(range(4), rows.feature_of).any()
-    dense = DenseWeights.of_matrix(np.ones((3, rows.n_used)), rows)
+    dense = DenseWeights.from_matrix(np.ones((3, rows.n_used)), rows)
     with_them = X.copy()
     with_them[:, :4] = 100
     for form in forms_of(dense):
@@ -109,7 +112,7 @@ def test_features_never_seen_are_ignored():
 
 
 def test_no_rows_have_no_scores():
-    dense = DenseWeights.of_matrix(np.ones((3, 2)), Rows.of(np.ones((2, 2)), constant=False))
+    dense = DenseWeights.from_matrix(np.ones((3, 2)), TrainingRows.from_matrix(np.ones((2, 2)), constant=False))
     for form in forms_of(dense):
         assert form.scores(np.zeros((0, 2))).shape == (0, 3)
         assert form.best(np.zeros((0, 2))).shape == (0,)

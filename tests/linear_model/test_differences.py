@@ -14,7 +14,7 @@ from cladist.datasets import make_topics
 from cladist.errors import ModelFormatError, ParameterError, TooLargeError
 from cladist.learners import base
 from cladist.storage import is_mapped
-from cladist.storage.writer import write_folder
+from cladist.storage.folder import write_folder
 from tests.learners.recursive_models import every_learner
 
 DATA = make_topics(n_samples=400, n_features=600, branching=(3, 4, 4), n_test=60, doc_length=20, random_state=0)

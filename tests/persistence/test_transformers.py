@@ -19,6 +19,7 @@ from sklearn.feature_extraction.text import (
     TfidfTransformer,
     TfidfVectorizer,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
@@ -30,7 +31,7 @@ from sklearn.preprocessing import (
 )
 
 from cladist.errors import ModelFormatError
-from cladist.persistence.transformer_widths import check_width
+from cladist.persistence.transformer_schema import check_width
 from cladist.persistence.transformers import decode_transformer, encode_transformer
 from cladist.storage import read_folder, write_folder
 
@@ -417,3 +418,80 @@ def test_a_vectorizer_saved_by_format_version_1_is_read():
     assert names_out(restored) == names_out(wanted)
     assert restored.transformer_list[0][1].get_params() == wanted.transformer_list[0][1].get_params()
     np.testing.assert_allclose(restored.transform(TEXTS).toarray(), wanted.transform(TEXTS).toarray())
+
+
+# ---------------------------------------------------------------- texts and columns
+
+
+def forged_columns(transformer, X, columns):
+    """A fitted ColumnTransformer from a file whose first part has other columns."""
+    encoded, arrays = encode_transformer(clone(transformer).fit(X))
+    encoded["fitted"]["transformers_"][0]["$tuple"][2] = columns
+    return decode_transformer(encoded, arrays)
+
+
+TABLE = np.array([["a text", "1.5"], ["another text", "2"]], dtype=object)
+VECTORIZERS = [CountVectorizer(), TfidfVectorizer(), HashingVectorizer(n_features=8)]
+OF_TEXTS = [
+    *VECTORIZERS,
+    make_pipeline(CountVectorizer(), TfidfTransformer()),
+    FeatureUnion([("a", CountVectorizer()), ("b", TfidfVectorizer())]),
+]
+OF_COLUMNS = [
+    StandardScaler(),
+    MinMaxScaler(),
+    MaxAbsScaler(),
+    Normalizer(),
+    SimpleImputer(),
+    "passthrough",
+    make_pipeline(SimpleImputer(), StandardScaler()),
+    make_pipeline("passthrough", StandardScaler()),
+    FeatureUnion([("a", StandardScaler()), ("b", MaxAbsScaler())]),
+    ColumnTransformer([("a", StandardScaler(), [0])]),
+]
+
+
+@pytest.mark.parametrize("part", OF_TEXTS, ids=lambda part: type(part).__name__)
+def test_a_vectorizer_takes_one_column(part):
+    transformer = ColumnTransformer([("texts", part, 0)])
+    assert forged_columns(transformer, TABLE, 1).transform(TABLE).shape[0] == 2
+    for columns in ([0], [0, 1], [True, False], {"$slice": [0, 1, None]}):
+        with pytest.raises(ModelFormatError, match="one column of texts"):
+            forged_columns(transformer, TABLE, columns)
+
+
+@pytest.mark.parametrize("part", OF_COLUMNS, ids=lambda part: part if isinstance(part, str) else type(part).__name__)
+def test_any_other_part_takes_a_list_of_columns(part):
+    transformer = ColumnTransformer([("numbers", part, [0, 1])])
+    for columns in ([0, 1], [True, True, False], {"$slice": [0, 2, None]}):
+        assert forged_columns(transformer, DENSE, columns).transform(DENSE).shape[0] == len(DENSE)
+    for columns in (0, 2, -1):
+        with pytest.raises(ModelFormatError, match="several columns"):
+            forged_columns(transformer, DENSE, columns)
+
+
+def test_a_single_column_by_name_is_one_column():
+    table = frame()[["age", "dose"]]
+    transformer = ColumnTransformer([("numbers", StandardScaler(), ["age", "dose"])])
+    assert forged_columns(transformer, table, ["dose", "age"]).transform(table).shape == (len(table), 2)
+    with pytest.raises(ModelFormatError, match="several columns"):
+        forged_columns(transformer, table, "age")
+
+
+def test_a_part_that_is_dropped_may_have_any_columns():
+    transformer = ColumnTransformer([("nothing", "drop", [0]), ("numbers", StandardScaler(), [1])])
+    for columns in (0, [0, 1], {"$slice": [0, 1, None]}):
+        assert forged_columns(transformer, DENSE, columns).transform(DENSE).shape == (len(DENSE), 1)
+
+
+@pytest.mark.parametrize("vectorizer", VECTORIZERS, ids=lambda part: type(part).__name__)
+def test_texts_come_before_columns(vectorizer):
+    """What a scaler makes of texts is no text, and one input is not both."""
+    fitted = clone(vectorizer).fit(TEXTS)
+    scaler = StandardScaler(with_mean=False).fit(fitted.transform(TEXTS))
+    n_columns = scaler.n_features_in_
+    check_width(Pipeline([("texts", fitted), ("scaled", scaler)]), n_columns, "it")
+    with pytest.raises(ModelFormatError, match="leaves no texts"):
+        check_width(Pipeline([("scaled", scaler), ("texts", fitted)]), n_columns, "it")
+    with pytest.raises(ModelFormatError, match="take texts, and others columns"):
+        check_width(FeatureUnion([("texts", fitted), ("scaled", scaler)]), 2 * n_columns, "it")

@@ -18,9 +18,9 @@ from cladist import (
     load,
 )
 from cladist.errors import ModelFormatError
-from cladist.linear_model.arrays import unpack_ids, unpack_weights
+from cladist.linear_model.arrays import unpack_weights
 from cladist.storage import read_folder, write_folder
-from cladist.storage.array_groups import check_nodes
+from cladist.storage.array_groups import check_nodes, unpack_ids
 from tests.learners.flat_rows import TAXONOMY, sets_of, single
 
 X, NAMES = single(n_rows=60, labels=("tennis", "chess", "sport", "music", "film", "food"), n_features=20)
@@ -99,6 +99,10 @@ def column(array):
     return array[:, None]
 
 
+def column_of_one(array):
+    return array.reshape(1, 1)
+
+
 def swapped(array):
     """The first two different numbers change places."""
     changed = array.copy()
@@ -138,7 +142,8 @@ CASES = {
     ("paths", "weights/paths/parent"): [*LISTS, *OUTSIDE, swapped, put(-1, 0), lambda a: np.arange(-1, 10**6)],
     ("paths", "weights/paths/leaves"): [*LISTS, *OUTSIDE, swapped, put(0, 0), lambda a: np.full_like(a, a[0])],
     ("paths", "weights/paths/sharing"): [*NUMBERS[:3], put(0, 0.0), put(0, -1.0), put(0, 1.0), longer, column, nothing],
-    ("paths", "weights/paths/root"): [*LISTS, *OUTSIDE, put(0, 0), put(0, 3), put(1, 0), put(1, 2)],
+    ("paths", "weights/paths/root_name"): [*LISTS, *OUTSIDE, put(0, 0), put(0, 255), lambda a: a[:0], swapped],
+    ("paths", "weights/paths/has_constant"): [column_of_one, as_type(float), as_type(int), nothing, np.logical_not],
     ("paths", "weights/paths/centres"): [*NUMBERS, shorter, longer, lambda a: a[:, :-1], lambda a: a.reshape(-1)],
     ("nodewise", "always"): [
         column,

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist.linear_model.rows import FEW, LINE, aligned
-from cladist.solvers import Rows
+from cladist.linear_model.training_rows import FEW, LINE, aligned_zeros
+from cladist.solvers import TrainingRows
 
 
 @st.composite
@@ -43,7 +43,7 @@ def dense_of(rows):
 def test_rows_are_those_of_the_matrix(problem, constant):
     X, chosen = problem
     expected = X.toarray() if chosen is None else X.toarray()[chosen]
-    rows = Rows.of(X, constant=constant, chosen=chosen)
+    rows = TrainingRows.from_matrix(X, constant=constant, chosen=chosen)
     assert (rows.indptr.dtype, rows.indices.dtype, rows.data.dtype) == (np.int64, np.uint32, np.float32)
     assert (rows.norms.dtype, rows.feature_of.dtype) == (np.float32, np.int64)
     assert (len(rows), rows.n_features, rows.has_constant) == (*expected.shape, constant)
@@ -56,7 +56,7 @@ def test_rows_are_those_of_the_matrix(problem, constant):
 @given(chosen_rows(), st.booleans())
 def test_features_are_numbered_by_how_often_they_occur(problem, constant):
     X, chosen = problem
-    rows = Rows.of(X, constant=constant, chosen=chosen)
+    rows = TrainingRows.from_matrix(X, constant=constant, chosen=chosen)
     if constant:
         assert rows.feature_of[-1] == X.shape[1]
         if len(rows):
@@ -71,7 +71,7 @@ def test_features_are_numbered_by_how_often_they_occur(problem, constant):
 
 @given(matrices(), st.booleans(), st.data())
 def test_the_way_back(X, constant, data):
-    rows = Rows.of(X, constant=constant)
+    rows = TrainingRows.from_matrix(X, constant=constant)
     chosen = np.array(data.draw(st.lists(st.integers(0, X.shape[0] - 1), max_size=9)) if X.shape[0] else [], np.int64)
     back = rows.matrix(chosen)
     assert back.shape == (len(chosen), X.shape[1])
@@ -85,7 +85,7 @@ def test_wide_matrices_take_the_same_rows(constant):
     narrow = random.integers(-4, 5, (6, 5)) * (random.random((6, 5)) < 0.6)
     wide = np.zeros((6, 40 * FEW))
     wide[:, ::8][:, :5] = narrow
-    one, other = Rows.of(narrow, constant=constant), Rows.of(wide, constant=constant)
+    one, other = TrainingRows.from_matrix(narrow, constant=constant), TrainingRows.from_matrix(wide, constant=constant)
     for name in ("indptr", "indices", "data", "norms"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     last = {5: wide.shape[1]}
@@ -94,7 +94,7 @@ def test_wide_matrices_take_the_same_rows(constant):
 
 def test_entries_of_the_same_feature_add_up():
     twice = sparse.csr_array((np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), np.array([0, 3])), shape=(1, 3))
-    rows = Rows.of(twice, constant=False)
+    rows = TrainingRows.from_matrix(twice, constant=False)
     assert rows.norms.tolist() == [8]
     np.testing.assert_array_equal(rows.matrix(np.array([0])).toarray(), [[2, 2, 0]])
 
@@ -102,12 +102,12 @@ def test_entries_of_the_same_feature_add_up():
 @pytest.mark.parametrize("form", [np.asarray, sparse.csc_array, sparse.coo_array, sparse.csr_matrix])
 def test_any_matrix_will_do(form):
     X = np.array([[0.0, 2.0, 1.0], [3.0, 0.0, 1.0]])
-    np.testing.assert_array_equal(dense_of(Rows.of(form(X), constant=False))[:, :-1], X)
+    np.testing.assert_array_equal(dense_of(TrainingRows.from_matrix(form(X), constant=False))[:, :-1], X)
 
 
 @given(st.integers(0, 50), st.sampled_from([1, 16]))
 def test_aligned_zeros(n_rows, n_columns):
-    zeros = aligned(n_rows, n_columns)
+    zeros = aligned_zeros(n_rows, n_columns)
     assert zeros.shape == (n_rows, n_columns)
     assert zeros.dtype == np.float32
     assert zeros.flags.c_contiguous

@@ -1,0 +1,268 @@
+"""(manifest, arrays) ↔ a folder: written all or nothing, verified when it is read.
+
+A folder holds `manifest.json` and, named by their own hash, the array files it lists. Replacing the manifest is the one
+step that turns the old model into the new: steps before it may be lost, steps after it may be repeated. One process
+writes to a folder at a time; others are refused meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from numpy.typing import NDArray
+
+from cladist.errors import ModelFormatError
+from cladist.files import naming
+from cladist.locks import left_over, temporary
+from cladist.storage.array_groups import Arrays
+from cladist.storage.json_text import MAX_BYTES
+from cladist.storage.lock import LOCK, locked
+from cladist.storage.manifest import ARRAY_FILE, parse, seal, unseal
+from cladist.storage.tensor_file import ByName, read_arrays, write_tensors
+
+MANIFEST = "manifest.json"
+MOST_READINGS = 50  # a save takes far longer than opening its files: two readings nearly always suffice
+# Names that nobody else chooses: such a file that the manifest does not list is left from an interrupted save.
+_OURS = re.compile(rf"{ARRAY_FILE.pattern}|\.(arrays|manifest)-[0-9a-f]{{16}}\.tmp", re.ASCII)
+
+# -------------------------------------------------------------------- reading
+
+
+def read_folder(
+    folder: str | os.PathLike[str], *, keep_in_file: ByName | None = None, verify: bool = False
+) -> tuple[dict[str, Any], Arrays]:
+    """Return the manifest and the arrays of a folder, after verifying every byte of them.
+
+    Another process may save to the folder meanwhile: manifest and arrays are of one save. If the arrays that a manifest
+    lists are missing or others, and the manifest has changed too, the folder is read again.
+
+    Parameters
+    ----------
+    folder : path
+    keep_in_file : callable, optional
+        Which arrays, by name, to leave in their file: mapped, and only type and shape of the large ones verified. A
+        folder without checksums of single arrays, as the first versions wrote it, is still read once as a whole.
+    verify : bool
+        Also read and verify the arrays left in the file.
+
+    Returns
+    -------
+    manifest : dict
+    arrays : dict of str to ndarray
+        In C order, writable unless they are mapped.
+
+    Examples
+    --------
+    >>> read_folder("no-such-model")
+    Traceback (most recent call last):
+    cladist.errors.ModelFormatError: no-such-model is not a folder, so no model can be read from it.
+    """
+    source = Path(folder)
+    for _ in range(MOST_READINGS):
+        raw = _manifest_of(source)
+        try:
+            return _read_once(source, raw, keep_in_file, verify)
+        except ModelFormatError as error:
+            problem = error
+        if _manifest_of(source) == raw:
+            break
+    raise problem
+
+
+def read_content(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the manifest alone, verified by its own checksum; the arrays are not read."""
+    source = Path(folder)
+    return unseal(_manifest_of(source), source / MANIFEST)[0]
+
+
+def _read_once(source: Path, raw: bytes, keep_in_file: ByName | None, verify: bool) -> tuple[dict[str, Any], Arrays]:
+    content, files = unseal(raw, source / MANIFEST)
+    arrays: Arrays = {}
+    try:
+        for entry in files:
+            path = source / entry["file"]
+            if (size := _regular_size(path)) != entry["size"]:
+                raise ModelFormatError(f"{path} has {size:,} bytes instead of {entry['size']:,}; it is cut or altered.")
+            with open(path, "rb") as file:
+                more = read_arrays(file, entry, keep_in_file=keep_in_file, verify=verify)
+            if twice := arrays.keys() & more.keys():
+                raise ModelFormatError(f"{source}: array {min(twice)!r} is stored twice.")
+            arrays |= more
+    except OSError as error:
+        raise ModelFormatError(f"{source} cannot be read: {error}.") from error
+    return content, arrays
+
+
+def _manifest_of(source: Path) -> bytes:
+    if not source.is_dir():
+        raise ModelFormatError(f"{source} is not a folder, so no model can be read from it.")
+    try:
+        return read_manifest(source)
+    except OSError as error:
+        raise ModelFormatError(f"{source} cannot be read: {error}.") from error
+
+
+def read_manifest(folder: Path) -> bytes:
+    """Return the bytes of a folder's manifest, a plain file within the limit of size."""
+    path = folder / MANIFEST
+    size = _regular_size(path)
+    if size > MAX_BYTES:
+        raise ModelFormatError(f"{path} has {size:,} bytes, more than the {MAX_BYTES:,} allowed.")
+    return path.read_bytes()
+
+
+def _regular_size(path: Path) -> int:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        raise ModelFormatError(f"{path} is missing; the folder is no model, or only part of one.") from None
+    if not stat.S_ISREG(status.st_mode):  # a link could lead anywhere, a pipe could wait for ever
+        raise ModelFormatError(f"{path} is a link or a special file; a model is made of plain files.")
+    return status.st_size
+
+
+# -------------------------------------------------------------------- writing
+
+
+def write_folder(folder: str | os.PathLike[str], manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a manifest and arrays as a folder, all or nothing.
+
+    Parameters
+    ----------
+    folder : path
+        A new folder (its parents are made), an empty one, or a model to replace; anything else is refused.
+    manifest : dict
+        JSON values only; see `to_json_value`.
+    arrays : mapping of str to ndarray
+        Arrays of booleans, integers or floats, in any memory order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     write_folder(f"{place}/model", {"C": 1.0}, {"bias": np.arange(3)})
+    ...     read_folder(f"{place}/model")
+    ({'C': 1.0}, {'bias': array([0, 1, 2])})
+    """
+    target = Path(folder)
+    seal(manifest, [])  # refuse a bad manifest before gigabytes are written
+    existed = os.path.lexists(target)
+    check_replaceable(target)  # before a lock is put into somebody else's folder
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with locked(target), naming(target):
+        if os.path.lexists(target):
+            if not existed:
+                check_replaceable(target)
+            _write_into(target, manifest, arrays)
+        else:
+            _write_new(target, manifest, arrays)
+
+
+def check_replaceable(folder: str | os.PathLike[str]) -> None:
+    """Raise a `ModelFormatError` if a path exists that is no model and no empty folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> check_replaceable("no-such-model"), check_replaceable(tempfile.mkdtemp())
+    (None, None)
+    """
+    if not os.path.lexists(folder):
+        return
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ModelFormatError(f"{folder} is a file, and a model is a folder; choose another name to save it under.")
+    if all(name == LOCK or _OURS.fullmatch(name) for name in os.listdir(folder)):
+        return  # empty, except for files that an interrupted save may have left
+    try:
+        parse(read_manifest(folder), folder / MANIFEST)
+    except ModelFormatError as error:
+        raise ModelFormatError(
+            f"{folder} holds files but no cladist model, and is left untouched; choose a new or empty folder."
+        ) from error
+
+
+def _write_new(target: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a folder beside its place, and move it there."""
+    for abandoned in left_over(target.parent, "model"):
+        _sweep(abandoned, keep=set())
+        with suppress(OSError):  # it may hold files of others
+            (abandoned / MANIFEST).unlink(missing_ok=True)
+            abandoned.rmdir()
+    with temporary(target.parent, "model") as stage:
+        _write_into(stage, manifest, arrays)
+        try:
+            os.rename(stage, target)
+        except OSError:
+            if not os.path.lexists(target):
+                raise
+            raise ModelFormatError(
+                f"{target} was made by somebody else while the model was written, and is left untouched; choose a new "
+                "or empty folder."
+            ) from None
+    _sync_folder(target.parent)
+
+
+def _write_into(folder: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    before = set(os.listdir(folder))
+    try:
+        files = [_write_arrays(folder, arrays)] if arrays else []
+        temporary = folder / f".manifest-{secrets.token_hex(8)}.tmp"
+        with open(temporary, "xb") as file:
+            file.write(seal(manifest, files))
+            _sync(file)
+        _sync_folder(folder)  # the array file must be there before a manifest that names it
+        os.replace(temporary, folder / MANIFEST)
+        _sync_folder(folder)
+    finally:
+        # Only the manifest tells whether the switch was reached: an interrupt may come right after it.
+        current = _listed_files(folder)
+        _sweep(folder, keep=before if current is None else current)
+
+
+def _write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    temporary = folder / f".arrays-{secrets.token_hex(8)}.tmp"
+    with open(temporary, "xb") as file:
+        digest, size, parts = write_tensors(file, arrays)
+        _sync(file)
+    name = f"arrays-{digest[:12]}.safetensors"
+    os.replace(temporary, folder / name)
+    return {"file": name, "sha256": digest, "size": size, **parts}
+
+
+def _listed_files(folder: Path) -> set[str] | None:
+    """Return the array files that the manifest lists; None if it cannot be read."""
+    try:
+        return {entry["file"] for entry in unseal(read_manifest(folder), folder / MANIFEST)[1]}
+    except (ModelFormatError, OSError):
+        return None
+
+
+def _sweep(folder: Path, *, keep: set[str]) -> None:
+    for name in set(os.listdir(folder)) - keep:
+        if _OURS.fullmatch(name):
+            with suppress(OSError):  # a file that cannot be removed now, the next save removes
+                os.unlink(folder / name)
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    # Windows and some network file systems cannot do this; a rename there is as durable as they make it.
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
