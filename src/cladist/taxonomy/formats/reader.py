@@ -73,7 +73,7 @@ def recognise(text: str, ending: str, sep: str) -> str:
         return ENDINGS[ending]
     if text.lstrip()[:1] in ("{", "["):
         return "json"
-    delimiter = columns.delimiter_of(text, ",\t;|")
+    delimiter = columns.find_column_delimiter(text)
     if delimiter is not None:
         return "tsv" if delimiter == "\t" else "csv"
     if columns.are_rcv1_lines(text):

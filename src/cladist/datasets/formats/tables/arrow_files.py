@@ -9,9 +9,9 @@ from importlib import import_module
 from io import SEEK_SET, BufferedReader
 from typing import IO, Any
 
-from cladist.datasets.formats.tables.columns import MOST_COLUMNS
 from cladist.errors import CladistError, DatasetError
 from cladist.files import LARGEST_TEXT, Source, shown_name
+from cladist.files.delimited import MOST_COLUMNS
 
 BATCH_ROWS, BATCH_BYTES = 4096, 2**22  # of Parquet, held at once
 # A row of nothing takes no bytes in these formats, and one of a text seen before a few bits: more rows a byte than this

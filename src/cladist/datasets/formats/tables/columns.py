@@ -14,11 +14,11 @@ import numpy as np
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import DatasetError, quoted
 from cladist.files import Source, shown_name
+from cladist.files.delimited import MOST_COLUMNS
 from cladist.taxonomy.construction import as_text, is_missing
 
 Row = tuple[int, Any]  # its line or number, and the values of the wanted columns
 
-MOST_COLUMNS = 100_000  # a header that names more is an attack, or not a header
 NAMES_SHOWN = 20
 
 

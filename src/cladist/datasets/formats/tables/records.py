@@ -10,10 +10,11 @@ from typing import IO, Any
 
 from cladist.datasets.formats.tables.arrow_records import arrow_rows
 from cladist.datasets.formats.tables.columns import Row, check_column
-from cladist.datasets.formats.tables.csv_records import DELIMITERS, csv_rows
+from cladist.datasets.formats.tables.csv_records import csv_rows
 from cladist.datasets.formats.tables.json_records import json_objects, json_rows
 from cladist.errors import DatasetError, one_of
 from cladist.files import Source, data_suffix, opened, shown_name, text_lines
+from cladist.files.delimited import DELIMITERS
 
 __all__ = ["FORMATS", "Record", "Rows", "check_column", "check_ending", "format_of_ending", "records", "table_rows"]
 

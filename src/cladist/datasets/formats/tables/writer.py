@@ -16,11 +16,11 @@ import numpy as np
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.arrow_files import pyarrow
 from cladist.datasets.formats.tables.columns import cell_text, is_infinite, shortened
-from cladist.datasets.formats.tables.csv_records import LONGEST_FIELD
 from cladist.datasets.formats.tables.records import FORMATS, format_of_ending
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import DatasetError, ParameterError, one_of
 from cladist.files import LONGEST_LINE, written
+from cladist.files.delimited import LONGEST_FIELD
 
 BATCH_ROWS, BATCH_CHARACTERS = 65_536, 2**24  # of Parquet and Arrow, written at once
 
