@@ -20,7 +20,7 @@ from cladist.datasets.formats.tables.records import table_rows
 from cladist.errors import DatasetError
 from cladist.files import opened
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.coverage import Coverage, UnknownLabel, covered, unknown_labels
+from cladist.taxonomy.coverage import Coverage, UnknownLabel, count_coverage, find_unknown_labels
 
 SVMLIGHT_ROWS = Layout(0, MOST_FEATURES, np.dtype(np.float32))
 
@@ -87,8 +87,8 @@ def compare(taxonomy: Taxonomy, source: DataSource) -> tuple[Coverage, tuple[Unk
     counts = np.bincount(found.ids, minlength=len(found.labels))
     strange = [k for k, node in enumerate(nodes.tolist()) if node < 0]
     named, often = [found.labels[k] for k in strange], [int(counts[k]) for k in strange]
-    unknown = unknown_labels(taxonomy, named, often, sep=source.path_sep or "/")
-    return covered(taxonomy, found.indptr, nodes[found.ids]), unknown
+    unknown = find_unknown_labels(taxonomy, named, often, sep=source.path_sep or "/")
+    return count_coverage(taxonomy, found.indptr, nodes[found.ids]), unknown
 
 
 def _node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:

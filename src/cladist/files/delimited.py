@@ -82,7 +82,7 @@ class DelimitedText:
         headers = {delimiter: split_header(self.head, delimiter, strip=strip) for delimiter in self.delimiters}
         widest = max(self.delimiters, key=lambda delimiter: len(headers[delimiter]))
         self.delimiter = next((delimiter for delimiter, names in headers.items() if fits(names)), widest)
-        texts = chain([self.head], (line for _, line in lines))
+        texts: Iterator[str] = chain([self.head], (line for _, line in lines))
         texts = _strip_lines(texts, self.delimiter) if strip else texts
         self._rows = _RowReader(texts, self.delimiter, self.line - 1, refuse).rows()
         self.header = [name.strip() for name in next(self._rows, (0, []))[1]]

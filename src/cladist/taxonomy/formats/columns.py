@@ -11,8 +11,7 @@ import numpy as np
 from cladist.errors import TaxonomyError, quoted
 from cladist.files.delimited import DelimitedText, find_delimiter
 from cladist.taxonomy import construction
-from cladist.taxonomy.formats.line_based import at_line
-from cladist.taxonomy.formats.line_iterator import iterate_lines, physical_lines
+from cladist.taxonomy.formats.lines import all_lines, iterate_lines, iterate_physical_lines, name_line
 from cladist.taxonomy.taxonomy import Taxonomy
 
 NODE_COLUMNS = ("node", "child", "id", "code")
@@ -46,13 +45,14 @@ class _NodeRows:
     def build_taxonomy(self, on_cycle: str) -> Taxonomy:
         """Build the taxonomy of all rows."""
         roots = {self.links.id_of[node]: line for node, line in self.root_at.items()}
-        draft = self.links.draft(on_cycle, at_line)
+        draft = self.links.draft(on_cycle, name_line)
         below = np.diff(draft.indptr) > 0
         for v, line in roots.items():
             if below[v]:
                 name = quoted(draft.names[v])
                 raise TaxonomyError(f"line {line}: the node {name} has no parent here, and one in another row.")
-        return Taxonomy(draft, titles=self.titles)
+        draft.titles = self.titles
+        return Taxonomy(draft)
 
 
 def find_column_delimiter(text: str) -> str | None:
@@ -67,7 +67,7 @@ def find_column_delimiter(text: str) -> str | None:
 
 
 def _number_lines(text: str) -> Iterator[tuple[int, str]]:
-    return enumerate(physical_lines(text), 1)
+    return enumerate(iterate_physical_lines(text), 1)
 
 
 def _has_columns(names: list[str]) -> bool:
@@ -107,21 +107,16 @@ def parse_columns(text: str, delimiters: str, on_cycle: str) -> Taxonomy:
 
 def are_rcv1_lines(text: str) -> bool:
     """Tell whether every line is like ``parent: X child: Y``."""
-    found = False
-    for _, line in iterate_lines(text):
-        if not (line.startswith("parent:") and " child:" in line.replace("\t", " ")):
-            return False
-        found = True
-    return found
+    return all_lines(text, lambda line: line.startswith("parent:") and " child:" in line.replace("\t", " "))
 
 
 def parse_rcv1(text: str, on_cycle: str) -> Taxonomy:
     """Read the lines of RCV1's topic files; descriptions become titles."""
     rows = _NodeRows()
     for number, line in iterate_lines(text):
-        found = _RCV1_LINE.fullmatch(line)
-        if found is None:
+        match = _RCV1_LINE.fullmatch(line)
+        if match is None:
             raise TaxonomyError(f"line {number}: 'parent: X child: Y' is wanted; got {quoted(line)}.")
-        parent, child, title = found.groups()
+        parent, child, title = match.groups()
         rows.add(child, "" if parent == NO_PARENT else parent, (title or "").strip(), number)
     return rows.build_taxonomy(on_cycle)

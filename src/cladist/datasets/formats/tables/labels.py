@@ -16,7 +16,7 @@ from cladist.files import Source
 from cladist.labels import encode
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.construction import is_missing
-from cladist.taxonomy.separators import SEPARATORS, likely_separator
+from cladist.taxonomy.separators import SEPARATORS, guess_separator
 
 
 class Labels:
@@ -142,7 +142,7 @@ def _spelt(written: list[str], nodes: list[int], paths: list[list[str]], tree: T
     Paths that are not all written in one way are joined by the taxonomy's separator, from where all of them begin.
     """
     names = [tree.names[v] for v in nodes]
-    if tree.kind == "dag" or tree._sep is None:
+    if tree.kind == "dag" or tree.sep is None:
         return names
     below_root = all(len(path) <= tree.depth[v] for path, v in zip(paths, nodes, strict=True))
     joined = [tree.joined_path(v, below_root=below_root) for v in nodes]
@@ -157,7 +157,7 @@ def _spelt(written: list[str], nodes: list[int], paths: list[list[str]], tree: T
 def warn_of_separators(labels: Sequence[str], path_sep: str | None) -> None:
     """Warn of labels that look like paths and are not split, or not where most of them should be."""
     if path_sep is None:
-        found = likely_separator(labels)
+        found = guess_separator(labels)
         if found is not None:
             sep, count = found
             _warn(
@@ -167,7 +167,7 @@ def warn_of_separators(labels: Sequence[str], path_sep: str | None) -> None:
         return
     unsplit = [label for label in labels if path_sep not in label]
     near = next((label for label in unsplit if path_sep.strip() and path_sep.strip() in label.strip()), None)
-    found = likely_separator(unsplit, besides=path_sep) if 2 * len(unsplit) > len(labels) else None
+    found = guess_separator(unsplit, besides=path_sep) if 2 * len(unsplit) > len(labels) else None
     if found is not None or near is not None or len(unsplit) == len(labels) > 1:
         others = "" if found is None else f", and {found[1]:,} of these contain {found[0]!r}"
         example = quoted(near) if near is not None else _first(unsplit, found[0] if found else "")
@@ -191,7 +191,7 @@ def _hint(label: str, path: list[str], path_sep: str | None, tree: Taxonomy) -> 
         return tree.suggestion(label)
     for sep in SEPARATORS:
         joined = sep.join(path)
-        if len(path) > 1 and sep != tree._sep and joined in tree:
+        if len(path) > 1 and sep != tree.sep and joined in tree:
             return (
                 f", in which {quoted(joined)} is one node: labels are split at {path_sep!r}, and the taxonomy is not "
                 f"split at {sep!r}; write both with one separator."
