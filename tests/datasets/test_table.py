@@ -186,7 +186,7 @@ def test_labels_are_found_in_a_given_taxonomy(tmp_path: Path) -> None:
         ),
         ('{"text": ' + "[" * 100_000, {}, "line 1, column"),
         ('{"text": ' + "9" * 5000 + "}", {}, "line 1, column 1: not a row of a table"),
-        ('[{"text": "a"}]', {}, "one JSON object a line"),
+        ('[{"text": "a"}]', {}, "one JSON object per line"),
     ],
 )
 def test_a_malformed_table_is_refused_where_it_is_wrong(

@@ -241,7 +241,7 @@ def test_half_characters_are_refused_where_they_are_wanted() -> None:
     [
         ('{"text":' * 100_000, "nested too deeply"),
         ('{\n  "text": "a"\n}\n', "line 1, column .*each line must be one whole JSON object"),
-        ('[\n{"text": "a"}\n]\n', "a JSON array; write one JSON object a line"),
+        ('[\n{"text": "a"}\n]\n', "a JSON array; write one JSON object per line"),
         ('{"text": ' + "9" * 5000 + "}", "line 1, column 1: not a row of a table"),
         ('{"text": "a", "label": "' + "x" * 1000 + '\\"', "not valid JSON"),
         ('"text"', "wanted a JSON object, got str"),

@@ -17,7 +17,7 @@ LONGEST_HEADER_TRIED = 10_000  # characters; trying every sign of a longer one t
 def csv_rows(
     source: Source, lines: Lines, columns: Sequence[str], delimiters: tuple[str, ...]
 ) -> tuple[Sequence[str], Iterator[Row]]:
-    """Return the columns that rows have values of, and the rows below the header; no `columns`: all."""
+    """Return the columns of the rows, and the rows below the header; without `columns`, all."""
 
     def fits(names: list[str]) -> bool:
         return bool(columns) and set(columns) <= set(names)
