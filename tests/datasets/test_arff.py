@@ -203,7 +203,7 @@ def test_long_numbers_are_pythons(texts: list[str], is_sparse: bool) -> None:
 def test_many_doubtful_numbers_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arff_matrix, "PIECE", 5)
     monkeypatch.setattr(arff_matrix, "ROWS", 3)
-    monkeypatch.setattr(files, "CHUNK_BYTES", 90)
+    monkeypatch.setattr(files.open, "CHUNK_BYTES", 90)
     doubtful = [f"9007199254740993.{'0' * 20}{k}" for k in range(1, 30)]
     expected = [float(text) for text in doubtful]
     for form in ("{},{}\n", "{{0 {}, 1 {}}}\n"):

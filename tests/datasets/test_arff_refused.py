@@ -80,7 +80,7 @@ def read(content: str | bytes, **options: object) -> Dataset:
 def test_a_malformed_row_is_refused_where_it_is_wrong(
     rows: str, options: dict[str, object], message: str, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
     with pytest.raises(DatasetError, match=message):
         read((HEADER + rows).encode("latin-1"), **options)
 

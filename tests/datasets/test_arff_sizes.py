@@ -42,7 +42,7 @@ def test_rows_in_pieces_are_those_of_the_whole(rows: list[tuple[float, str]], si
     content = (HEADER + "% none yet\n" * 30 + "".join(lines)).encode()
     whole = read_arff_hmc(io.BytesIO(content), zero_based=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "CHUNK_BYTES", size)
+        patch.setattr(files.open, "CHUNK_BYTES", size)
         pieces = list(read_arff_rows(io.BytesIO(content), zero_based=True))
     assert all(piece.feature_names == whole.feature_names for piece in pieces)
     assert all(sparse.issparse(piece.X) == is_sparse for piece in pieces)
@@ -192,7 +192,7 @@ def read_or_refused(content: bytes, **options: object) -> None:
 @given(st.lists(pieces, max_size=25).map(b"".join), st.integers(5, 60), st.sampled_from(["auto", True, False]))
 def test_any_rows_are_read_or_refused(rows: bytes, chunk_bytes: int, multilabel: object) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
         read_or_refused(HEADER.encode() + rows, multilabel=multilabel)
 
 

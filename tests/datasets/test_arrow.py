@@ -123,7 +123,7 @@ def test_a_stream_may_begin_anywhere_and_need_not_seek() -> None:
 
 
 def test_what_is_held_in_memory_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("cladist.datasets.formats.tables.arrow_files.LARGEST_TEXT", 100)
+    monkeypatch.setattr("cladist.datasets.formats.tables.arrow.LARGEST_TEXT", 100)
     for writer in ("parquet", "arrow"):
         content = WRITERS[writer](table())
         with pytest.raises(
@@ -233,7 +233,7 @@ def test_records_are_numbered_and_have_all_columns_if_none_are_named() -> None:
 
 
 def test_a_row_may_not_have_any_number_of_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.formats.tables.arrow_records.MOST_LABELS", 3)
+    monkeypatch.setattr("cladist.datasets.formats.tables.arrow.MOST_LABELS", 3)
     content = arrow(table(["p"] * 5, [["a"] * 3, None, [], ["a"], ["a"] * 4]), rows=2)
     with pytest.raises(DatasetError, match="row 5, column 'label': more than 100,000 labels"):
         read(content)

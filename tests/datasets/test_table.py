@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table, read_texts
-from cladist.datasets.formats.tables.csv_records import LONGEST_FIELD, _long_fields
 from cladist.datasets.formats.tables.records import records
 from cladist.errors import DatasetError, ParameterError
+from cladist.files.delimited import LONGEST_FIELD, _long_fields
 from cladist.taxonomy import Taxonomy
 
 CSV = "title,body,class\nrain coat,for rain,wear\n\ntea cup,,home\n"
@@ -186,7 +186,7 @@ def test_labels_are_found_in_a_given_taxonomy(tmp_path: Path) -> None:
         ),
         ('{"text": ' + "[" * 100_000, {}, "line 1, column"),
         ('{"text": ' + "9" * 5000 + "}", {}, "line 1, column 1: not a row of a table"),
-        ('[{"text": "a"}]', {}, "one JSON object a line"),
+        ('[{"text": "a"}]', {}, "one JSON object per line"),
     ],
 )
 def test_a_malformed_table_is_refused_where_it_is_wrong(
@@ -238,7 +238,7 @@ def test_of_readers_that_overlap_the_last_puts_the_limit_back() -> None:
 
 
 def test_a_text_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.formats.tables.csv_records.LONGEST_FIELD", 1)
+    monkeypatch.setattr("cladist.files.delimited.LONGEST_FIELD", 1)
     limit = csv.field_size_limit()
     with pytest.raises(DatasetError, match=r"line 3, column 1: .*quote may never be closed, .* JSON lines"):
         read(LONG)

@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table, read_texts
-from cladist.datasets.formats.tables.columns import MOST_COLUMNS
-from cladist.datasets.formats.tables.csv_records import DELIMITERS, _n_fields
 from cladist.datasets.formats.tables.records import FORMATS, records, table_rows
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import CladistError, DatasetError, ParameterError
+from cladist.files.delimited import DELIMITERS, MOST_COLUMNS, count_fields
 from cladist.taxonomy import Taxonomy
 
 MEGABYTE = 2**20
@@ -242,7 +241,7 @@ def test_half_characters_are_refused_where_they_are_wanted() -> None:
     [
         ('{"text":' * 100_000, "nested too deeply"),
         ('{\n  "text": "a"\n}\n', "line 1, column .*each line must be one whole JSON object"),
-        ('[\n{"text": "a"}\n]\n', "a JSON array; write one JSON object a line"),
+        ('[\n{"text": "a"}\n]\n', "a JSON array; write one JSON object per line"),
         ('{"text": ' + "9" * 5000 + "}", "line 1, column 1: not a row of a table"),
         ('{"text": "a", "label": "' + "x" * 1000 + '\\"', "not valid JSON"),
         ('"text"', "wanted a JSON object, got str"),
@@ -303,8 +302,8 @@ def test_rows_of_millions_of_fields_are_refused_before_they_are_made(field: str)
 
 
 def test_fields_are_counted_over_the_lines_of_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.formats.tables.csv_records.MOST_COLUMNS", 10)
-    monkeypatch.setattr("cladist.datasets.formats.tables.csv_records.ORDINARY_ROW", 0)
+    monkeypatch.setattr("cladist.files.delimited.MOST_COLUMNS", 10)
+    monkeypatch.setattr("cladist.files.delimited.ORDINARY_ROW", 0)
     assert read("text,label\n" + '"a\n,,,,,,,,,,,,\n",x\n').X.tolist() == ["a\n,,,,,,,,,,,,\n"]
     with pytest.raises(DatasetError, match="line 2, column 11: the row has more than 10 fields"):
         read("text,label\n" + '"a\n",' * 12)
@@ -316,8 +315,8 @@ def test_a_row_may_be_long_in_characters_alone() -> None:
 
 
 def test_a_row_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.formats.tables.csv_records.ORDINARY_ROW", 10)
-    monkeypatch.setattr("cladist.datasets.formats.tables.csv_records.LONGEST_LINE", 1000)
+    monkeypatch.setattr("cladist.files.delimited.ORDINARY_ROW", 10)
+    monkeypatch.setattr("cladist.files.delimited.LONGEST_LINE", 1000)
     with pytest.raises(DatasetError, match="line 2, column 1: the row is longer than 1,000 characters; a quote may"):
         read("text,label\n" + '"a\n",' * 1000)
 
@@ -332,7 +331,7 @@ def test_fields_are_counted_as_csv_counts_them(fields: list[str], delimiter: str
     csv.writer(out, delimiter=delimiter, lineterminator="", quoting=style).writerow(fields)
     n_delimiters, n_quotes = 0, 0
     for line in out.getvalue().split("\n"):
-        n_delimiters += _n_fields(line + "\n", delimiter, inside=n_quotes % 2 == 1)
+        n_delimiters += count_fields(line + "\n", delimiter, in_quotes=n_quotes % 2 == 1)
         n_quotes += line.count('"')
     assert n_delimiters == len(fields) - 1
 

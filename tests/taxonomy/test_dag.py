@@ -141,10 +141,10 @@ def test_equality_copies_and_packing(taxonomy, data):
 @given(dags(names=plain_names | awkward_names), st.sampled_from(["edges", "csv", "tsv", "json", "rcv1"]))
 def test_files_give_an_equal_dag_back_or_refuse(taxonomy, format):  # noqa: A002
     from cladist.taxonomy.formats.reader import parse
-    from cladist.taxonomy.formats.writer import as_format
+    from cladist.taxonomy.formats.writer import format_taxonomy
 
     try:
-        text = as_format(taxonomy, format)
+        text = format_taxonomy(taxonomy, format)
     except TaxonomyError:
         assert format in ("edges", "rcv1")
         return

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist import Taxonomy
-from cladist.taxonomy.drawing import as_text
+from cladist.taxonomy.drawing import draw
 from tests.strategies import forests
 
 
@@ -21,7 +21,7 @@ def parsed(text):
 
 @given(forests(max_nodes=20))
 def test_a_drawing_shows_every_node_below_its_ancestors(taxonomy):
-    drawn = parsed(as_text(taxonomy, most_lines=1000, most_children=1000))
+    drawn = parsed(draw(taxonomy, most_lines=1000, most_children=1000))
     assert drawn == {name: taxonomy.ancestors(name) for name in taxonomy}
     assert str(taxonomy).splitlines()[0] == taxonomy.names[0]
 
@@ -36,7 +36,7 @@ def test_a_drawing():
 @given(st.integers(1, 30), st.integers(1, 12))
 def test_long_lists_of_children_are_cut_and_say_so(children, most):
     star = Taxonomy.from_edges([("root", f"c{k}") for k in range(children)])
-    lines = as_text(star, most_children=most).splitlines()[1:]
+    lines = draw(star, most_children=most).splitlines()[1:]
     if children <= most + 1:  # one more takes no more room than saying so
         assert [line[4:] for line in lines] == [f"c{k}" for k in range(children)]
     else:
@@ -47,7 +47,7 @@ def test_long_lists_of_children_are_cut_and_say_so(children, most):
 @given(st.integers(1, 100))
 def test_long_drawings_are_cut_and_say_so(n_nodes):
     forest = Taxonomy.from_parents(dict.fromkeys(range(n_nodes)))
-    lines = as_text(forest, most_lines=20, most_children=1000).splitlines()
+    lines = draw(forest, most_lines=20, most_children=1000).splitlines()
     assert len(lines) == min(n_nodes, 21)
     assert (lines[-1] == f"… and more ({n_nodes} nodes in all)") is (n_nodes > 20)
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from cladist import RelationGraph, Taxonomy
 from cladist.errors import TaxonomyError
-from cladist.taxonomy.formats import files
 from cladist.taxonomy.formats.reader import FORMATS, parse
 from tests.strategies import AWKWARD, awkward_names, forests, path_lists, plain_names
 
@@ -42,7 +41,7 @@ def round_trip(taxonomy, path, **options):
 def test_ordinary_names_survive_every_format(tmp_path, taxonomy):
     for ending in ENDINGS:
         assert round_trip(taxonomy, tmp_path / f"tree{ending}") == taxonomy
-    for format in files.FORMATS:  # noqa: A001
+    for format in FORMATS:  # noqa: A001
         assert round_trip(taxonomy, tmp_path / "tree", format=format) == taxonomy
 
 
@@ -54,7 +53,7 @@ def test_awkward_names_survive_or_are_refused(tmp_path, taxonomy, sep):
         assert again is None or again == taxonomy
         if ending in (".csv", ".json", ".tsv") and "\ud800" not in "".join(taxonomy.names):
             assert again is not None
-    for format in files.FORMATS:  # noqa: A001
+    for format in FORMATS:  # noqa: A001
         again = round_trip(taxonomy, tmp_path / "tree", format=format, sep=sep)
         assert again is None or again == taxonomy
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy, progress
 from cladist.taxonomy import coverage
-from cladist.taxonomy.coverage import covered, unknown_labels
-from cladist.taxonomy.inspection import cycle_of, inspect, normal_form, redundant_edges, way_down
+from cladist.taxonomy.coverage import count_coverage, find_unknown_labels
+from cladist.taxonomy.inspection import find_redundant_edges, find_way_down, inspect, normalise, restore_cycle
 from tests.strategies import awkward_names, dags, edge_lists, forests
 
 ROUNDABOUT = Taxonomy.from_edges([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("a", "d"), ("x", "d")])
@@ -79,7 +79,7 @@ def _runs(taxonomy, starts):
     ],
 )
 def test_names_that_people_take_for_one_another(one, other):
-    assert normal_form(one) == normal_form(other)
+    assert normalise(one) == normalise(other)
     (group,) = inspect(Taxonomy.from_parents({one: "top", other: "top"})).alike_names
     assert set(group.nodes) == {one, other}
 
@@ -94,7 +94,7 @@ def test_every_name_is_in_one_group_at_most(taxonomy):
     groups = inspect(taxonomy).alike_names
     names = [name for group in groups for name in group.nodes]
     assert len(names) == len(set(names))
-    assert all(normal_form(name) == group.text for group in groups for name in group.nodes)
+    assert all(normalise(name) == group.text for group in groups for name in group.nodes)
 
 
 def test_last_parts_below_several_parents():
@@ -120,10 +120,10 @@ def test_titles_that_several_nodes_share():
 @given(dags())
 def test_redundant_edges_are_those_a_transitive_reduction_leaves_out(taxonomy):
     graph = taxonomy.to_networkx()
-    redundant = set(redundant_edges(taxonomy))
+    redundant = set(find_redundant_edges(taxonomy))
     assert redundant == set(graph.edges) - set(nx.transitive_reduction(graph).edges)
     for parent, child in redundant:
-        way = way_down(taxonomy, parent, child, direct=False)
+        way = find_way_down(taxonomy, parent, child, direct=False)
         assert way[0] == parent
         assert way[-1] == child
         assert len(way) > 2
@@ -138,7 +138,7 @@ def test_every_dropped_edge_closed_a_cycle(given_edges):
     taxonomy = Taxonomy.from_edges(edges, on_cycle="drop")
     assert inspect(taxonomy).dropped_edges == taxonomy.dropped_edges
     for parent, child in taxonomy.dropped_edges:
-        cycle = cycle_of(taxonomy, (parent, child))
+        cycle = restore_cycle(taxonomy, (parent, child))
         assert cycle[0] == cycle[-1] == child
         assert cycle[-2] == parent
         assert all(edge in edges for edge in itertools.pairwise(cycle))
@@ -169,7 +169,7 @@ def test_rows_are_counted_as_sets_would_be(given_rows, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coverage, "ROWS_AT_ONCE", at_once)
         indptr = np.cumsum([0, *map(len, rows)])
-        found = covered(taxonomy, indptr, np.array([v for row in rows for v in row], np.int64))
+        found = count_coverage(taxonomy, indptr, np.array([v for row in rows for v in row], np.int64))
     assert found.rows == len(rows)
     assert found.rows_without_label == sum(not row for row in closed)
     assert found.implied_labels == sum(v >= 0 for row in rows for v in row) - sum(map(len, last))
@@ -185,7 +185,9 @@ def test_rows_are_counted_as_sets_would_be(given_rows, at_once):
 @given(labelled_rows())
 def test_what_is_empty(given_rows):
     taxonomy, rows = given_rows
-    found = covered(taxonomy, np.cumsum([0, *map(len, rows)]), np.array([v for row in rows for v in row], np.int64))
+    found = count_coverage(
+        taxonomy, np.cumsum([0, *map(len, rows)]), np.array([v for row in rows for v in row], np.int64)
+    )
     empty = [name for name, n in zip(taxonomy.names, found.rows_below, strict=True) if n == 0]
     inner = [name for name in empty if taxonomy.children(name)]
     assert found.empty_leaves == tuple(name for name in empty if name not in inner)
@@ -207,18 +209,18 @@ TREE = Taxonomy.from_paths(["Home/Kitchen/Cups", "Home/Kitchen/Pans", "Outdoors/
     ],
 )
 def test_near_names(label, near):
-    (found,) = unknown_labels(TREE, [label], [3])
+    (found,) = find_unknown_labels(TREE, [label], [3])
     assert (found.label, found.count, found.near) == (label, 3, near)
 
 
 def test_the_separator_of_labels_is_their_own():
-    assert unknown_labels(TREE, ["Home > Pan"], [1], sep=" > ")[0].near == ("Pans",)
+    assert find_unknown_labels(TREE, ["Home > Pan"], [1], sep=" > ")[0].near == ("Pans",)
 
 
 def test_the_most_frequent_unknown_labels_come_first():
-    found = unknown_labels(TREE, [f"x{k}" for k in range(30)], list(range(30)))
+    found = find_unknown_labels(TREE, [f"x{k}" for k in range(30)], list(range(30)))
     assert [label.count for label in found] == list(range(29, -1, -1))
-    assert unknown_labels(TREE, [], []) == ()
+    assert find_unknown_labels(TREE, [], []) == ()
 
 
 def test_progress_is_told():
@@ -237,5 +239,5 @@ def test_progress_is_told():
 
     with progress.report_to(Listener()):
         inspect(TREE)
-        covered(TREE, np.arange(4), np.array([0, 1, -1]))
+        count_coverage(TREE, np.arange(4), np.array([0, 1, -1]))
     assert [done for _, total, done in told if total == done] == [4, 3]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy
 from cladist.errors import TaxonomyError
-from cladist.taxonomy.formats.json_tokens import DEEPEST
+from cladist.taxonomy.formats.json import DEEPEST
 from cladist.taxonomy.formats.reader import parse
 from tests.steps import steps
 

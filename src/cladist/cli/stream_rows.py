@@ -12,7 +12,7 @@ from scipy import sparse
 
 from cladist.datasets.formats.tables.columns import cell_text
 from cladist.datasets.formats.tables.json_records import json_objects
-from cladist.datasets.formats.tables.reader import joined_text
+from cladist.datasets.formats.tables.reader import join_text
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.construction import is_missing
@@ -53,7 +53,7 @@ class Reader:
     def value(self, record: Mapping[str, Any], number: int) -> Any:
         """Return what the row is judged by: its text, or its numbers."""
         if self.features is None:
-            return joined_text(self.name, number, record, self.text)
+            return join_text(self.name, number, record, self.text)
         numbers = record.get(FEATURES)
         if not isinstance(numbers, (list, dict)):
             raise DatasetError(

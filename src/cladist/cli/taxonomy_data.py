@@ -15,12 +15,12 @@ from cladist.datasets.formats.lshtc.reader import NO_LABEL
 from cladist.datasets.formats.svmlight.chunks import Layout, chunks
 from cladist.datasets.formats.svmlight.labels import LabelNames
 from cladist.datasets.formats.svmlight.reader import MOST_FEATURES
-from cladist.datasets.formats.tables.labels import Labels
+from cladist.datasets.formats.tables.labels import LabelColumn
 from cladist.datasets.formats.tables.records import table_rows
 from cladist.errors import DatasetError
 from cladist.files import opened
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.coverage import Coverage, UnknownLabel, covered, unknown_labels
+from cladist.taxonomy.coverage import Coverage, UnknownLabel, count_coverage, find_unknown_labels
 
 SVMLIGHT_ROWS = Layout(0, MOST_FEATURES, np.dtype(np.float32))
 
@@ -53,12 +53,12 @@ def read_labels(source: DataSource, taxonomy: Taxonomy) -> LabelRows:
 def _of_table(source: DataSource) -> LabelRows:
     stream, column = source.stream, source.label or ""
     with table_rows(stream, text=(), label=column, format=source.format) as rows:
-        labels = Labels(stream, rows.unit, column, source.label_sep)
+        labels = LabelColumn(stream, rows.unit, column, source.label_sep)
         for number, (value,) in rows:
             labels.add(number, value)
     labels.finish()
     ids = np.array(labels.rows, np.int64)
-    ends = np.cumsum(np.array(labels.counts, np.int64)) if labels.multi else np.arange(1, len(ids) + 1)
+    ends = np.cumsum(np.array(labels.counts, np.int64)) if labels.is_multi else np.arange(1, len(ids) + 1)
     return LabelRows(list(labels.ids), ids, np.concatenate([[0], ends]))
 
 
@@ -87,8 +87,8 @@ def compare(taxonomy: Taxonomy, source: DataSource) -> tuple[Coverage, tuple[Unk
     counts = np.bincount(found.ids, minlength=len(found.labels))
     strange = [k for k, node in enumerate(nodes.tolist()) if node < 0]
     named, often = [found.labels[k] for k in strange], [int(counts[k]) for k in strange]
-    unknown = unknown_labels(taxonomy, named, often, sep=source.path_sep or "/")
-    return covered(taxonomy, found.indptr, nodes[found.ids]), unknown
+    unknown = find_unknown_labels(taxonomy, named, often, sep=source.path_sep or "/")
+    return count_coverage(taxonomy, found.indptr, nodes[found.ids]), unknown
 
 
 def _node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:

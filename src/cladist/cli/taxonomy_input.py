@@ -8,7 +8,7 @@ from cladist.datasets.formats.lshtc import hierarchy as lshtc_hierarchy
 from cladist.errors import TaxonomyError
 from cladist.files import Source, data_suffix, opened, shown_name
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.inspection import cycle_of
+from cladist.taxonomy.inspection import restore_cycle
 
 MOST_EDGES, MOST_NODES = 10, 12  # listed in a message
 
@@ -57,7 +57,7 @@ def cycles_in_words(taxonomy: Taxonomy) -> str:
     edges = taxonomy.dropped_edges
     shown = ", ".join(f"{parent} → {child}" for parent, child in edges[:MOST_EDGES])
     more = f" and {len(edges) - MOST_EDGES:,} more" if len(edges) > MOST_EDGES else ""
-    cycle = cycle_of(taxonomy, edges[0])
+    cycle = restore_cycle(taxonomy, edges[0])
     first = " → ".join(cycle if len(cycle) <= MOST_NODES else (*cycle[: MOST_NODES - 2], "…", cycle[-1]))
     if len(edges) == 1:
         return f"1 edge closes a cycle ({shown}): {first}"

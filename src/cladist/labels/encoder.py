@@ -307,7 +307,7 @@ def _spelt(form: LabelForm, node_of: dict[Any, int], taxonomy: Taxonomy) -> Labe
 
     A node that shares its last part with others is named by its path: then both spellings fit, and paths are meant.
     """
-    sep = taxonomy._sep
+    sep = taxonomy.sep
     if sep is None or not any(isinstance(label, str) and sep in label for label in node_of):
         return form
     for below_root, joint in product((False, True), (None, f" {sep} ", f"{sep} ")):

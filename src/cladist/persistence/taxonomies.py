@@ -30,13 +30,13 @@ def pack(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
     texts = {
         "names": list(taxonomy.names),
         "titles": [titles.get(name, "") for name in taxonomy.names] if titles else [],
-        "parts": list(taxonomy._parts or ()),
+        "parts": list(taxonomy.parts or ()),
         "dropped_edges": [name for edge in taxonomy.dropped_edges for name in edge],
     }
     for key, strings in texts.items():
         if strings:
             arrays.update((f"{key}/{part}", array) for part, array in pack_strings(strings).items())
-    return {"sep": taxonomy._sep, "stop_leaves": taxonomy.stop_leaves}, arrays
+    return {"sep": taxonomy.sep, "stop_leaves": taxonomy.stop_leaves}, arrays
 
 
 def unpack(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
@@ -58,14 +58,13 @@ def unpack(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
         draft = _draft(names or [], arrays)
         draft.parts, draft.sep = parts, sep
         draft.dropped_edges = list(zip(dropped[::2], dropped[1::2], strict=True))
-        titled = {name: title for name, title in zip(draft.names, titles or (), strict=False) if title}
-        taxonomy = Taxonomy(draft, titles=titled or None)
+        draft.titles = {name: title for name, title in zip(draft.names, titles or (), strict=False) if title}
+        draft.stop_leaves = stops
+        taxonomy = Taxonomy(draft)
     except TaxonomyError as problem:
         raise ModelFormatError(f"The taxonomy in this model is damaged: {problem}") from problem
     if taxonomy.names != tuple(draft.names):
         raise ModelFormatError("The taxonomy in this model is damaged: its nodes are not in order.")
-    if stops:
-        taxonomy.__dict__["_stop_leaves"] = dict(stops)
     return taxonomy
 
 

@@ -207,7 +207,8 @@ class _Picture:
 
     def _hover(self, v: int) -> str:
         taxonomy, name = self.taxonomy, self.taxonomy.names[v]
-        lines = [f"{taxonomy._titles[name]} ({name})" if name in taxonomy._titles else name]
+        title = taxonomy.title_of(name)
+        lines = [f"{title} ({name})" if title else name]
         above = taxonomy.parent_ids(v)
         if len(above):
             shown = ", ".join(taxonomy.names[p] for p in above[:MOST_NAMES])
@@ -227,8 +228,8 @@ def _label(taxonomy: Taxonomy, entry: Entry) -> tuple[str, str, str]:
         below = entry.hidden - entry.siblings
         return "", f"… {entry.siblings:,} more{f', with {below:,} below' if below else ''}", ""
     name = taxonomy.names[entry.node]
-    own = shortened(taxonomy._parts[entry.node] if taxonomy._parts else name)
-    title = taxonomy._titles.get(name, "")
+    own = shortened(taxonomy.parts[entry.node] if taxonomy.parts else name)
+    title = taxonomy.title_of(name)
     elsewhere = int(taxonomy.n_children[entry.node]) - entry.children
     tag = (f"  +{entry.hidden:,}" if entry.hidden else "") + (f"  ↗{elsewhere:,}" if elsewhere else "")
     if not title or title == name:

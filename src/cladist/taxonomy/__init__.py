@@ -1,10 +1,9 @@
-"""The shape of the label space."""
+"""The taxonomy of the labels, and graphs of related labels."""
 
-from cladist.taxonomy.coercion import as_taxonomy
 from cladist.taxonomy.formats.ipc import IpcSymbol, ipc_taxonomy, parse_ipc
 from cladist.taxonomy.formats.mesh import mesh_taxonomy
 from cladist.taxonomy.relations import RelationGraph
-from cladist.taxonomy.taxonomy import Taxonomy
+from cladist.taxonomy.taxonomy import Taxonomy, as_taxonomy
 
 __all__ = [
     "IpcSymbol",

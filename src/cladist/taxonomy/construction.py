@@ -1,13 +1,14 @@
-"""From what users have (parents, edges, paths) to names and parent ids, in any order.
+"""Builders of taxonomies: parents, edges and paths → names and parent ids, in order of first appearance.
 
-Each builder returns a `Draft`; `Taxonomy` arranges it topologically. All run in O(nodes + edges).
+Each builder returns a `Draft`, which `Taxonomy` arranges topologically. All run in O(nodes + edges).
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,22 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import TaxonomyError
-from cladist.taxonomy import cycles
+from cladist.kernels import dag
 
 LONGEST_NAMES = 2**25  # characters of the names that are whole paths, together
-
 MOST_SHOWN = 12  # nodes of a cycle in a message
-ADVICE = ", or leave out each edge that closes one with on_cycle='drop'"
 
-Where = Callable[[int], str]
+Where = Callable[[int], str]  # tells where the k-th entry of the input stands, for messages
 Ids = npt.NDArray[np.int64]
 
 
 @dataclass
 class Draft:
-    """Nodes in order of first appearance: their names, and the parents of each as rows of a CSR matrix.
+    """The nodes of a taxonomy in any order: their names, and the parents of each as rows of a CSR matrix.
 
-    Built from paths, a node also keeps the last part of its path, and what joins the parts.
+    A taxonomy of paths also has the last part of each node's path, and the separator that joins the parts.
     """
 
     names: list[str]
@@ -39,38 +38,41 @@ class Draft:
     parts: list[str] | None = None
     sep: str | None = None
     dropped_edges: list[tuple[str, str]] = field(default_factory=list)
+    titles: Mapping[Any, str] = field(default_factory=dict)
+    stop_leaves: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of_forest(cls, names: list[str], parent: Ids, parts: list[str] | None = None, sep: str | None = None) -> Draft:
         """Draft a tree or forest from each node's parent, −1 at roots."""
-        has = parent >= 0
-        return cls(names, np.concatenate([[0], np.cumsum(has)]), parent[has], parts, sep)
+        has_parent = parent >= 0
+        return cls(names, np.concatenate([[0], np.cumsum(has_parent)]), parent[has_parent], parts, sep)
 
     @classmethod
     def of_edges(cls, names: list[str], parent: Ids, child: Ids) -> Draft:
-        """Draft from edges, each of them once, in any order."""
+        """Draft from distinct edges in any order."""
         by_child = np.argsort(child, kind="stable")
         counts = np.bincount(child, minlength=len(names))
         return cls(names, np.concatenate([[0], np.cumsum(counts)]), parent[by_child])
 
 
-def item(position: int) -> str:
-    """Say where an entry of a Python sequence stands."""
+# ---------------------------------------------------------------- names
+
+
+def name_entry(position: int) -> str:
+    """Return how messages call an entry of a Python sequence."""
     return f"entry {position}"
 
 
 def is_missing(value: Any) -> bool:
     """Tell whether a value stands for "nothing here": None, NaN, pandas' NA or the empty string."""
-    if value is None or (isinstance(value, str) and value == ""):
-        return True
-    if isinstance(value, str):
-        return False
-    number = isinstance(value, (float, np.floating))
-    return (number and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+    if value is None or isinstance(value, str):
+        return not value
+    is_float = isinstance(value, (float, np.floating))
+    return (is_float and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
 
 
 def as_text(value: Any) -> str:
-    """Return a name as text. 11.0 is 11: a table with a hole in a column of integers turns them into floats.
+    """Return a name as text. 11.0 becomes 11: a missing value in a column of integers turns them into floats.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def as_text(value: Any) -> str:
 
 
 def as_name(value: Any, where: str) -> str:
-    """Return a node's name as text, or say where there is none."""
+    """Return a node's name as text; a missing name or a container is an error that says `where` it stands."""
     if is_missing(value):
         raise TaxonomyError(f"A node needs a name; {where} has an empty one.")
     if isinstance(value, (bytes, list, tuple, set, frozenset, dict, np.ndarray)):
@@ -92,75 +94,142 @@ def as_name(value: Any, where: str) -> str:
 
 
 def is_sequence(value: Any) -> bool:
-    """Tell whether a value has an order of its own; a set has none, and a text is one name."""
-    if type(value) in (tuple, list):  # nearly always, and faster to tell
+    """Tell whether a value is an ordered collection; a set has no order, and a text is one name."""
+    if type(value) in (tuple, list):  # nearly always, and fast to check
         return True
     return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
 
 
+def iterate_rows(edges: Any) -> Iterable[Any]:
+    """Return edges as Python values, which are several times faster to iterate than rows of arrays and frames."""
+    values = edges.to_numpy() if hasattr(edges, "to_numpy") else edges
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def import_networkx(who: str) -> Any:
+    """Return the package networkx, or raise a `TaxonomyError` that says who needs it."""
+    try:
+        import networkx
+    except ImportError:
+        raise TaxonomyError(
+            f"{who} needs the package networkx; install it with: pip install 'cladist[graphs]'"
+        ) from None
+    return networkx
+
+
+# ---------------------------------------------------------------- edges
+
+
 class Links:
-    """Collects parent → child links in the order they come; memory is three numbers a link and a name a node."""
+    """Collects parent → child links in input order; memory is three numbers per link and one name per node."""
 
     def __init__(self) -> None:
         self.id_of: dict[str, int] = {}
         self.parents, self.children, self.positions = array("q"), array("q"), array("q")
 
     def node(self, name: str) -> int:
-        """Return the position of a node, making it if it is new."""
+        """Return the id of a node, added if it is new."""
         return self.id_of.setdefault(name, len(self.id_of))
 
     def link(self, parent: str, child: str, position: int) -> None:
-        """Hang a child below a parent; the same link twice is harmless."""
+        """Add a link that stands at a position of the input; a link given twice counts once."""
         id_of = self.id_of
         self.parents.append(id_of.setdefault(parent, len(id_of)))
         self.children.append(id_of.setdefault(child, len(id_of)))
         self.positions.append(position)
 
     def draft(self, on_cycle: str, where: Where, *, droppable: bool = True) -> Draft:
-        """Return the nodes and links; a cycle is an error, or loses the edge that closes it.
+        """Return the nodes and links; an edge that closes a cycle is an error, or is dropped.
 
-        `droppable` says whether the caller could have asked for the latter, for the message.
+        `droppable` tells whether the caller can ask to drop such edges, for the message.
         """
         names = list(self.id_of)
-        self.id_of.clear()  # a table as large as all else
+        self.id_of.clear()  # as large as all the rest
         parent, child, position = (np.frombuffer(a, np.int64) for a in (self.parents, self.children, self.positions))
-        first = _first_of_each(parent, child, len(names))
+        first = _find_first(parent, child, len(names))
         parent, child, position = parent[first], child[first], position[first]
-        closing = cycles.closing_edges(parent, child, len(names))
-        kept = np.delete(np.arange(len(parent)), closing)
+        closing = find_closing_edges(parent, child, len(names))
+        others = np.delete(np.arange(len(parent)), closing)
         if len(closing) and on_cycle == "error":
-            cycle = [names[v][:100] for v in cycles.cycle_closed_by(closing[0], parent, child, kept)]
+            cycle = [names[v][:100] for v in find_cycle(closing[0], parent, child, others)]
             shown = " → ".join(cycle if len(cycle) <= MOST_SHOWN else [*cycle[: MOST_SHOWN - 2], "…", cycle[-1]])
-            others = f" ({len(closing)} edges close cycles)" if len(closing) > 1 else ""
+            count = f" ({len(closing)} edges close cycles)" if len(closing) > 1 else ""
+            advice = ", or leave out each edge that closes one with on_cycle='drop'" if droppable else ""
             raise TaxonomyError(
                 f"Taxonomy has a cycle: {shown} (closed by {where(int(position[closing[0]]))}). Remove one of its edges"
-                f"{others}{ADVICE if droppable else ''}."
+                f"{count}{advice}."
             )
-        draft = Draft.of_edges(names, parent[kept], child[kept])
+        draft = Draft.of_edges(names, parent[others], child[others])
         draft.dropped_edges = [(names[parent[k]], names[child[k]]) for k in closing]
         return draft
 
 
-def _first_of_each(parent: Ids, child: Ids, n_nodes: int) -> Ids:
-    """Return where each different edge stands first, in their order."""
+def _find_first(parent: Ids, child: Ids, n_nodes: int) -> Ids:
+    """Return the positions at which each distinct edge stands first, ascending."""
     if len(child) == 0 or np.bincount(child).max() == 1:
         return np.arange(len(child))
     return np.sort(np.unique(child * n_nodes + parent, return_index=True)[1])
 
 
+def find_closing_edges(parent: Ids, child: Ids, n_nodes: int) -> Ids:
+    """Return the positions of the back edges of a depth-first walk from the roots; without them there is no cycle.
+
+    The walk takes the edges in their order. Each back edge closes a cycle with the other edges.
+
+    Examples
+    --------
+    >>> find_closing_edges(np.array([0, 1, 1, 2]), np.array([1, 0, 2, 1]), 3).tolist()
+    [1, 3]
+    """
+    by_parent = np.argsort(parent, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(parent, minlength=n_nodes))])
+    return np.sort(by_parent[dag.back_edges(indptr, child[by_parent])])
+
+
+def find_cycle(edge: int, parent: Ids, child: Ids, others: Ids) -> list[int]:
+    """Return a shortest cycle that an edge closes with `others`, from its parent back to its parent.
+
+    Examples
+    --------
+    >>> find_cycle(2, np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([0, 1]))
+    [2, 0, 1, 2]
+    """
+    start, goal = int(child[edge]), int(parent[edge])
+    children: dict[int, list[int]] = {}
+    for p, c in zip(parent[others].tolist(), child[others].tolist(), strict=True):
+        children.setdefault(p, []).append(c)
+    return [goal, *find_path(start, goal, lambda v: children.get(v, ()))]
+
+
+def find_path(start: int, goal: int, next_of: Callable[[int], Iterable[int]]) -> list[int]:
+    """Return a shortest path between two nodes, which must exist; `next_of` gives the nodes one step on."""
+    came_from = {start: -1}
+    queue = deque([start])
+    while goal not in came_from:
+        v = queue.popleft()
+        for u in next_of(v):
+            if u not in came_from:
+                came_from[u] = v
+                queue.append(u)
+    path = [goal]
+    while path[-1] != start:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
 def check_on_cycle(on_cycle: str) -> None:
-    """Raise a `TaxonomyError` unless this is something to do about cycles."""
+    """Raise a `TaxonomyError` unless `on_cycle` is one of the two options."""
     if on_cycle not in ("error", "drop"):
         raise TaxonomyError(f"on_cycle must be 'error' or 'drop'; got {on_cycle!r}.")
 
 
-def from_parents(parents: Any, *, where: Where = item) -> Draft:
+def from_parents(parents: Any, *, where: Where = name_entry) -> Draft:
     """Draft a taxonomy from {child: parent, or a list of parents, or None}."""
     if type(parents).__name__ != "Series" and not isinstance(parents, Mapping):
         raise TaxonomyError(f"from_parents wants a mapping of child to parent; got {type(parents).__name__}.")
     links = Links()
     for position, (child, parent) in enumerate(parents.items()):
-        # Saying where costs time, so it is only asked for what is not plainly a name.
+        # `where` costs time, so it is called only for values that are not plain texts.
         name = child if type(child) is str and child else as_name(child, where(position))
         if type(parent) is str and parent:
             links.link(parent, name, position)
@@ -180,82 +249,80 @@ def from_edges(
     *,
     on_cycle: str = "error",
     links: Links | None = None,
-    where: Where = item,
+    where: Where = name_entry,
 ) -> Draft:
     """Draft a taxonomy from (parent, child) pairs, added to `links` that may hold nodes already."""
     check_on_cycle(on_cycle)
     if isinstance(edges, (str, bytes)) or not isinstance(edges, Iterable):
         raise TaxonomyError(f"from_edges wants pairs (parent, child); got {type(edges).__name__}.")
     links = Links() if links is None else links
-    for position, (parent, child) in enumerate(pairs(edges, where)):
+    for position, edge in enumerate(iterate_rows(edges)):
+        if not is_sequence(edge) or len(edge) != 2:
+            raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}.")
+        parent, child = edge
+        if not (type(parent) is type(child) is str and parent and child):
+            both_ints = type(parent) is type(child) is int  # `where` costs time
+            parent, child = map(str, edge) if both_ints else (as_name(end, where(position)) for end in edge)
         links.link(parent, child, position)
     return links.draft(on_cycle, where)
 
 
-def pairs(edges: Any, where: Where = item) -> Iterator[tuple[str, str]]:
-    """Yield each edge as two names."""
-    if hasattr(edges, "to_numpy"):  # a data frame of two columns
-        edges = edges.to_numpy()
-    if isinstance(edges, np.ndarray):
-        edges = edges.tolist()  # Python's own values are several times faster to go through
-    for position, edge in enumerate(edges):
-        if not is_sequence(edge) or len(edge) != 2:
-            raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}.")
-        one, other = edge
-        if type(one) is type(other) is str and one and other:  # the common case needs no more
-            yield one, other
-        elif type(one) is type(other) is int:
-            yield str(one), str(other)
-        else:
-            yield as_name(one, where(position)), as_name(other, where(position))
+# ---------------------------------------------------------------- paths
 
 
-def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = item) -> Draft:
+def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = name_entry) -> Draft:
     """Draft a taxonomy from root-to-node paths; a node is its path."""
     if not sep:
         raise TaxonomyError("from_paths: sep must not be empty; to give paths as tuples, sep is not used.")
     if isinstance(paths, (str, bytes, Mapping)) or not isinstance(paths, Iterable):
         raise TaxonomyError(f"from_paths wants several paths, texts or tuples; got {type(paths).__name__}.")
-    if hasattr(paths, "columns") and hasattr(paths, "to_numpy"):  # a data frame with a level in each column
+    if hasattr(paths, "columns") and hasattr(paths, "to_numpy"):  # a data frame with one level per column
         paths = paths.to_numpy()
-    nodes = _PathNodes()
+    nodes = PathNodes()
     for position, path in enumerate(paths):
-        nodes.add(split_path(path, sep, lambda position=position: where(position)))  # type: ignore[misc]
-    parts, parent = nodes.parts(), np.frombuffer(nodes.parent, np.int64)
-    return Draft.of_forest(names_of_paths(parts, parent, sep), parent, parts, sep)
+        v = -1
+        for part in split_path(path, sep, lambda position=position: where(position)):  # type: ignore[misc]
+            v = nodes.child(v, part)
+    return nodes.draft(sep)
 
 
-class _PathNodes:
-    """The nodes of some paths; each is known by its parent and the id of its last part, packed into one number."""
+class PathNodes:
+    """Nodes identified by their parent and the last part of their path.
+
+    The first node with a part is found by the part alone, as most nodes are; only the others need a second table.
+    """
 
     def __init__(self) -> None:
         self.id_of_part: dict[str, int] = {}
-        self.node_of: dict[int, int] = {}
+        self.first_with = array("q")  # for each part, the first node that ends in it
+        self.other_of: dict[int, int] = {}  # the other nodes, by parent and part packed into one number
         self.part, self.parent = array("q"), array("q")
 
-    def add(self, path: list[str]) -> None:
-        """Make the nodes of a path that are new."""
-        v = -1
-        for text in path:
-            part = self.id_of_part.setdefault(text, len(self.id_of_part))
-            key = (v + 1 << 32) | part  # no list has 2**32 different texts
-            found = self.node_of.get(key)
-            if found is None:
-                found = self.node_of[key] = len(self.parent)
-                self.part.append(part)
-                self.parent.append(v)
-            v = found
+    def child(self, parent: int, name: str) -> int:
+        """Return the node below another one, or a root (below −1), added if it is new."""
+        new = len(self.parent)
+        part = self.id_of_part.setdefault(name, len(self.id_of_part))
+        if part == len(self.first_with):
+            self.first_with.append(new)
+        v = self.first_with[part]
+        if v != new and self.parent[v] != parent:
+            v = self.other_of.setdefault((parent + 1 << 32) | part, new)  # no input has 2**32 different parts
+        if v == new:
+            self.part.append(part)
+            self.parent.append(parent)
+        return v
 
-    def parts(self) -> list[str]:
-        """Return the last part of every node; the tables are gone then."""
+    def draft(self, sep: str) -> Draft:
+        """Return the nodes with their names; the tables are emptied."""
         texts = list(self.id_of_part)
         self.id_of_part.clear()
-        self.node_of.clear()
-        return [texts[k] for k in self.part]
+        self.other_of.clear()
+        parts, parent = [texts[k] for k in self.part], np.frombuffer(self.parent, np.int64)
+        return Draft.of_forest(name_paths(parts, parent, sep), parent, parts, sep)
 
 
 def split_path(path: Any, sep: str, where: Callable[[], str]) -> list[str]:
-    """Split one path into its parts; a sequence may be padded at its end with None, NaN or ""."""
+    """Return the parts of one path; a sequence may be padded at its end with None, NaN or ""."""
     if isinstance(path, str):
         texts = path.split(sep)
         if not all(texts):
@@ -271,23 +338,23 @@ def split_path(path: Any, sep: str, where: Callable[[], str]) -> list[str]:
     return [part if type(part) is str else as_name(part, where()) for part in parts]
 
 
-def names_of_paths(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) -> list[str]:
-    """Name each node by its last part where that is unique, by its whole path otherwise.
+def name_paths(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) -> list[str]:
+    """Return a name for each node: its last part where that is unique, its joined path otherwise.
 
     Parts that contain `sep` may give two nodes one spelling, which is an error: a label would be ambiguous.
     """
-    once: set[str] = set()
-    several: set[str] = set()
+    distinct: set[str] = set()
+    repeated: set[str] = set()
     for part in parts:
-        (several if part in once else once).add(part)
-    ambiguous = not all(splits_back(part, sep) for part in once)
-    if several or ambiguous:
-        _check_length(parts, parent, sep, once if ambiguous else several)
-    names = [_joined(v, parts, parent, sep) if part in several else part for v, part in enumerate(parts)]
+        (repeated if part in distinct else distinct).add(part)
+    ambiguous = not all(splits_back(part, sep) for part in distinct)
+    if repeated or ambiguous:
+        _check_length(parts, parent, sep, distinct if ambiguous else repeated)
+    names = [_join_path(v, parts, parent, sep) if part in repeated else part for v, part in enumerate(parts)]
     if ambiguous:
         node_of: dict[str, int] = {}
         for v, name in enumerate(names):
-            for spelling in (name, _joined(v, parts, parent, sep)):
+            for spelling in (name, _join_path(v, parts, parent, sep)):
                 if node_of.setdefault(spelling, v) != v:
                     raise TaxonomyError(
                         f"Two different paths are both written {spelling!r}; choose another sep than {sep!r}."
@@ -296,7 +363,7 @@ def names_of_paths(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) 
 
 
 def _check_length(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str, spelt: set[str]) -> None:
-    """Refuse paths whose names would take the square of their own length, as those of a/a/a/… do."""
+    """Refuse paths whose names would take the square of their own length, such as a/a/a."""
     length, total = array("q"), 0
     for part, p in zip(parts, parent, strict=True):
         length.append(len(part) + (length[p] + len(sep) if p >= 0 else 0))
@@ -309,7 +376,7 @@ def _check_length(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str, s
 
 
 def splits_back(part: str, sep: str) -> bool:
-    """Tell whether splitting a joined path at `sep` would give this part back.
+    """Tell whether splitting a joined path at `sep` gives this part back.
 
     Examples
     --------
@@ -319,9 +386,9 @@ def splits_back(part: str, sep: str) -> bool:
     return (part + sep).find(sep) == len(part)
 
 
-def _joined(v: int, parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) -> str:
-    whole = []
+def _join_path(v: int, parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) -> str:
+    path = []
     while v >= 0:
-        whole.append(parts[v])
+        path.append(parts[v])
         v = int(parent[v])
-    return sep.join(reversed(whole))
+    return sep.join(reversed(path))

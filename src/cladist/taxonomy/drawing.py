@@ -1,4 +1,4 @@
-"""A taxonomy as text for people, cut where it is long."""
+"""Draw a taxonomy as text, cut where it is long."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MOST_CHILDREN = 8
 ELSEWHERE = "↗"
 
 
-def as_text(taxonomy: Taxonomy, *, most_lines: int = MOST_LINES, most_children: int = MOST_CHILDREN) -> str:
-    """Draw the tree with one node a line; long lists of children and long drawings are cut and say so."""
+def draw(taxonomy: Taxonomy, *, most_lines: int = MOST_LINES, most_children: int = MOST_CHILDREN) -> str:
+    """Return the tree with one node per line; long lists of children and long drawings are cut, with a note."""
     lines: list[str] = []
-    # A stack of (node id, or None where nothing is drawn below; text of that line; indent; branch; indent below).
+    # A stack of (node id, or None if nothing is drawn below it; label; indent; branch; indent of its children).
     stack = _entries(taxonomy, taxonomy.roots.tolist(), "", most_children, parent=-1)[::-1]
     while stack:
         node, label, indent, branch, below = stack.pop()
@@ -35,7 +35,7 @@ _Entry = tuple[int | None, str, str, str, str]
 
 
 def _entries(taxonomy: Taxonomy, nodes: list[int], indent: str, most: int, *, parent: int) -> list[_Entry]:
-    """Return a line's ingredients for each of the nodes shown below a parent, and one for those left out."""
+    """Return one entry for each node that is shown below a parent, and one for those left out."""
     shown = nodes if len(nodes) <= most + 1 else nodes[:most]
     labels: list[tuple[int | None, str]] = []
     for v in shown:
@@ -54,5 +54,5 @@ def _entries(taxonomy: Taxonomy, nodes: list[int], indent: str, most: int, *, pa
 
 def _label(taxonomy: Taxonomy, v: int) -> str:
     name = taxonomy.names[v]
-    title = taxonomy._titles.get(name)
+    title = taxonomy.title_of(name)
     return f"{name}  {title}" if title else name

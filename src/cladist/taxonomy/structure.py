@@ -17,10 +17,10 @@ Ids = npt.NDArray[np.int64]
 
 
 class Structure:
-    """Which node hangs below which.
+    """The parents of each node, and everything that follows from them.
 
     Ids are topological: a parent's id is below its children's. A level (the longest path from a root) is one slice,
-    and the children of a tree's node stand side by side. −1 stands for the virtual root above the roots.
+    and siblings in a tree are adjacent. −1 stands for the virtual root above the roots.
     """
 
     parents: sparse.csr_array
@@ -30,7 +30,7 @@ class Structure:
     """The number of edges on the longest path down to each node; 0 at roots."""
 
     def _arrange(self, indptr: Ids, parents: Ids) -> Ids:
-        """Take over the parents of nodes in any order; return their old ids in the new order."""
+        """Store the parents of nodes given in any order; return their old ids in topological order."""
         order, depth = dag.by_level(indptr, parents)
         n_nodes = len(indptr) - 1
         if len(order) < n_nodes:
@@ -42,12 +42,12 @@ class Structure:
         by_child = np.lexsort((above, child))
         counts = np.bincount(child, minlength=n_nodes)
         self.__dict__["parents"] = _parent_matrix(np.concatenate([[0], np.cumsum(counts)]), above[by_child])
-        self.__dict__["depth"] = frozen(depth)
+        self.__dict__["depth"] = freeze(depth)
         return order
 
     @property
     def n_nodes(self) -> int:
-        """The number of nodes, without any virtual root."""
+        """The number of nodes, without the virtual root."""
         return int(self.parents.shape[0])
 
     @property
@@ -58,7 +58,7 @@ class Structure:
     @cached_property
     def n_parents(self) -> Ids:
         """The number of parents of each node."""
-        return frozen(np.diff(self.parents.indptr).astype(np.int64))
+        return freeze(np.diff(self.parents.indptr).astype(np.int64))
 
     @cached_property
     def kind(self) -> Literal["tree", "forest", "dag"]:
@@ -79,41 +79,41 @@ class Structure:
 
     @cached_property
     def deepest_parent(self) -> Ids:
-        """The parent of each node that lies deepest, the last of those that do; −1 at roots.
+        """The deepest parent of each node, the last of several; −1 at roots.
 
-        These edges alone are a tree or forest with the same levels, which is how a DAG is drawn.
+        These edges alone are a tree or forest with the same levels, as which a DAG is drawn.
         """
-        found = np.full(self.n_nodes, -1, np.int64)
-        has = self.n_parents > 0
-        found[has] = self.parents.indices[self.parents.indptr[1:][has] - 1]
-        return frozen(found)
+        parent = np.full(self.n_nodes, -1, np.int64)
+        has_parent = self.n_parents > 0
+        parent[has_parent] = self.parents.indices[self.parents.indptr[1:][has_parent] - 1]
+        return freeze(parent)
 
     @cached_property
     def shortest_parent(self) -> Ids:
         """The parent of each node on its shortest path from a root; −1 at roots.
 
-        Of several shortest paths it is the first in the order of ids, compared from the root down.
+        Of several shortest paths, the first in the order of ids, compared from the root down.
         """
         if self.kind != "dag":
             return self.parent
         indptr, children = self._children
         n_nodes, n_roots = self.n_nodes, len(self.roots)
-        # A walk in breadth from a virtual root, which finds each node first on that path.
+        # A breadth-first walk from the virtual root finds each node first on that path.
         starts = np.append(indptr, indptr[-1] + n_roots).astype(np.int32)
         edges = np.concatenate([children, self.roots]).astype(np.int32)
         downwards = sparse.csr_array((np.ones(len(edges)), edges, starts), shape=(n_nodes + 1, n_nodes + 1))
         _, above = csgraph.breadth_first_order(downwards, n_nodes)
-        return frozen(np.where(above[:-1] == n_nodes, -1, above[:-1]).astype(np.int64))
+        return freeze(np.where(above[:-1] == n_nodes, -1, above[:-1]).astype(np.int64))
 
     @cached_property
     def level_start(self) -> Ids:
         """Level k is the slice ``level_start[k] : level_start[k + 1]`` of the node ids."""
-        return frozen(np.concatenate([[0], np.cumsum(np.bincount(self.depth))]))
+        return freeze(np.concatenate([[0], np.cumsum(np.bincount(self.depth))]))
 
     @cached_property
     def levels(self) -> tuple[Ids, ...]:
         """The node ids of each level, roots first."""
-        ids = frozen(np.arange(self.n_nodes))
+        ids = freeze(np.arange(self.n_nodes))
         return tuple(ids[a:b] for a, b in zip(self.level_start[:-1], self.level_start[1:], strict=True))
 
     @cached_property
@@ -121,16 +121,16 @@ class Structure:
         """The children of v are the ids ``child_start[v] : child_start[v + 1]``; only in a tree or forest."""
         first = len(self.roots)
         counts = np.bincount(self.parent[first:], minlength=self.n_nodes)
-        return frozen(first + np.concatenate([[0], np.cumsum(counts)]))
+        return freeze(first + np.concatenate([[0], np.cumsum(counts)]))
 
     @cached_property
     def _children(self) -> tuple[Ids, Ids]:
         """The children of all nodes, as the two arrays of a CSR matrix."""
         indptr, indices = dag.transposed(self.parents.indptr, self.parents.indices)
-        return frozen(indptr), frozen(indices)
+        return freeze(indptr), freeze(indices)
 
     def child_ids(self, v: int) -> Ids:
-        """Return the ids of the children of a node, ascending; those of −1 are the roots."""
+        """Return the ids of the children of a node, ascending; the children of −1 are the roots."""
         if v < 0:
             return self.roots
         indptr, indices = self._children
@@ -144,22 +144,22 @@ class Structure:
     @cached_property
     def n_children(self) -> Ids:
         """The number of children of each node."""
-        return frozen(np.bincount(self.parents.indices, minlength=self.n_nodes).astype(np.int64))
+        return freeze(np.bincount(self.parents.indices, minlength=self.n_nodes).astype(np.int64))
 
     @cached_property
     def leaves(self) -> Ids:
         """The ids of the nodes without children."""
-        return frozen(np.flatnonzero(self.n_children == 0))
+        return freeze(np.flatnonzero(self.n_children == 0))
 
     @cached_property
     def is_leaf(self) -> npt.NDArray[np.bool_]:
         """Whether each node is a leaf."""
-        return frozen(self.n_children == 0)
+        return freeze(self.n_children == 0)
 
     @cached_property
     def roots(self) -> Ids:
         """The ids of the nodes without a parent."""
-        return frozen(np.flatnonzero(self.n_parents == 0))
+        return freeze(np.flatnonzero(self.n_parents == 0))
 
     @cached_property
     def closure(self) -> sparse.csr_array:
@@ -172,8 +172,8 @@ class Structure:
     def subtree_sizes(self) -> Ids:
         """The number of different nodes at and below each node."""
         if self.kind == "dag":
-            return frozen(dag.subtree_sizes(self.parents.indptr, self.parents.indices))
-        return frozen(tree.subtree_sizes(self.parent))
+            return freeze(dag.subtree_sizes(self.parents.indptr, self.parents.indices))
+        return freeze(tree.subtree_sizes(self.parent))
 
     def ids_above(self, v: int) -> Ids:
         """Return the ids of the nodes above a node, ascending, so that roots come first."""
@@ -186,14 +186,14 @@ class Structure:
     def distances(self, u: Ids, v: Ids) -> Ids:
         """Return the number of edges between each pair of ids through their nearest common ancestor.
 
-        A node is its own ancestor. Two nodes that have none in common meet in the virtual root.
+        A node is its own ancestor. Two nodes without a common ancestor meet in the virtual root.
         """
         return self._meetings(u, v)[1]
 
     def common_ancestors(self, u: Ids, v: Ids) -> Ids:
         """Return the nearest common ancestor of each pair of ids, −1 where there is none.
 
-        In a DAG that is the one through which the fewest edges lead from one to the other; among several the deepest.
+        In a DAG the nearest is the one through which the fewest edges connect the two; among several, the deepest.
         """
         return self._meetings(u, v)[0]
 
@@ -218,11 +218,11 @@ def _parent_matrix(indptr: npt.NDArray[Any], indices: npt.NDArray[Any]) -> spars
     n_nodes = len(indptr) - 1
     matrix = sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(n_nodes, n_nodes))
     for array in (matrix.indptr, matrix.indices, matrix.data):
-        array.flags.writeable = False
+        freeze(array)
     return matrix
 
 
-def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the array, no longer writeable."""
+def freeze(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array, made read-only."""
     array.flags.writeable = False
     return array

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, Literal
@@ -13,26 +14,28 @@ import numpy.typing as npt
 from cladist.errors import TaxonomyError
 from cladist.files import Source
 from cladist.taxonomy import construction, drawing, transforms
-from cladist.taxonomy.graphs import networkx
-from cladist.taxonomy.names import Named
-from cladist.taxonomy.structure import frozen
+from cladist.taxonomy.names import NamedStructure
+from cladist.taxonomy.structure import freeze
 
 
-class Taxonomy(Named):
+class Taxonomy(NamedStructure):
     """A tree, a forest or a DAG of named nodes.
 
     Build one with `from_parents`, `from_edges`, `from_paths`, `from_networkx` or `read`. It is frozen, equal
     by content, hashable, and copying returns itself.
 
-    Inside, node ids are topological: ``parent[v] < v``, every level is one contiguous slice and the siblings of a tree
-    stand side by side. `names`, `n_nodes`, indicator columns, losses and metrics all follow that order. Several
-    roots hang below a virtual root that is in none of them; −1 stands for it. In a DAG a node's level is the longest
-    path down to it.
+    Node ids are topological: ``parent[v] < v``, every level is one contiguous slice, and siblings in a tree are
+    adjacent. `names`, indicator columns, losses and metrics follow that order. Several roots hang below a virtual root,
+    written −1, that is not counted. In a DAG a node's level is the length of the longest path down to it.
 
     Attributes
     ----------
     names : tuple of str
         The nodes' names in topological order.
+    parts : tuple of str or None
+        The last part of each node's path, in a taxonomy built from paths.
+    sep : str or None
+        The separator that joins the parts of a path, if there is one.
     dropped_edges : tuple of (str, str)
         Edges left out by ``from_edges(on_cycle="drop")``.
 
@@ -52,28 +55,37 @@ class Taxonomy(Named):
     art
     """
 
-    _titles: dict[str, str]
     dropped_edges: tuple[tuple[str, str], ...]
+    _titles: dict[str, str]
+    _stop_leaves: dict[str, str]
 
-    def __init__(self, draft: construction.Draft, *, titles: Mapping[str, str] | None = None) -> None:
+    def __init__(self, draft: construction.Draft) -> None:
         if not draft.names:
             raise TaxonomyError("A taxonomy needs at least one node; none was given.")
         order = self._arrange(draft.indptr, draft.parents)
-        fields = self.__dict__
-        fields["names"] = _reordered(draft.names, order)
-        fields["_parts"] = None if draft.parts is None else _reordered(draft.parts, order)
-        fields["_sep"] = draft.sep
-        by_name = {construction.as_text(name): title for name, title in (titles or {}).items()}
-        fields["_titles"] = {name: by_name[name] for name in fields["names"] if name in by_name}
-        fields["dropped_edges"] = tuple(draft.dropped_edges)
+        names = _reorder(draft.names, order)
+        title_of = {construction.as_text(name): title for name, title in draft.titles.items()}
+        self.__dict__.update(
+            names=names,
+            parts=None if draft.parts is None else _reorder(draft.parts, order),
+            sep=draft.sep,
+            dropped_edges=tuple(draft.dropped_edges),
+            _titles={name: title_of[name] for name in names if name in title_of},
+            _stop_leaves=dict(draft.stop_leaves),
+        )
 
     # ---------------------------------------------------------------- builders
 
     @classmethod
     def from_parents(cls, parents: Mapping[Any, Any], *, titles: Mapping[str, str] | None = None) -> Taxonomy:
-        """Build from ``{child: parent}``; a root has the parent None, or is named only as a parent.
+        """Build from ``{child: parent}``.
 
-        A list of parents makes a DAG.
+        Parameters
+        ----------
+        parents : mapping
+            The parent of each child; None, or a name that is only a parent, is a root. A list of parents makes a DAG.
+        titles : mapping, optional
+            What nodes are called for people, by name.
 
         Examples
         --------
@@ -82,14 +94,19 @@ class Taxonomy(Named):
         >>> Taxonomy.from_parents({"b": "a", "c": ["a", "b"]}).kind
         'dag'
         """
-        return cls(construction.from_parents(parents), titles=titles)
+        return cls(replace(construction.from_parents(parents), titles=titles or {}))
 
     @classmethod
     def from_edges(cls, edges: Iterable[Sequence[Any]], *, on_cycle: Literal["error", "drop"] = "error") -> Taxonomy:
         """Build from (parent, child) pairs; a child with two parents makes a DAG.
 
-        With ``on_cycle="drop"`` edges are left out that lead back on a walk down from the roots, through the edges in
-        their order; they are listed in `dropped_edges`. Each of them closes a cycle with the edges that stay.
+        Parameters
+        ----------
+        edges : iterable of pairs
+            The edges, as tuples, an array or a data frame of two columns.
+        on_cycle : {"error", "drop"}
+            "drop" leaves out the back edges of a depth-first walk from the roots, which takes the edges in their order,
+            and lists them in `dropped_edges`.
 
         Examples
         --------
@@ -103,9 +120,16 @@ class Taxonomy(Named):
 
     @classmethod
     def from_paths(cls, paths: Iterable[Any], *, sep: str = "/") -> Taxonomy:
-        """Build from root-to-node paths, as texts joined by `sep` or as sequences; inner nodes come along.
+        """Build from root-to-node paths; inner nodes are added.
 
         A node is its path. Its name is the last part where that is unique, the joined path otherwise.
+
+        Parameters
+        ----------
+        paths : iterable of str or of sequences of str
+            The paths, as joined texts or as parts; parts may be padded with None, NaN or "".
+        sep : str
+            The separator that joins the parts.
 
         Examples
         --------
@@ -116,7 +140,7 @@ class Taxonomy(Named):
 
     @classmethod
     def from_networkx(cls, graph: Any, *, on_cycle: Literal["error", "drop"] = "error") -> Taxonomy:
-        """Build from a networkx ``DiGraph`` whose edges point from parent to child."""
+        """Build from a networkx ``DiGraph`` whose edges point from parent to child; `on_cycle` as in `from_edges`."""
         if not hasattr(graph, "is_directed"):
             raise TaxonomyError(f"from_networkx wants a networkx DiGraph; got {type(graph).__name__}.")
         if not graph.is_directed():
@@ -126,8 +150,7 @@ class Taxonomy(Named):
         links = construction.Links()
         for node in graph.nodes:
             links.node(construction.as_name(node, f"node {node!r}"))
-        edges = construction.from_edges(graph.edges(), on_cycle=on_cycle, links=links, where=lambda k: f"edge {k}")
-        return cls(edges)
+        return cls(construction.from_edges(graph.edges(), on_cycle=on_cycle, links=links, where=lambda k: f"edge {k}"))
 
     @classmethod
     def read(
@@ -138,9 +161,18 @@ class Taxonomy(Named):
         sep: str = "/",
         on_cycle: Literal["error", "drop"] = "error",
     ) -> Taxonomy:
-        """Read a file of edges, paths, CSV, TSV, JSON, indented text, RCV1 or MeSH, recognised by its content.
+        """Read a taxonomy from a file.
 
-        `path` may also be a binary stream.
+        Parameters
+        ----------
+        path : path or binary stream
+            The file; gzip, xz and bzip2 are unpacked.
+        format : {"edges", "paths", "csv", "tsv", "json", "indented", "rcv1", "mesh"}, optional
+            None recognises the format by the file's ending, then by its content.
+        sep : str
+            The separator of paths.
+        on_cycle : {"error", "drop"}
+            As in `from_edges`.
 
         Examples
         --------
@@ -148,34 +180,42 @@ class Taxonomy(Named):
         >>> Taxonomy.read(io.BytesIO(b"sport -> tennis"), format="edges").names
         ('sport', 'tennis')
         """
-        from cladist.taxonomy.formats.files import read_taxonomy
+        from cladist.taxonomy.formats.reader import read_taxonomy
 
         return read_taxonomy(path, format=format, sep=sep, on_cycle=on_cycle)
 
     def write(self, path: str | PathLike[str], *, format: str | None = None, sep: str = "/") -> None:  # noqa: A002
-        """Write a file; its ending names the format (.json, .csv, .tsv, .paths, .indented, .rcv1; edges otherwise)."""
-        from cladist.taxonomy.formats.files import write_taxonomy
+        """Write the taxonomy to a file.
+
+        Parameters
+        ----------
+        path : path
+            The file; an ending .gz, .xz or .bz2 compresses it.
+        format : {"edges", "paths", "csv", "tsv", "json", "indented", "rcv1"}, optional
+            None takes the format from the ending (.json, .csv, .tsv, .paths, .indented, .rcv1; edges otherwise).
+        sep : str
+            The separator of paths.
+        """
+        from cladist.taxonomy.formats.writer import write_taxonomy
 
         write_taxonomy(self, path, format=format, sep=sep)
 
     def to_networkx(self) -> Any:
         """Return a networkx ``DiGraph`` with edges from parent to child."""
-        graph = networkx("Taxonomy.to_networkx").DiGraph()
+        graph = construction.import_networkx("Taxonomy.to_networkx").DiGraph()
         graph.add_nodes_from(self.names)
         graph.add_edges_from(self.edges())
         return graph
 
     def with_titles(self, titles: Mapping[str, str]) -> Taxonomy:
         """Return the same taxonomy with these titles, by name."""
-        titled = Taxonomy(self._draft(), titles=titles)
-        titled.__dict__["_stop_leaves"] = self.stop_leaves
-        return titled
+        return Taxonomy(replace(self.draft(), titles=titles))
 
     def with_separator(self, sep: str) -> Taxonomy:
-        """Return the same taxonomy, in which joined paths name nodes too.
+        """Return the same taxonomy, in which joined paths are names of nodes too.
 
-        One that was built from paths has the separator of these already and keeps it. In a DAG several paths may lead
-        to a node, so there names alone name it.
+        A taxonomy built from paths keeps its own separator. A DAG is returned unchanged, since several paths may lead
+        to a node.
 
         Examples
         --------
@@ -185,34 +225,33 @@ class Taxonomy(Named):
         """
         if not sep:
             raise TaxonomyError("with_separator: sep must not be empty.")
-        if self._sep is not None or self.kind == "dag":
-            return self
-        draft = self._draft()
-        draft.sep = sep
-        made = Taxonomy(draft, titles=self._titles)
-        made.__dict__["_stop_leaves"] = self.stop_leaves
-        return made
+        return self if self.sep is not None or self.kind == "dag" else Taxonomy(replace(self.draft(), sep=sep))
 
     @property
     def titles(self) -> dict[str, str]:
-        """What nodes are called for people, where the source says so; not part of equality."""
+        """What nodes are called for people, by name, where the source has titles; not part of equality."""
         return dict(self._titles)
+
+    def title_of(self, name: str) -> str:
+        """Return the title of a node, "" where it has none."""
+        return self._titles.get(name, "")
 
     # ---------------------------------------------------------------- other shapes
 
-    def _draft(self) -> construction.Draft:
-        parts = list(self._parts) if self._parts else None
-        above = self.parents
-        edges = above.indptr.astype(np.int64), above.indices.astype(np.int64)
-        return construction.Draft(list(self.names), *edges, parts, self._sep, list(self.dropped_edges))
+    def draft(self) -> construction.Draft:
+        """Return everything the taxonomy holds, to change it and build another one."""
+        edges = self.parents.indptr.astype(np.int64), self.parents.indices.astype(np.int64)
+        parts = list(self.parts) if self.parts else None
+        dropped = list(self.dropped_edges)
+        return construction.Draft(list(self.names), *edges, parts, self.sep, dropped, self._titles, self._stop_leaves)
 
     def subtree(self, name: str) -> Taxonomy:
-        """Return what is at and below a node, with the edges between these nodes."""
+        """Return a node and all nodes below it, with the edges between them."""
         v = self.index(name)
-        return transforms.kept(self, np.concatenate([[v], self.ids_below(v)]))
+        return transforms.keep_nodes(self, np.concatenate([[v], self.ids_below(v)]))
 
     def spanning_forest(self) -> Taxonomy:
-        """Return the nodes with one parent each, the deepest: a tree or forest of the same levels.
+        """Return the nodes with only the deepest parent of each: a tree or forest with the same levels.
 
         Examples
         --------
@@ -220,22 +259,22 @@ class Taxonomy(Named):
         >>> list(dag.spanning_forest().edges())
         [('a', 'b'), ('b', 'c')]
         """
-        return transforms.with_parent(self, np.arange(self.n_nodes), self.deepest_parent)
+        return transforms.keep_with_parent(self, np.arange(self.n_nodes), self.deepest_parent)
 
     def contracted(self) -> Taxonomy:
         """Return the taxonomy without its single-child inner nodes; their children move up.
 
-        In a DAG a child then hangs below the parents of the node that left, beside any others it has.
+        In a DAG a child then hangs below the parents of the removed node, beside any others it has.
 
         Examples
         --------
         >>> Taxonomy.from_paths(["a/b/c", "a/b/d"]).contracted().names
         ('b', 'c', 'd')
         """
-        return transforms.contracted(self)
+        return transforms.contract(self)
 
     def flattened(self, *, keep: Literal["nodes", "leaves"] = "nodes") -> Taxonomy:
-        """Return the star that flat methods see.
+        """Return the star that flat methods train on.
 
         Parameters
         ----------
@@ -251,12 +290,15 @@ class Taxonomy(Named):
         >>> taxonomy.flattened(keep="leaves").names
         ('c', 'b')
         """
-        return transforms.flattened(self, keep)
+        return transforms.flatten(self, keep)
 
     def with_stop_leaves(self, nodes: Iterable[str] | None = None) -> Taxonomy:
-        """Return the taxonomy with a leaf ``<name>/*`` below each inner node among `nodes` (None: below all).
+        """Return the taxonomy with a leaf ``<name>/*``, which stands for "stop here", below inner nodes.
 
-        It stands for "stop here". `stop_leaves` maps each new leaf's name to its inner node's.
+        Parameters
+        ----------
+        nodes : iterable of str, optional
+            The inner nodes that get a stop leaf, others are ignored; None: all inner nodes.
 
         Examples
         --------
@@ -264,10 +306,17 @@ class Taxonomy(Named):
         >>> taxonomy.names, taxonomy.stop_leaves
         (('a', 'b', 'c', 'a/*'), {'a/*': 'a'})
         """
-        return transforms.with_stop_leaves(self, nodes)
+        return transforms.add_stop_leaves(self, nodes)
 
     def with_node(self, name: str, parent: str | None = None) -> Taxonomy:
-        """Return the taxonomy with one more leaf, below `parent` or as a root; the other nodes keep their names.
+        """Return the taxonomy with one more leaf; the other nodes keep their names.
+
+        Parameters
+        ----------
+        name : str
+            The name of the new leaf.
+        parent : str, optional
+            The node above it; None: a root.
 
         Examples
         --------
@@ -275,14 +324,14 @@ class Taxonomy(Named):
         >>> taxonomy.with_node("chess", "sport").names
         ('sport', 'art', 'tennis', 'chess')
         """
-        return transforms.with_node(self, name, parent)
+        return transforms.add_node(self, name, parent)
 
     @property
     def stop_leaves(self) -> dict[str, str]:
-        """The stop leaves added by `with_stop_leaves`, each with the inner node that it stands for and hangs below."""
-        return dict(self.__dict__.get("_stop_leaves", {}))
+        """The stop leaves added by `with_stop_leaves`, each with the inner node that it stands for."""
+        return dict(self._stop_leaves)
 
-    # ---------------------------------------------------------------- being a frozen value
+    # ---------------------------------------------------------------- frozen value
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"A Taxonomy is frozen: {name!r} cannot be set; build another one.")
@@ -297,13 +346,13 @@ class Taxonomy(Named):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("names", "parents", "depth", "dropped_edges", "_titles", "_parts", "_sep", "_stop_leaves")
-        return {k: v for k, v in self.__dict__.items() if k in kept}
+        stored = ("names", "parents", "depth", "dropped_edges", "parts", "sep", "_titles", "_stop_leaves")
+        return {name: self.__dict__[name] for name in stored}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         for array in (self.depth, self.parents.indptr, self.parents.indices, self.parents.data):
-            frozen(array)
+            freeze(array)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Taxonomy):
@@ -331,11 +380,35 @@ class Taxonomy(Named):
         return f"Taxonomy({self.kind}, {shown}, depth {self.depth[-1]})"
 
     def __str__(self) -> str:
-        return drawing.as_text(self)
+        return drawing.draw(self)
 
 
-def _reordered(texts: list[str], order: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """Return texts in another order, by way of an array: a list of a million ids would take more than the names."""
+def _reorder(texts: list[str], order: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """Return texts in another order, through an array: a list of all ids would take more memory than the names."""
     array = np.empty(len(texts), dtype=object)
     array[:] = texts
     return tuple(array[order])
+
+
+def as_taxonomy(value: Any) -> Taxonomy:
+    """Return a `Taxonomy`, built from a mapping, edges, a networkx graph or a file's path unless `value` is one.
+
+    Examples
+    --------
+    >>> as_taxonomy([("a", "b"), ("a", "c")])
+    Taxonomy(tree, 3 nodes, 2 leaves, depth 1)
+    """
+    if isinstance(value, Taxonomy):
+        return value
+    if isinstance(value, Mapping):
+        return Taxonomy.from_parents(value)
+    if isinstance(value, (str, PathLike)):
+        return Taxonomy.read(value)
+    if hasattr(value, "is_directed"):
+        return Taxonomy.from_networkx(value)
+    if isinstance(value, Iterable):
+        return Taxonomy.from_edges(value)
+    raise TaxonomyError(
+        "taxonomy must be a Taxonomy, a mapping of child to parent, (parent, child) edges or the path of a file; "
+        f"got {type(value).__name__}."
+    )

@@ -1,44 +1,50 @@
 """Taxonomies written as JSON: ``{child: parent}``, nested objects and lists, or ``[[parent, child], …]``.
 
-Nodes are collected while the text is walked; of what it holds nothing else is kept.
+The text is walked token by token and never decoded whole: Python's objects would take many times its memory.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from cladist.errors import TaxonomyError, quoted
-from cladist.taxonomy import construction
-from cladist.taxonomy.construction import Draft
-from cladist.taxonomy.formats.json_tokens import CLOSING, Mark, line_of, marks_of
+from cladist.taxonomy.construction import Draft, Links, PathNodes
+
+DEEPEST = 1_000  # brackets within brackets; Python's own parser gives up at about this depth
+
+CLOSING = {"{": "}", "[": "]"}
+Token = tuple[int, str, Any]  # its place; "{", "}", "[", "]", "key" or "value"; the key or value
+
+_DECODER = json.JSONDecoder()
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_WITH_BLANKS = {mark: re.compile(rf"[ \t\n\r]*{mark}[ \t\n\r]*") for mark in ",:"}
 
 
 def parse_json(text: str, sep: str, on_cycle: str) -> Draft:
     """Read a taxonomy of any of the three forms."""
     try:
-        return _flat(text, on_cycle) or _edges(text, on_cycle) or _nested(text, sep)
+        return _parse_parents(text, on_cycle) or _parse_edges(text, on_cycle) or _parse_nested(text, sep)
     except json.JSONDecodeError as problem:
         raise TaxonomyError(f"line {problem.lineno}, column {problem.colno}: not JSON: {problem.msg}.") from None
 
 
-def _flat(text: str, on_cycle: str) -> Draft | None:
+def _parse_parents(text: str, on_cycle: str) -> Draft | None:
     """Read {child: parent}; None if the text is another form."""
-    marks = marks_of(text)
-    if next(marks)[1] != "{":
+    tokens = iterate_tokens(text)
+    if next(tokens)[1] != "{":
         return None
-    links, is_key = construction.Links(), bytearray()
+    links, is_key = Links(), bytearray()
     start, child = 0, ""
-    for place, kind, value in marks:
+    for place, kind, value in tokens:
         if kind == "key":
             start, child = place, value
             continue
         if kind == "}":
-            continue  # the walk goes on to what follows
+            continue  # what follows is checked too
         if kind != "value" or not (value is None or _is_name(value)):
             return None
         if not child:
@@ -46,25 +52,25 @@ def _flat(text: str, on_cycle: str) -> Draft | None:
         v = links.node(child)
         is_key.extend(bytes(max(0, v + 1 - len(is_key))))
         if is_key[v]:
-            raise _twice(text, start, child)
+            raise _repeated_key(text, start, child)
         is_key[v] = True
         if value is not None and value != "":
             links.link(str(value), child, start)
     return links.draft(on_cycle, lambda place: line_of(text, place)) if is_key else None
 
 
-def _edges(text: str, on_cycle: str) -> Draft | None:
+def _parse_edges(text: str, on_cycle: str) -> Draft | None:
     """Read [[parent, child], …], where [name] is a node by itself; None if the text is another form."""
-    marks = marks_of(text)
-    if next(marks)[1] != "[":
+    tokens = iterate_tokens(text)
+    if next(tokens)[1] != "[":
         return None
-    links = construction.Links()
-    for start, kind, value in marks:
+    links = Links()
+    for start, kind, value in tokens:
         if kind == "]":
-            continue  # the walk goes on to what follows
+            continue  # what follows is checked too
         if kind != "[" and not links.id_of:
             return None
-        edge, end = ([], 0) if kind == "value" else _edge(marks)
+        edge, end = ([], 0) if kind == "value" else _read_edge(tokens)
         if kind != "[" or not edge:
             shown = text[start : min(end, start + 200)] or json.dumps(value, ensure_ascii=False)
             raise TaxonomyError(
@@ -77,12 +83,12 @@ def _edges(text: str, on_cycle: str) -> Draft | None:
     return links.draft(on_cycle, lambda place: line_of(text, place)) if links.id_of else None
 
 
-def _edge(marks: Iterator[Mark]) -> tuple[list[str], int]:
-    """Return the names up to the end of what has just begun, none if it is no edge, and where it ends."""
+def _read_edge(tokens: Iterator[Token]) -> tuple[list[str], int]:
+    """Return the names in the list or object that has just begun, none if it is not an edge, and where it ends."""
     edge: list[str] = []
     fits, n_open, place = True, 1, 0
     while n_open:
-        place, kind, value = next(marks)
+        place, kind, value = next(tokens)
         n_open += (kind in CLOSING) - (kind in "}]")
         if n_open and fits:
             fits = kind == "value" and _is_name(value) and value != "" and len(edge) < 2
@@ -90,24 +96,26 @@ def _edge(marks: Iterator[Mark]) -> tuple[list[str], int]:
     return (edge if fits else []), place + 1
 
 
-def _nested(text: str, sep: str) -> Draft:
-    """Read objects in objects: keys and the names in lists are nodes, known by their paths."""
+def _parse_nested(text: str, sep: str) -> Draft:
+    """Read nested objects: keys and the names in lists are nodes, identified by their paths."""
     if not sep:
         raise TaxonomyError("Nodes of nested JSON are named by their paths, so sep, which joins them, is not empty.")
-    nodes = _Nodes()
+    nodes = PathNodes()
+    key_in = array("q")  # for each node, the place of the object that had it as a key last
     around: list[tuple[str, int, int]] = [("", -1, 0)]  # of each open bracket: itself, the node above, its place
     v = -1
-    for place, kind, value in marks_of(text):
+    for place, kind, value in iterate_tokens(text):
         bracket, above, start = around[-1]
         if kind == "key":
             if not value:
-                below = nodes.shown_path(above)
+                below = _show_path(nodes, above)
                 raise TaxonomyError(f"A node needs a name; {line_of(text, place)} has an empty one below {below}.")
             v = nodes.child(above, value)
-            # The keys of one object are different nodes; those of its neighbour in a list may be the same ones.
-            if nodes.key_in[v] == start:
-                raise _twice(text, place, value)
-            nodes.key_in[v] = start
+            key_in.extend([-1] * (len(nodes.parent) - len(key_in)))
+            # The keys of one object are different nodes; another object in the same list may repeat them.
+            if key_in[v] == start:
+                raise _repeated_key(text, place, value)
+            key_in[v] = start
         elif kind in "}]":
             around.pop()
         elif bracket == "[":
@@ -116,73 +124,112 @@ def _nested(text: str, sep: str) -> Draft:
             elif kind == "value" and value != "" and _is_name(value):
                 nodes.child(above, str(value))
             else:
-                found = quoted(value) if kind == "value" else "another list"
-                below = nodes.shown_path(above)
+                entry = quoted(value) if kind == "value" else "another list"
+                below = _show_path(nodes, above)
                 raise TaxonomyError(
-                    f"{line_of(text, place)}: below {below}, a list holds names and objects; this one holds {found}."
+                    f"{line_of(text, place)}: below {below}, a list holds names and objects; this one holds {entry}."
                 )
         elif kind in CLOSING:
             around.append((kind, v, place))
         elif value is not None:
             raise TaxonomyError(
-                f"{line_of(text, place)}: below {nodes.shown_path(v)}, an object, a list or null is wanted; got "
+                f"{line_of(text, place)}: below {_show_path(nodes, v)}, an object, a list or null is wanted; got "
                 f"{quoted(value)}."
             )
     return nodes.draft(sep)
 
 
-class _Nodes:
-    """Nodes known by their parent and their last part.
-
-    One that is the first with its part, as most are, is found by that; only the others need a table of their own.
-    """
-
-    def __init__(self) -> None:
-        self.id_of_part: dict[str, int] = {}
-        self.first_with = array("q")  # for each part
-        self.other_of: dict[int, int] = {}  # by parent and part, packed into one number
-        self.part, self.parent = array("q"), array("q")
-        self.key_in = array("q")  # where the object begins that had the node as a key last
-
-    def child(self, parent: int, name: str) -> int:
-        """Return a node below another, or below none (−1), making it if it is new.
-
-        `building.from_paths` would walk down to it from the root, which takes long where many lie deep.
-        """
-        new = len(self.parent)
-        part = self.id_of_part.setdefault(name, len(self.id_of_part))
-        if part == len(self.first_with):
-            self.first_with.append(new)
-        v = self.first_with[part]
-        if v != new and self.parent[v] != parent:
-            v = self.other_of.setdefault((parent + 1 << 32) | part, new)
-        if v == new:
-            self.part.append(part)
-            self.parent.append(parent)
-            self.key_in.append(-1)
-        return v
-
-    def shown_path(self, v: int) -> str:
-        """Say where a node stands, on one line; only the end of a long path."""
-        parts = list(self.id_of_part)
-        path: list[str] = []
-        while v >= 0 and len(path) < 8:
-            path.append(quoted(parts[self.part[v]])[1:-1])
-            v = self.parent[v]
-        return " → ".join(reversed([*path, "…"] if v >= 0 else path)) or "the top"
-
-    def draft(self, sep: str) -> Draft:
-        """Return the nodes with their names; the tables are gone then."""
-        texts = list(self.id_of_part)
-        self.id_of_part.clear()
-        self.other_of.clear()
-        parts, parent = [texts[k] for k in self.part], np.frombuffer(self.parent, np.int64)
-        return Draft.of_forest(construction.names_of_paths(parts, parent, sep), parent, parts, sep)
+def _show_path(nodes: PathNodes, v: int) -> str:
+    """Return where a node stands, on one line; only the end of a long path."""
+    parts = list(nodes.id_of_part)
+    path: list[str] = []
+    while v >= 0 and len(path) < 8:
+        path.append(quoted(parts[nodes.part[v]])[1:-1])
+        v = nodes.parent[v]
+    return " → ".join(reversed([*path, "…"] if v >= 0 else path)) or "the top"
 
 
 def _is_name(value: Any) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
-def _twice(text: str, place: int, key: str) -> TaxonomyError:
+def _repeated_key(text: str, place: int, key: str) -> TaxonomyError:
     return TaxonomyError(f"{line_of(text, place)}: the key {quoted(key)} stands twice in one JSON object.")
+
+
+# ---------------------------------------------------------------- tokens
+
+
+def iterate_tokens(text: str) -> Iterator[Token]:
+    """Yield the brackets, keys and other values of a text.
+
+    Text that is not JSON raises a ``JSONDecodeError`` where the walk meets it, also a text without a token.
+
+    Examples
+    --------
+    >>> [(kind, value) for _, kind, value in iterate_tokens('{"a": [1]}')]
+    [('{', None), ('key', 'a'), ('[', None), ('value', 1), (']', None), ('}', None)]
+    """
+    closing: list[str] = []  # the brackets that close the open ones
+    place = _skip_blanks(text, 0)
+    while True:
+        mark = text[place : place + 1]
+        if mark in CLOSING:
+            if len(closing) == DEEPEST:
+                raise TaxonomyError("This JSON is nested too deeply; write it flat, as {child: parent}.")
+            yield place, mark, None
+            closing.append(CLOSING[mark])
+            place = _skip_blanks(text, place + 1)
+            after_value = text.startswith(closing[-1], place)  # an empty object or list
+        else:
+            start = place
+            value, place = _decode(text, place)
+            yield start, "value", value
+            after_value = True
+        if after_value:
+            place = _skip_blanks(text, place)
+            while closing and text.startswith(closing[-1], place):
+                yield place, closing.pop(), None
+                place = _skip_blanks(text, place + 1)
+            if not closing:
+                break
+            place = _skip_mark(text, place, ",")
+            if text.startswith(closing[-1], place):
+                raise json.JSONDecodeError("another entry is wanted after a comma", text, place)
+        if closing[-1] == "}":
+            if not text.startswith('"', place):
+                raise json.JSONDecodeError("a key in double quotes is wanted", text, place)
+            key, end = _decode(text, place)
+            yield place, "key", key
+            place = _skip_mark(text, end, ":")
+    if place < len(text):
+        raise json.JSONDecodeError("something follows the end", text, place)
+
+
+def _decode(text: str, place: int) -> tuple[Any, int]:
+    """Return the text, number, boolean or null at a place, and where it ends."""
+    try:
+        value, end = _DECODER.raw_decode(text, place)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as problem:  # thousands of digits
+        raise TaxonomyError(f"{line_of(text, place)}: this JSON holds a number that is no name: {problem}.") from None
+    return value, end
+
+
+def _skip_blanks(text: str, place: int) -> int:
+    match = _BLANKS.match(text, place)
+    return match.end() if match else place
+
+
+def _skip_mark(text: str, place: int, mark: str) -> int:
+    """Return the place after a mark and the blanks around it."""
+    match = _WITH_BLANKS[mark].match(text, place)
+    if match is None:
+        raise json.JSONDecodeError(f"{mark!r} is wanted", text, _skip_blanks(text, place))
+    return match.end()
+
+
+def line_of(text: str, place: int) -> str:
+    """Return how messages call the line of a place."""
+    return f"line {text.count(chr(10), 0, place) + 1}"

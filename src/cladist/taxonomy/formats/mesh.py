@@ -1,4 +1,4 @@
-"""Tree files of the Medical Subject Headings (MeSH) → a taxonomy of tree numbers or of descriptors."""
+"""Read tree files of the Medical Subject Headings (MeSH) as a taxonomy of tree numbers or of descriptors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 from cladist.errors import TaxonomyError, one_of
 from cladist.taxonomy import construction
-from cladist.taxonomy.formats.line_iterator import iterate_lines
+from cladist.taxonomy.formats.lines import all_lines, iterate_lines
 from cladist.taxonomy.taxonomy import Taxonomy
 
 NODES = ("descriptors", "numbers", "first-number")
@@ -25,24 +25,24 @@ def mesh_taxonomy(
     below: str | None = None,
     on_cycle: Literal["error", "drop"] = "error",
 ) -> Taxonomy:
-    r"""Build a taxonomy from the text of a MeSH tree file, ``descriptor;tree number`` a line.
+    r"""Build a taxonomy from the text of a MeSH tree file, ``descriptor;tree number`` per line.
 
     A descriptor may have several tree numbers, each a place in the hierarchy.
 
     Parameters
     ----------
     text : str
-        Of a file such as ``mtrees2005.bin``.
+        The content of a file such as ``mtrees2005.bin``.
     nodes : {"descriptors", "numbers", "first-number"}
         "descriptors": a descriptor is one node below all its parents, which makes a DAG.
         "numbers": a tree number is a node, its descriptor the node's title; a forest.
         "first-number": a descriptor is one node, where its lowest tree number puts it; a forest.
     below : str, optional
-        A descriptor or a tree number: only it and what is below it. Of a descriptor with several numbers, what is
-        below any of them; among "descriptors", what can be reached from it by any path.
+        A descriptor or a tree number: only this node and the nodes below it. Of a descriptor with several numbers, the
+        nodes below any of them; with "descriptors", the nodes that any path reaches.
     on_cycle : {"error", "drop"}
-        Descriptors may stand above each other in turn. "drop" leaves out each edge that closes a cycle, going down
-        from the roots level by level, and lists it in `dropped_edges`.
+        Descriptors may form cycles. "drop" leaves out each edge that closes one, level by level from the roots, and
+        lists it in `dropped_edges`.
 
     Examples
     --------
@@ -58,10 +58,10 @@ def mesh_taxonomy(
     one_of("mesh_taxonomy", "on_cycle", on_cycle, ("error", "drop"))
     mesh = _Mesh.parse(text)
     if nodes == "descriptors":
-        return mesh.merged(below, on_cycle)
+        return mesh.build_dag(below, on_cycle)
     if nodes == "first-number":
-        return mesh.first_places(below)
-    return Taxonomy.from_parents(mesh.numbers(below), titles=mesh.descriptor)
+        return mesh.build_forest(below)
+    return Taxonomy.from_parents(mesh.choose_numbers(below), titles=mesh.descriptor)
 
 
 def are_mesh_lines(text: str) -> bool:
@@ -72,19 +72,14 @@ def are_mesh_lines(text: str) -> bool:
     >>> are_mesh_lines("Body Regions;A01\nAbdomen;A01.047\n"), are_mesh_lines("node;parent")
     (True, False)
     """
-    found = False
-    for _, line in iterate_lines(text):
-        if not _NUMBER.fullmatch(line.rpartition(";")[2]):
-            return False
-        found = True
-    return found and ";" in text
+    return ";" in text and all_lines(text, lambda line: bool(_NUMBER.fullmatch(line.rpartition(";")[2])))
 
 
 @dataclass
 class _Mesh:
-    """The lines of a tree file, by tree number: its descriptor, its line and the numbers below it.
+    """The lines of a tree file by tree number: its descriptor, its line and the numbers below it.
 
-    Numbers are kept in their order, a parent before its children; so are the `places` of a descriptor.
+    Numbers are in order, a parent before its children; so are the `places` of a descriptor.
     """
 
     descriptor: dict[str, str] = field(default_factory=dict)
@@ -95,66 +90,67 @@ class _Mesh:
     @classmethod
     def parse(cls, text: str) -> _Mesh:
         """Read the text of a tree file."""
-        found: dict[str, tuple[str, int]] = {}
+        entries: dict[str, tuple[str, int]] = {}
         for line, content in iterate_lines(text.removeprefix("\ufeff")):
-            number, descriptor = _parts(line, content)
-            if number in found:
-                raise TaxonomyError(f"line {line}: the tree number {number} stands on line {found[number][1]} already.")
-            found[number] = descriptor, line
-        if not found:
+            number, descriptor = _split_line(line, content)
+            if number in entries:
+                before = entries[number][1]
+                raise TaxonomyError(f"line {line}: the tree number {number} stands on line {before} already.")
+            entries[number] = descriptor, line
+        if not entries:
             raise TaxonomyError("A MeSH tree file has lines 'descriptor;tree number'; there are none.")
         mesh = cls()
-        for number in sorted(found, key=lambda number: number.split(".")):
-            mesh._add(number, *found[number])
+        for number in sorted(entries, key=lambda number: number.split(".")):
+            mesh._add(number, *entries[number])
         return mesh
 
     def _add(self, number: str, descriptor: str, line: int) -> None:
-        parent = above = _above(number)
+        parent = above = _parent_number(number)
         while above and above not in self.descriptor:
-            above = _above(above)
-        if above and above != parent:  # a piece of a file may start anywhere, but then has all that is below
+            above = _parent_number(above)
+        if above and above != parent:  # a part of a file may start anywhere, but is complete below
             raise TaxonomyError(f"line {line}: {number} is below {above}, but {parent} between them is missing.")
         self.descriptor[number], self.line[number] = descriptor, line
         self.below.setdefault(above, []).append(number)
         self.places.setdefault(descriptor, []).append(number)
 
-    def tops(self, below: str | None) -> list[str]:
-        """Return the tree numbers to go down from: of a descriptor, the number itself, or all roots of the file."""
+    def find_tops(self, below: str | None) -> list[str]:
+        """Return the topmost tree numbers: those of a descriptor, the number itself, or all roots of the file."""
         if below is None:
             return self.below[""]
         if below not in self.places and below not in self.descriptor:
             raise TaxonomyError(f"below={below!r}: there is no such descriptor or tree number in the MeSH tree file.")
         return self.places.get(below, [below])
 
-    def numbers(self, below: str | None) -> dict[str, str | None]:
-        """Return the chosen tree numbers in order, each with its parent's if that is chosen too."""
-        tops = set(self.tops(below))
+    def choose_numbers(self, below: str | None) -> dict[str, str | None]:
+        """Return the chosen tree numbers in order, each with its parent if that is chosen too."""
+        tops = set(self.find_tops(below))
         chosen: dict[str, str | None] = {}
         for number in self.descriptor:
-            parent = _above(number)
+            parent = _parent_number(number)
             if parent in chosen or number in tops:
                 chosen[number] = parent if parent in chosen else None
         return chosen
 
-    def first_places(self, below: str | None) -> Taxonomy:
-        """Hang each descriptor where the lowest of its chosen numbers puts it; its parent's lowest is lower still."""
+    def build_forest(self, below: str | None) -> Taxonomy:
+        """Place each descriptor at the lowest of its chosen numbers; the lowest number of its parent is lower still."""
         parents: dict[str, str | None] = {}
-        for number, parent in self.numbers(below).items():
+        for number, parent in self.choose_numbers(below).items():
             parents.setdefault(self.descriptor[number], None if parent is None else self.descriptor[parent])
         return Taxonomy.from_parents(parents)
 
-    def merged(self, below: str | None, on_cycle: str) -> Taxonomy:
+    def build_dag(self, below: str | None, on_cycle: str) -> Taxonomy:
         """Make each descriptor one node.
 
-        Edges are laid level by level from the roots, so that the first edge to a descriptor never closes a cycle:
-        whatever is dropped, everything still hangs below a root.
+        Edges are added level by level from the roots, so that the first edge to a descriptor never closes a cycle:
+        whatever is dropped, every node stays below a root.
         """
-        order = dict.fromkeys(self.descriptor[top] for top in self.tops(below))
-        waiting, links = deque(order), construction.Links()
+        order = dict.fromkeys(self.descriptor[top] for top in self.find_tops(below))
+        queue, links = deque(order), construction.Links()
         edges: list[tuple[str, str]] = []
         lines: list[int] = []
-        while waiting:
-            parent = waiting.popleft()
+        while queue:
+            parent = queue.popleft()
             links.node(parent)
             for number in [child for place in self.places[parent] for child in self.below.get(place, ())]:
                 child = self.descriptor[number]
@@ -162,13 +158,13 @@ class _Mesh:
                 lines.append(self.line[number])
                 if child not in order:
                     order[child] = None
-                    waiting.append(child)
+                    queue.append(child)
         return Taxonomy(
             construction.from_edges(edges, on_cycle=on_cycle, links=links, where=lambda k: f"line {lines[k]}")
         )
 
 
-def _parts(line: int, content: str) -> tuple[str, str]:
+def _split_line(line: int, content: str) -> tuple[str, str]:
     descriptor, _, number = content.rpartition(";")
     descriptor, number = descriptor.strip(), number.strip()
     if not descriptor or not _NUMBER.fullmatch(number):
@@ -177,5 +173,5 @@ def _parts(line: int, content: str) -> tuple[str, str]:
     return number, descriptor
 
 
-def _above(number: str) -> str:
+def _parent_number(number: str) -> str:
     return number.rpartition(".")[0]

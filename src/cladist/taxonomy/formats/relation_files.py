@@ -1,33 +1,36 @@
-"""Label graphs on disk: ``u v [weight]`` lines."""
+"""Read and write files of label graphs: ``u v [weight]`` per line."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import islice
 from os import PathLike
 
 from cladist.errors import TaxonomyError
 from cladist.files import read_text, written
-from cladist.taxonomy.formats.line_iterator import iterate_lines
+from cladist.files.delimited import split_plain
+from cladist.taxonomy.formats.lines import find_line, has_tabs, iterate_lines
 from cladist.taxonomy.relations import RelationGraph
 
 
 def read_relations(path: str | PathLike[str]) -> RelationGraph:
-    """Read a label graph; fields are parted by tabs if any line has one, else by blanks, '#' begins a comment."""
+    """Read a label graph; fields stand between tabs if any line has one, else between blanks; '#' begins a comment."""
     text = read_text(path, error=TaxonomyError)
-    tabbed = any("\t" in line for _, line in iterate_lines(text))
+    tabbed = has_tabs(text)
     try:
-        nodes = (fields[0] for _, fields in _rows(text, tabbed) if len(fields) == 1)
-        edges = (fields for _, fields in _rows(text, tabbed) if len(fields) > 1)
-        return RelationGraph.from_edges(edges, nodes=nodes, where=lambda k: _place_of_edge(k, text, tabbed))
+        nodes = (fields[0] for _, fields in _iterate_rows(text, tabbed) if len(fields) == 1)
+        edges = (fields for _, fields in _iterate_rows(text, tabbed) if len(fields) > 1)
+
+        def where(k: int) -> str:
+            return find_line(k, (row for row in _iterate_rows(text, tabbed) if len(row[1]) > 1))
+
+        return RelationGraph.from_edges(edges, nodes=nodes, where=where)
     except TaxonomyError as problem:
         raise TaxonomyError(f"{os.fspath(path)}: {problem}") from None
 
 
-def _rows(text: str, tabbed: bool) -> Iterator[tuple[int, list[str]]]:
-    for number, line in iterate_lines(text):
-        fields = [field.strip() for field in line.split("\t")] if tabbed else line.split()
+def _iterate_rows(text: str, tabbed: bool) -> Iterator[tuple[int, list[str]]]:
+    for number, _, fields in split_plain(iterate_lines(text), tabbed=tabbed):
         if len(fields) > 3:
             raise TaxonomyError(
                 f"line {number}: 'u v' or 'u v weight' is wanted, with tabs between them if names have spaces; there "
@@ -36,13 +39,8 @@ def _rows(text: str, tabbed: bool) -> Iterator[tuple[int, list[str]]]:
         yield number, fields
 
 
-def _place_of_edge(k: int, text: str, tabbed: bool) -> str:
-    edges = (number for number, fields in _rows(text, tabbed) if len(fields) > 1)
-    return f"line {next(islice(edges, k, None))}"
-
-
 def write_relations(graph: RelationGraph, path: str | PathLike[str]) -> None:
-    """Write every node on a line of its own, so that their order comes back, then the edges."""
+    """Write every node on a line of its own, so that their order is restored, then the edges."""
     for name in graph.names:
         if name != name.strip() or any(c in name for c in "\t\n\r\0") or name.startswith(("#", "\ufeff")):
             raise TaxonomyError(

@@ -1,6 +1,6 @@
-"""A taxonomy → the text of a file, which its reader turns back into an equal taxonomy.
+"""Write taxonomy files, from which the reader returns an equal taxonomy.
 
-Names that a format cannot hold are refused, with the formats that can.
+A name that a format cannot hold is an error that names the formats that can.
 """
 
 from __future__ import annotations
@@ -9,25 +9,57 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.files import LARGEST_TEXT
+from cladist.files import LARGEST_TEXT, data_suffix, written
 from cladist.taxonomy import construction
 from cladist.taxonomy.formats.columns import NO_PARENT
+from cladist.taxonomy.formats.reader import ENDINGS, FORMATS, check_ending, check_format, recognise
 from cladist.taxonomy.taxonomy import Taxonomy
 
-HOLD_TITLES = ("csv", "tsv", "rcv1")  # formats with a place for what nodes are called
+HOLD_TITLES = ("csv", "tsv", "rcv1")  # formats that can hold the titles of nodes
 
 
-def as_format(taxonomy: Taxonomy, format: str, *, sep: str = "/") -> str:  # noqa: A002
+def write_taxonomy(
+    taxonomy: Taxonomy,
+    path: str | PathLike[str],
+    *,
+    format: str | None,  # noqa: A002
+    sep: str,
+) -> None:
+    """Write a taxonomy; the file appears whole or not at all."""
+    check_format(format, FORMATS)
+    check_ending(path, format)
+    target = Path(path)
+    chosen = format or ENDINGS.get(data_suffix(target), "edges")
+    text = format_taxonomy(taxonomy, chosen, sep=sep)
+    if format is None and recognise(text, data_suffix(target), sep) != chosen:
+        raise TaxonomyError(
+            f"{target}: with these names the file would not be recognised as edges; end its name in .edges, or "
+            "write .json or .csv."
+        )
+    if "\0" in text:
+        raise TaxonomyError(f"{target}: a name has a character 0, which no text file can hold; write JSON instead.")
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as problem:
+        line = text[text.rfind("\n", 0, problem.start) + 1 :].partition("\n")[0]
+        raise TaxonomyError(f"{target}: {line!r} cannot be written as UTF-8: {problem.reason}.") from None
+    with written(target, error=TaxonomyError) as stream:
+        stream.write(content)
+
+
+def format_taxonomy(taxonomy: Taxonomy, format: str, *, sep: str = "/") -> str:  # noqa: A002
     """Return the text of a taxonomy file.
 
     Examples
     --------
-    >>> print(as_format(Taxonomy.from_paths(["sport/tennis", "sport/chess"]), "paths"))
+    >>> print(format_taxonomy(Taxonomy.from_paths(["sport/tennis", "sport/chess"]), "paths"))
     sport/tennis
     sport/chess
     <BLANKLINE>
@@ -50,16 +82,16 @@ def _refuse(name: str, format: str, why: str) -> None:  # noqa: A002
     )
 
 
-def _plain(name: str, format: str) -> str:  # noqa: A002
+def _check_plain(name: str, format: str) -> str:  # noqa: A002
     if name != name.strip() or any(c in name for c in "\t\n\r") or name.startswith(("#", "\ufeff")):
         _refuse(name, format, "it has a tab, a line break, spaces at an end or begins with '#'")
     return name
 
 
 def _edge_lines(taxonomy: Taxonomy) -> Iterator[str]:
-    names = [_plain(name, "edges") for name in taxonomy.names]
+    names = [_check_plain(name, "edges") for name in taxonomy.names]
     if taxonomy.kind == "dag":
-        # Roots first and edges by child: reading then meets the nodes in their order.
+        # Roots first and edges by child: nodes are then read in their order.
         yield from (names[v] for v in taxonomy.roots)
         yield from (f"{parent}\t{child}" for parent, child in taxonomy.edges())
         return
@@ -76,14 +108,14 @@ def _edge_lines(taxonomy: Taxonomy) -> Iterator[str]:
 
 
 def _path_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
-    """Yield the path of every leaf, depth first, so that reading meets siblings in their order."""
+    """Yield the path of every leaf, depth first, so that siblings are read in their order."""
     _check_path_names(taxonomy, sep)
-    _check_size(_length_of_paths(taxonomy), "paths")
-    for v in _depth_first(taxonomy):
+    _check_size(_measure_paths(taxonomy), "paths")
+    for v in _walk_depth_first(taxonomy):
         if taxonomy.is_leaf[v]:
             parts = taxonomy.path_parts(v)
             for part in parts:
-                if not construction.splits_back(_plain(part, "paths"), sep):
+                if not construction.splits_back(_check_plain(part, "paths"), sep):
                     _refuse(part, "paths", f"it contains {sep!r}, or ends as that begins")
             if len(parts) == 1 == len(taxonomy.levels) and any(c.isspace() for c in parts[0]):
                 _refuse(parts[0], "paths", "a path of one part with spaces reads as several parts")
@@ -91,18 +123,18 @@ def _path_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
 
 
 def _check_path_names(taxonomy: Taxonomy, sep: str) -> None:
-    """Refuse names that a reader, which has only the paths, would not give the nodes again."""
+    """Refuse names that a reader, which sees only the paths, would not give to the nodes."""
     if taxonomy.kind == "dag":
         raise TaxonomyError("Paths and indented text hold trees and forests only; write a DAG as edges, CSV or JSON.")
-    parts = taxonomy._parts or taxonomy.names
-    read = construction.names_of_paths(parts, taxonomy.parent.tolist(), sep)
-    for name, again in zip(taxonomy.names, read, strict=True):
+    parts = taxonomy.parts or taxonomy.names
+    names_read = construction.name_paths(parts, taxonomy.parent.tolist(), sep)
+    for name, again in zip(taxonomy.names, names_read, strict=True):
         if name != again:
             _refuse(name, "paths", f"its path reads back as {again!r}")
 
 
 def _check_size(n_characters: int, format: str) -> None:  # noqa: A002
-    """Refuse what grows as a square: in a deep tree every line repeats, or is indented by, all that is above it."""
+    """Refuse texts of quadratic size: in a deep tree every line repeats all nodes above it, or is indented by them."""
     if n_characters > LARGEST_TEXT:
         raise TaxonomyError(
             f"As {format} this taxonomy would take about {n_characters:,} characters, over the limit of "
@@ -110,9 +142,9 @@ def _check_size(n_characters: int, format: str) -> None:  # noqa: A002
         )
 
 
-def _length_of_paths(taxonomy: Taxonomy) -> int:
-    """Return about how many characters the paths of all leaves have."""
-    length = np.array([len(part) + 1 for part in taxonomy._parts or taxonomy.names])
+def _measure_paths(taxonomy: Taxonomy) -> int:
+    """Return the approximate number of characters in the paths of all leaves."""
+    length = np.array([len(part) + 1 for part in taxonomy.parts or taxonomy.names])
     for level in taxonomy.levels[1:]:
         length[level] += length[taxonomy.parent[level]]
     return int(length[taxonomy.leaves].sum())
@@ -121,33 +153,33 @@ def _length_of_paths(taxonomy: Taxonomy) -> int:
 def _column_lines(taxonomy: Taxonomy, delimiter: str) -> Iterator[str]:
     out = io.StringIO()
     titles = taxonomy.titles
-    # Blanks at either end would be skipped, and older versions of csv leave a lone carriage return without quotes.
+    # The reader strips blanks outside quotes, and older versions of csv do not quote a lone carriage return.
     quoted = any(text != text.strip(" ") or "\r" in text for text in (*taxonomy.names, *titles.values()))
     style: dict[str, Any] = {"quoting": csv.QUOTE_ALL} if quoted else {}
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", **style)
     writer.writerow(["node", "parent", "name"] if titles else ["node", "parent"])
-    for name, parent in _child_and_parent(taxonomy):
+    for name, parent in _iterate_links(taxonomy):
         row = [name, parent or ""]
         writer.writerow([*row, titles.get(name, "")] if titles else row)
     yield out.getvalue().removesuffix("\n")
 
 
-def _child_and_parent(taxonomy: Taxonomy) -> Iterator[tuple[str, str | None]]:
+def _iterate_links(taxonomy: Taxonomy) -> Iterator[tuple[str, str | None]]:
     """Yield (root, None) for every root, then (child, parent) for every edge, in the order of `names`."""
     yield from ((taxonomy.names[v], None) for v in taxonomy.roots)
     yield from ((child, parent) for parent, child in taxonomy.edges())
 
 
 def _json_lines(taxonomy: Taxonomy) -> Iterator[str]:
-    """Write {child: parent}, or for a DAG a list of [parent, child] and, for the roots, [root]."""
-    rows = _child_and_parent(taxonomy)
+    """Yield {child: parent}, or for a DAG a list of [root] and [parent, child]."""
+    rows = _iterate_links(taxonomy)
     if taxonomy.kind == "dag":
         yield json.dumps([[child] if parent is None else [parent, child] for child, parent in rows], ensure_ascii=False)
     else:
         yield json.dumps(dict(rows), ensure_ascii=False, indent=0)
 
 
-def _depth_first(taxonomy: Taxonomy) -> Iterator[int]:
+def _walk_depth_first(taxonomy: Taxonomy) -> Iterator[int]:
     """Yield every node after its parent and before its next sibling."""
     stack = [int(v) for v in reversed(taxonomy.roots)]
     while stack:
@@ -159,17 +191,17 @@ def _depth_first(taxonomy: Taxonomy) -> Iterator[int]:
 def _indented_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
     _check_path_names(taxonomy, sep)
     _check_size(2 * int(taxonomy.depth.sum(dtype=np.int64)), "indented text")
-    parts = taxonomy._parts or taxonomy.names
-    for v in _depth_first(taxonomy):
-        yield "  " * int(taxonomy.depth[v]) + _plain(parts[v], "indented")
+    parts = taxonomy.parts or taxonomy.names
+    for v in _walk_depth_first(taxonomy):
+        yield "  " * int(taxonomy.depth[v]) + _check_plain(parts[v], "indented")
 
 
 def _rcv1_lines(taxonomy: Taxonomy) -> Iterator[str]:
     titles = taxonomy.titles
     for name in taxonomy.names:
-        if name == NO_PARENT or any(c.isspace() for c in _plain(name, "rcv1")):
+        if name == NO_PARENT or any(c.isspace() for c in _check_plain(name, "rcv1")):
             _refuse(name, "rcv1", f"it has spaces, or means {NO_PARENT!r}")
-    for name, parent in _child_and_parent(taxonomy):
+    for name, parent in _iterate_links(taxonomy):
         title = " ".join(titles.get(name, "").split())
         described = f" child-description: {title}" if title else ""
         yield f"parent: {parent or NO_PARENT} child: {name}{described}"

@@ -57,7 +57,7 @@ def spellings(taxonomy: Taxonomy) -> Iterator[tuple[str, int]]:
     [('a', 0), ('b', 1), ('a/b', 1)]
     """
     yield from ((name, v) for v, name in enumerate(taxonomy.names))
-    if taxonomy.kind == "dag" or taxonomy._sep is None:
+    if taxonomy.kind == "dag" or taxonomy.sep is None:
         return
     for below_root in (False, True):
         for v, length in enumerate(_path_lengths(taxonomy, below_root)):
@@ -68,7 +68,7 @@ def spellings(taxonomy: Taxonomy) -> Iterator[tuple[str, int]]:
 
 def _path_lengths(taxonomy: Taxonomy, below_root: bool) -> list[int]:
     """Return how many characters `joined_path` has at each node of a tree or forest."""
-    parts, sep = taxonomy._parts or taxonomy.names, len(taxonomy._sep or "/")
+    parts, sep = taxonomy.parts or taxonomy.names, len(taxonomy.sep or "/")
     first = len(taxonomy.roots) if below_root else 0  # a path begins at nodes below this one
     lengths: list[int] = []
     for part, p in zip(parts, taxonomy.parent.tolist(), strict=True):

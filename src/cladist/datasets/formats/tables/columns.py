@@ -1,4 +1,4 @@
-"""The columns of a table: where the wanted ones are, what a cell says, and how a fault in one is told."""
+"""Columns and cells of tables: where the wanted columns are, the text of a cell, and errors that name one."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ import numpy as np
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import DatasetError, quoted
 from cladist.files import Source, shown_name
+from cladist.files.delimited import MOST_COLUMNS
 from cladist.taxonomy.construction import as_text, is_missing
 
 Row = tuple[int, Any]  # its line or number, and the values of the wanted columns
 
-MOST_COLUMNS = 100_000  # a header that names more is an attack, or not a header
 NAMES_SHOWN = 20
+TOO_MANY_LABELS = f"more than {MOST_LABELS:,} labels, which is the most that a row may have."
 
 
 def check_column(source: Source, line: int, column: str, there: Iterable[str]) -> None:
-    """Raise a `DatasetError` if a column is not among those there are.
+    """Raise a `DatasetError` unless a column is among those that a record has.
 
     Examples
     --------
@@ -36,14 +37,14 @@ def check_column(source: Source, line: int, column: str, there: Iterable[str]) -
 
 
 def no_column(where: str, column: str, there: Sequence[str], hint: str = "") -> DatasetError:
-    """Return the error that says which columns there are instead of the one wanted."""
+    """Return the error about a column that is missing, which lists those that there are."""
     names = ", ".join(quoted(name) for name in there[:NAMES_SHOWN]) or "none"
     more = f" and {len(there) - NAMES_SHOWN:,} more" if len(there) > NAMES_SHOWN else ""
     return DatasetError(f"{where}: there is no column {quoted(column)}; there are {names}{more}{hint}.")
 
 
 def positions(where: str, header: Sequence[str], columns: Sequence[str], hint: str = "") -> list[int]:
-    """Return the place of each wanted column in a header; one that is absent or there twice is refused.
+    """Return the position of each wanted column in a header; one that is missing or repeated is an error.
 
     Examples
     --------
@@ -58,19 +59,19 @@ def positions(where: str, header: Sequence[str], columns: Sequence[str], hint: s
             raise no_column(where, column, header, hint)
         if count[column] > 1:
             raise DatasetError(f"{where}: the header names {quoted(column)} twice, so it is not clear which is meant.")
-    place = {name: k for k, name in enumerate(header)}
-    return [place[column] for column in columns]
+    position = {name: k for k, name in enumerate(header)}
+    return [position[column] for column in columns]
 
 
 def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str) -> NoReturn:
-    """Raise a `DatasetError` that names file, row and column; `unit` is what `number` counts: lines or rows."""
+    """Raise a `DatasetError` that names file, row and column; `number` counts a `unit`: lines or rows."""
     raise DatasetError(f"{shown_name(source)}, {unit} {number}, column {column!r}: {problem}")
 
 
 def cell_text(value: Any) -> str | None:
-    """Return what a cell says as text, or None if it holds neither a text nor a number.
+    """Return the text of a cell, or None if it holds neither a text nor a number.
 
-    A cell with nothing in it is an empty text, and 11.0 is 11, as in `cladist.taxonomy`.
+    A missing value is an empty text, and 11.0 is 11, as in `cladist.taxonomy`.
 
     Examples
     --------
@@ -88,14 +89,10 @@ def cell_text(value: Any) -> str | None:
     return as_text(value)
 
 
-def is_infinite(value: Any) -> bool:
-    """Tell whether a cell holds an infinity, which JSON lines and Parquet can."""
-    return isinstance(value, (float, np.floating)) and math.isinf(value)
-
-
-def too_many_labels() -> str:
-    """Return what is said of a row with more than `MOST_LABELS`."""
-    return f"more than {MOST_LABELS:,} labels, which is the most that a row may have."
+def label_text(value: Any) -> str | None:
+    """Return the text of a cell with a label, or None; an infinity, which JSON can hold, is not a label."""
+    is_infinite = isinstance(value, (float, np.floating)) and math.isinf(value)
+    return None if is_infinite else cell_text(value)
 
 
 def shortened(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line."""
+"""JSON lines: one object per line."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from cladist.datasets.formats.tables.columns import Row, no_column, refuse_cell,
 from cladist.errors import DatasetError
 from cladist.files import Source, refuse, shown_name
 
-MOST_VALUES = 1_000_000  # of one object, those inside its values too; more are counted before they are made
+MOST_VALUES = 1_000_000  # of one object, at all depths; they are counted before they are made
 
 _STRING_OR_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|(,)', re.DOTALL)
-_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # of a pair, which only escapes can tear
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # of a surrogate pair, which only escapes can split
 
 
 def json_rows(source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str]) -> Iterator[Row]:
-    """Yield line and values of the wanted columns of every object."""
+    """Yield the line of every object and its values in the wanted columns."""
     for number, record in json_objects(source, lines, columns):
         try:
             yield number, [record[column] for column in columns]
@@ -30,15 +30,15 @@ def json_rows(source: Source, lines: Iterator[tuple[int, str]], columns: Sequenc
 def json_objects(
     source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str] = ()
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line and content of every object; the texts of the `columns` (none: of all) are checked."""
+    """Yield line and content of every object; the texts of the `columns` (without any, of all) are checked."""
     first = True
     for number, line in lines:
         if not line.strip():
             continue
         if first and line.lstrip().startswith("["):
-            raise DatasetError(f"{shown_name(source)}: a JSON array; write one JSON object a line instead (JSONL).")
+            raise DatasetError(f"{shown_name(source)}: a JSON array; write one JSON object per line instead (JSONL).")
         first = False
-        record = _parsed(source, number, line)
+        record = _parse(source, number, line)
         if not isinstance(record, dict):
             refuse(source, number, 1, f"wanted a JSON object, got {type(record).__name__}.")
         if "\\u" in line and _HALF_CHARACTER.search(line):
@@ -46,9 +46,9 @@ def json_objects(
         yield number, record
 
 
-def _parsed(source: Source, number: int, line: str) -> Any:
+def _parse(source: Source, number: int, line: str) -> Any:
     if line.count(",") > MOST_VALUES:
-        commas = (found for found in _STRING_OR_COMMA.finditer(line) if found.lastindex)
+        commas = (match for match in _STRING_OR_COMMA.finditer(line) if match.lastindex)
         if sum(1 for _ in islice(commas, MOST_VALUES + 1)) > MOST_VALUES:
             refuse(source, number, 1, f"the object has more than {MOST_VALUES:,} values.")
     try:
@@ -65,7 +65,7 @@ def _parsed(source: Source, number: int, line: str) -> Any:
 
 
 def _check_whole(source: Source, number: int, record: dict[str, Any], columns: Iterable[str]) -> None:
-    """Refuse texts with half of a surrogate pair: no file and no model could hold them."""
+    """Refuse texts with half of a surrogate pair, which no file and no model can hold."""
     for column in columns:
         value = record.get(column)
         for text in value if isinstance(value, list) else [value]:

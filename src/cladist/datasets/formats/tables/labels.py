@@ -1,4 +1,4 @@
-"""The label column of a table: cells → names, each different one kept once."""
+"""The label column of a table: cells to names, each distinct name stored once."""
 
 from __future__ import annotations
 
@@ -9,93 +9,91 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cladist.datasets.formats.tables.columns import cell_text, is_infinite, refuse_cell, shortened, too_many_labels
-from cladist.datasets.rows import MOST_LABELS
+from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, label_text, refuse_cell, shortened
+from cladist.datasets.rows import MOST_LABELS, as_objects
 from cladist.errors import LabelWarning, quoted
 from cladist.files import Source
 from cladist.labels import encode
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.construction import is_missing
-from cladist.taxonomy.separators import SEPARATORS, likely_separator
+from cladist.taxonomy.separators import SEPARATORS, guess_separator
 
 
-class Labels:
-    """Collects the labels of rows; of each different one the row it was first seen in is known.
+class LabelColumn:
+    """Collects the labels of rows, and for each distinct label the first row that has it.
 
     Parameters
     ----------
     source, unit, column
-        Where the labels are: `unit` is what the numbers of rows count.
+        Where the labels stand, for messages: the file, what row numbers count (lines or rows), and the column.
     sep : str, optional
-        What separates several labels in one text.
+        The separator of several labels in one text.
     """
 
     def __init__(self, source: Source, unit: str, column: str, sep: str | None) -> None:
         self.source, self.unit, self.column, self.sep = source, unit, column, sep
         self.ids: dict[str, int] = {}
         self.first_seen: list[int] = []
-        self.rows = array("q")  # ids, one row after the other
-        self.counts = array("q")  # how many a row has, where it may have several
-        self.listed: bool | None = None  # None: not known before the first row with a label
+        self.rows = array("q")  # ids, row by row
+        self.counts = array("q")  # labels per row, where a row may have several
+        self.has_lists: bool | None = None  # None: not known before the first row with a label
         self.first_without: int | None = None
 
     @property
-    def multi(self) -> bool:
+    def is_multi(self) -> bool:
         """Whether a row may have several labels."""
-        return self.sep is not None or bool(self.listed)
+        return self.sep is not None or bool(self.has_lists)
 
     def add(self, number: int, value: Any) -> None:
-        """Take over the labels of the next row."""
-        if self.listed is False and self.sep is None and type(value) is str:
+        """Add the labels of the next row."""
+        if self.has_lists is False and self.sep is None and type(value) is str:
             known = self.ids.get(value)
-            if known is not None:  # as nearly always: the same text was there before
+            if known is not None:  # nearly always: the same text occurred before
                 self.rows.append(known)
                 return
-        ids = [self._id(number, part) for part in self._parts(number, value)]
+        ids = [self._id_of(number, part) for part in self._split(number, value)]
         self.rows.extend(ids)
         self.counts.append(len(ids))
 
     def finish(self) -> None:
-        """Refuse rows without a label where nothing says that they may have none."""
-        if not self.multi and self.first_without is not None:
+        """Refuse rows without a label unless rows may have several labels."""
+        if not self.is_multi and self.first_without is not None:
             self._refuse(self.first_without, "the label is empty.")
 
     def as_y(self, names: list[str]) -> Any:
-        """Return y: an array of names, or a list of lists of them; `names` follow the ids."""
-        if not self.multi:
-            every = np.empty(len(names), dtype=object)
-            every[:] = names
-            return every[np.frombuffer(self.rows, np.int64)]
+        """Return y: an array of names, or a list of lists of names; `names` follow the ids."""
+        if not self.is_multi:
+            return as_objects(names)[np.frombuffer(self.rows, np.int64)]
         y, start = [], 0
         for count in self.counts:
             y.append([names[i] for i in self.rows[start : start + count]])
             start += count
         return y
 
-    def _parts(self, number: int, value: Any) -> list[Any]:
+    def _split(self, number: int, value: Any) -> list[Any]:
         if isinstance(value, list):
-            self._set_listed(number, True)
+            self._check_same_form(number, True)
             if len(value) > MOST_LABELS:
-                self._refuse(number, too_many_labels())
+                self._refuse(number, TOO_MANY_LABELS)
             return value
         text = self._text(number, value)
         if self.sep is not None:
             if text.count(self.sep) >= MOST_LABELS:
-                self._refuse(number, too_many_labels())
+                self._refuse(number, TOO_MANY_LABELS)
             return text.split(self.sep) if text.strip() else []
-        if is_missing(value) and not isinstance(value, str) and self.listed is not False:
-            self.first_without = self.first_without or number  # no label, if labels prove to be lists
+        if is_missing(value) and not isinstance(value, str) and self.has_lists is not False:
+            self.first_without = self.first_without or number  # no label, if labels turn out to be lists
             return []
-        self._set_listed(number, False)
+        self._check_same_form(number, False)
         return [text]
 
-    def _set_listed(self, number: int, listed: bool) -> None:
-        if self.sep is None and self.listed not in (None, listed):
+    def _check_same_form(self, number: int, is_list: bool) -> None:
+        if self.sep is None and self.has_lists not in (None, is_list):
             self._refuse(number, "labels are lists in some rows and single in others.")
-        self.listed = listed
+        self.has_lists = is_list
         self.finish()
 
-    def _id(self, number: int, part: Any) -> int:
+    def _id_of(self, number: int, part: Any) -> int:
         name = self._text(number, part).strip()
         if not name:
             self._refuse(number, "the label is empty.")
@@ -104,7 +102,7 @@ class Labels:
         return self.ids.setdefault(name, len(self.ids))
 
     def _text(self, number: int, value: Any) -> str:
-        text = None if is_infinite(value) else cell_text(value)
+        text = label_text(value)
         if text is None:
             self._refuse(number, f"wanted a text or a number, got {shortened(value)}.")
         return text
@@ -112,41 +110,41 @@ class Labels:
     def _refuse(self, number: int, problem: str) -> NoReturn:
         refuse_cell(self.source, self.unit, number, self.column, problem)
 
-    def resolved(self, path_sep: str | None, taxonomy: Taxonomy | None) -> tuple[list[str], Taxonomy | None]:
-        """Return every label seen as it names its node in the taxonomy, and that taxonomy."""
-        written = list(self.ids)
+    def resolve(self, path_sep: str | None, taxonomy: Taxonomy | None) -> tuple[list[str], Taxonomy | None]:
+        """Return the distinct labels as they name their nodes in the taxonomy, and that taxonomy."""
+        labels = list(self.ids)
         if taxonomy is None:
-            warn_of_separators(written, path_sep)
+            warn_of_separators(labels, path_sep)
         if path_sep is None and taxonomy is None:
-            return written, None
-        paths = [self._path(*seen, path_sep) for seen in zip(written, self.first_seen, strict=True)]
+            return labels, None
+        paths = [self._split_path(*entry, path_sep) for entry in zip(labels, self.first_seen, strict=True)]
         tree = taxonomy or Taxonomy.from_paths(paths, sep=path_sep or "/")
         nodes = []
-        for name, path, number in zip(written, paths, self.first_seen, strict=True):
+        for name, path, number in zip(labels, paths, self.first_seen, strict=True):
             node = tree.find(name) if path_sep is None else tree.find_path(path)
             if node is None:
                 self._refuse(number, f"{shortened(name)} is not in the taxonomy{_hint(name, path, path_sep, tree)}")
             nodes.append(node)
-        return (written if path_sep is None else _spelt(written, nodes, paths, tree)), tree
+        return (labels if path_sep is None else _spell(labels, nodes, paths, tree)), tree
 
-    def _path(self, name: str, number: int, path_sep: str | None) -> list[str]:
+    def _split_path(self, name: str, number: int, path_sep: str | None) -> list[str]:
         parts = [name] if path_sep is None else [part.strip() for part in name.split(path_sep)]
         if not all(parts):
             self._refuse(number, f"the path {shortened(name)} has an empty part.")
         return parts
 
 
-def _spelt(written: list[str], nodes: list[int], paths: list[list[str]], tree: Taxonomy) -> list[str]:
-    """Return paths as they are written, or alike, or as names, whichever is first to name the nodes of the taxonomy.
+def _spell(labels: list[str], nodes: list[int], paths: list[list[str]], tree: Taxonomy) -> list[str]:
+    """Return labels as they stand, as joined paths, or as names: the first form that names the nodes of the taxonomy.
 
-    Paths that are not all written in one way are joined by the taxonomy's separator, from where all of them begin.
+    Joined paths use the taxonomy's separator and start where all labels start, at the root or below it.
     """
     names = [tree.names[v] for v in nodes]
-    if tree.kind == "dag" or tree._sep is None:
+    if tree.kind == "dag" or tree.sep is None:
         return names
     below_root = all(len(path) <= tree.depth[v] for path, v in zip(paths, nodes, strict=True))
     joined = [tree.joined_path(v, below_root=below_root) for v in nodes]
-    for texts in (written, joined):
+    for texts in (labels, joined):
         if all(tree.find(text) == v for text, v in zip(texts, nodes, strict=True)):
             form = encode(texts, tree).form
             if texts is joined or [form.spell(v, tree) for v in nodes] == texts:
@@ -155,29 +153,29 @@ def _spelt(written: list[str], nodes: list[int], paths: list[list[str]], tree: T
 
 
 def warn_of_separators(labels: Sequence[str], path_sep: str | None) -> None:
-    """Warn of labels that look like paths and are not split, or not where most of them should be."""
+    """Warn of labels that look like paths and are not split, or split at another separator than most contain."""
     if path_sep is None:
-        found = likely_separator(labels)
-        if found is not None:
-            sep, count = found
+        guess = guess_separator(labels)
+        if guess is not None:
+            sep, count = guess
             _warn(
                 f"There is no hierarchy, and {count:,} of {len(labels):,} labels contain {sep!r}, as in "
-                f"{_first(labels, sep)}; if labels are paths, give path_sep={sep!r} (--path-sep {sep!r})."
+                f"{_quote_first(labels, sep)}; if labels are paths, give path_sep={sep!r} (--path-sep {sep!r})."
             )
         return
     unsplit = [label for label in labels if path_sep not in label]
     near = next((label for label in unsplit if path_sep.strip() and path_sep.strip() in label.strip()), None)
-    found = likely_separator(unsplit, besides=path_sep) if 2 * len(unsplit) > len(labels) else None
-    if found is not None or near is not None or len(unsplit) == len(labels) > 1:
-        others = "" if found is None else f", and {found[1]:,} of these contain {found[0]!r}"
-        example = quoted(near) if near is not None else _first(unsplit, found[0] if found else "")
+    guess = guess_separator(unsplit, besides=path_sep) if 2 * len(unsplit) > len(labels) else None
+    if guess is not None or near is not None or len(unsplit) == len(labels) > 1:
+        others = "" if guess is None else f", and {guess[1]:,} of these contain {guess[0]!r}"
+        example = quoted(near) if near is not None else _quote_first(unsplit, guess[0] if guess else "")
         _warn(
             f"{len(unsplit):,} of {len(labels):,} labels have no {path_sep!r}{others}, as {example}: each is one node; "
             "give path_sep (--path-sep) as the labels have it, and write it alike in all of them."
         )
 
 
-def _first(labels: Sequence[str], part: str) -> str:
+def _quote_first(labels: Sequence[str], part: str) -> str:
     return quoted(next(label for label in labels if part in label))
 
 
@@ -186,12 +184,12 @@ def _warn(sentence: str) -> None:
 
 
 def _hint(label: str, path: list[str], path_sep: str | None, tree: Taxonomy) -> str:
-    """Return the end of a sentence about a label that is not in the taxonomy."""
+    """Return the end of an error about a label that is not in the taxonomy."""
     if path_sep is None:
         return tree.suggestion(label)
     for sep in SEPARATORS:
         joined = sep.join(path)
-        if len(path) > 1 and sep != tree._sep and joined in tree:
+        if len(path) > 1 and sep != tree.sep and joined in tree:
             return (
                 f", in which {quoted(joined)} is one node: labels are split at {path_sep!r}, and the taxonomy is not "
                 f"split at {sep!r}; write both with one separator."

@@ -1,4 +1,4 @@
-"""Text tables: CSV, TSV, JSON lines, Parquet and Arrow with text columns and a label column."""
+"""Read tables with text columns and a label column: CSV, TSV, JSON lines, Parquet and Arrow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.columns import cell_text, check_column, refuse_cell, shortened
-from cladist.datasets.formats.tables.labels import Labels
+from cladist.datasets.formats.tables.labels import LabelColumn
 from cladist.datasets.formats.tables.records import table_rows
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, ParameterError
@@ -35,29 +35,27 @@ def read_table(
     Parameters
     ----------
     path : path or binary stream
-        Text is UTF-8; gzip, xz and bzip2 are unpacked. CSV and TSV have a header line; the delimiter of CSV may be
-        a comma, a semicolon, a tab or a bar. Parquet and Arrow want pyarrow (the extra ``tables``).
+        The file. Text is UTF-8; gzip, xz and bzip2 are unpacked. CSV and TSV have a header; the delimiter of CSV may
+        be a comma, a semicolon, a tab or a bar. Parquet and Arrow need pyarrow (the extra ``tables``).
     text : str or sequence of str
         The column with the text; several are joined by a space.
     label : str
         The column with the label. In JSON lines, Parquet and Arrow it may be a list (an empty one: no label), which
         makes the table multi-label.
     label_sep : str, optional
-        What separates several labels in one field; makes the table multi-label. An empty field: no label.
+        The separator of several labels in one field, which makes the table multi-label. An empty field: no label.
     path_sep : str, optional
-        Labels are paths from a root, whose parts this separates. A taxonomy that is read from a file is split here,
-        too.
+        The separator of the parts of labels that are paths from a root, also in a taxonomy that is read from a file.
     taxonomy : Taxonomy or path, optional
-        Every label must be in it. None: built from the labels if they are paths, otherwise none.
+        The taxonomy of the labels, which must all be in it. None: built from the labels if they are paths.
     format : {"csv", "tsv", "jsonl", "parquet", "arrow"}, optional
         None: recognised by the file's first bytes, its ending, then its first line.
 
     Returns
     -------
     Dataset
-        `X` an array of texts; `y` an array of labels as they are written, or a list of lists of them. In a DAG, and
-        where a `Taxonomy` is given that knows no separator (see `Taxonomy.with_separator`), paths become the names of
-        their nodes.
+        `X` is an array of texts; `y` is an array of labels as they stand in the file, or a list of lists of them. In a
+        DAG, and with a `Taxonomy` that has no separator (see `Taxonomy.with_separator`), paths become names of nodes.
 
     Examples
     --------
@@ -67,6 +65,22 @@ def read_table(
     >>> data.y, data.taxonomy.names
     (array(['wear/coats', 'home/cups'], dtype=object), ('wear', 'home', 'coats', 'cups'))
     """
+    _check_options(label, label_sep, path_sep)
+    given = taxonomy if taxonomy is None or isinstance(taxonomy, Taxonomy) else _read_taxonomy(taxonomy, path_sep)
+    columns, texts = _check_columns("read_table", text), []
+    with table_rows(path, text=columns, label=label, format=format) as rows:
+        labels = LabelColumn(path, rows.unit, label, label_sep)
+        for number, (*cells, value) in rows:
+            texts.append(_join_cells(path, rows.unit, number, columns, cells))
+            labels.add(number, value)
+    if not texts:
+        raise DatasetError(f"{shown_name(path)}: the table has a header but no rows.")
+    labels.finish()
+    names, tree = labels.resolve(path_sep, given)
+    return Dataset(as_objects(texts), labels.as_y(names), tree, source=shown_name(path))
+
+
+def _check_options(label: str, label_sep: str | None, path_sep: str | None) -> None:
     for name, sep in (("label_sep", label_sep), ("path_sep", path_sep)):
         if sep == "":
             raise ParameterError(f"read_table: {name} must not be empty; leave it out if nothing is separated.")
@@ -74,29 +88,20 @@ def read_table(
             raise ParameterError(f"read_table: {name} must be a text, or None; got {shortened(sep)}.")
     if not isinstance(label, str):
         raise ParameterError(f"read_table: label must be the name of one column; got {shortened(label)}.")
-    given = taxonomy if taxonomy is None or isinstance(taxonomy, Taxonomy) else _read_taxonomy(taxonomy, path_sep)
-    columns, texts = _columns("read_table", text), []
-    with table_rows(path, text=columns, label=label, format=format) as rows:
-        labels = Labels(path, rows.unit, label, label_sep)
-        for number, (*cells, value) in rows:
-            texts.append(_joined(path, rows.unit, number, columns, cells))
-            labels.add(number, value)
-    if not texts:
-        raise DatasetError(f"{shown_name(path)}: the table has a header but no rows.")
-    labels.finish()
-    names, tree = labels.resolved(path_sep, given)
-    return Dataset(as_objects(texts), labels.as_y(names), tree, source=shown_name(path))
 
 
 def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt.NDArray[Any]:  # noqa: A002
-    r"""Read only the texts of a table, to predict for.
+    r"""Read only the texts of a table, to predict their labels.
 
-    Parameters are those of `read_table`.
+    Parameters
+    ----------
+    path, text, format
+        The file, its text columns and its format, as in `read_table`.
 
     Returns
     -------
     array of str
-        One text a row; a table without rows gives an empty array.
+        One text per row; an empty array for a table without rows.
 
     Examples
     --------
@@ -104,31 +109,31 @@ def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt
     >>> read_texts(io.BytesIO(b"title\train\nhello\tno\n"), text=["title", "rain"])
     array(['hello no'], dtype=object)
     """
-    columns = _columns("read_texts", text)
+    columns = _check_columns("read_texts", text)
     with table_rows(path, text=columns, format=format) as rows:
-        return as_objects([_joined(path, rows.unit, number, columns, cells) for number, cells in rows])
+        return as_objects([_join_cells(path, rows.unit, number, columns, cells) for number, cells in rows])
 
 
-def joined_text(source: Source, line: int, record: Mapping[str, Any], columns: Columns) -> str:
-    """Return the text of a row: that of its columns, joined by a space.
+def join_text(source: Source, line: int, record: Mapping[str, Any], columns: Columns) -> str:
+    """Return the text of a row: the texts of its columns, joined by a space.
 
     Examples
     --------
-    >>> joined_text("t.csv", 2, {"title": "rain coat", "size": 40.0}, ["title", "size"])
+    >>> join_text("t.csv", 2, {"title": "rain coat", "size": 40.0}, ["title", "size"])
     'rain coat 40'
     """
     names = [columns] if isinstance(columns, str) else columns
     for name in names:
         check_column(source, line, name, record)
-    return _joined(source, "line", line, names, [record[name] for name in names])
+    return _join_cells(source, "line", line, names, [record[name] for name in names])
 
 
 def _read_taxonomy(path: str | PathLike[str], path_sep: str | None) -> Taxonomy:
-    """Read a taxonomy in which paths are joined as those of the labels are."""
+    """Read a taxonomy whose paths have the separator of the labels."""
     return Taxonomy.read(path) if path_sep is None else Taxonomy.read(path, sep=path_sep).with_separator(path_sep)
 
 
-def _columns(who: str, text: Columns) -> list[str]:
+def _check_columns(who: str, text: Columns) -> list[str]:
     columns = [text] if isinstance(text, str) or not isinstance(text, Iterable) else list(text)
     for column in columns:
         if not isinstance(column, str):
@@ -138,9 +143,9 @@ def _columns(who: str, text: Columns) -> list[str]:
     return columns
 
 
-def _joined(source: Source, unit: str, number: int, columns: Sequence[str], cells: Sequence[Any]) -> str:
+def _join_cells(source: Source, unit: str, number: int, columns: Sequence[str], cells: Sequence[Any]) -> str:
     try:
-        return " ".join(cells)  # all of them texts, as nearly always
+        return " ".join(cells)  # nearly always all of them are texts
     except TypeError:
         texts = [cell_text(cell) for cell in cells]
     for column, cell, text in zip(columns, cells, texts, strict=True):

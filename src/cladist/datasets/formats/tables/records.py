@@ -1,4 +1,4 @@
-"""Tables as a stream of rows, whatever their format: recognised, opened, and read a few rows at a time."""
+"""Tables of every format as a stream of rows: recognised, opened, and read a few rows at a time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any
 
-from cladist.datasets.formats.tables.arrow_records import arrow_rows
+from cladist.datasets.formats.tables.arrow import arrow_rows
 from cladist.datasets.formats.tables.columns import Row, check_column
-from cladist.datasets.formats.tables.csv_records import DELIMITERS, csv_rows
+from cladist.datasets.formats.tables.csv_records import csv_rows
 from cladist.datasets.formats.tables.json_records import json_objects, json_rows
 from cladist.errors import DatasetError, one_of
 from cladist.files import Source, data_suffix, opened, shown_name, text_lines
+from cladist.files.delimited import DELIMITERS
 
-__all__ = ["FORMATS", "Record", "Rows", "check_column", "check_ending", "format_of_ending", "records", "table_rows"]
+__all__ = ["FORMATS", "TableRows", "check_column", "check_ending", "format_of_ending", "records", "table_rows"]
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
 _ENDINGS = {
@@ -38,19 +39,17 @@ _NOT_TABLES = {
     b"FEA1\0": "Feather version 1, which is no longer read; write the table as version 2",
 }
 
-Record = tuple[int, dict[str, Any]]
-
 
 @dataclass
-class Rows:
-    """The rows of an open table: iterating gives (number, values in the order of `columns`)."""
+class TableRows:
+    """The rows of an open table; iterating yields (number, values in the order of `columns`)."""
 
-    unit: str  # what numbers count: "line" or "row"
+    unit: str  # numbers count "line"s or "row"s
     columns: Sequence[str]
-    found: Iterator[Row]
+    rows: Iterator[Row]
 
     def __iter__(self) -> Iterator[Row]:
-        return self.found
+        return self.rows
 
 
 @contextmanager
@@ -60,21 +59,20 @@ def table_rows(
     text: Sequence[str],
     label: str | None = None,
     format: str | None = None,  # noqa: A002
-) -> Iterator[Rows]:
+) -> Iterator[TableRows]:
     """Open a table and find the wanted columns: those with texts, then the one with labels, which may hold lists.
 
-    A path or stream is known by its first bytes (Parquet, Arrow), then by its ending, then by its first line. CSV and
-    TSV are known to lack a column before the first row is read, JSON lines only at the row that lacks it.
+    The format is recognised by the first bytes (Parquet, Arrow), then by the ending, then by the first line. A missing
+    column of CSV and TSV is an error before the first row is read, of JSON lines at the row that lacks it.
     """
     one_of("read_table", "format", format, (None, *FORMATS))
     if format is None:
         check_ending(source)
     columns = [*text] if label is None else [*text, label]
     with opened(source) as stream:
-        kind = format or _kind_of_content(source, stream) or format_of_ending(source)
+        kind = format or _recognise_bytes(source, stream) or format_of_ending(source)
         if kind in ("parquet", "arrow"):
-            names, found = arrow_rows(source, stream, kind, columns, label)
-            yield Rows("row", names, found)
+            yield TableRows("row", *arrow_rows(source, stream, kind, columns, label))
             return
         lines = text_lines(source, stream)
         first = next((line for line in lines if line[1].strip()), None)
@@ -83,10 +81,9 @@ def table_rows(
         lines = chain([first], lines)
         if (kind or ("jsonl" if first[1].lstrip().startswith(("{", "[")) else "csv")) == "jsonl":
             read = json_rows if columns else json_objects
-            yield Rows("line", columns, read(source, lines, columns))
+            yield TableRows("line", columns, read(source, lines, columns))
         else:
-            names, found = csv_rows(source, lines, columns, ("\t",) if kind == "tsv" else DELIMITERS)
-            yield Rows("line", names, found)
+            yield TableRows("line", *csv_rows(source, lines, columns, ("\t",) if kind == "tsv" else DELIMITERS))
 
 
 def records(
@@ -94,11 +91,11 @@ def records(
     *,
     format: str | None = None,  # noqa: A002
     columns: Iterable[str] = (),
-) -> Iterator[Record]:
-    r"""Yield each row of a table as {column: value} with the line it starts on (in Parquet and Arrow, its number).
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    r"""Yield the line on which each row starts (in Parquet and Arrow, its number) and the row as {column: value}.
 
-    Only the `columns` are read, all without any. In CSV and TSV a field that starts with a double quote is a quoted
-    one and may span lines; empty lines are passed over.
+    Only the `columns` are read; without any, all. In CSV and TSV a field in double quotes may span lines, and empty
+    lines are skipped.
 
     Examples
     --------
@@ -113,7 +110,7 @@ def records(
 
 
 def check_ending(source: Source) -> None:
-    """Raise a `DatasetError` if a file's ending is that of a well-known format which is not read.
+    """Raise a `DatasetError` if a file has the ending of a well-known format that cannot be read.
 
     Examples
     --------
@@ -132,7 +129,7 @@ def check_ending(source: Source) -> None:
 
 
 def format_of_ending(source: Source) -> str | None:
-    """Return the format of tables that a file's ending tells, if it tells one.
+    """Return the format of a table by the ending of its file, or None.
 
     Examples
     --------
@@ -142,13 +139,13 @@ def format_of_ending(source: Source) -> str | None:
     return _ENDINGS.get(data_suffix(source))
 
 
-def _kind_of_content(source: Source, stream: IO[bytes]) -> str | None:
-    """Return the format that the first bytes tell if it is one of those that are not text."""
+def _recognise_bytes(source: Source, stream: IO[bytes]) -> str | None:
+    """Return the binary format that the first bytes show, or None."""
     head: bytes = stream.peek(8)[:8]  # type: ignore[attr-defined]
     for mark, what in _NOT_TABLES.items():
         if head.startswith(mark):
             raise DatasetError(f"{shown_name(source)}: {what}.")
-    # A text may begin with the letters of a mark; what follows them in the binary formats is no text.
+    # A text may begin with the letters of a mark, but not with the bytes that follow in the binary formats.
     if head.startswith(b"PAR1") and head[4:5] < b" " and head[4:5] not in (b"", b"\t", b"\n", b"\r"):
         return "parquet"
     return "arrow" if head.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")) else None

@@ -1,4 +1,4 @@
-"""A Dataset of texts → a table that `read_table` turns back into an equal one."""
+"""Write a Dataset of texts as a table, from which `read_table` returns an equal Dataset."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from typing import IO, Any
 import numpy as np
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.tables.arrow_files import pyarrow
-from cladist.datasets.formats.tables.columns import cell_text, is_infinite, shortened
-from cladist.datasets.formats.tables.csv_records import LONGEST_FIELD
+from cladist.datasets.formats.tables.arrow import import_pyarrow
+from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, label_text, shortened
 from cladist.datasets.formats.tables.records import FORMATS, format_of_ending
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import DatasetError, ParameterError, one_of
 from cladist.files import LONGEST_LINE, written
+from cladist.files.delimited import LONGEST_FIELD
 
 BATCH_ROWS, BATCH_CHARACTERS = 65_536, 2**24  # of Parquet and Arrow, written at once
 
 Cells = tuple[str, Any]  # the text, and the label or the list of labels
+_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 
 
 def write_table(
@@ -41,21 +42,21 @@ def write_table(
     Parameters
     ----------
     data : Dataset
-        Its texts are `X`, or `texts` where `X` holds numbers. All rows are written; taxonomy and split are not.
+        The texts are `X`, or `texts` where `X` holds numbers. All rows are written, without taxonomy and split.
     path : path
-        An ending ``.gz``, ``.xz`` or ``.bz2`` packs the file.
+        The file; an ending ``.gz``, ``.xz`` or ``.bz2`` compresses it.
     text, label : str
-        What the two columns are called.
+        The names of the two columns.
     label_sep : str, optional
-        Joins several labels of a row into one text. CSV and TSV want it if rows have several; the other formats
-        write lists without it.
+        Joins several labels of a row into one text. CSV and TSV need it if rows have several; the other formats write
+        lists without it.
     format : {"csv", "tsv", "jsonl", "parquet", "arrow"}, optional
-        None: by the ending.
+        None: by the ending of the path.
 
     Raises
     ------
     DatasetError
-        If the format cannot hold a text or label so that it is read back as it is.
+        If the format cannot hold a text or label so that it is read back unchanged.
 
     Examples
     --------
@@ -72,12 +73,12 @@ def write_table(
     if kind is None:
         raise ParameterError(f"write_table: the ending of {str(path)!r} tells no format; give one of {FORMATS}.")
     _check_names(text, label, label_sep)
-    several = _has_several(data.y)
+    several = _is_multi(data.y)
     if several and label_sep is None and kind in ("csv", "tsv"):
         raise ParameterError(
             f"write_table: rows have several labels, which {kind} joins by a label_sep; it is missing."
         )
-    rows = _cells(data, kind, label_sep, several)
+    rows = _iterate_cells(data, kind, label_sep, several)
     with written(path) as stream:
         if kind == "jsonl":
             _write_json(stream, rows, text, label)
@@ -98,14 +99,14 @@ def _check_names(text: str, label: str, label_sep: str | None) -> None:
         raise ParameterError("write_table: label_sep must not be empty; leave it out if nothing is joined.")
 
 
-def _has_several(y: Any) -> bool:
+def _is_multi(y: Any) -> bool:
     if getattr(y, "ndim", 1) != 1 or not len(y):
         raise DatasetError("write_table: wanted one label or one list of labels for each row, and at least one row.")
-    return isinstance(y[0], (list, tuple, set, frozenset, np.ndarray))
+    return isinstance(y[0], _COLLECTIONS)
 
 
-def _cells(data: Dataset, kind: str, label_sep: str | None, several: bool) -> Iterator[Cells]:
-    """Yield what stands in each row, checked to be read back as it is."""
+def _iterate_cells(data: Dataset, kind: str, label_sep: str | None, several: bool) -> Iterator[Cells]:
+    """Yield text and labels of each row, checked to be read back unchanged."""
     texts = data.X if data.texts is None else data.texts
     if getattr(texts, "ndim", 1) != 1:
         raise DatasetError("write_table: the Dataset has numbers but no texts; write it with write_svmlight.")
@@ -113,12 +114,12 @@ def _cells(data: Dataset, kind: str, label_sep: str | None, several: bool) -> It
         where = f"write_table, row {number}"
         if not isinstance(text, str):
             raise DatasetError(f"{where}: wanted a text, got {shortened(text)}.")
-        _check_holds(text, where, kind)
-        if isinstance(value, (list, tuple, set, frozenset, np.ndarray)) != several:
+        _check_text(text, where, kind)
+        if isinstance(value, _COLLECTIONS) != several:
             raise DatasetError(f"{where}: labels are lists in some rows and single in others.")
-        names = [_name(name, where, kind) for name in (value if several else [value])]
+        names = [_check_label(name, where, kind) for name in (value if several else [value])]
         if len(names) > MOST_LABELS:
-            raise DatasetError(f"{where}: more than {MOST_LABELS:,} labels, which is the most that a row may have.")
+            raise DatasetError(f"{where}: {TOO_MANY_LABELS}")
         if label_sep is not None:
             joined = label_sep.join(names)
             if [part.strip() for part in joined.split(label_sep)] != (names or [""]):
@@ -130,17 +131,17 @@ def _cells(data: Dataset, kind: str, label_sep: str | None, several: bool) -> It
             yield text, names if several else names[0]
 
 
-def _name(value: Any, where: str, kind: str) -> str:
-    name = None if is_infinite(value) else cell_text(value)
+def _check_label(value: Any, where: str, kind: str) -> str:
+    name = label_text(value)
     if not name or name != name.strip():
         raise DatasetError(
             f"{where}: a label must be a name or number without spaces around it; got {shortened(value)}."
         )
-    _check_holds(name, where, kind)
+    _check_text(name, where, kind)
     return name
 
 
-def _check_holds(text: str, where: str, kind: str) -> None:
+def _check_text(text: str, where: str, kind: str) -> None:
     _check_encodes(text, where)
     if kind in ("csv", "tsv"):
         if "\0" in text:
@@ -162,7 +163,7 @@ def _write_csv(stream: IO[bytes], rows: Iterator[Cells], text: str, label: str, 
     plain = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     quoted = csv.writer(out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
     for cells in chain([(text, label)], rows):
-        # Older versions of csv leave a lone carriage return without quotes.
+        # Older versions of csv do not quote a lone carriage return.
         (quoted if any("\r" in cell for cell in cells) else plain).writerow(cells)
 
 
@@ -180,23 +181,23 @@ def _write_arrow(
     text: str,
     label: str,
     kind: str,
-    listed: bool,
+    lists: bool,
 ) -> None:
-    pa = pyarrow("write_table")
-    schema = pa.schema([(text, pa.string()), (label, pa.list_(pa.string()) if listed else pa.string())])
+    pa = import_pyarrow("write_table")
+    schema = pa.schema([(text, pa.string()), (label, pa.list_(pa.string()) if lists else pa.string())])
     if kind == "parquet":
         writer = import_module("pyarrow.parquet").ParquetWriter(stream, schema)
     else:
         writer = import_module("pyarrow.ipc").new_file(stream, schema)
     with writer:
-        for batch in _batches(rows):
+        for batch in _split_batches(rows):
             columns = [
                 pa.array(column, field.type) for column, field in zip(zip(*batch, strict=True), schema, strict=True)
             ]
             writer.write_batch(pa.record_batch(columns, schema=schema))
 
 
-def _batches(rows: Iterator[Cells]) -> Iterator[list[Cells]]:
+def _split_batches(rows: Iterator[Cells]) -> Iterator[list[Cells]]:
     batch: list[Cells] = []
     n_characters = 0
     for cells in rows:

@@ -1,8 +1,6 @@
-"""Files that strangers wrote: opened, unpacked, counted, and held to limits before they take memory.
+"""Open files for reading: decompression, progress, byte order marks, encodings and limits, for every reader.
 
-Every reader comes through here, so that byte order marks, compression, progress, over-long lines and wrong
-encodings are dealt with once; and every writer, so that a file appears whole or not at all. What is wrong becomes an
-error of the room that asked, in one sentence.
+A fault becomes an error of the class that the caller names, in one sentence.
 """
 
 from __future__ import annotations
@@ -14,23 +12,20 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from os import PathLike, fsencode, fspath, fstat, replace
+from os import PathLike, fsencode, fspath, fstat
 from pathlib import Path
-from shutil import copymode
 from typing import IO, Any, NoReturn
 
 from cladist import progress
 from cladist.errors import CladistError, DatasetError
-from cladist.locks import sweep, temporary
 
 Source = str | PathLike[str] | IO[bytes]
 ErrorClass = type[CladistError]
 
-# A line of text is one row or one document. The longest real ones are books of a few megabytes.
-LONGEST_LINE = 64 * 2**20
-# Files that are only understood whole, such as JSON or a taxonomy, unpacked.
-LARGEST_TEXT = 2**28
-CHUNK_BYTES = 1 << 22  # large enough to hide the calls, small enough to be soon forgotten
+LONGEST_LINE = 64 * 2**20  # bytes; a line is one row or one document, and the longest books have a few megabytes
+LARGEST_TEXT = 2**28  # bytes, unpacked, of a file that is read whole, such as JSON or a taxonomy
+CHUNK_BYTES = 1 << 22  # large enough that the calls cost nothing, small enough for memory
+PACKED_ENDINGS = (".gz", ".xz", ".bz2")  # a file of such a name is written compressed; reading goes by content
 
 _BLOCK = 1 << 18
 _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
@@ -38,12 +33,6 @@ _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
     b"BZh": bz2.BZ2File,
 }
-_PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
-    ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # no name and no time: equal content, equal file
-    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115 - the caller is the context manager
-    ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
-}
-PACKED_ENDINGS = tuple(_PACKERS)  # a file of such a name is written packed; reading goes by content
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16 and UTF-32
 
@@ -64,7 +53,7 @@ def data_suffix(source: Source) -> str:
     '.csv'
     """
     path = Path(shown_name(source))
-    if path.suffix.lower() in _PACKERS:
+    if path.suffix.lower() in PACKED_ENDINGS:
         path = path.with_suffix("")
     return path.suffix.lower()
 
@@ -88,7 +77,7 @@ def opened(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[b
             _check_stream(source, error)
             yield _unpacked(source if hasattr(source, "peek") else io.BufferedReader(_Stream(source)))
             return
-        _check_name(name, error)
+        check_name(name, error)
         with open(name, "rb", buffering=0) as raw:
             size = fstat(raw.fileno()).st_size
             with progress.task(f"Reading {Path(name).name}", total=size or None) as task:
@@ -101,7 +90,8 @@ def opened(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[b
         raise error(f"{name}: cannot be read ({problem}).") from problem
 
 
-def _check_name(name: str, error: ErrorClass) -> None:
+def check_name(name: str, error: ErrorClass) -> None:
+    """Raise an `error` unless a file can have this name."""
     try:
         encoded = fsencode(name)
     except UnicodeEncodeError:
@@ -249,69 +239,6 @@ def read_text(source: Source, *, error: ErrorClass = DatasetError) -> str:
         line = text.count("\n", 0, text.find("\0")) + 1
         raise error(f"{shown_name(source)}, line {line}: a byte 0, which no text has; save the file as UTF-8 text.")
     return text
-
-
-@contextmanager
-def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
-    """Open a file for writing bytes that appears under its name only when the block ends well.
-
-    An ending .gz, .xz or .bz2 packs it.
-    """
-    _check_name(str(path), error)
-    try:
-        with replacing(path) as raw:
-            pack = _PACKERS.get(Path(path).suffix.lower())
-            if pack is None:
-                yield raw
-            else:
-                with pack(raw) as packed:
-                    yield packed
-    except OSError as problem:
-        raise error(f"{fspath(path)}: cannot be written ({problem}).") from problem
-
-
-@contextmanager
-def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of `path` only if the block ends well, with the rights that it had.
-
-    A link stays, and what it leads to is replaced. A device or a pipe is written to directly.
-    """
-    target = Path(path).resolve()
-    if target.exists() and not target.is_file():
-        with io.BufferedWriter(NamedFile(target, "w", name=fspath(path))) as stream:
-            yield stream
-        return
-    sweep(target.parent)
-    with temporary(target.parent, "file") as path_meanwhile:  # its name is short: the target's may be as long as any
-        with io.BufferedWriter(NamedFile(path_meanwhile, "w", name=fspath(path))) as stream:
-            yield stream
-        if target.exists():
-            copymode(target, path_meanwhile)
-        replace(path_meanwhile, target)
-
-
-class NamedFile(io.FileIO):
-    """A raw file whose errors in writing name a file: the one that the user knows of, not the temporary one."""
-
-    def __init__(self, path: str | PathLike[str], mode: str, *, name: str) -> None:
-        super().__init__(path, mode)
-        self.shown = name
-
-    def write(self, content: Any, /) -> int:
-        """Write some bytes, and return how many it were."""
-        with naming(self.shown):
-            return super().write(content)
-
-
-@contextmanager
-def naming(name: str | PathLike[str]) -> Iterator[None]:
-    """Put a file's name to errors of the system that have none, such as that of a full disk."""
-    try:
-        yield
-    except OSError as problem:
-        if problem.filename is None and problem.errno is not None:
-            problem.filename = fspath(name)
-        raise
 
 
 def _too_long(source: Source, number: int) -> str:

@@ -1,36 +1,102 @@
-"""Taxonomies written a line at a time: edges, paths, indented text."""
+"""Taxonomies with one edge, path or indented node per line.
+
+Texts are iterated line by line: a list of all lines would take more memory than the taxonomy.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from cladist.errors import TaxonomyError, quoted
+from cladist.files.delimited import split_plain
 from cladist.taxonomy import construction
 from cladist.taxonomy.construction import Draft
-from cladist.taxonomy.formats.line_iterator import iterate_lines, place_of, raw_lines
 
 ARROW = "->"
 _ARROW = re.compile(r"(?<=\s)->(?=\s)")
+_BLOCK = 1 << 18  # characters, split at once, which is faster than line by line
+_LINE = re.compile(r"[^\r\n]+(?:\r\n|[\r\n]|\Z)|\r\n|[\r\n]")
 
 
-def at_line(number: int) -> str:
-    """Say where a line stands."""
+def iterate_physical_lines(text: str) -> Iterator[str]:
+    r"""Yield every line with its end, a line feed, a carriage return or both.
+
+    Examples
+    --------
+    >>> list(iterate_physical_lines("a\r\n\nb\rc"))
+    ['a\r\n', '\n', 'b\r', 'c']
+    """
+    return (match.group() for match in _LINE.finditer(text))
+
+
+def _split_lines(text: str) -> Iterator[str]:
+    """Yield every line, with or without its end."""
+    if "\r" in text:
+        yield from iterate_physical_lines(text)
+        return
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _BLOCK)
+        end = len(text) if end < 0 else end
+        yield from text[start:end].split("\n")
+        start = end + 1
+
+
+def iterate_indented_lines(text: str) -> Iterator[tuple[int, str]]:
+    r"""Yield number and line of all lines but empty ones and comments ('#'), with their indentation.
+
+    Examples
+    --------
+    >>> list(iterate_indented_lines("# a\nb\n\n  c \n"))
+    [(2, 'b'), (4, '  c')]
+    """
+    for number, line in enumerate(_split_lines(text), start=1):
+        content = line.strip()
+        if content and content[0] != "#":
+            yield number, line.rstrip()
+
+
+def iterate_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and line of all lines but empty ones and comments, without the blanks around them; tabs stay."""
+    for number, line in enumerate(_split_lines(text), start=1):
+        content = line.strip(" \r\n")
+        if content and content[0] != "#" and not content.isspace():
+            yield number, content
+
+
+def name_line(number: int) -> str:
+    """Return how messages call a line."""
     return f"line {number}"
+
+
+def find_line(k: int, lines: Iterable[tuple[int, *tuple[object, ...]]]) -> str:
+    """Return how messages call the k-th of some numbered lines; storing all numbers would cost memory."""
+    return name_line(next(islice(lines, k, None))[0])
+
+
+def all_lines(text: str, test: Callable[[str], bool]) -> bool:
+    """Tell whether a text has lines and all of them pass a test."""
+    return any(True for _ in iterate_lines(text)) and all(test(line) for _, line in iterate_lines(text))
+
+
+def has_tabs(text: str) -> bool:
+    """Tell whether any line of a text that is not a comment has a tab."""
+    return "\t" in text and any("\t" in line for _, line in iterate_lines(text))
 
 
 # ---------------------------------------------------------------- edges
 
 
 def parse_edges(text: str, on_cycle: str) -> Draft:
-    """Read ``parent child`` lines, with tabs or arrows between them if any line has one; a lone name is a node."""
-    tabbed = "\t" in text and any("\t" in line for _, line in iterate_lines(text))
+    """Read ``parent child`` lines, with tabs or arrows between them if any line has one; one name alone is a node."""
+    tabbed = has_tabs(text)
     arrowed = not tabbed and have_arrows(text, any)
     links = construction.Links()
-    for number, line in iterate_lines(text):
-        fields = [field.strip() for field in line.split("\t")] if tabbed else line.split()
+    for number, line, fields in split_plain(iterate_lines(text), tabbed=tabbed):
         if arrowed and len(fields) > 1:
-            fields = _ends_of_arrow(number, line)
+            fields = _split_at_arrow(number, line)
         if len(fields) > 2:
             raise TaxonomyError(
                 f"line {number}: an edge is 'parent child', but there are {len(fields)} fields: {quoted(line)}. "
@@ -42,10 +108,10 @@ def parse_edges(text: str, on_cycle: str) -> Draft:
             links.node(fields[0])
         else:
             links.link(fields[0], fields[1], number)
-    return links.draft(on_cycle, at_line)
+    return links.draft(on_cycle, name_line)
 
 
-def _ends_of_arrow(number: int, line: str) -> list[str]:
+def _split_at_arrow(number: int, line: str) -> list[str]:
     ends = [end.strip() for end in _ARROW.split(line)]
     if len(ends) != 2:
         paths = f" If these are paths, name {ARROW!r} as their separator." if len(ends) > 2 else ""
@@ -67,7 +133,7 @@ def have_arrows(text: str, how_many: Callable[[Iterable[bool]], bool]) -> bool:
 
 
 def refuse_other_delimiters(text: str) -> None:
-    """Refuse ``a,b`` on every line, which would be read as so many roots with strange names."""
+    """Refuse ``a,b`` on every line, where each line would be read as one root."""
     if next(iterate_lines(text), None) is None:
         return
     for mark in (",", ";", "|", ARROW):
@@ -84,18 +150,18 @@ def refuse_other_delimiters(text: str) -> None:
 
 
 def parse_paths(text: str, sep: str) -> Draft:
-    """Read one path a line: its parts are joined by `sep`, where no line has one by tabs, or else by blanks."""
+    """Read one path per line, its parts joined by `sep`, or if no line has one by tabs, or else by blanks."""
     joint = next(
         (mark for mark in (sep, "\t") if mark in text and any(mark in line for _, line in iterate_lines(text))), None
     )
     if joint is None and all(len(line.split()) == 1 for _, line in iterate_lines(text)):
         joint = sep
     return construction.from_paths(
-        _split_lines(text, joint, sep), sep=sep, where=lambda k: place_of(k, iterate_lines(text))
+        _split_paths(text, joint, sep), sep=sep, where=lambda k: find_line(k, iterate_lines(text))
     )
 
 
-def _split_lines(text: str, joint: str | None, sep: str) -> Iterator[list[str]]:
+def _split_paths(text: str, joint: str | None, sep: str) -> Iterator[list[str]]:
     for number, line in iterate_lines(text):
         parts = line.split() if joint is None else [part.strip() for part in line.split(joint)]
         if not all(parts):
@@ -109,7 +175,7 @@ def _split_lines(text: str, joint: str | None, sep: str) -> Iterator[list[str]]:
 
 
 def are_spaced_paths(text: str) -> bool:
-    """Tell paths of words from edges with a line too long: on paths, a node always has the same place."""
+    """Tell paths of words from edges with too many fields: on paths, a node always has the same place."""
     place: dict[str, int] = {}
     longest = 0
     for _, line in iterate_lines(text):
@@ -124,28 +190,28 @@ def are_spaced_paths(text: str) -> bool:
 
 
 def is_indented(text: str) -> bool:
-    """Tell whether lines stand below others by indentation: the first does not, some other does, none has columns."""
+    """Tell whether a text is indented: its first line is not, another one is, and none has columns."""
     if text.find("\n ") < 0 and text.find("\n\t") < 0 and text.isascii() and "\r" not in text:
-        return False  # the usual case, told at once
-    found, first = False, True
-    for _, line in raw_lines(text):
+        return False  # the usual case, known at once
+    any_inside, first = False, True
+    for _, line in iterate_indented_lines(text):
         inside = line[0].isspace()
         if (first and inside) or "\t" in line.lstrip():
             return False
-        found, first = found or inside, False
-    return found
+        any_inside, first = any_inside or inside, False
+    return any_inside
 
 
 def parse_indented(text: str, sep: str) -> Draft:
-    """Read one node a line; it hangs below the nearest line above it that stands further to the left."""
-    paths = _indented_paths(raw_lines(text))
-    return construction.from_paths(paths, sep=sep, where=lambda k: place_of(k, raw_lines(text)))
+    """Read one node per line; its parent is the nearest line above it that is less indented."""
+    paths = _indented_paths(iterate_indented_lines(text))
+    return construction.from_paths(paths, sep=sep, where=lambda k: find_line(k, iterate_indented_lines(text)))
 
 
 def _indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
     path: list[str] = []
-    margins: list[str] = []  # of the nodes on the path
-    children_at: list[str] = [""]  # the margin that children of the node at each depth have
+    margins: list[str] = []  # the indentation of the nodes on the path
+    children_at: list[str] = [""]  # the indentation of the children of the node at each depth
     for number, line in numbered:
         name = line.lstrip()
         margin = line[: len(line) - len(name)]

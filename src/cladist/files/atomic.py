@@ -1,0 +1,87 @@
+"""Write files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath, replace
+from pathlib import Path
+from shutil import copymode
+from typing import IO, Any
+
+from cladist.errors import DatasetError
+from cladist.files.open import ErrorClass, check_name
+from cladist.locks import sweep, temporary
+
+_PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # no name and no time: equal content, equal file
+    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115 - the caller is the context manager
+    ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
+}
+
+
+@contextmanager
+def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
+    """Open a file for writing bytes that appears under its name only when the block ends well.
+
+    An ending .gz, .xz or .bz2 packs it.
+    """
+    check_name(str(path), error)
+    try:
+        with replacing(path) as raw:
+            pack = _PACKERS.get(Path(path).suffix.lower())
+            if pack is None:
+                yield raw
+            else:
+                with pack(raw) as packed:
+                    yield packed
+    except OSError as problem:
+        raise error(f"{fspath(path)}: cannot be written ({problem}).") from problem
+
+
+@contextmanager
+def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file that takes the place of `path` only if the block ends well, with the rights that it had.
+
+    A link stays, and what it leads to is replaced. A device or a pipe is written to directly.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        with io.BufferedWriter(NamedFile(target, "w", name=fspath(path))) as stream:
+            yield stream
+        return
+    sweep(target.parent)
+    with temporary(target.parent, "file") as path_meanwhile:  # its name is short: the target's may be as long as any
+        with io.BufferedWriter(NamedFile(path_meanwhile, "w", name=fspath(path))) as stream:
+            yield stream
+        if target.exists():
+            copymode(target, path_meanwhile)
+        replace(path_meanwhile, target)
+
+
+class NamedFile(io.FileIO):
+    """A raw file whose errors in writing name a file: the one that the user knows of, not the temporary one."""
+
+    def __init__(self, path: str | PathLike[str], mode: str, *, name: str) -> None:
+        super().__init__(path, mode)
+        self.shown = name
+
+    def write(self, content: Any, /) -> int:
+        """Write some bytes, and return how many it were."""
+        with naming(self.shown):
+            return super().write(content)
+
+
+@contextmanager
+def naming(name: str | PathLike[str]) -> Iterator[None]:
+    """Put a file's name to errors of the system that have none, such as that of a full disk."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.filename is None and problem.errno is not None:
+            problem.filename = fspath(name)
+        raise
