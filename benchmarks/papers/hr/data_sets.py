@@ -32,7 +32,7 @@ from cladist.datasets import (
 from cladist.datasets.loaders.layout import DATA_SETS
 from cladist.datasets.loaders.location import Layout
 from cladist.datasets.loaders.split_texts import vectorised
-from cladist.datasets.rows import stacked
+from cladist.datasets.rows import stack_rows
 from cladist.errors import DatasetError
 from cladist.features import text_features
 
@@ -108,7 +108,7 @@ def tfidf(data: Dataset) -> Dataset:
 
 def with_validation_part(data: Dataset) -> Dataset:
     """Return data whose validation part is trained on too, as the paper did."""
-    X, y = stacked([data.X_train, data.X_validation]), stacked([data.y_train, data.y_validation])
+    X, y = stack_rows([data.X_train, data.X_validation]), stack_rows([data.y_train, data.y_validation])
     return Dataset.from_parts(X, y, data.X_test, data.y_test, taxonomy=data.taxonomy, source=data.source)
 
 

@@ -13,7 +13,7 @@ from benchmarks.rcv1_standin import STANDIN, load_rcv1_standin
 from cladist.datasets import Dataset, load_news20, load_rcv1
 from cladist.datasets.loaders.layout import DATA_SETS
 from cladist.datasets.loaders.split_texts import vectorised
-from cladist.datasets.rows import taken
+from cladist.datasets.rows import take_rows
 from cladist.features import text_features
 from cladist.labels import encode
 
@@ -48,7 +48,7 @@ def family(data: Dataset, top: str) -> Dataset:
     known = set(taxonomy.names)
     y = [{str(name) for name in data.y[i] if str(name) in known} for i in (*train, *test)]
     return Dataset.from_parts(
-        taken(data.X, train), y[: len(train)], taken(data.X, test), y[len(train) :],
+        take_rows(data.X, train), y[: len(train)], take_rows(data.X, test), y[len(train) :],
         taxonomy=taxonomy, source=f"{data.source}, {top}",
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.rows import Rows, length, stacked, taken
+from cladist.datasets.rows import Rows, length, stack_rows, take_rows
 from cladist.errors import DatasetError
 from cladist.taxonomy import RelationGraph, Taxonomy
 
@@ -117,7 +117,7 @@ class Dataset:
         rows = [slice(start, end) for start, end in pairwise(ends)]
         names = ("train_rows", "test_rows", "validation_rows")
         fields |= dict(zip(names, rows, strict=False))
-        return cls(stacked(Xs), stacked(ys), **fields)
+        return cls(stack_rows(Xs), stack_rows(ys), **fields)
 
     @property
     def is_split(self) -> bool:
@@ -127,47 +127,47 @@ class Dataset:
     @cached_property
     def X_train(self) -> Any:  # noqa: N802
         """The rows of `X` to train on."""
-        return taken(self.X, self._part("train"))
+        return take_rows(self.X, self._part("train"))
 
     @cached_property
     def y_train(self) -> Any:
         """The labels of `X_train`."""
-        return taken(self.y, self._part("train"))
+        return take_rows(self.y, self._part("train"))
 
     @cached_property
     def X_test(self) -> Any:  # noqa: N802
         """The rows of `X` to test on."""
-        return taken(self.X, self._part("test"))
+        return take_rows(self.X, self._part("test"))
 
     @cached_property
     def y_test(self) -> Any:
         """The labels of `X_test`."""
-        return taken(self.y, self._part("test"))
+        return take_rows(self.y, self._part("test"))
 
     @cached_property
     def texts_train(self) -> npt.NDArray[Any] | None:
         """The raw texts of `X_train`, where there are any."""
-        return None if self.texts is None else taken(self.texts, self._part("train"))
+        return None if self.texts is None else take_rows(self.texts, self._part("train"))
 
     @cached_property
     def texts_test(self) -> npt.NDArray[Any] | None:
         """The raw texts of `X_test`, where there are any."""
-        return None if self.texts is None else taken(self.texts, self._part("test"))
+        return None if self.texts is None else take_rows(self.texts, self._part("test"))
 
     @cached_property
     def X_validation(self) -> Any:  # noqa: N802
         """The rows of `X` to choose parameters by, where the source ships such a part."""
-        return taken(self.X, self._part("validation"))
+        return take_rows(self.X, self._part("validation"))
 
     @cached_property
     def y_validation(self) -> Any:
         """The labels of `X_validation`."""
-        return taken(self.y, self._part("validation"))
+        return take_rows(self.y, self._part("validation"))
 
     @cached_property
     def texts_validation(self) -> npt.NDArray[Any] | None:
         """The raw texts of `X_validation`, where there are any."""
-        return None if self.texts is None else taken(self.texts, self._part("validation"))
+        return None if self.texts is None else take_rows(self.texts, self._part("validation"))
 
     def _part(self, which: str) -> Rows:
         rows: Rows | None = getattr(self, f"{which}_rows")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.rows import stacked
+from cladist.datasets.rows import stack_rows
 from cladist.errors import DatasetError
 
 
@@ -37,6 +37,6 @@ def vectorised(data: Dataset, vectoriser: Any) -> Dataset:
         raise DatasetError(
             f"{data.source}: no features can be learnt from the training texts ({problem})."
         ) from problem
-    X = stacked(Xs)
+    X = stack_rows(Xs)
     X.sort_indices()  # the vectoriser leaves them in the order of first appearance
     return replace(data, X=X, texts=data.X, feature_names=vectoriser.get_feature_names_out())
