@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset
-from cladist.datasets.corpora.documents import ohsumed
-from cladist.datasets.corpora.documents.ohsumed import FIELDS, Record, read_ohsumed, records
+from cladist.datasets.corpora import ohsumed
+from cladist.datasets.corpora.ohsumed import FIELDS, Record, read_ohsumed, records
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
 from cladist.kernels import svmlight

@@ -29,7 +29,7 @@ def read_arff_hmc(
     id_columns: str | Sequence[str] | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     dtype: npt.DTypeLike = np.float32,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     r"""Read an ARFF file with a hierarchical attribute: features, labels and their taxonomy.
 
     Parameters

@@ -37,7 +37,7 @@ def read_lshtc(
     document_id: bool | Literal["auto"] = "auto",
     on_cycle: Literal["error", "drop"] = "error",
     dtype: npt.DTypeLike = np.float32,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     r"""Read LSHTC files: ``label[, label…] number:value number:value …`` per line, the numbers in any order.
 
     Parameters

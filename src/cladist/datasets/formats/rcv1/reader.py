@@ -37,7 +37,7 @@ def read_rcv1(
     n_test: int | None = None,
     n_features: int | None = None,
     dtype: npt.DTypeLike = np.float32,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     """Read RCV1-v2 from a folder with its official files, under their official names.
 
     Parameters
@@ -96,7 +96,7 @@ def read_rcv1(
     return _dataset(documents, judgements, taxonomy)
 
 
-def _dataset(documents: Documents, judgements: Judgements, taxonomy: Taxonomy) -> Dataset:
+def _dataset(documents: Documents, judgements: Judgements, taxonomy: Taxonomy) -> Dataset[Taxonomy]:
     numbers = np.concatenate(documents.numbers)
     in_order = np.sort(numbers)
     if (in_order[1:] == in_order[:-1]).any():
