@@ -59,7 +59,7 @@ def choose_C(  # noqa: N802 - C is the papers' letter
     from threadpoolctl import threadpool_limits
 
     from cladist import progress
-    from cladist.datasets.rows import length, taken
+    from cladist.datasets.rows import length, take_rows
     from cladist.execution import executor_for
     from cladist.learners.select_c import is_past
 
@@ -72,7 +72,7 @@ def choose_C(  # noqa: N802 - C is the papers' letter
         with progress.hidden():
             model = next(paths[k])
             test = parts[k][1]
-            return float(judge(taken(y, test), model.predict(taken(X, test))))
+            return float(judge(take_rows(y, test), model.predict(take_rows(X, test))))
 
     found: dict[float, float] = {}
     tried: list[dict[str, float]] = []
@@ -107,12 +107,12 @@ def walks_path(model: Any, n_rows: int) -> bool:
 
 def _path(make: Callable[[float], Any], X: Any, y: Any, rows: Any, Cs: list[float], folds: int) -> Iterator[Any]:
     """Yield the model fitted to some rows, for each C."""
-    from cladist.datasets.rows import taken
+    from cladist.datasets.rows import take_rows
 
     if walks_path(make(Cs[0]), folds * len(rows)):
-        path: Iterator[Any] = make(Cs[0]).C_path(taken(X, rows), taken(y, rows), Cs)
+        path: Iterator[Any] = make(Cs[0]).C_path(take_rows(X, rows), take_rows(y, rows), Cs)
         return path
-    return (make(C).fit(taken(X, rows), taken(y, rows)) for C in Cs)
+    return (make(C).fit(take_rows(X, rows), take_rows(y, rows)) for C in Cs)
 
 
 def _share_right(y_true: Any, y_pred: Any) -> float:

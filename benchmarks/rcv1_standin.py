@@ -15,12 +15,12 @@ import numpy as np
 from scipy import sparse
 
 from cladist.datasets import Dataset
-from cladist.datasets.loaders.location import Folder, Layout
+from cladist.datasets.loaders.catalogue import CatalogueEntry, Folder
 from cladist.errors import DatasetError
 from cladist.files import opened
 from cladist.taxonomy import Taxonomy
 
-STANDIN = Layout(
+STANDIN = CatalogueEntry(
     "rcv1_standin",
     "RCV1 stand-in",
     folder="rcv1",
@@ -38,7 +38,7 @@ def load_rcv1_standin(*, folder: Folder = None) -> Dataset:
 
     The taxonomy has all 103 topics of RCV1; two of them label no story.
     """
-    place = STANDIN.found(folder)
+    place = STANDIN.locate(folder)
     path = place / "rcv1subset1_clean.npz"
     arrays = _arrays(path)
     try:

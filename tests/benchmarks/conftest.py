@@ -9,10 +9,10 @@ from benchmarks import harness
 from benchmarks.papers.hr import data_sets, measuring, verdicts
 from benchmarks.papers.hr.data_sets import EXACT, NEAR, OTHER, STAND_IN, DataSet
 from benchmarks.papers.hr.methods import METHODS, Method
-from cladist.datasets.loaders.location import VARIABLE, Layout
+from cladist.datasets.loaders.catalogue import VARIABLE, CatalogueEntry
 from tests.benchmarks import toys
 
-NOWHERE = Layout("nowhere", "Nowhere", folder="nowhere", files=("x",), loader="", source="nobody", licence="")
+NOWHERE = CatalogueEntry("nowhere", "Nowhere", folder="nowhere", files=("x",), loader="", source="nobody", licence="")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.methods import METHODS
 from cladist import Taxonomy
 from cladist.datasets import Dataset
-from cladist.datasets.loaders.location import VARIABLE
+from cladist.datasets.loaders.catalogue import VARIABLE
 from cladist.errors import ParameterError
 from tests.benchmarks import toys
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from cladist.datasets import Dataset
-from cladist.datasets.formats.arff.reader import read_arff_hmc, write_arff_hmc
+from cladist.datasets import Dataset, read_arff_hmc, write_arff_hmc
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 from tests.datasets.same import same_dataset

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from benchmarks.rcv1_standin import load_rcv1_standin
-from cladist.datasets.corpora.lshtc_sets import load_lshtc_small
+from cladist.datasets.corpora.paper_sets import load_lshtc_small
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.loaders import icd10cm
+from cladist.datasets.loaders.catalogue import available
 from cladist.datasets.loaders.clinc150 import load_clinc150
 from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
-from cladist.datasets.loaders.layout import available
 from cladist.datasets.loaders.naics import load_naics2017
 from cladist.datasets.loaders.news20 import load_news20
 from cladist.datasets.loaders.onet import load_onet_titles

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from cladist.datasets.corpora.speech import htk
-from cladist.datasets.corpora.speech.htk import read_htk
+from cladist.datasets.corpora import htk
+from cladist.datasets.corpora.htk import read_htk
 from cladist.errors import CladistError, DatasetError
 
 MFCC_E_D_A = 6 | 0o100 | 0o400 | 0o1000

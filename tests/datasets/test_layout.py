@@ -11,18 +11,17 @@ from typing import Any
 
 import pytest
 
-from cladist.datasets.corpora import lshtc_sets, paper_sets
+from cladist.datasets.corpora import paper_sets
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.loaders import clinc150, hmc_sets, naics, news20, onet
-from cladist.datasets.loaders.layout import DATA_SETS, available
-from cladist.datasets.loaders.location import Layout, path_of
+from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, available, path_of
 from cladist.errors import DatasetError
 from tests.datasets.number_folders import MADE
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "real-data.md"
 LOADERS: dict[str, Any] = {
     name: loader
-    for module in (clinc150, hmc_sets, lshtc_sets, naics, news20, onet, paper_sets)
+    for module in (clinc150, hmc_sets, naics, news20, onet, paper_sets)
     for name, loader in vars(module).items()
     if name.startswith("load_")
 }
@@ -50,7 +49,7 @@ def test_each_is_listed_once_and_in_full() -> None:
 
 
 @pytest.mark.parametrize("layout", DATA_SETS.values(), ids=DATA_SETS)
-def test_the_guide_tells_of_each(layout: Layout) -> None:
+def test_the_guide_tells_of_each(layout: CatalogueEntry) -> None:
     guide = GUIDE.read_text("utf-8")
     (line,) = (line for line in guide.splitlines() if line.startswith(f"| {layout.title} |"))
     assert f"`{layout.loader}`" in line

@@ -7,13 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cladist.datasets.corpora.lshtc_sets import load_dmoz, load_lshtc_small, load_lwiki, load_swiki2011
 from cladist.datasets.corpora.paper_sets import (
     load_dekel_dmoz,
+    load_dmoz,
     load_ipc,
+    load_lshtc_small,
+    load_lwiki,
     load_ohsumed,
     load_phonemes,
     load_rcv1,
+    load_swiki2011,
     load_wipo_alpha,
 )
 from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a

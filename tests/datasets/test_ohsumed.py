@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset
-from cladist.datasets.corpora.documents import ohsumed
-from cladist.datasets.corpora.documents.ohsumed import FIELDS, Record, read_ohsumed, records
+from cladist.datasets.corpora import ohsumed
+from cladist.datasets.corpora.ohsumed import FIELDS, Record, read_ohsumed, records
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
-from cladist.kernels import arff_tokens, svmlight
+from cladist.kernels import svmlight
 
 FOLDER = Path(__file__).parent / "files" / "ohsumed"
 MESH = FOLDER / "mtrees.bin"
@@ -204,7 +204,7 @@ def test_too_many_labels_on_a_row_are_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_all_readers_have_one_limit() -> None:
-    assert MOST_LABELS == arff_tokens.MOST_LABELS == svmlight.MOST_LABELS
+    assert MOST_LABELS == svmlight.MOST_LABELS
 
 
 def test_the_labels_of_a_hostile_descriptor_take_no_memory() -> None:

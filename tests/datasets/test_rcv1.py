@@ -12,9 +12,9 @@ from scipy import sparse
 
 from cladist import files
 from cladist.datasets import Dataset
+from cladist.datasets.formats.rcv1.documents import documents
 from cladist.datasets.formats.rcv1.judgements import Judgements
 from cladist.datasets.formats.rcv1.reader import read_rcv1, read_topics
-from cladist.datasets.formats.rcv1.tokens import documents
 from cladist.datasets.formats.rcv1.writer import write_rcv1
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
 from cladist.taxonomy import Taxonomy

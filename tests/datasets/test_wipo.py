@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist import Taxonomy, progress
-from cladist.datasets.corpora.documents import wipo_records
-from cladist.datasets.corpora.documents.wipo import read_wipo_alpha
-from cladist.datasets.corpora.documents.wipo_records import PARTS
+from cladist.datasets.corpora import wipo as wipo_records
+from cladist.datasets.corpora.wipo import PARTS, read_wipo_alpha
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
 from cladist.taxonomy.formats.ipc import ipc_taxonomy
 

@@ -29,10 +29,9 @@ from cladist.datasets import (
     load_rcv1,
     load_swiki2011,
 )
-from cladist.datasets.loaders.layout import DATA_SETS
-from cladist.datasets.loaders.location import Layout
-from cladist.datasets.loaders.split_texts import vectorised
-from cladist.datasets.rows import stacked
+from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry
+from cladist.datasets.loaders.split_texts import vectorise
+from cladist.datasets.rows import stack_rows
 from cladist.errors import DatasetError
 from cladist.features import text_features
 
@@ -52,7 +51,7 @@ class Source:
         Returns a split Dataset with the features that learners see.
     features : str
         These features in words.
-    layout : Layout, optional
+    layout : CatalogueEntry, optional
         Where the files lie; None: a package has them.
     multilabel : bool
         Whether rows have several labels.
@@ -65,7 +64,7 @@ class Source:
     kind: str
     load: Callable[[], Dataset]
     features: str
-    layout: Layout | None = None
+    layout: CatalogueEntry | None = None
     multilabel: bool = False
     nodes: Literal["leaves", "all"] = "leaves"
     largest_C: float = np.inf  # noqa: N815 - C is the papers' letter
@@ -73,7 +72,7 @@ class Source:
     def is_there(self) -> bool:
         """Tell whether the files are where ``CLADIST_DATA`` says."""
         try:
-            return self.layout is None or bool(self.layout.found())
+            return self.layout is None or bool(self.layout.locate())
         except DatasetError:
             return False
 
@@ -108,7 +107,7 @@ def tfidf(data: Dataset) -> Dataset:
 
 def with_validation_part(data: Dataset) -> Dataset:
     """Return data whose validation part is trained on too, as the paper did."""
-    X, y = stacked([data.X_train, data.X_validation]), stacked([data.y_train, data.y_validation])
+    X, y = stack_rows([data.X_train, data.X_validation]), stack_rows([data.y_train, data.y_validation])
     return Dataset.from_parts(X, y, data.X_test, data.y_test, taxonomy=data.taxonomy, source=data.source)
 
 
@@ -117,7 +116,7 @@ def quarter_held_out(data: Dataset) -> Dataset:
     split = data.split(0.25, random_state=0)
     parts = (split.X_train, split.y_train, split.X_test, split.y_test)
     texts = Dataset.from_parts(*parts, taxonomy=data.taxonomy, source=f"{data.source}, a random quarter to test on")
-    return replace(vectorised(texts, text_features()), relations=data.relations)
+    return replace(vectorise(texts, text_features()), relations=data.relations)
 
 
 def filled_in(data: Dataset) -> Dataset:

@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.papers.hr.data_sets import NEAR, STAND_IN, DataSet, Source, tfidf
 from benchmarks.rcv1_standin import STANDIN, load_rcv1_standin
 from cladist.datasets import Dataset, load_news20, load_rcv1
-from cladist.datasets.loaders.layout import DATA_SETS
-from cladist.datasets.loaders.split_texts import vectorised
-from cladist.datasets.rows import taken
+from cladist.datasets.loaders.catalogue import DATA_SETS
+from cladist.datasets.loaders.split_texts import vectorise
+from cladist.datasets.rows import take_rows
 from cladist.features import text_features
 from cladist.labels import encode
 
@@ -31,7 +31,7 @@ def shuffled(data: Dataset) -> Dataset:
     texts = replace(data, X=data.texts, texts=None, feature_names=None).split(0.2, random_state=0)
     parts = texts.X_train, texts.y_train, texts.X_test, texts.y_test
     posts = Dataset.from_parts(*parts, taxonomy=data.taxonomy, source=f"{data.source}, shuffled, a fifth to test on")
-    return vectorised(posts, text_features(ngram_range=(1, 1), sublinear_tf=True))
+    return vectorise(posts, text_features(ngram_range=(1, 1), sublinear_tf=True))
 
 
 def family(data: Dataset, top: str) -> Dataset:
@@ -48,7 +48,7 @@ def family(data: Dataset, top: str) -> Dataset:
     known = set(taxonomy.names)
     y = [{str(name) for name in data.y[i] if str(name) in known} for i in (*train, *test)]
     return Dataset.from_parts(
-        taken(data.X, train), y[: len(train)], taken(data.X, test), y[len(train) :],
+        take_rows(data.X, train), y[: len(train)], take_rows(data.X, test), y[len(train) :],
         taxonomy=taxonomy, source=f"{data.source}, {top}",
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.methods import METHODS, Method
 from cladist import progress
 from cladist.datasets import Dataset
-from cladist.datasets.rows import length, taken
+from cladist.datasets.rows import length, take_rows
 from cladist.errors import CladistError
 from cladist.metrics import micro_f1, precision_recall_f1
 from cladist.metrics.significance import bootstrap_interval
@@ -88,8 +88,8 @@ def choose(data: Dataset, method: Method) -> tuple[dict[str, Any], list[dict[str
     """
     n = length(data.y_train)
     learnt, held_out = train_test_split(np.arange(n), test_size=HELD_OUT, random_state=SEED)
-    part = taken(data.X_train, learnt), taken(data.y_train, learnt)
-    rest = taken(data.X_train, held_out), taken(data.y_train, held_out)
+    part = take_rows(data.X_train, learnt), take_rows(data.y_train, learnt)
+    rest = take_rows(data.X_train, held_out), take_rows(data.y_train, held_out)
     chosen = {name: values[0] for name, values in method.stages.items()}
     known: dict[str, float] = {}
     tried: list[dict[str, Any]] = []

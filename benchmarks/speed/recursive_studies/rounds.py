@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from benchmarks.speed.recursive_studies.measuring import Row, fitted, recursive, say, warm
 from benchmarks.speed.recursive_studies.shapes import DMOZ_TREE, THOUSAND, data_of
 from cladist.datasets import Dataset, load_clinc150
-from cladist.datasets.loaders.location import VARIABLE
+from cladist.datasets.loaders.catalogue import VARIABLE
 from cladist.kernels.lanes import WIDTH
 
 BLOCKS_PER_ROUND = (1, 2, 8, 64, 512)

@@ -1,8 +1,7 @@
-"""Rows of numbers, from svmlight, ARFF-HMC and LSHTC files, with the columns that a model learnt from."""
+"""Rows of numbers from svmlight, ARFF-HMC and LSHTC files, with the columns that a model was trained on."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,29 +13,28 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from cladist.cli.model_input import DataSource, Remark, features_of
-from cladist.datasets import Dataset, read_svmlight
-from cladist.datasets.formats.arff.reader import read_arff_hmc, read_arff_rows
-from cladist.datasets.formats.lshtc.reader import read_lshtc
-from cladist.datasets.formats.svmlight.chunks import Layout, chunks
-from cladist.datasets.formats.svmlight.reader import MOST_FEATURES, Rows, read_svmlight_rows
+from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight
+from cladist.datasets.formats.arff.reader import read_arff_rows
+from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
+from cladist.datasets.formats.svmlight.reader import read_matrices, read_svmlight_rows
 from cladist.errors import DatasetError, ParameterError
-from cladist.files import opened
 from cladist.taxonomy import Taxonomy
 
-INDEX_ZERO = re.compile(r"the index of '0:[^']*' is not in 1 ")
-NEW_INDEX = re.compile(r"the index of .* is not in \d+ … (\d+)\.$")
-# What readers advise in Python, and how a command line says it.
-IN_OTHER_WORDS = {
-    "; if that is meant, read with multilabel=True": "",
-    "say it with zero_based": "add --zero-based or --one-based",
-    "read with document_id=False": "read with --format svmlight --zero-based",
+# Problems for which a reader recommends a parameter in Python, in the words of the command line.
+SENTENCES = {
+    "no-label": "the row has no label.",
+    "index-base": "no row tells whether indices begin at 0 or at 1; add --zero-based or --one-based.",
+    "no-document-id": (
+        "wanted the document's number as 0:number, as in the first row; if 0 is a feature like others, read with "
+        "--format svmlight --zero-based."
+    ),
 }
-LSHTC_ROWS = Layout(0, MOST_FEATURES - 1, np.dtype(np.float32), several=True, loose=True, document_id="auto")
+LSHTC_ROWS = RowFormat(0, MOST_FEATURES - 1, np.dtype(np.float32), several=True, loose=True, document_id="auto")
 
 
 def read_numbers(source: DataSource, *, taxonomy: Taxonomy | None, model: Any, remark: Remark) -> Dataset:
     """Read rows with their labels; the columns are those of the model, or without one those of the file."""
-    with _advised():
+    with _reworded():
         if source.kind == "svmlight":
             return _read_svmlight(source, taxonomy=taxonomy, n_features=None if model is None else features_of(model))
         if source.kind == "arff":
@@ -52,18 +50,18 @@ def read_numbers(source: DataSource, *, taxonomy: Taxonomy | None, model: Any, r
         if model is None:
             return data
         columns = KnownColumns(source)
-        X = columns.of(data.X)
-        columns.tell(remark)
+        X = columns.select(data.X)
+        columns.report(remark)
         return Dataset(X, data.y, data.taxonomy, source=data.source)
 
 
 def read_rows(source: DataSource, *, model: Any, remark: Remark) -> Iterator[Any]:
-    """Yield the rows alone, whatever labels they have, as they are read."""
-    with _advised():
+    """Yield the rows without their labels, as they are read."""
+    with _reworded():
         if source.kind == "svmlight":
             n_features = features_of(model)
             assert n_features is not None
-            with _hinted(n_features):
+            with _hinted(source, n_features):
                 yield from read_svmlight_rows(source.stream, n_features=n_features, zero_based=bool(source.zero_based))
         elif source.kind == "arff":
             yield from _arff_rows(source, model)
@@ -81,17 +79,10 @@ def _arff_rows(source: DataSource, model: Any) -> Iterator[Any]:
 
 
 def _lshtc_rows(source: DataSource, remark: Remark) -> Iterator[sparse.csr_matrix]:
-    columns, stream, n_rows = KnownColumns(source), source.stream, 0
-    with opened(stream) as raw:
-        for chunk in chunks(stream, raw, LSHTC_ROWS):
-            rows = Rows()
-            rows.add(chunk)
-            if rows.n_rows:
-                n_rows += rows.n_rows
-                yield columns.of(rows.matrix(stream, True, None))
-    if not n_rows:
-        raise DatasetError(f"{source.name}: the file has no rows.")
-    columns.tell(remark)
+    columns = KnownColumns(source)
+    for rows in read_matrices(source.stream, LSHTC_ROWS, True, None):
+        yield columns.select(rows)
+    columns.report(remark)
 
 
 def _zero_based(source: DataSource) -> Any:
@@ -99,55 +90,60 @@ def _zero_based(source: DataSource) -> Any:
 
 
 def _read_svmlight(source: DataSource, *, n_features: int | None, **options: Any) -> Dataset:
-    with _hinted(n_features):
+    with _hinted(source, n_features):
         return read_svmlight(source.stream, zero_based=bool(source.zero_based), n_features=n_features, **options)
 
 
 @contextmanager
-def _hinted(n_features: int | None) -> Iterator[None]:
-    """Add to what is wrong with an index what may be the reason."""
+def _hinted(source: DataSource, n_features: int | None) -> Iterator[None]:
+    """Add the likely reason to an error about an index."""
     try:
         yield
     except DatasetError as problem:
-        sentence = str(problem)
-        if INDEX_ZERO.search(sentence):
+        if problem.kind == "index-zero":
             hint = "if the file counts its features from 0, add --zero-based"
-        elif n_features is not None and (found := NEW_INDEX.search(sentence)):
+        elif problem.kind == "index-range" and n_features is not None:
             hint = (
-                f"the model learnt from indices up to {found[1]} and has no weights for others: leave out the features "
-                "that are new, or train again on rows that have them"
+                f"the model learnt from indices up to {n_features - bool(source.zero_based)} and has no weights for "
+                "others: leave out the features that are new, or train again on rows that have them"
             )
         else:
             raise
-        raise DatasetError(f"{sentence.removesuffix('.')}; {hint}.") from problem
+        raise _replaced(problem, f"{str(problem).removesuffix('.')}; {hint}.") from problem
 
 
 @contextmanager
-def _advised() -> Iterator[None]:
-    """Put what readers advise into the words of the command line."""
+def _reworded() -> Iterator[None]:
+    """Put the advice of readers into the words of the command line."""
     try:
         yield
     except DatasetError as problem:
-        sentence = str(problem)
-        for said, meant in IN_OTHER_WORDS.items():
-            sentence = sentence.replace(said, meant)
-        raise problem if sentence == str(problem) else DatasetError(sentence) from problem
+        if problem.kind not in SENTENCES or problem.file is None:
+            raise
+        place = problem.file, problem.line, problem.column
+        raise DatasetError.at(*place, SENTENCES[problem.kind], kind=problem.kind) from problem
+
+
+def _replaced(problem: DatasetError, sentence: str) -> DatasetError:
+    """Return an error with the fields of another and its own sentence."""
+    fields = {name: getattr(problem, name) for name in ("file", "line", "column", "kind")}
+    return DatasetError(sentence, **fields)
 
 
 def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: Any) -> None:
-    """Refuse columns that are not those a model learnt from."""
+    """Refuse columns other than those that a model was trained on."""
     if model is None:
         return
-    for k, (learnt, found) in enumerate(zip(source.features, features, strict=False)):
-        if learnt != found:
-            raise DatasetError(
-                f"{source.name}: feature {k + 1} is {found!r}, and the model learnt from {learnt!r} in its place; give "
-                "it the attributes it was trained on, in their order."
+    for k, (wanted, name) in enumerate(zip(source.features, features, strict=False)):
+        if wanted != name:
+            problem = (
+                f"feature {k + 1} is {name!r}, and the model learnt from {wanted!r} in its place; give it the "
+                "attributes it was trained on, in their order."
             )
+            raise DatasetError.at(source.name, None, None, problem, kind="feature-names")
     if X.shape[1] != features_of(model):
-        raise DatasetError(
-            f"{source.name}: there are {X.shape[1]:,} features, and the model learnt from {features_of(model):,}."
-        )
+        problem = f"there are {X.shape[1]:,} features, and the model learnt from {features_of(model):,}."
+        raise DatasetError.at(source.name, None, None, problem, kind="column-count")
 
 
 def _names(data: Dataset) -> Sequence[str]:
@@ -155,14 +151,14 @@ def _names(data: Dataset) -> Sequence[str]:
 
 
 class KnownColumns:
-    """The columns of LSHTC rows that a model learnt from; a feature that is new to it has no weight."""
+    """The columns of LSHTC rows that a model was trained on; a feature that is new to it has no weight."""
 
     def __init__(self, source: DataSource) -> None:
         self.name, self.numbers = source.name, np.array(source.features, np.int64)
         self.new = self.seen = np.zeros(0, np.int64)
 
-    def of(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
-        """Return rows with these columns."""
+    def select(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """Return rows with these columns only."""
         place = np.searchsorted(self.numbers, X.indices)
         known = self.numbers[np.minimum(place, len(self.numbers) - 1)] == X.indices
         self.seen, self.new = np.union1d(self.seen, X.indices), np.union1d(self.new, X.indices[~known])
@@ -170,8 +166,8 @@ class KnownColumns:
         arrays = X.data[known], place[known].astype(np.int32), ends[X.indptr]
         return sparse.csr_matrix(arrays, shape=(X.shape[0], len(self.numbers)))
 
-    def tell(self, remark: Remark) -> None:
-        """Tell how many features were new, if any were."""
+    def report(self, remark: Remark) -> None:
+        """Report how many features were new, if any were."""
         if len(self.new):
             remark(
                 f"{len(self.new):,} of the {len(self.seen):,} features in {self.name} were in no row of training; they "
@@ -185,7 +181,7 @@ def missing(X: Any) -> npt.NDArray[np.bool_]:
 
 
 def with_imputer(learner: Any) -> Pipeline:
-    """Return a learner behind a step that puts the mean of a column, over the rows of training, for what is missing.
+    """Return a learner behind a step that replaces missing values by the mean of their column in training.
 
     Examples
     --------
@@ -193,12 +189,12 @@ def with_imputer(learner: Any) -> Pipeline:
     >>> with_imputer(Hieron())
     Pipeline(steps=[('imputer', SimpleImputer(keep_empty_features=True)), ('model', Hieron())])
     """
-    # Columns without any value stay, as 0, so that the columns of later rows are those of training.
+    # Columns without any value stay, as 0, so that later rows have the same columns as those of training.
     return Pipeline([("imputer", SimpleImputer(keep_empty_features=True)), ("model", learner)])
 
 
 def check_complete(source: DataSource, X: Any, features: Sequence[str], model: Any, *, n_before: int = 0) -> None:
-    """Refuse rows that miss values if the model, which is fitted, has nothing to put in their place.
+    """Refuse rows with missing values if the fitted model has nothing to put in their place.
 
     `n_before` rows of the file came before these.
     """
@@ -213,8 +209,8 @@ def check_complete(source: DataSource, X: Any, features: Sequence[str], model: A
         row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
     else:
         row, column = map(int, np.unravel_index(np.argmax(is_missing), is_missing.shape))
-    raise DatasetError(
-        f"{source.name}: row {n_before + row + 1} has no value for {features[column]!r}, and the model has seen no "
-        "missing value in training, so it has nothing to put in its place; fill it in, or train on rows that miss some "
-        "too."
+    problem = (
+        f"row {n_before + row + 1} has no value for {features[column]!r}, and the model has seen no missing value in "
+        "training, so it has nothing to put in its place; fill it in, or train on rows that miss some too."
     )
+    raise DatasetError.at(source.name, None, None, problem, kind="missing-value")

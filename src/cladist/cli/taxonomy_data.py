@@ -10,19 +10,17 @@ import numpy.typing as npt
 
 from cladist.cli.model_input import DataSource
 from cladist.cli.numeric_input import LSHTC_ROWS
-from cladist.datasets.formats.arff.reader import read_arff_hmc
+from cladist.datasets import read_arff_hmc
+from cladist.datasets.formats.label_names import LabelNames
 from cladist.datasets.formats.lshtc.reader import NO_LABEL
-from cladist.datasets.formats.svmlight.chunks import Layout, chunks
-from cladist.datasets.formats.svmlight.labels import LabelNames
-from cladist.datasets.formats.svmlight.reader import MOST_FEATURES
+from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat, read_chunks
 from cladist.datasets.formats.tables.labels import LabelColumn
 from cladist.datasets.formats.tables.records import table_rows
 from cladist.errors import DatasetError
-from cladist.files import opened
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.coverage import Coverage, UnknownLabel, count_coverage, find_unknown_labels
 
-SVMLIGHT_ROWS = Layout(0, MOST_FEATURES, np.dtype(np.float32))
+SVMLIGHT_ROWS = RowFormat(0, MOST_FEATURES, np.dtype(np.float32))
 
 Ids = npt.NDArray[np.int64]
 
@@ -66,10 +64,8 @@ def _of_numbers(source: DataSource, taxonomy: Taxonomy) -> list[list[str]]:
     """Read the labels of svmlight or LSHTC rows; in the latter, 0 says that there is none."""
     is_lshtc = source.kind == "lshtc"
     labels = LabelNames(None, nothing=NO_LABEL if is_lshtc and NO_LABEL not in taxonomy else None)
-    stream = source.stream
-    with opened(stream) as raw:
-        for chunk in chunks(stream, raw, LSHTC_ROWS if is_lshtc else SVMLIGHT_ROWS):
-            labels.add(chunk)
+    for chunk in read_chunks(source.stream, LSHTC_ROWS if is_lshtc else SVMLIGHT_ROWS):
+        labels.add(chunk)
     return labels.as_y(True) if labels.counts else []
 
 

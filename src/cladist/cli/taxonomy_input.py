@@ -41,9 +41,8 @@ def read_taxonomy(
 
 def _of_header(path: Source) -> Taxonomy:
     with opened(path) as stream:
-        header = arff_header.read_header(path, stream, ())
-    place = f"{shown_name(path)}, line {header.hierarchy_line}"
-    return arff_hierarchy.read_hierarchy(header.hierarchy, "auto", "drop", place)
+        header = arff_header.read_header(path, stream)
+    return arff_hierarchy.read_hierarchy(path, header, on_cycle="drop")
 
 
 def cycles_in_words(taxonomy: Taxonomy) -> str:

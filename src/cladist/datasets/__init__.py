@@ -1,18 +1,21 @@
-"""Files, real data sets, a package or a seed → `Dataset`; and a `Dataset` → files."""
+"""Files, real data sets, a package or a random seed → `Dataset`; and a `Dataset` → files."""
 
-from cladist.datasets.corpora.documents.ohsumed import read_ohsumed
-from cladist.datasets.corpora.documents.wipo import read_wipo_alpha
-from cladist.datasets.corpora.lshtc_sets import load_dmoz, load_lshtc_small, load_lwiki, load_swiki2011
+from cladist.datasets.corpora.ohsumed import read_ohsumed
 from cladist.datasets.corpora.paper_sets import (
     load_dekel_dmoz,
+    load_dmoz,
     load_ipc,
+    load_lshtc_small,
+    load_lwiki,
     load_ohsumed,
     load_phonemes,
     load_rcv1,
+    load_swiki2011,
     load_wipo_alpha,
 )
-from cladist.datasets.corpora.speech.phonemes import read_phonemes
-from cladist.datasets.corpora.speech.phonetics import phoneme_folding, phonetic_tree
+from cladist.datasets.corpora.phonemes import read_phonemes
+from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
+from cladist.datasets.corpora.wipo import read_wipo_alpha
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.arff.reader import read_arff_hmc
 from cladist.datasets.formats.arff.writer import write_arff_hmc
@@ -27,10 +30,10 @@ from cladist.datasets.formats.tables.writer import write_table
 from cladist.datasets.generators.hieron_synthetic import make_hieron_synthetic
 from cladist.datasets.generators.label_model import LabelModel, make_label_model
 from cladist.datasets.generators.topics import make_topics
+from cladist.datasets.loaders.catalogue import available
 from cladist.datasets.loaders.clinc150 import load_clinc150
 from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
 from cladist.datasets.loaders.icd10cm import load_icd10cm
-from cladist.datasets.loaders.layout import available
 from cladist.datasets.loaders.naics import load_naics2017
 from cladist.datasets.loaders.news20 import load_news20
 from cladist.datasets.loaders.onet import load_onet_titles

@@ -1,4 +1,4 @@
-"""`Dataset`: what every reader, loader and generator returns."""
+"""`Dataset`: the rows, labels and taxonomy that every reader, loader and generator returns."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.rows import Rows, length, stacked, taken
+from cladist.datasets.rows import Rows, length, stack_rows, take_rows
 from cladist.errors import DatasetError
 from cladist.taxonomy import RelationGraph, Taxonomy
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # the standard library's has defaults from Python 3.13 on
+
+    T = TypeVar("T", bound=Taxonomy | None, default=Taxonomy | None, covariant=True)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 class NotSplitError(DatasetError, AttributeError):
@@ -21,36 +30,39 @@ class NotSplitError(DatasetError, AttributeError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class Dataset(Generic[T]):
     """Rows, their labels and the taxonomy the labels come from.
 
     `X` and `y` always hold all rows in their original order. A split Dataset also knows which rows are for
     training and which for testing; `X_train`, `y_train`, `X_test`, `y_test` (and `texts_train`, `texts_test`)
-    are those rows, taken when first asked for. One that ships with a third part to choose parameters by has
-    `X_validation`, `y_validation` and `texts_validation` likewise.
+    are those rows, selected on first use. One that ships with a third part to choose parameters by also has
+    `X_validation`, `y_validation` and `texts_validation`.
+
+    For type checkers, ``Dataset[Taxonomy]`` is one whose `taxonomy` is never None; all loaders and generators and all
+    readers of files with a hierarchy return it. A plain ``Dataset`` may have none.
 
     Parameters
     ----------
     X : array, CSR matrix or array of texts
-        One row an example.
+        One row per sample.
     y : array of labels, or list of lists of labels
-        One entry a row.
+        One entry per row.
     taxonomy : Taxonomy, optional
         None where the source has none.
     feature_names : sequence of str, optional
-        The columns of `X`.
+        The names of the columns of `X`.
     source : str
-        Where the rows come from, for people.
+        The origin of the rows, for people.
     texts : array of str, optional
         The raw texts behind the rows of a vectorised `X`.
     descriptions : mapping, optional
         Node name → text that explains the node.
     train_rows, test_rows : slice or array of int, optional
-        Which rows are the two parts; both or neither.
+        The rows of the two parts; both or neither.
     validation_rows : slice or array of int, optional
         The rows of the third part, where the source ships one.
     relations : RelationGraph, optional
-        Which nodes are related beside the taxonomy, where the source says so.
+        Relations of nodes beside the taxonomy, where the source has them.
 
     Examples
     --------
@@ -65,7 +77,7 @@ class Dataset:
 
     X: Any
     y: Any
-    taxonomy: Taxonomy | None = None
+    taxonomy: T = None  # type: ignore[assignment]
     feature_names: Sequence[str] | npt.NDArray[Any] | None = None
     source: str = ""
     texts: npt.NDArray[Any] | None = None
@@ -96,7 +108,7 @@ class Dataset:
         X_validation: Any = None,
         y_validation: Any = None,
         **fields: Any,
-    ) -> Dataset:
+    ) -> Dataset[Any]:
         """Join a training and a test part, and a third to validate on if there is one.
 
         `X` and `y` are the parts stacked in this order; `texts`, if given, is stacked already.
@@ -117,7 +129,7 @@ class Dataset:
         rows = [slice(start, end) for start, end in pairwise(ends)]
         names = ("train_rows", "test_rows", "validation_rows")
         fields |= dict(zip(names, rows, strict=False))
-        return cls(stacked(Xs), stacked(ys), **fields)
+        return cls(stack_rows(Xs), stack_rows(ys), **fields)
 
     @property
     def is_split(self) -> bool:
@@ -127,47 +139,47 @@ class Dataset:
     @cached_property
     def X_train(self) -> Any:  # noqa: N802
         """The rows of `X` to train on."""
-        return taken(self.X, self._part("train"))
+        return take_rows(self.X, self._part("train"))
 
     @cached_property
     def y_train(self) -> Any:
         """The labels of `X_train`."""
-        return taken(self.y, self._part("train"))
+        return take_rows(self.y, self._part("train"))
 
     @cached_property
     def X_test(self) -> Any:  # noqa: N802
         """The rows of `X` to test on."""
-        return taken(self.X, self._part("test"))
+        return take_rows(self.X, self._part("test"))
 
     @cached_property
     def y_test(self) -> Any:
         """The labels of `X_test`."""
-        return taken(self.y, self._part("test"))
+        return take_rows(self.y, self._part("test"))
 
     @cached_property
     def texts_train(self) -> npt.NDArray[Any] | None:
         """The raw texts of `X_train`, where there are any."""
-        return None if self.texts is None else taken(self.texts, self._part("train"))
+        return None if self.texts is None else take_rows(self.texts, self._part("train"))
 
     @cached_property
     def texts_test(self) -> npt.NDArray[Any] | None:
         """The raw texts of `X_test`, where there are any."""
-        return None if self.texts is None else taken(self.texts, self._part("test"))
+        return None if self.texts is None else take_rows(self.texts, self._part("test"))
 
     @cached_property
     def X_validation(self) -> Any:  # noqa: N802
         """The rows of `X` to choose parameters by, where the source ships such a part."""
-        return taken(self.X, self._part("validation"))
+        return take_rows(self.X, self._part("validation"))
 
     @cached_property
     def y_validation(self) -> Any:
         """The labels of `X_validation`."""
-        return taken(self.y, self._part("validation"))
+        return take_rows(self.y, self._part("validation"))
 
     @cached_property
     def texts_validation(self) -> npt.NDArray[Any] | None:
         """The raw texts of `X_validation`, where there are any."""
-        return None if self.texts is None else taken(self.texts, self._part("validation"))
+        return None if self.texts is None else take_rows(self.texts, self._part("validation"))
 
     def _part(self, which: str) -> Rows:
         rows: Rows | None = getattr(self, f"{which}_rows")
@@ -186,7 +198,7 @@ class Dataset:
         test_size: float | int = 0.25,
         random_state: int | np.random.RandomState | None = None,
         groups: Sequence[Any] | npt.NDArray[Any] | None = None,
-    ) -> Dataset:
+    ) -> Dataset[T]:
         """Return the same rows with a random part of them set aside for testing.
 
         Parameters
@@ -196,12 +208,12 @@ class Dataset:
         random_state : int, RandomState or None
             As in scikit-learn.
         groups : sequence, optional
-            One entry a row; rows of one group stay on one side.
+            One entry per row; rows of one group stay on one side.
 
         Returns
         -------
         Dataset
-            A split one, each part in the original order. An earlier split, a validation part too, is forgotten.
+            Split, each part in the original order. It replaces an earlier split, with its validation part.
         """
         from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 

@@ -58,10 +58,11 @@ def data_suffix(source: Source) -> str:
     return path.suffix.lower()
 
 
-def refuse(source: Source, line: int, column: int | str, problem: str) -> NoReturn:
+def refuse(
+    source: Source, line: int | None, column: int | str | None, problem: str, *, kind: str | None = None
+) -> NoReturn:
     """Raise a `DatasetError` that names file, line and column; a text column is named in quotes."""
-    place = repr(column) if isinstance(column, str) else str(column)
-    raise DatasetError(f"{shown_name(source)}, line {line}, column {place}: {problem}")
+    raise DatasetError.at(shown_name(source), line, column, problem, kind=kind)
 
 
 @contextmanager

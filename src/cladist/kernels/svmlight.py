@@ -1,23 +1,25 @@
-"""Parsing of svmlight text: bytes in, index, value and label arrays out.
+"""Parsing of svmlight, LSHTC and RCV1 text: bytes in, index, value and label arrays out.
 
-A row is ``label,label index:value index:value # comment``. `measure` says how much room a text needs, `parse_rows`
-takes it apart, `sort_rows` puts indices in order where a format allows any. Every text must end with a line feed,
-which is what lets the inner loops run without a check for the end.
+A row is ``label,label index:value index:value # comment``. `measure` returns how much room a text needs, `parse_rows`
+fills the arrays, `sort_rows` sorts indices where a format allows any order. A judgement of RCV1 is ``topic document
+1``. Every text must end with a line feed, so that the inner loops need no check for the end.
 """
 
 import numpy as np
 
-from cladist.kernels.decimals import MINUS, digits, number
+from cladist.kernels.decimals import MINUS, ZERO, digits, number
 from cladist.kernels.jit import kernel
 
 LINE_FEED, SPACE, HASH, COMMA, COLON = 10, 32, 35, 44, 58
 
-# What can be wrong with a row; the caller puts it into words.
+# Errors of a row; the caller puts them into words.
 FINE, BAD_TOKEN, NEGATIVE, OUT_OF_RANGE, UNSORTED, BAD_VALUE = range(6)
 NO_LABEL, SEVERAL_LABELS, BAD_LABEL, LONG_LABEL, NO_ID = range(6, 11)
+BAD_TOPIC, BAD_DOCUMENT, NOT_ONE = range(11, 14)  # of a judgement
 
 MOST_LABELS = 100_000  # of a row; the richest real ones have some hundreds
 LONGEST_LABEL = 1_000  # in bytes: longer than any name, and a message can still show it
+HIGHEST_DOCUMENT = 2**31 - 1  # document numbers are int32; those of RCV1 end at 810,596
 
 
 @kernel
@@ -139,7 +141,7 @@ def parse_rows(text, form, rules, labels, features):
         Where each label stands and its last eight bytes; for each row the number of labels up to its end, and
         where it starts.
     features : (index, value, unsure, end of row), arrays to fill
-        `unsure` gets (feature, start) of each number that the caller must parse himself.
+        `unsure` gets (feature, start) of each number that the caller must parse.
 
     Returns
     -------
@@ -184,3 +186,45 @@ def sort_rows(row_ends, indices, values):
                     return row, np.int64(indices[k])
         start = np.int64(end)
     return -1, np.int64(-1)
+
+
+@kernel
+def parse_judgements(text, topics, documents):
+    """Parse the judgements of `text`, which ends with a line feed.
+
+    Parameters
+    ----------
+    text : uint8 array
+    topics : (start, end, key), arrays to fill
+        The place of each topic and its last eight bytes.
+    documents : int32 array to fill
+
+    Returns
+    -------
+    (judgements, error, its position)
+    """
+    starts, ends, keys = topics
+    i = n = 0
+    while i < len(text):
+        i = _past_blanks(text, i)
+        if text[i] != LINE_FEED:
+            start, key = i, np.uint64(0)
+            while text[i] > SPACE:
+                key = (key << np.uint64(8)) | np.uint64(text[i])
+                i += 1
+            if i == start or i - start > LONGEST_LABEL:
+                return n, BAD_TOPIC, start
+            starts[n], ends[n], keys[n] = start, i, key
+            i = _past_blanks(text, i)
+            document, end, lost = digits(text, i, np.int64(0))
+            if end == i or lost > 0 or document > HIGHEST_DOCUMENT or text[end] > SPACE:
+                return n, BAD_DOCUMENT, i
+            documents[n] = document
+            i = _past_blanks(text, end)
+            end = _past_blanks(text, i + (text[i] == ZERO + 1))
+            if text[i] != ZERO + 1 or text[end] != LINE_FEED:
+                return n, NOT_ONE, i
+            i = end
+            n += 1
+        i += 1
+    return n, FINE, i

@@ -1,19 +1,20 @@
-"""Data sets of the papers that must be asked for: news, patents, medicine, speech, and a corner of DMOZ."""
+"""Loaders of the papers' data sets that must be licensed or requested: news, patents, medicine, speech, web pages."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
-from cladist.datasets.corpora.documents.ohsumed import read_ohsumed
-from cladist.datasets.corpora.documents.wipo import read_wipo_alpha
-from cladist.datasets.corpora.speech.phonemes import read_phonemes
+from cladist.datasets.corpora.ohsumed import read_ohsumed
+from cladist.datasets.corpora.phonemes import read_phonemes
+from cladist.datasets.corpora.wipo import read_wipo_alpha
 from cladist.datasets.dataset import Dataset
+from cladist.datasets.formats.lshtc.reader import read_lshtc
 from cladist.datasets.formats.rcv1.reader import read_rcv1
 from cladist.datasets.formats.svmlight.reader import read_svmlight
-from cladist.datasets.loaders.layout import DATA_SETS
-from cladist.datasets.loaders.location import Folder, Layout, path_of
-from cladist.datasets.loaders.split_texts import vectorised
+from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, Folder, path_of
+from cladist.datasets.loaders.split_texts import vectorise
+from cladist.errors import DatasetError, one_of
 from cladist.features import text_features
 from cladist.taxonomy import Taxonomy
 
@@ -27,7 +28,7 @@ def load_rcv1(
     n_train: int | None = None,
     n_test: int | None = None,
     folder: Folder = None,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     """Load RCV1-v2, stories of Reuters: 23,149 to train on, 781,265 to test on, with the published vectors.
 
     ``family="CCAT", n_train=2500, n_test=5000`` is near the Reuters set of Rousu et al. 2005; the families with
@@ -47,15 +48,15 @@ def load_rcv1(
         Split. `X` is CSR with 47,236 columns, `y` a list of lists. The taxonomy is a forest of 103 topics, with some
         nodes more if expanded; `descriptions` says what they mean.
     """
-    layout = DATA_SETS["rcv1"]
-    place = layout.found(folder)
+    entry = DATA_SETS["rcv1"]
+    place = entry.locate(folder)
     data = read_rcv1(
         place, family=family, hierarchy=hierarchy, n_train=n_train, n_test=n_test, n_features=N_RCV1_FEATURES
     )
-    return _called(layout, data)
+    return _titled(entry, data)
 
 
-def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Dataset:
+def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Dataset[Taxonomy]:
     """Load WIPO-alpha, patents by main group of the International Patent Classification.
 
     Section D, textiles and paper, is the set of Rousu et al. 2005 and Liu et al. 2013: 188 nodes.
@@ -74,11 +75,11 @@ def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Data
         Split. `X` is TF-IDF of words, float32 CSR, fitted on the training part; `texts` has the patents. `y` has one
         main group a row.
     """
-    layout = DATA_SETS["wipo_alpha"]
-    return _patents(layout, read_wipo_alpha(layout.found(folder), section=section, level="main-group"))
+    entry = DATA_SETS["wipo_alpha"]
+    return _patents(entry, read_wipo_alpha(entry.locate(folder), section=section, level="main-group"))
 
 
-def load_ipc(*, folder: Folder = None) -> Dataset:
+def load_ipc(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load WIPO-alpha by subclass of the International Patent Classification: the IPC set of Gopal & Yang 2013.
 
     Parameters
@@ -91,11 +92,11 @@ def load_ipc(*, folder: Folder = None) -> Dataset:
     Dataset
         As `load_wipo_alpha` gives it, with all sections, and one subclass a row.
     """
-    layout = DATA_SETS["ipc"]
-    return _patents(layout, read_wipo_alpha(layout.found(folder), level="subclass"))
+    entry = DATA_SETS["ipc"]
+    return _patents(entry, read_wipo_alpha(entry.locate(folder), level="subclass"))
 
 
-def load_ohsumed(*, folder: Folder = None) -> Dataset:
+def load_ohsumed(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load OHSUMED, references of MEDLINE from 1987 to 1991, below the MeSH descriptor "Quality of Health Care".
 
     Parameters
@@ -111,12 +112,12 @@ def load_ohsumed(*, folder: Folder = None) -> Dataset:
         put a vectoriser before the learner in a `Pipeline`. The taxonomy is a DAG, cycles taken out. Cesa-Bianchi et
         al. 2006 have 55,503 documents and 94 nodes; the edition of MeSH decides.
     """
-    layout = DATA_SETS["ohsumed"]
-    place = layout.found(folder)
-    return _called(layout, read_ohsumed(place, mesh=path_of(place, "mtrees.bin")))
+    entry = DATA_SETS["ohsumed"]
+    place = entry.locate(folder)
+    return _titled(entry, read_ohsumed(place, mesh=path_of(place, "mtrees.bin")))
 
 
-def load_phonemes(*, folder: Folder = None) -> Dataset:
+def load_phonemes(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load phonemes of TIMIT, 40 of them in a phonetic tree, by five stacked frames of features.
 
     Dekel et al. 2004 drew 2,000 examples a phoneme to train on and 500 to test on; these are all there are.
@@ -132,11 +133,11 @@ def load_phonemes(*, folder: Folder = None) -> Dataset:
     Dataset
         Split. `X` is dense, float32; `y` has one phoneme a row.
     """
-    layout = DATA_SETS["phonemes"]
-    return _called(layout, read_phonemes(layout.found(folder), stack=5, n_phonemes=40))
+    entry = DATA_SETS["phonemes"]
+    return _titled(entry, read_phonemes(entry.locate(folder), stack=5, n_phonemes=40))
 
 
-def load_dekel_dmoz(*, folder: Folder = None) -> Dataset:
+def load_dekel_dmoz(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load the DMOZ set of Dekel et al. 2004, 8,576 pages and 316 nodes, from its owners' files.
 
     Parameters
@@ -150,16 +151,121 @@ def load_dekel_dmoz(*, folder: Folder = None) -> Dataset:
     Dataset
         Not split: the paper cross-validates, in 4 parts.
     """
-    layout = DATA_SETS["dekel_dmoz"]
-    place = layout.found(folder)
+    entry = DATA_SETS["dekel_dmoz"]
+    place = entry.locate(folder)
     taxonomy = Taxonomy.read(path_of(place, "hierarchy.txt"))
-    return _called(layout, read_svmlight(path_of(place, "pages.svm"), taxonomy=taxonomy, multilabel=False))
+    data = read_svmlight(path_of(place, "pages.svm"), taxonomy=taxonomy, multilabel=False)
+    return Dataset(data.X, data.y, taxonomy, source=entry.title)
 
 
-def _patents(layout: Layout, data: Dataset) -> Dataset:
+def load_lshtc_small(*, task: Literal[1, 2] = 2, folder: Folder = None) -> Dataset[Taxonomy]:
+    """Load LSHTC-small, the dry run of the first challenge: web pages under DMOZ's categories.
+
+    Parameters
+    ----------
+    task : {1, 2}
+        1: pages to train on and to test on; by its number of features, the LSHTC-small of Gopal & Yang 2013.
+        2: short descriptions of pages to train on and to validate, pages to test on.
+    folder : path, optional
+        Holds ``cat_hier.txt`` and a folder ``Task1`` or ``Task2`` with ``train.txt``, ``validation.txt`` and
+        ``test.txt``; None: ``lshtc_dryrun`` below the folder that ``CLADIST_DATA`` names.
+
+    Returns
+    -------
+    Dataset
+        Split, 4,463 + 1,858 rows and 1,860 to validate. `X` is CSR, counts of words; `feature_names` are the words'
+        numbers, those that no row uses left out. `y` has one leaf a row. The taxonomy is a forest of 2,387 nodes, 1,139
+        of them leaves; ``taxonomy.contracted()`` has the paper's 1,563.
+
+    Examples
+    --------
+    >>> load_lshtc_small()  # doctest: +SKIP
+    Dataset(4463 + 1858 rows, 1860 to validate, 26969 features, 2387 nodes, LSHTC-small, task 2)
+    """
+    one_of("load_lshtc_small", "task", task, (1, 2))
+    return _load_lshtc(f"lshtc_small_task{task}", folder)
+
+
+def load_dmoz(*, year: Literal[2010, 2011, 2012], folder: Folder = None) -> Dataset[Taxonomy]:
+    """Load the DMOZ set of a challenge's year: web pages under DMOZ's categories.
+
+    Parameters
+    ----------
+    year : {2010, 2011, 2012}
+        Which challenge.
+    folder : path, optional
+        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``, for 2010 also ``validation.txt``; None: ``dmoz2010``
+        and so on below the folder that ``CLADIST_DATA`` names.
+
+    Returns
+    -------
+    Dataset
+        Split. `X` is CSR, counts of words; `feature_names` are the words' numbers, those that no row uses left out. `y`
+        has one leaf a row, for 2011 a list of them. 2010 has a validation part; Gopal & Yang 2013 trained on both.
+
+    Raises
+    ------
+    DatasetError
+        Also if the test rows have no labels: the challenges gave them out with a 0 in place of each.
+    """
+    one_of("load_dmoz", "year", year, (2010, 2011, 2012))
+    return _load_lshtc(f"dmoz{year}", folder, multilabel=True if year == 2011 else "auto")
+
+
+def load_swiki2011(*, folder: Folder = None) -> Dataset[Taxonomy]:
+    """Load SWIKI-2011, the smaller Wikipedia set of the second challenge.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``; None: ``swiki2011`` below the folder that
+        ``CLADIST_DATA`` names.
+
+    Returns
+    -------
+    Dataset
+        Split. `X` is CSR, counts of words, as in `load_dmoz`. `y` is a list of lists. The taxonomy is a DAG.
+    """
+    return _load_lshtc("swiki2011", folder, multilabel=True)
+
+
+def load_lwiki(*, folder: Folder = None) -> Dataset[Taxonomy]:
+    """Load LWIKI, the large Wikipedia set of the challenges: 2.4 million articles, 325,056 labels.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``; None: ``lwiki`` below the folder that ``CLADIST_DATA``
+        names.
+
+    Returns
+    -------
+    Dataset
+        Split. `X` is CSR, counts of words, as in `load_dmoz`. `y` is a list of lists. The taxonomy is a DAG: the
+        category graph with an edge of each cycle left out (``taxonomy.dropped_edges``).
+    """
+    return _load_lshtc("lwiki", folder, multilabel=True, on_cycle="drop")
+
+
+def _patents(entry: CatalogueEntry, data: Dataset[Taxonomy]) -> Dataset[Taxonomy]:
     # Word pairs, which help short texts, would make millions of columns of such long ones.
-    return vectorised(_called(layout, data), text_features(ngram_range=(1, 1)))
+    return vectorise(_titled(entry, data), text_features(ngram_range=(1, 1)))
 
 
-def _called(layout: Layout, data: Dataset) -> Dataset:
-    return replace(data, source=layout.title)
+def _titled(entry: CatalogueEntry, data: Dataset[Taxonomy]) -> Dataset[Taxonomy]:
+    return replace(data, source=entry.title)
+
+
+def _load_lshtc(name: str, folder: Folder, **options: Any) -> Dataset[Taxonomy]:
+    """Read the files of a entry: hierarchy, train, test and perhaps validation."""
+    entry = DATA_SETS[name]
+    place = entry.locate(folder)
+    hierarchy, train, test, *validation = (path_of(place, file) for file in entry.files)
+    third = validation[0] if validation else None
+    data = read_lshtc(train, hierarchy, test=test, validation=third, compact=True, **options)
+    if not all(data.y):  # an empty list
+        raise DatasetError(
+            f"{place}: some rows have a 0 for a label, as the challenges gave out their test files; put the true "
+            "labels there to test on them, or read the files as they are with read_lshtc."
+        )
+    return replace(data, source=entry.title)

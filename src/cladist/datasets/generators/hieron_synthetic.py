@@ -18,7 +18,7 @@ def make_hieron_synthetic(
     n_train: int = 100,
     n_test: int = 50,
     random_state: int | np.random.Generator | None = None,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     """Make noisy prototypes of the 121 nodes of a ternary tree; every node is a label, the root too.
 
     x = W^y + η with W^v = Σ_{u ∈ path(v)} w_u, root included; w_0 … w_120 are a random orthonormal basis of

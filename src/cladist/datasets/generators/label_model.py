@@ -62,7 +62,7 @@ class LabelModel:
 
     def sample(
         self, n_samples: int, *, least_margin: float = 0.0, random_state: int | np.random.Generator | None = None
-    ) -> Dataset:
+    ) -> Dataset[Taxonomy]:
         """Draw rows uniformly from the sphere, and their labels.
 
         Parameters
@@ -111,7 +111,7 @@ def make_label_model(
     n_features: int = 10,
     taxonomy: Taxonomy | None = None,
     random_state: int | np.random.Generator | None = None,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     """Make data in which siblings are drawn independently, each on with probability (1 + u·x) / 2 below its parent.
 
     Parameters

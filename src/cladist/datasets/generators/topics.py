@@ -46,7 +46,7 @@ def make_topics(
     noise: float = 0.6,
     n_test: int = 0,
     random_state: int | np.random.Generator | None = None,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     """Make sparse documents about the leaves of a tree.
 
     Parameters

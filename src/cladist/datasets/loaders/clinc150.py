@@ -9,9 +9,8 @@ from typing import Any
 import numpy.typing as npt
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.loaders.layout import DATA_SETS
-from cladist.datasets.loaders.location import Folder, path_of
-from cladist.datasets.loaders.split_texts import vectorised
+from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of
+from cladist.datasets.loaders.split_texts import vectorise
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, one_of
 from cladist.features import text_features
@@ -22,7 +21,7 @@ QUERIES, DOMAINS = "data_full.json", "domains.json"
 OUT_OF_SCOPE = "oos"
 
 
-def load_clinc150(*, out_of_scope: bool = False, folder: Folder = None) -> Dataset:
+def load_clinc150(*, out_of_scope: bool = False, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load CLINC150: 15,000 queries to train on, 4,500 to test on, 3,000 to validate.
 
     Parameters
@@ -45,7 +44,7 @@ def load_clinc150(*, out_of_scope: bool = False, folder: Folder = None) -> Datas
     Dataset(15000 + 4500 rows, 3000 to validate, 30921 features, 160 nodes, CLINC150)
     """
     one_of("load_clinc150", "out_of_scope", out_of_scope, (True, False))
-    place = DATA_SETS["clinc150"].found(folder)
+    place = DATA_SETS["clinc150"].locate(folder)
     taxonomy = _taxonomy(path_of(place, DOMAINS), out_of_scope)
     path = path_of(place, QUERIES)
     content = _object(path)
@@ -58,7 +57,7 @@ def load_clinc150(*, out_of_scope: bool = False, folder: Folder = None) -> Datas
         taxonomy=taxonomy,
         source="CLINC150 with out-of-scope queries" if out_of_scope else "CLINC150",
     )
-    return vectorised(queries, text_features())
+    return vectorise(queries, text_features())
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.arff.reader import read_arff_hmc
-from cladist.datasets.loaders.layout import DATA_SETS
-from cladist.datasets.loaders.location import Folder, Layout, path_of
+from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, Folder, path_of
 from cladist.errors import DatasetError, one_of
+from cladist.taxonomy import Taxonomy
 
 
-def load_imclef07a(*, folder: Folder = None) -> Dataset:
+def load_imclef07a(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load ImCLEF07A, X-ray images by part of the body: the CLEF set of Gopal & Yang 2013.
 
     Parameters
@@ -37,10 +37,10 @@ def load_imclef07a(*, folder: Folder = None) -> Dataset:
     >>> load_imclef07a()  # doctest: +SKIP
     Dataset(10000 + 1006 rows, 80 features, 96 nodes, ImCLEF07A)
     """
-    return _loaded(DATA_SETS["imclef07a"], folder, multilabel=False)
+    return _load(DATA_SETS["imclef07a"], folder, multilabel=False)
 
 
-def load_enron(*, folder: Folder = None) -> Dataset:
+def load_enron(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load the Enron e-mails with several labels each: genre, topics, emotion.
 
     Parameters
@@ -60,10 +60,10 @@ def load_enron(*, folder: Folder = None) -> Dataset:
     >>> load_enron()  # doctest: +SKIP
     Dataset(988 + 660 rows, 1001 features, 56 nodes, Enron e-mails)
     """
-    return _loaded(DATA_SETS["enron"], folder, multilabel=True)
+    return _load(DATA_SETS["enron"], folder, multilabel=True)
 
 
-def load_genes_fun(*, which: Literal["cellcycle", "derisi"] = "cellcycle", folder: Folder = None) -> Dataset:
+def load_genes_fun(*, which: Literal["cellcycle", "derisi"] = "cellcycle", folder: Folder = None) -> Dataset[Taxonomy]:
     """Load genes of yeast and their functions in FunCat (Vens et al. 2008).
 
     Parameters
@@ -86,10 +86,10 @@ def load_genes_fun(*, which: Literal["cellcycle", "derisi"] = "cellcycle", folde
     Dataset(1628 + 1281 rows, 848 to validate, 77 features, 499 nodes, Yeast genes, FunCat, cellcycle)
     """
     one_of("load_genes_fun", "which", which, ("cellcycle", "derisi"))
-    return _loaded(DATA_SETS[f"genes_fun_{which}"], folder, multilabel=True)
+    return _load(DATA_SETS[f"genes_fun_{which}"], folder, multilabel=True)
 
 
-def load_genes_go(*, which: Literal["cellcycle"] = "cellcycle", folder: Folder = None) -> Dataset:
+def load_genes_go(*, which: Literal["cellcycle"] = "cellcycle", folder: Folder = None) -> Dataset[Taxonomy]:
     """Load genes of yeast and their terms in the Gene Ontology, a DAG (Vens et al. 2008).
 
     Parameters
@@ -112,15 +112,15 @@ def load_genes_go(*, which: Literal["cellcycle"] = "cellcycle", folder: Folder =
     Dataset(1625 + 1278 rows, 848 to validate, 77 features, 4125 nodes, Yeast genes, Gene Ontology, cellcycle)
     """
     one_of("load_genes_go", "which", which, ("cellcycle",))
-    return _loaded(DATA_SETS[f"genes_go_{which}"], folder, multilabel=True)
+    return _load(DATA_SETS[f"genes_go_{which}"], folder, multilabel=True)
 
 
-def _loaded(layout: Layout, folder: Folder, *, multilabel: bool) -> Dataset:
-    """Read the files of a layout, which are train and test or train, valid and test, over one taxonomy."""
-    place = layout.found(folder)
-    paths = [path_of(place, file) for file in layout.files]
+def _load(entry: CatalogueEntry, folder: Folder, *, multilabel: bool) -> Dataset[Taxonomy]:
+    """Read the files of a entry, which are train and test or train, valid and test, over one taxonomy."""
+    place = entry.locate(folder)
+    paths = [path_of(place, file) for file in entry.files]
     train = read_arff_hmc(paths[0], multilabel=multilabel)
-    *validation, test = (_more(path, paths[0], train, multilabel) for path in paths[1:])
+    *validation, test = (_read_part(path, paths[0], train, multilabel) for path in paths[1:])
     third: dict[str, Any] = {}
     if validation:
         third = {"X_validation": validation[0].X, "y_validation": validation[0].y}
@@ -132,11 +132,11 @@ def _loaded(layout: Layout, folder: Folder, *, multilabel: bool) -> Dataset:
         **third,
         taxonomy=train.taxonomy,
         feature_names=train.feature_names,
-        source=layout.title,
+        source=entry.title,
     )
 
 
-def _more(path: Path, first: Path, train: Dataset, multilabel: bool) -> Dataset:
+def _read_part(path: Path, first: Path, train: Dataset[Taxonomy], multilabel: bool) -> Dataset[Taxonomy]:
     """Read another file with the features and labels of the first."""
     part = read_arff_hmc(path, taxonomy=train.taxonomy, multilabel=multilabel)
     if list(part.feature_names or ()) != list(train.feature_names or ()):

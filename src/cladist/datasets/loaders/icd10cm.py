@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 
 from cladist.datasets.dataset import Dataset
+from cladist.datasets.loaders.split_texts import vectorise
+from cladist.datasets.rows import as_objects
 from cladist.errors import one_of
 from cladist.features import text_features
 from cladist.taxonomy import Taxonomy
@@ -20,7 +22,7 @@ Path = tuple[str, ...]  # from the chapter down
 Level = Literal["chapter", "block", "category", "code"]
 
 
-def load_icd10cm(*, level: Level = "category") -> Dataset:
+def load_icd10cm(*, level: Level = "category") -> Dataset[Taxonomy]:
     """Load ICD-10-CM from the package ``simple-icd-10-cm``: descriptions to train on, other terms to test on.
 
     There are chapters ("1"), blocks ("A00-A09"), categories ("A00") and the codes below them ("A00.0"). Every
@@ -65,23 +67,17 @@ def load_icd10cm(*, level: Level = "category") -> Dataset:
     labelled = [(entry, label) for entry in entries if (label := entry.label_at(depth)) is not None]
     train = [entry.description for entry, _ in labelled]
     test = [(term, label) for entry, label in labelled for term in entry.inclusion_terms]
-    vectoriser = text_features()
-    X_train = vectoriser.fit_transform(train)
-    X_test = vectoriser.transform([term for term, _ in test])
-    for X in (X_train, X_test):
-        X.sort_indices()  # the vectoriser leaves them in the order of first appearance
     taxonomy = _taxonomy(entries, depth)
-    return Dataset.from_parts(
-        X_train,
+    texts = Dataset.from_parts(
+        as_objects(train),
         np.array([label for _, label in labelled]),
-        X_test,
+        as_objects([term for term, _ in test]),
         np.array([label for _, label in test]),
         taxonomy=taxonomy,
-        feature_names=vectoriser.get_feature_names_out(),
         source=f"ICD-10-CM, {level} level",
-        texts=np.array(train + [term for term, _ in test], dtype=object),
         descriptions=taxonomy.titles,
     )
+    return vectorise(texts, text_features())
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, records
-from cladist.datasets.loaders.layout import DATA_SETS
-from cladist.datasets.loaders.location import Folder, path_of
+from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of
 from cladist.datasets.loaders.xlsx import sheet_rows
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
@@ -24,7 +23,7 @@ _CODE = re.compile(r"[0-9]{6}")
 _ANY_CODE = re.compile(r"[0-9]{2,6}|31-33|44-45|48-49")
 
 
-def load_naics2017(*, folder: Folder = None) -> Dataset:
+def load_naics2017(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load the index of NAICS 2017: 20,057 short texts with 1,055 labels, not split.
 
     A label is a six-digit code ("111110"). Above it stand the codes of five, four and three digits and the sector
@@ -49,7 +48,7 @@ def load_naics2017(*, folder: Folder = None) -> Dataset:
     >>> load_naics2017()  # doctest: +SKIP
     Dataset(20057 rows, texts, 2192 nodes, NAICS 2017 index)
     """
-    place = DATA_SETS["naics2017"].found(folder)
+    place = DATA_SETS["naics2017"].locate(folder)
     texts, labels = _index(path_of(place, INDEX))
     workbook = place / CODES
     titles = _titles(workbook) if workbook.is_file() else {}

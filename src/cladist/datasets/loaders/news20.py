@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from cladist import progress
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.loaders.layout import DATA_SETS
-from cladist.datasets.loaders.location import Folder, path_of
-from cladist.datasets.loaders.split_texts import vectorised
+from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of
+from cladist.datasets.loaders.split_texts import vectorise
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
 from cladist.features import text_features
@@ -23,7 +22,7 @@ ROOT = "ROOT"  # what the file calls the node above the seven top groups, which 
 LARGEST_POST = LONGEST_LINE
 
 
-def load_news20(*, folder: Folder = None) -> Dataset:
+def load_news20(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load 20 Newsgroups "by date": 11,314 older posts to train on, 7,532 newer ones to test on.
 
     Posts are whole, with headers, signatures and quotations. Headers name the writer and often the group's own
@@ -47,13 +46,13 @@ def load_news20(*, folder: Folder = None) -> Dataset:
     >>> load_news20()  # doctest: +SKIP
     Dataset(11314 + 7532 rows, 130152 features, 27 nodes, 20 Newsgroups by date)
     """
-    place = DATA_SETS["news20"].found(folder)
+    place = DATA_SETS["news20"].locate(folder)
     taxonomy = _taxonomy(path_of(place, "hierarchy.tsv"))
     train, test = (_posts(place / f"20news-bydate-{part}", taxonomy) for part in ("train", "test"))
     posts = Dataset.from_parts(*train, *test, taxonomy=taxonomy, source="20 Newsgroups by date")
     # Word pairs, which help short texts, would make a million columns of such long ones; and in these a word seen ten
     # times says little more than one seen twice (92.7 against 91.7 % right in cross-validation on the training part).
-    return vectorised(posts, text_features(ngram_range=(1, 1), sublinear_tf=True))
+    return vectorise(posts, text_features(ngram_range=(1, 1), sublinear_tf=True))
 
 
 def _taxonomy(path: Path) -> Taxonomy:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, records
-from cladist.datasets.loaders.layout import DATA_SETS
-from cladist.datasets.loaders.location import Folder, path_of
+from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
 from cladist.files import refuse
@@ -21,7 +20,7 @@ _CODE = re.compile(r"[0-9]{2}-[0-9]{4}\.[0-9]{2}")
 _MINOR_GROUPS = {"15-1": "15-1200", "31-1": "31-1100", "51-5": "51-5100"}
 
 
-def load_onet_titles(*, folder: Folder = None) -> Dataset:
+def load_onet_titles(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load the alternate titles of O*NET's occupations: 52,754 short texts with 1,016 labels, not split.
 
     A label is an O*NET-SOC code ("11-1011.03"). Above it stand the detailed occupation ("11-1011"), the broad
@@ -46,7 +45,7 @@ def load_onet_titles(*, folder: Folder = None) -> Dataset:
     >>> load_onet_titles()  # doctest: +SKIP
     Dataset(52754 rows, texts, 2464 nodes, O*NET alternate titles)
     """
-    place = DATA_SETS["onet_titles"].found(folder)
+    place = DATA_SETS["onet_titles"].locate(folder)
     taxonomy, descriptions = _occupations(path_of(place, OCCUPATIONS))
     rows = _rows(path_of(place, TITLES), CODE, "Alternate Title", known=taxonomy)
     return Dataset(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cladist.datasets.dataset import Dataset
-from cladist.datasets.rows import stacked
+from cladist.datasets.dataset import Dataset, T
+from cladist.datasets.rows import stack_rows
 from cladist.errors import DatasetError
 
 
-def vectorised(data: Dataset, vectoriser: Any) -> Dataset:
+def vectorise(data: Dataset[T], vectoriser: Any) -> Dataset[T]:
     """Return a split Dataset of texts with features for `X`; `texts` then has the texts.
 
     Its parts follow each other, as `Dataset.from_parts` leaves them.
@@ -20,7 +20,7 @@ def vectorised(data: Dataset, vectoriser: Any) -> Dataset:
     >>> from cladist.datasets.rows import as_objects
     >>> from cladist.features import text_features
     >>> texts = Dataset.from_parts(as_objects(["tea cup", "rain coat"]), ["a", "b"], as_objects(["cup of tea"]), ["a"])
-    >>> data = vectorised(texts, text_features())
+    >>> data = vectorise(texts, text_features())
     >>> data, data.texts_test
     (Dataset(2 + 1 rows, 6 features), array(['cup of tea'], dtype=object))
     """
@@ -37,6 +37,6 @@ def vectorised(data: Dataset, vectoriser: Any) -> Dataset:
         raise DatasetError(
             f"{data.source}: no features can be learnt from the training texts ({problem})."
         ) from problem
-    X = stacked(Xs)
+    X = stack_rows(Xs)
     X.sort_indices()  # the vectoriser leaves them in the order of first appearance
     return replace(data, X=X, texts=data.X, feature_names=vectoriser.get_feature_names_out())

@@ -1,4 +1,4 @@
-"""The header of an ARFF-HMC file: attributes, their types, and the text of the one that holds the labels."""
+"""The header of an ARFF-HMC file: its attributes, and the text of the hierarchical one."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, NoReturn
+from typing import IO
 
 from cladist.errors import DatasetError, ParameterError
-from cladist.files import Source, shown_name, text_lines
-from cladist.kernels.arff_tokens import IGNORED, LABELS, NOMINAL, NUMERIC
+from cladist.files import Source, refuse, shown_name, text_lines
+
+Place = tuple[Source, int, None]
 
 BLANKS = " \t\r\n\v\f"
 MOST_COLUMNS = 2**20  # attributes and nominal values together; each costs some hundred bytes of names
 MOST_NAME_CHARACTERS = 2**26  # of columns, or of nodes: short text can spell out names of quadratic length
+IGNORED, NUMERIC, NOMINAL, LABELS = range(4)  # kinds of attributes
 
 # Possessive throughout: a line without its end must not be searched again from every position.
 _QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
@@ -25,47 +27,44 @@ _VALUE = re.compile(rf"""\s*+({_QUOTED}|[^\s,{{}}'"][^,{{}}]*+)\s*+([,}}])""", r
 _KEYWORD = re.compile(r"\S*+", re.ASCII)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
-_KIND_OF = {
-    "numeric": NUMERIC, "real": NUMERIC, "integer": NUMERIC,
-    "string": IGNORED, "date": IGNORED, "key": IGNORED,
+_KIND_OF_TYPE = {
+    **dict.fromkeys(("numeric", "real", "integer"), NUMERIC),
+    **dict.fromkeys(("string", "date", "key"), IGNORED),
     "hierarchical": LABELS,
-}  # fmt: skip
+}
 
 
 @dataclass
 class Header:
-    """The attributes in order; `values` are those of the nominal ones, by position."""
+    """Attributes in order: their names, kinds and, for the nominal ones by position, their values."""
 
-    names: dict[str, int] = field(default_factory=dict)  # name → position
+    names: list[str] = field(default_factory=list)
     kinds: list[int] = field(default_factory=list)
     values: dict[int, list[str]] = field(default_factory=dict)
     hierarchy: str = ""
     hierarchy_line: int = 0
     n_lines: int = 0
-    n_columns: int = 0
 
-    @property
-    def labels_at(self) -> int:
-        """The position of the attribute with the labels."""
-        return self.kinds.index(LABELS)
+    def widths(self) -> list[int]:
+        """Return how many columns of X each attribute has; a nominal one has a column per value."""
+        return [len(self.values.get(k, ())) or int(kind == NUMERIC) for k, kind in enumerate(self.kinds)]
 
     def feature_names(self) -> list[str]:
-        """Return the names of the columns of X; a nominal attribute has a column ``name=value`` for each value."""
+        """Return the names of the columns of X; those of a nominal attribute are ``name=value``."""
         columns: list[str] = []
-        for name, position in self.names.items():
-            if self.kinds[position] == NUMERIC:
+        for k, name in enumerate(self.names):
+            columns.extend(f"{name}={value}" for value in self.values.get(k, ()))
+            if self.kinds[k] == NUMERIC:
                 columns.append(name)
-            elif self.kinds[position] == NOMINAL:
-                columns.extend(f"{name}={value}" for value in self.values[position])
         return columns
 
 
-def unquoted(token: str) -> str:
-    r"""Return what a token stands for.
+def unquote(token: str) -> str:
+    r"""Return the text that a token stands for.
 
     Examples
     --------
-    >>> unquoted(r"'it\'s'"), unquoted("plain")
+    >>> unquote(r"'it\'s'"), unquote("plain")
     ("it's", 'plain')
     """
     if token[:1] not in ("'", '"'):
@@ -73,129 +72,119 @@ def unquoted(token: str) -> str:
     return _ESCAPE.sub(lambda escape: _ESCAPED.get(escape[1], escape[1]), token[1:-1])
 
 
-def read_header(source: Source, stream: IO[bytes], id_columns: Sequence[str]) -> Header:
+def read_header(source: Source, stream: IO[bytes], id_columns: Sequence[str] = ()) -> Header:
     """Read up to the line ``@data``; the attributes `id_columns` are ignored."""
-    header = Header()
+    header, seen, n_slots = Header(), set[str](), 0
     for number, raw in text_lines(source, stream):
-        line = raw.strip(BLANKS)
+        line, place = raw.strip(BLANKS), (source, number, None)
         keyword = _KEYWORD.match(line)[0].lower()  # type: ignore[index]
-        if not keyword or keyword.startswith("%") or keyword == "@relation":
-            continue
         if keyword == "@attribute":
-            _add_attribute(_Place(source, number), header, line, id_columns)
+            _add_attribute(place, header, line, id_columns, MOST_COLUMNS - n_slots)
+            if header.names[-1] in seen:
+                _refuse(place, f"there are two attributes {header.names[-1]!r}; rename one.")
+            seen.add(header.names[-1])
+            n_slots += len(header.values.get(len(header.names) - 1, "1"))
+            if n_slots >= MOST_COLUMNS:
+                _refuse_wide(place)
         elif keyword == "@data":
             header.n_lines = number
-            return _checked(source, header, id_columns)
-        else:
-            _Place(source, number).refuse(
-                f"wanted @relation, @attribute, @data or a comment with %, got {line[:40]!r}; this is no ARFF header."
-            )
-    raise DatasetError(f"{shown_name(source)}: the file ends before a line @data; there are no rows.")
+            _check_header(source, header, id_columns)
+            return header
+        elif keyword and not keyword.startswith("%") and keyword != "@relation":
+            wanted = "wanted @relation, @attribute, @data or a comment with %"
+            _refuse(place, f"{wanted}, got {line[:40]!r}; this is no ARFF header.")
+    problem = "the file ends before a line @data; there are no rows."
+    raise DatasetError.at(shown_name(source), None, None, problem, kind="bad-header")
 
 
-@dataclass(frozen=True)
-class _Place:
-    source: Source
-    line: int
-
-    def refuse(self, problem: str) -> NoReturn:
-        raise DatasetError(f"{shown_name(self.source)}, line {self.line}: {problem}")
+def _refuse(place: Place, problem: str) -> None:
+    refuse(*place, problem, kind="bad-header")
 
 
-def _add_attribute(place: _Place, header: Header, line: str, id_columns: Sequence[str]) -> None:
-    found = _ATTRIBUTE.match(line)
-    if found is None:
-        place.refuse(f"wanted @attribute NAME TYPE, got {line[:40]!r}; a name with blanks stands in quotes.")
-    name, described = unquoted(found[1]), found[2]
-    if header.names.setdefault(name, len(header.kinds)) != len(header.kinds):
-        place.refuse(f"there are two attributes {name!r}; rename one.")
+def _refuse_wide(place: Place) -> None:
+    _refuse(
+        place,
+        f"the header makes more than {MOST_COLUMNS:,} columns, or names too long for them; nominal attributes have a "
+        "column for each value. Leave such attributes out with id_columns.",
+    )
+
+
+def _add_attribute(place: Place, header: Header, line: str, id_columns: Sequence[str], most_values: int) -> None:
+    match = _ATTRIBUTE.match(line)
+    if match is None:
+        refuse(
+            *place,
+            f"wanted @attribute NAME TYPE, got {line[:40]!r}; a name with blanks stands in quotes.",
+            kind="bad-header",
+        )
+    name, definition = unquote(match[1]), match[2]
     is_id = name in id_columns
-    if described.startswith("{"):
-        kind = IGNORED if is_id else NOMINAL
-        if not is_id:
-            header.values[len(header.kinds)] = _nominal_values(place, name, described, MOST_COLUMNS - header.n_columns)
-    else:
-        kind = _kind_of_type(place, name, described)
-        if kind == LABELS:
-            _take_hierarchy(place, header, name, described, is_id)
-        elif is_id:
-            kind = IGNORED
-    header.n_columns += len(header.values.get(len(header.kinds), "1"))
+    kind = NOMINAL if definition.startswith("{") else _kind_of_type(place, name, definition)
+    if kind == LABELS:
+        _set_hierarchy(place, header, name, definition, is_id)
+    elif is_id:
+        kind = IGNORED
+    elif kind == NOMINAL:
+        header.values[len(header.names)] = _nominal_values(place, name, definition, most_values)
+    header.names.append(name)
     header.kinds.append(kind)
-    if header.n_columns >= MOST_COLUMNS:
-        place.refuse(_too_wide())
 
 
-def _kind_of_type(place: _Place, name: str, described: str) -> int:
-    words = described.split(maxsplit=1)
-    word, rest = (words[0].lower() if words else ""), (words[1] if len(words) > 1 else "")
-    kind = _KIND_OF.get(word)
+def _kind_of_type(place: Place, name: str, definition: str) -> int:
+    word, rest = [*definition.split(maxsplit=1), "", ""][:2]
+    kind = _KIND_OF_TYPE.get(word.lower())
     if kind is None or (kind == NUMERIC and rest and not rest.startswith("%")):
-        place.refuse(
-            f"the attribute {name!r} has the type {described[:40]!r}; wanted numeric, real, integer, string, date, "
-            "values in braces, or hierarchical."
+        _refuse(
+            place,
+            f"the attribute {name!r} has the type {definition[:40]!r}; wanted numeric, real, integer, string, date, "
+            "values in braces, or hierarchical.",
         )
-    return kind
+    return kind or IGNORED
 
 
-def _take_hierarchy(place: _Place, header: Header, name: str, described: str, is_id: bool) -> None:
-    if header.hierarchy_line:
-        place.refuse(
-            f"{name!r} is a second hierarchical attribute, after that of line {header.hierarchy_line}; one is wanted."
-        )
+def _set_hierarchy(place: Place, header: Header, name: str, definition: str, is_id: bool) -> None:
+    first = header.hierarchy_line
+    if first:
+        _refuse(place, f"{name!r} is a second hierarchical attribute, after that of line {first}; one is wanted.")
     if is_id:
         raise ParameterError(f"read_arff_hmc: {name!r} holds the labels; it cannot be one of id_columns.")
-    listed = described[len("hierarchical") :]
-    header.hierarchy = re.split(r"\s%", listed, maxsplit=1, flags=re.ASCII)[0].strip(BLANKS)
-    header.hierarchy_line = place.line
+    entries = definition[len("hierarchical") :]
+    header.hierarchy = re.split(r"\s%", entries, maxsplit=1, flags=re.ASCII)[0].strip(BLANKS)
+    header.hierarchy_line = place[1]
 
 
-def _nominal_values(place: _Place, name: str, described: str, most: int) -> list[str]:
+def _nominal_values(place: Place, name: str, definition: str, most: int) -> list[str]:
     values: dict[str, None] = {}
-    for value in _each_value(place, name, described):
+    for value in _split_values(place, name, definition):
         if value in values:
-            place.refuse(f"the attribute {name!r} has the value {value[:40]!r} twice.")
+            _refuse(place, f"the attribute {name!r} has the value {value[:40]!r} twice.")
         values[value] = None
         if len(values) >= most or len(values) * (len(name) + 1) > MOST_NAME_CHARACTERS:
-            place.refuse(_too_wide())
+            _refuse_wide(place)
     return list(values)
 
 
-def _each_value(place: _Place, name: str, described: str) -> Iterator[str]:
+def _split_values(place: Place, name: str, definition: str) -> Iterator[str]:
     position, end = 1, ","
     while end == ",":
-        found = _VALUE.match(described, position)
-        if found is None:
-            place.refuse(
-                f"the attribute {name!r} wants values as in {{red, green, 'dark blue'}}, "
-                f"got {described[position : position + 40]!r}."
-            )
-        yield unquoted(found[1])
-        position, end = found.end(), found[2]
-    rest = described[position:].lstrip(BLANKS)
+        match = _VALUE.match(definition, position)
+        if match is None:
+            got = definition[position : position + 40]
+            wanted = f"the attribute {name!r} wants values as in {{red, green, 'dark blue'}}"
+            refuse(*place, f"{wanted}, got {got!r}.", kind="bad-header")
+        yield unquote(match[1])
+        position, end = match.end(), match[2]
+    rest = definition[position:].lstrip(BLANKS)
     if rest and not rest.startswith("%"):
-        place.refuse(f"the attribute {name!r} has {rest[:40]!r} behind its values.")
+        _refuse(place, f"the attribute {name!r} has {rest[:40]!r} behind its values.")
 
 
-def _too_wide() -> str:
-    return (
-        f"the header makes more than {MOST_COLUMNS:,} columns, or names too long for them; nominal attributes have a "
-        "column for each value. Leave such attributes out with id_columns."
-    )
-
-
-def _checked(source: Source, header: Header, id_columns: Sequence[str]) -> Header:
+def _check_header(source: Source, header: Header, id_columns: Sequence[str]) -> None:
     for name in id_columns:
         if name not in header.names:
-            near = difflib.get_close_matches(name, list(header.names)[:20_000], n=1)
+            near = difflib.get_close_matches(name, header.names[:20_000], n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ParameterError(f"read_arff_hmc: {shown_name(source)} has no attribute {name!r} of id_columns{hint}")
     if not header.hierarchy_line:
-        raise DatasetError(
-            f"{shown_name(source)}: no attribute is hierarchical; wanted one such as "
-            "'@attribute class hierarchical sport,sport/tennis', whose values are the labels."
-        )
-    header.n_columns = sum(
-        len(header.values[k]) if kind == NOMINAL else kind == NUMERIC for k, kind in enumerate(header.kinds)
-    )
-    return header
+        example = "'@attribute class hierarchical sport,sport/tennis', whose values are the labels."
+        refuse(source, None, None, f"no attribute is hierarchical; wanted one such as {example}", kind="bad-header")

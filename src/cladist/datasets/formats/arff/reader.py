@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +12,11 @@ import numpy.typing as npt
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.arff.header import read_header
 from cladist.datasets.formats.arff.hierarchy import Hierarchy, read_hierarchy
-from cladist.datasets.formats.arff.labels import LabelRows
-from cladist.datasets.formats.arff.matrix import DenseRows, SparseRows
-from cladist.datasets.formats.arff.rows import Parser
-from cladist.datasets.formats.arff.writer import write_arff_hmc
-from cladist.errors import DatasetError, ParameterError, one_of
-from cladist.files import Source, opened, shown_name
+from cladist.datasets.formats.arff.rows import RowParser
+from cladist.datasets.rows import as_lists, as_objects, check_float, stack_rows
+from cladist.errors import one_of
+from cladist.files import Source, opened, refuse, shown_name
 from cladist.taxonomy import Taxonomy, as_taxonomy
-
-__all__ = ["read_arff_hmc", "read_arff_rows", "write_arff_hmc"]
 
 
 def read_arff_hmc(
@@ -32,7 +29,7 @@ def read_arff_hmc(
     id_columns: str | Sequence[str] | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     dtype: npt.DTypeLike = np.float32,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     r"""Read an ARFF file with a hierarchical attribute: features, labels and their taxonomy.
 
     Parameters
@@ -88,56 +85,87 @@ def read_arff_hmc(
     one_of("read_arff_hmc", "on_cycle", on_cycle, ("error", "drop"))
     one_of("read_arff_hmc", "multilabel", multilabel, (True, False, "auto"))
     one_of("read_arff_hmc", "zero_based", zero_based, (True, False, "auto"))
-    kind = np.dtype(dtype)
-    if kind not in (np.float32, np.float64):
-        raise ParameterError(f"read_arff_hmc: dtype must be float32 or float64; got {kind}.")
     ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns or ())
+    kind = check_float("read_arff_hmc", dtype)
     given = None if taxonomy is None else as_taxonomy(taxonomy)
     with opened(path) as stream:
-        parser = _parser(path, stream, ids, given, hierarchy, on_cycle, kind)
-        labels = LabelRows(parser.taxonomy, multilabel)
-        for rows in parser.parse(stream, zero_based):
-            labels.add(rows)
-            del rows  # and with it the text
-    rows_read = _rows_of(parser)
-    y, names = labels.as_y(), parser.header.feature_names()
-    return Dataset(rows_read.matrix(), y, parser.taxonomy, feature_names=names, source=shown_name(path))
+        header = read_header(path, stream, ids)
+        tree = read_hierarchy(path, header, hierarchy, on_cycle) if given is None else given
+        labels = LabelRows(path, tree, multilabel)
+        header.hierarchy = ""  # it may be as long as the rest of the file
+        pieces = list(RowParser(path, header, tree, kind).parse(stream, zero_based, labels.add))
+    _check_rows(path, bool(pieces))
+    return Dataset(
+        stack_rows(pieces), labels.as_y(), tree, feature_names=header.feature_names(), source=shown_name(path)
+    )
 
 
-def _parser(
-    path: Source,
-    stream: IO[bytes],
-    ids: tuple[str, ...],
-    taxonomy: Taxonomy | None,
-    hierarchy: Hierarchy,
-    on_cycle: Literal["error", "drop"],
-    dtype: np.dtype[Any],
-) -> Parser:
-    """Read the header, and return what parses the rows below it."""
-    header = read_header(path, stream, ids)
-    place = f"{shown_name(path)}, line {header.hierarchy_line}"
-    tree = read_hierarchy(header.hierarchy, hierarchy, on_cycle, place) if taxonomy is None else taxonomy
-    header.hierarchy = ""  # as long as the rest of the header; not needed any more
-    return Parser(path, header, tree, dtype, by_path=taxonomy is not None)
+def _check_rows(path: Source, has_rows: bool) -> None:
+    if not has_rows:
+        refuse(path, None, None, "there are no rows below @data.", kind="no-rows")
 
 
-def _rows_of(parser: Parser) -> DenseRows | SparseRows:
-    if parser.rows is None or not parser.rows.n_rows:
-        raise DatasetError(f"{shown_name(parser.source)}: there are no rows below @data.")
-    return parser.rows
+class LabelRows:
+    """Collects the labels of all rows, and finds out whether each row has one.
+
+    A row has one label if that implies all the others: files may write ``2@2/1@2/1/3`` for ``2/1/3``.
+    """
+
+    def __init__(self, source: Source, taxonomy: Taxonomy, multilabel: bool | str) -> None:
+        self.source, self.taxonomy, self.multilabel = source, taxonomy, multilabel
+        self.several = multilabel is True
+        self.ids, self.counts, self.only = array("i"), array("i"), array("i")
+        self.first_unlabelled: tuple[int, int] | None = None
+        self.indptr, self.parents = taxonomy.parents.indptr, taxonomy.parents.indices
+
+    def add(self, line: int, column: int, labels: list[int]) -> None:
+        """Add the labels of the row at this place."""
+        self.ids.extend(labels)
+        self.counts.append(len(labels))
+        if self.several:
+            return
+        if not labels and self.first_unlabelled is None:
+            self.first_unlabelled = line, column
+        lowest = max(labels, default=-1)
+        self.several = not self._implies(lowest, set(labels) - {lowest})
+        self.only.append(lowest)
+        if self.several and self.multilabel is False:
+            shown = ", ".join(repr(self.taxonomy.names[v]) for v in labels[:3])
+            problem = f"the row has several labels ({shown} …); read the file with multilabel=True."
+            refuse(self.source, line, column, problem, kind="several-labels")
+
+    def _implies(self, node: int, others: set[int]) -> bool:
+        """Tell whether all others are ancestors of a node; ids are topological, so it can only be the highest."""
+        stack, seen = [node], {node}
+        while others and stack:
+            v = stack.pop()
+            above = set(self.parents[self.indptr[v] : self.indptr[v + 1]].tolist()) - seen
+            others -= above
+            seen |= above
+            stack.extend(above)
+        return not others
+
+    def as_y(self) -> Any:
+        """Return y: an array of names, or a list of lists of them."""
+        if not self.several and self.first_unlabelled is not None:
+            problem = "the row has no label; if that is meant, read with multilabel=True."
+            refuse(self.source, *self.first_unlabelled, problem, kind="no-label")
+        names = as_objects(self.taxonomy.names)
+        ids = np.frombuffer(self.ids if self.several else self.only, np.int32)
+        return as_lists(names[ids], np.frombuffer(self.counts, np.int32)) if self.several else names[ids]
 
 
 class NamedRows(NamedTuple):
-    """Some rows, and what their columns are called."""
+    """Some rows, and the names of their columns."""
 
     X: Any
     feature_names: list[str]
 
 
 def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto") -> Iterator[NamedRows]:
-    r"""Yield the features of an ARFF-HMC file, some megabytes at a time; labels are checked and passed over.
+    r"""Yield the features of an ARFF-HMC file, some megabytes at a time; labels are checked and left out.
 
-    All is as `read_arff_hmc` reads it. What is wrong far down is found when the rows before it have been yielded.
+    Everything is read as by `read_arff_hmc`. An error far down is found after the rows before it have been yielded.
 
     Examples
     --------
@@ -146,11 +174,12 @@ def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto")
     >>> [(rows.X.tolist(), rows.feature_names) for rows in read_arff_rows(io.BytesIO(text))]
     [([[0.5], [2.0]], ['a'])]
     """
+    has_rows = False
     with opened(path) as stream:
-        parser = _parser(path, stream, (), None, "auto", "error", np.dtype(np.float32))
-        names = parser.header.feature_names()
-        for labelled in parser.parse(stream, zero_based):
-            del labelled  # and with it the text
-            if parser.rows is not None and (X := parser.rows.taken()).shape[0]:
-                yield NamedRows(X, names)
-    _rows_of(parser)
+        header = read_header(path, stream)
+        parser = RowParser(path, header, read_hierarchy(path, header), np.dtype(np.float32), keeps_all=False)
+        names = header.feature_names()
+        for X in parser.parse(stream, zero_based, lambda line, column, labels: None):
+            has_rows = True
+            yield NamedRows(X, names)
+    _check_rows(path, has_rows)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.arff.hierarchy import Hierarchy
-from cladist.datasets.formats.arff.label_list import listed_hierarchy, spelled_labels
+from cladist.datasets.formats.arff.hierarchy import NO_LABELS, Hierarchy, list_hierarchy
+from cladist.datasets.formats.svmlight.writer import number_texts
 from cladist.errors import DatasetError, one_of
 from cladist.files import written
+from cladist.taxonomy import Taxonomy
 
-_BLOCK = 2**12  # rows written at a time
+_BLOCK = 2**17  # numbers that are texts at a time
 
 
 def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hierarchy = "auto") -> None:
@@ -58,35 +58,41 @@ def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hiera
     one_of("write_arff_hmc", "hierarchy", hierarchy, ("auto", "tree", "dag"))
     if data.taxonomy is None:
         raise DatasetError("write_arff_hmc: the Dataset has no taxonomy, which the hierarchical attribute needs.")
-    X = _numbers(data.X)
-    if not X.shape[0]:
-        raise DatasetError("write_arff_hmc: the Dataset has no rows.")
+    X = _check_matrix(data.X)
     names = _column_names(data, X.shape[1])
-    entries, spelled = listed_hierarchy(data.taxonomy, hierarchy)
-    labels = spelled_labels(data.y, data.taxonomy, spelled)
+    entries, node_labels = list_hierarchy(data.taxonomy, hierarchy)
+    labels = _label_texts(data.y, data.taxonomy, node_labels)
     with written(path) as file:
-        file.write("".join(_header_lines(names, entries)).encode())
-        rows = _sparse_rows(X, labels) if sparse.issparse(X) else _dense_rows(X, labels)
-        for block in rows:
-            file.write(block.encode())
+        file.write(b"@relation cladist\n\n")
+        for name in names:
+            file.write(f"@attribute {_quote(name)} numeric\n".encode())
+        title = "class"
+        while title in names:
+            title += "_"
+        file.write(f"@attribute {title} hierarchical {','.join(entries)}\n\n@data\n".encode())
+        n_rows = max(1, _BLOCK // max(1, X.shape[1]))
+        for start in range(0, len(labels), n_rows):
+            rows = slice(start, start + n_rows)
+            lines = _sparse_lines(X[rows], labels[rows]) if sparse.issparse(X) else _dense_lines(X[rows], labels[rows])
+            file.write("".join(lines).encode())
 
 
-def _numbers(X: Any) -> Any:
-    """Return X as an array or canonical CSR matrix of integers, float32 or float64."""
+def _check_matrix(X: Any) -> Any:
+    """Return X as an array or canonical CSR matrix of numbers that can be written."""
     table: Any = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     if table.ndim != 2 or table.dtype.kind not in "biuf":
         raise DatasetError(
             f"write_arff_hmc: X must be a table of numbers; got {table.ndim} dimensions of {table.dtype}. "
             "Turn texts into numbers with text_features."
         )
+    if not table.shape[0]:
+        raise DatasetError("write_arff_hmc: the Dataset has no rows.")
     if sparse.issparse(table) and not table.has_canonical_format:
         table = table.copy()
         table.sum_duplicates()
     if table.dtype.kind == "f" and np.isinf(table.data if sparse.issparse(table) else table).any():
         raise DatasetError("write_arff_hmc: X has an infinite value, which ARFF cannot hold.")
-    if table.dtype.kind == "b":
-        return table.astype(np.int8)
-    return table if table.dtype in (np.float32, np.float64) or table.dtype.kind != "f" else table.astype(np.float64)
+    return table
 
 
 def _column_names(data: Dataset, n_columns: int) -> list[str]:
@@ -99,59 +105,52 @@ def _column_names(data: Dataset, n_columns: int) -> list[str]:
     for name in names:
         if name in seen:
             raise DatasetError(f"write_arff_hmc: two columns are called {name!r}; ARFF wants different names.")
-        if not name or not _is_text(name):
+        if not name or any(c in "\n\r" or "\ud800" <= c <= "\udfff" for c in name):
             raise DatasetError(f"write_arff_hmc: ARFF cannot hold the column name {name!r}.")
         seen.add(name)
     return names
 
 
-def _is_text(name: str) -> bool:
-    """Tell whether a name stays on its line and can be encoded."""
-    return not any(c in "\n\r" or "\ud800" <= c <= "\udfff" for c in name)
+def _label_texts(y: Any, taxonomy: Taxonomy, node_labels: Sequence[str]) -> list[str]:
+    """Return the label field of each row: ``label@label…``, or ``?`` where it has none."""
+    if getattr(y, "ndim", 1) != 1:
+        raise DatasetError("write_arff_hmc: y must be names of nodes, or lists of them; got a matrix.")
+    texts = []
+    for row, labels in enumerate(y):
+        several = isinstance(labels, (list, tuple, set, frozenset, np.ndarray))
+        nodes = [_find_node(label, taxonomy, row) for label in (labels if several else [labels])]
+        nodes = sorted(nodes) if isinstance(labels, (set, frozenset)) else nodes
+        texts.append("@".join(node_labels[v] for v in nodes) or NO_LABELS)
+    return texts
 
 
-def _header_lines(names: Sequence[str], entries: Iterable[str]) -> Iterator[str]:
-    yield "@relation cladist\n\n"
-    for name in names:
-        yield f"@attribute {_quoted(name)} numeric\n"
-    labels = "class"
-    while labels in names:
-        labels += "_"
-    yield f"@attribute {labels} hierarchical {','.join(entries)}\n\n@data\n"
+def _find_node(label: Any, taxonomy: Taxonomy, row: int) -> int:
+    node = taxonomy.find(label)
+    if node is None:
+        hint = taxonomy.suggestion(label)
+        raise DatasetError(f"write_arff_hmc: row {row}: the label {label!r} is not in the taxonomy{hint}")
+    return node
 
 
-def _quoted(name: str) -> str:
-    """Quote a name unless it is plain."""
+def _quote(name: str) -> str:
+    """Return a name in quotes unless it is plain."""
     if all(c.isalnum() or c in "_.-=+:/" for c in name):
         return name
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _spelled_numbers(values: npt.NDArray[Any]) -> list[str]:
-    """Return numbers as the shortest text that reads back to them, NaN as ``?``."""
-    if values.dtype.kind != "f":
-        return [str(value) for value in values.tolist()]
-    texts = [repr(value) for value in values.tolist()]
-    if values.dtype == np.float32:
-        exact, texts = texts, [str(value) for value in values]
-        # Read as a double and rounded again, the shortest text may, very rarely, miss.
-        for k in np.flatnonzero((np.array(texts, np.float64).astype(np.float32) != values) & ~np.isnan(values)):
-            texts[k] = exact[k]
-    return ["?" if text == "nan" else text if text == "-0.0" else text.removesuffix(".0") for text in texts]
+def _numbers(values: Any) -> list[str]:
+    return ["?" if text == "nan" else text for text in number_texts(values)]
 
 
-def _dense_rows(X: npt.NDArray[Any], labels: Sequence[str]) -> Iterator[str]:
-    for start in range(0, len(labels), _BLOCK):
-        part = zip(X[start : start + _BLOCK], labels[start : start + _BLOCK], strict=True)
-        yield "".join(",".join([*_spelled_numbers(row), label]) + "\n" for row, label in part)
+def _dense_lines(X: Any, labels: Sequence[str]) -> Iterator[str]:
+    texts, n = _numbers(X.ravel()), X.shape[1]
+    for row, label in enumerate(labels):
+        yield ",".join([*texts[row * n : (row + 1) * n], label]) + "\n"
 
 
-def _sparse_rows(X: sparse.csr_matrix, labels: Sequence[str]) -> Iterator[str]:
-    last = X.shape[1] + 1
-    for start in range(0, len(labels), _BLOCK):
-        lines = []
-        for row, label in enumerate(labels[start : start + _BLOCK], start):
-            stored = slice(X.indptr[row], X.indptr[row + 1])
-            pairs = zip(X.indices[stored].tolist(), _spelled_numbers(X.data[stored]), strict=True)
-            lines.append("{" + "".join(f"{index + 1} {text}, " for index, text in pairs) + f"{last} {label}}}\n")
-        yield "".join(lines)
+def _sparse_lines(X: sparse.csr_matrix, labels: Sequence[str]) -> Iterator[str]:
+    pairs = [f"{index + 1} {text}" for index, text in zip(X.indices.tolist(), _numbers(X.data), strict=True)]
+    ends = X.indptr.tolist()
+    for label, start, end in zip(labels, ends[:-1], ends[1:], strict=True):
+        yield "{" + ", ".join([*pairs[start:end], f"{X.shape[1] + 1} {label}"]) + "}\n"

@@ -1,4 +1,4 @@
-"""The hierarchy files of LSHTC: an edge or a whole path a line, and a node is its number."""
+"""The hierarchy files of LSHTC: one edge or path per line; a node is its number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cladist.taxonomy import Taxonomy, construction
 
 MOST_LEVELS = 1_000  # of a path; the deepest hierarchies have some dozens
 
-_BLANKS = re.compile("[ \t\r\n\f\v]+")  # what separates labels in the rows; other spaces are part of a name
+_BLANKS = re.compile("[ \t\r\n\f\v]+")  # separate labels in the rows too; other spaces are part of a name
 
 
 def read_hierarchy(source: Source, on_cycle: str) -> Taxonomy:
@@ -35,7 +35,9 @@ def read_hierarchy(source: Source, on_cycle: str) -> Taxonomy:
             return Taxonomy(draft)
     except TaxonomyError as problem:
         name = shown_name(source)
-        raise problem if str(problem).startswith(name) else TaxonomyError(f"{name}: {problem}") from None
+        if problem.file is not None or str(problem).startswith(name):
+            raise
+        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
 
 
 def _edges(
@@ -46,7 +48,8 @@ def _edges(
             continue
         nodes = _BLANKS.split(line.strip(" \t\r\n\f\v"), MOST_LEVELS)
         if len(nodes) > MOST_LEVELS:
-            raise TaxonomyError(f"line {number}: a path has at most {MOST_LEVELS:,} nodes; there are more here.")
+            problem = f"line {number}: a path has at most {MOST_LEVELS:,} nodes; there are more here."
+            raise TaxonomyError(problem, line=number, kind="too-deep")
         if len(nodes) == 1 and nodes[0]:
             links.node(nodes[0])
         for edge in pairwise(nodes):

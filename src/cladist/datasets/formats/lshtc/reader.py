@@ -11,15 +11,15 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
+from cladist.datasets.formats.label_names import LabelNames
 from cladist.datasets.formats.lshtc.hierarchy import read_hierarchy
-from cladist.datasets.formats.svmlight.chunks import Layout, chunks
-from cladist.datasets.formats.svmlight.labels import LabelNames
-from cladist.datasets.formats.svmlight.reader import MOST_FEATURES, Rows, check_n_features, float_kind
-from cladist.errors import DatasetError, ParameterError, one_of
-from cladist.files import Source, opened, shown_name
+from cladist.datasets.formats.sparse_text import MOST_FEATURES, CsrRows, RowFormat, check_n_features, read_chunks
+from cladist.datasets.rows import check_float
+from cladist.errors import ParameterError, one_of
+from cladist.files import Source, refuse, shown_name
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
-NO_LABEL = "0"  # what the test files have in place of a label
+NO_LABEL = "0"  # stands in place of a label in the test files
 
 _SMALL_TABLE = 1 << 20
 _AT_ONCE = 1 << 20  # positions are 8 bytes each, twice an index
@@ -37,21 +37,21 @@ def read_lshtc(
     document_id: bool | Literal["auto"] = "auto",
     on_cycle: Literal["error", "drop"] = "error",
     dtype: npt.DTypeLike = np.float32,
-) -> Dataset:
-    r"""Read LSHTC files: ``label[, label…] number:value number:value …`` a line, in any order of the numbers.
+) -> Dataset[Taxonomy]:
+    r"""Read LSHTC files: ``label[, label…] number:value number:value …`` per line, the numbers in any order.
 
     Parameters
     ----------
     path : path or binary stream
-        The rows, or those to train on. ``.gz``, ``.xz`` and ``.bz2`` are unpacked; a first line ``Data`` is passed
-        over.
+        The rows, or those to train on. ``.gz``, ``.xz`` and ``.bz2`` are unpacked; a first line ``Data`` is
+        skipped.
     hierarchy : path, binary stream, Taxonomy, or what one can be built from
         A file has an edge ``parent child`` or a path from a root to a leaf on each line; a node is its number, and
         one below several parents makes a DAG. Every label must be in it.
     test, validation : path or binary stream, optional
         More rows, over the same columns; the Dataset is then split.
     n_features : int, optional
-        The number of columns; None: as many as the highest number in any of the files needs.
+        The number of columns; None: as the highest number in any of the files requires.
     compact : bool
         Leave out the columns that no row uses; ``feature_names`` are the numbers of those that stay. Otherwise a
         feature's number is its column.
@@ -61,9 +61,9 @@ def read_lshtc(
         Whether each row's first feature is ``0:`` and the number of the document, to be left out; "auto": if that is
         so in the first row of a file, all rows of that file must have it.
     on_cycle : {"error", "drop"}
-        What becomes of cycles in a hierarchy file; dropped edges are in ``taxonomy.dropped_edges``.
+        Whether cycles in a hierarchy file are refused or broken; dropped edges are in ``taxonomy.dropped_edges``.
     dtype : float32 or float64
-        Of the features.
+        The dtype of the features.
 
     Returns
     -------
@@ -89,21 +89,23 @@ def read_lshtc(
         raise ParameterError("read_lshtc: compact=True makes its own columns; leave out n_features.")
     if validation is not None and test is None:
         raise ParameterError("read_lshtc: validation is a third part; give test as well.")
-    kind = float_kind("read_lshtc", dtype)
-    layout = Layout(0, (n_features or MOST_FEATURES) - 1, kind, multilabel is not False, True, document_id)
+    kind = check_float("read_lshtc", dtype)
+    form = RowFormat(0, (n_features or MOST_FEATURES) - 1, kind, multilabel is not False, True, document_id)
     taxonomy = _taxonomy(hierarchy, on_cycle)
-    labels, rows = LabelNames(taxonomy, nothing=NO_LABEL), Rows()
+    labels, rows = LabelNames(taxonomy, nothing=NO_LABEL), CsrRows()
     sources = [source for source in (path, test, validation) if source is not None]
     ends = [0]
     for source in sources:
-        _read(source, layout, labels, rows)
+        for chunk in read_chunks(source, form):
+            labels.add(chunk)
+            rows.add(chunk)
         ends.append(rows.n_rows)
         if ends[-1] == ends[-2]:
-            raise DatasetError(f"{shown_name(source)}: the file has no rows.")
+            refuse(source, None, None, "the file has no rows.", kind="no-rows")
     has_unlabelled = labels.first_unlabelled is not None
     y = labels.as_y(True if multilabel == "auto" and has_unlabelled else multilabel)
     X = rows.matrix(path, True, n_features)
-    X, names = _compacted(X) if compact else (X, None)
+    X, names = _compact(X) if compact else (X, None)
     parts = [slice(start, end) for start, end in pairwise(ends)] if test is not None else []
     split: dict[str, Any] = dict(zip(("train_rows", "test_rows", "validation_rows"), parts, strict=False))
     return Dataset(X, y, taxonomy, feature_names=names, source=", ".join(map(shown_name, sources)), **split)
@@ -116,15 +118,8 @@ def _taxonomy(hierarchy: Any, on_cycle: str) -> Taxonomy:
     return as_taxonomy(hierarchy)
 
 
-def _read(source: Source, layout: Layout, labels: LabelNames, rows: Rows) -> None:
-    with opened(source) as stream:
-        for chunk in chunks(source, stream, layout):
-            labels.add(chunk)
-            rows.add(chunk)
-
-
-def _compacted(X: sparse.csr_matrix) -> tuple[sparse.csr_matrix, npt.NDArray[np.str_]]:
-    """Return X without its unused columns, its arrays changed in place, and the numbers of those that stay."""
+def _compact(X: sparse.csr_matrix) -> tuple[sparse.csr_matrix, npt.NDArray[np.str_]]:
+    """Return X without its unused columns, its arrays changed in place, and the numbers of the others."""
     indices = X.indices
     if X.shape[1] <= max(len(indices), _SMALL_TABLE):
         is_used = np.zeros(X.shape[1], bool)

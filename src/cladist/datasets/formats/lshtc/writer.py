@@ -31,13 +31,13 @@ def write_lshtc(
     path : path
         Gets all rows, or those to train on where `test` is given. An ending ``.gz``, ``.xz`` or ``.bz2`` packs it.
     hierarchy : path
-        Gets the taxonomy, an edge ``parent child`` a line.
+        Gets the taxonomy, one edge ``parent child`` per line.
     test, validation : path, optional
         Get the other parts of a split Dataset.
 
     Notes
     -----
-    A row without labels has the label 0. What is not in the files is what `write_svmlight` does not write either.
+    A row without labels has the label 0. The files lack the same information as those of `write_svmlight`.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def write_lshtc(
     prepared = []  # all is checked before anything is written
     for part, target in parts:
         X, y = (getattr(data, f"{name}_{part}" if part else name) for name in ("X", "y"))
-        prepared.append((target, *_prepared(X, y, data, fspath(target))))
+        prepared.append((target, *_prepare(X, y, data, fspath(target))))
     data.taxonomy.write(hierarchy, format="edges")
     for target, rows, labels, numbers in prepared:
         with written(target) as file:
@@ -70,7 +70,7 @@ def write_lshtc(
                 file.write(block)
 
 
-def _prepared(X: Any, y: Any, data: Dataset, where: str) -> tuple[sparse.csr_matrix, list[str], npt.NDArray[Any]]:
+def _prepare(X: Any, y: Any, data: Dataset, where: str) -> tuple[sparse.csr_matrix, list[str], npt.NDArray[Any]]:
     """Return rows, label fields and the columns' numbers of a part, or say why it cannot be written."""
     rows, labels = as_rows(X, where), label_texts(y, where)
     check_lengths(rows, labels, where)

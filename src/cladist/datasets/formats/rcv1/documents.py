@@ -1,25 +1,35 @@
-"""RCV1's documents: the wanted ones of each part, whether they come as vectors or as tokens."""
+"""RCV1's documents: the chosen ones of each part, as vectors or as tokens.
+
+A file of tokens has ``.I number``, ``.W``, lines of words and a blank line for each document.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cladist.datasets.formats.rcv1.judgements import Judgements, Numbers
-from cladist.datasets.formats.rcv1.tokens import read_tokens
-from cladist.datasets.formats.svmlight.chunks import Chunk, Layout, chunks
-from cladist.datasets.formats.svmlight.reader import MOST_FEATURES, Rows
+from cladist.datasets.formats.sparse_text import MOST_FEATURES, CsrRows, RowChunk, RowFormat, read_chunks
+from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
-from cladist.files import Source, opened
-from cladist.kernels import rcv1 as kernels
+from cladist.files import LONGEST_LINE, Source, byte_lines, decoded, opened, refuse
+from cladist.kernels.svmlight import HIGHEST_DOCUMENT
 
 Features = Literal["vectors", "tokens"]
+_DOCUMENT = re.compile(rb"\.I[ \t]+([0-9]{1,10})")
+MOST_DIGITS = 18  # of a document's number with leading zeros; as many fit into int64
+_LINE_COST = 64  # bytes of memory that a line takes beside its content
+_AT_ONCE = 4096  # documents of which it is asked together whether they are wanted
+
+Choose = Callable[[Numbers], npt.NDArray[Any]]
 
 
-class Wanted:
+class DocumentChoice:
     """Chooses the documents of one part: those with a topic in the family, if there is one, and the first `most`.
 
     Which are the first is decided by their numbers. While reading, a document is dropped as soon as `most` with lower
@@ -31,7 +41,7 @@ class Wanted:
         self.most = most
         self.documents: list[Numbers] = []
         self.n_chosen = 0
-        self.highest = kernels.HIGHEST_DOCUMENT
+        self.highest = HIGHEST_DOCUMENT
 
     def choose(self, documents: Numbers) -> npt.NDArray[np.bool_]:
         """Tell which of the next documents are wanted, and remember those."""
@@ -61,13 +71,13 @@ class Documents:
 
     def __init__(self, where: str, features: Features, n_features: int | None, dtype: np.dtype[Any]) -> None:
         self.where, self.features, self.n_features = where, features, n_features
-        self.layout = Layout(1, n_features or MOST_FEATURES, dtype, several=False)
-        self.rows = Rows()
+        self.form = RowFormat(1, n_features or MOST_FEATURES, dtype, several=False)
+        self.rows = CsrRows()
         self.texts: list[str] = []
         self.orders: list[npt.NDArray[np.intp]] = []
         self.numbers: list[Numbers] = []
 
-    def add(self, part: str, sources: Iterable[Source], wanted: Wanted) -> None:
+    def add(self, part: str, sources: Iterable[Source], wanted: DocumentChoice) -> None:
         """Read the wanted documents of a part."""
         n_before = self.n_read
         for source in sources:
@@ -90,10 +100,9 @@ class Documents:
         """How many documents are held; some may not be kept."""
         return self.rows.n_rows + len(self.texts)
 
-    def _add_vectors(self, source: Source, wanted: Wanted) -> None:
-        with opened(source) as stream:
-            for chunk in chunks(source, stream, self.layout):
-                self.rows.add(chunk, wanted.choose(_numbers(chunk)))
+    def _add_vectors(self, source: Source, wanted: DocumentChoice) -> None:
+        for chunk in read_chunks(source, self.form):
+            self.rows.add(chunk, wanted.choose(_document_numbers(chunk)))
 
     def X(self) -> Any:  # noqa: N802
         """Return what was kept: a CSR matrix, or an array of texts."""
@@ -102,17 +111,83 @@ class Documents:
         if self.features == "vectors":
             rows = self.rows.matrix(self.where, False, self.n_features)
             return rows if as_read else rows[order]
-        texts = np.empty(len(order), dtype=object)
-        texts[:] = self.texts if as_read else [self.texts[i] for i in order]
-        return texts
+        return as_objects(self.texts if as_read else [self.texts[i] for i in order])
 
 
-def _numbers(chunk: Chunk) -> Numbers:
+def _document_numbers(chunk: RowChunk) -> Numbers:
     """Return the documents' numbers, which stand where svmlight has its labels."""
-    documents = np.empty(chunk.n_rows, np.int32)
-    bad = kernels.document_numbers(chunk.text, chunk.labels[0], documents)
-    if bad >= 0:
-        start = int(chunk.labels[0][bad])
-        highest = f"{kernels.HIGHEST_DOCUMENT:,}"
-        chunk.refuse(start, f"wanted the number of a document, at most {highest}, got {chunk.token(start)!r}.")
-    return documents
+    starts, ends, _ = chunk.labels
+    widths, numbers = ends - starts, np.zeros(chunk.n_rows, np.int64)
+    is_number = widths <= MOST_DIGITS
+    for k in range(min(int(widths.max(initial=0)), MOST_DIGITS)):
+        is_inside = k < widths
+        digits = chunk.text[np.where(is_inside, starts + k, 0)].astype(np.int64) - ord("0")
+        is_number &= ~is_inside | ((digits >= 0) & (digits <= 9))
+        numbers = np.where(is_inside, 10 * numbers + digits, numbers)
+    is_number &= numbers <= HIGHEST_DOCUMENT
+    if not is_number.all():
+        start = int(starts[np.argmin(is_number)])
+        problem = f"wanted the number of a document, at most {HIGHEST_DOCUMENT:,}, got {chunk.token(start)!r}."
+        chunk.refuse(start, problem, "document-number")
+    return numbers.astype(np.int32)
+
+
+def read_tokens(source: Source, choose: Choose, texts: list[str]) -> None:
+    """Add those texts of a file whose numbers are chosen."""
+    numbered = documents(source)
+    while batch := list(islice(numbered, _AT_ONCE)):
+        kept = choose(np.array([number for number, _ in batch], np.int32))
+        texts.extend(text for (_, text), is_kept in zip(batch, kept, strict=True) if is_kept)
+
+
+def documents(source: Source) -> Iterator[tuple[int, str]]:
+    r"""Yield number and text of each document; the lines of a text are joined by a blank.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(documents(io.BytesIO(b".I 7\n.W\ncat dog\nfish\n\n.I 8\n.W\n")))
+    [(7, 'cat dog fish'), (8, '')]
+    """
+    number: int | None = None
+    words: list[bytes] | None = None  # None until '.W'
+    line = started = n_bytes = 0
+    with opened(source) as stream:
+        for line, raw in byte_lines(source, stream):
+            content = raw.strip()
+            if content.startswith(b".I"):
+                if number is not None:
+                    yield number, _text(source, line, words, started)
+                number, words, started, n_bytes = _number(source, line, content), None, line, 0
+            elif content == b".W" and number is not None and words is None:
+                words = []
+            elif content and words is None:
+                wanted = "'.I' and the number of a document" if number is None else "'.W'"
+                refuse(source, line, 1, f"wanted {wanted}, got {_shown(content)!r}.", kind="bad-token-file")
+            elif content and words is not None:
+                words.append(content)
+                n_bytes += len(content) + _LINE_COST
+                if n_bytes > LONGEST_LINE:
+                    problem = f"document {number} takes more than {LONGEST_LINE:,} bytes."
+                    refuse(source, line, 1, problem, kind="too-large")
+        if number is not None:
+            yield number, _text(source, line + 1, words, started)
+
+
+def _number(source: Source, line: int, content: bytes) -> int:
+    match = _DOCUMENT.fullmatch(content)
+    number = int(match[1]) if match else HIGHEST_DOCUMENT + 1
+    if number > HIGHEST_DOCUMENT:
+        wanted = f"'.I' and the number of a document, at most {HIGHEST_DOCUMENT:,}"
+        refuse(source, line, 1, f"wanted {wanted}, got {_shown(content)!r}.", kind="bad-token-file")
+    return number
+
+
+def _text(source: Source, line: int, words: list[bytes] | None, started: int) -> str:
+    if words is None:
+        refuse(source, line, 1, f"the document that begins on line {started} has no '.W'.", kind="bad-token-file")
+    return decoded(source, b"\n".join(words), started + 2).replace("\n", " ")  # so that it names the line
+
+
+def _shown(content: bytes) -> str:
+    return content[:40].decode("utf-8", "backslashreplace")

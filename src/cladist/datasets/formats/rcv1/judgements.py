@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import IO
-
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.formats.svmlight.chunks import Labels
-from cladist.datasets.formats.svmlight.labels import LabelNames, as_lists
-from cladist.datasets.formats.text_blocks import Block
-from cladist.errors import DatasetError
-from cladist.files import Source, opened, shown_name, whole_lines
-from cladist.kernels import rcv1 as kernels
-from cladist.kernels.svmlight import LONGEST_LABEL
+from cladist.datasets.formats.label_names import LabelNames
+from cladist.datasets.formats.sparse_text import text_blocks
+from cladist.datasets.rows import as_lists, as_objects
+from cladist.files import Source, refuse
+from cladist.kernels import svmlight as kernels
 from cladist.taxonomy import Taxonomy
 
 Numbers = npt.NDArray[np.int32]
+
+# Kind of each error of the kernel, and the words for what was wanted.
+_WANTED = {
+    kernels.BAD_TOPIC: ("bad-label", f"a topic of at most {kernels.LONGEST_LABEL:,} bytes"),
+    kernels.BAD_DOCUMENT: ("document-number", f"the number of a document, at most {kernels.HIGHEST_DOCUMENT:,}"),
+    kernels.NOT_ONE: ("bad-judgement", "a 1 at the end of the line"),
+}
 
 
 class Judgements:
@@ -26,7 +28,7 @@ class Judgements:
     Parameters
     ----------
     source : path or binary stream
-        ``topic document 1`` a line.
+        ``topic document 1`` per line.
     topics : Taxonomy
         Every topic must be in it.
     family : Taxonomy, optional
@@ -42,13 +44,13 @@ class Judgements:
             kept = np.array([name in family for name in names.names], bool)[ids]
             documents, ids = documents[kept], ids[kept]
             if not len(ids):
-                raise DatasetError(f"{shown_name(source)}: no document has a topic of the family {family.names[0]!r}.")
+                problem = f"no document has a topic of the family {family.names[0]!r}."
+                refuse(source, None, None, problem, kind="no-rows")
         if (np.diff(documents) < 0).any():
             order = np.argsort(documents, kind="stable")
             documents, ids = documents[order], ids[order]
         self.documents, self.topics = documents, ids
-        self.names = np.empty(len(names.names), dtype=object)
-        self.names[:] = names.names
+        self.names = as_objects(names.names)
 
     def has(self, documents: Numbers) -> npt.NDArray[np.bool_]:
         """Tell which of these documents have a topic."""
@@ -66,36 +68,20 @@ class Judgements:
 
 def _read(source: Source, names: LabelNames) -> tuple[Numbers, Numbers]:
     documents, ids = [], []
-    with opened(source) as stream:
-        for block, labels, numbers in _chunks(source, stream):
-            ids.append(names.identified(block, labels))
-            documents.append(numbers)
-    if not sum(map(len, documents)):
-        raise DatasetError(f"{shown_name(source)}: the file has no judgements.")
-    return np.concatenate(documents), np.concatenate(ids)
-
-
-def _chunks(source: Source, stream: IO[bytes]) -> Iterator[tuple[Block, Labels, Numbers]]:
-    lines_before = 0
-    for content in whole_lines(source, stream):
-        n_lines = content.count(b"\n")
-        block = Block(source, np.frombuffer(content, np.uint8), lines_before)
-        starts, ends, documents = (np.empty(n_lines, np.int32) for _ in range(3))
+    for block in text_blocks(source):
+        n_lines = int(np.count_nonzero(block.text == kernels.LINE_FEED))
+        starts, ends, numbers = (np.empty(n_lines, np.int32) for _ in range(3))
         keys = np.empty(n_lines, np.uint64)
-        n, error, position = kernels.parse_judgements(block.text, LONGEST_LABEL, (starts, ends, keys), documents)
+        n, error, position = kernels.parse_judgements(block.text, (starts, ends, keys), numbers)
         if error != kernels.FINE:
-            block.refuse(position, _problem(error, block.token(position)))
-        yield block, (starts[:n], ends[:n], keys[:n]), documents[:n]
-        lines_before += n_lines
-
-
-def _problem(error: int, token: str) -> str:
-    wanted = {
-        kernels.BAD_TOPIC: f"a topic of at most {LONGEST_LABEL:,} bytes",
-        kernels.BAD_DOCUMENT: f"the number of a document, at most {kernels.HIGHEST_DOCUMENT:,}",
-        kernels.NOT_ONE: "a 1 at the end of the line",
-    }[error]
-    return f"wanted {wanted}, got {token!r}; a judgement is 'topic document 1'."
+            kind, wanted = _WANTED[error]
+            problem = f"wanted {wanted}, got {block.token(position)!r}; a judgement is 'topic document 1'."
+            block.refuse(position, problem, kind)
+        ids.append(names.identify(block, (starts[:n], ends[:n], keys[:n])))
+        documents.append(numbers[:n])
+    if not sum(map(len, documents)):
+        refuse(source, None, None, "the file has no judgements.", kind="no-rows")
+    return np.concatenate(documents), np.concatenate(ids)
 
 
 def _check_unique(source: Source, documents: Numbers, ids: Numbers, names: LabelNames) -> None:
@@ -104,4 +90,5 @@ def _check_unique(source: Source, documents: Numbers, ids: Numbers, names: Label
     twice = np.flatnonzero(pairs[1:] == pairs[:-1])
     if len(twice):
         document, topic = divmod(int(pairs[twice[0]]), len(names.names))
-        raise DatasetError(f"{shown_name(source)}: document {document} has the topic {names.names[topic]!r} twice.")
+        problem = f"document {document} has the topic {names.names[topic]!r} twice."
+        refuse(source, None, None, problem, kind="repeated-label")

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.rcv1.documents import Documents, Wanted
-from cladist.datasets.formats.rcv1.files import HIERARCHY, JUDGEMENTS, Files, documents_file
+from cladist.datasets.formats.rcv1.documents import DocumentChoice, Documents
 from cladist.datasets.formats.rcv1.judgements import Judgements
-from cladist.datasets.formats.svmlight.reader import check_n_features, float_kind
+from cladist.datasets.formats.sparse_text import check_n_features
+from cladist.datasets.rows import check_float
 from cladist.errors import DatasetError, ParameterError, TaxonomyError, is_count, one_of
-from cladist.files import Source, read_text, shown_name
+from cladist.files import PACKED_ENDINGS, Source, read_text, shown_name
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.formats.reader import parse
 
+JUDGEMENTS = "rcv1-v2.topics.qrels"
+HIERARCHY = "rcv1.topics.hier"
+_MOST_PARTS = 10  # of the test files; there are four
 ROOT = "Root"
 
 
@@ -32,7 +37,7 @@ def read_rcv1(
     n_test: int | None = None,
     n_features: int | None = None,
     dtype: npt.DTypeLike = np.float32,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     """Read RCV1-v2 from a folder with its official files, under their official names.
 
     Parameters
@@ -52,16 +57,16 @@ def read_rcv1(
     n_train, n_test : int, optional
         Keep the first documents of each part, by number, which is by date; None: all.
     n_features : int, optional
-        The number of columns; None: as many as the highest feature needs. The published vectors have 47,236.
+        The number of columns; None: as the highest feature requires. The published vectors have 47,236.
     dtype : float32 or float64
-        Of the vectors.
+        The dtype of the vectors.
 
     Returns
     -------
     Dataset
         Split, unless there are no test files. Rows are sorted by document number within each part; `y` is a list of
-        lists of topics. A document without judgements has none; judgements of documents that are not there are passed
-        over. ``descriptions`` are those of the hierarchy.
+        lists of topics. A document without judgements has none; judgements of documents that are not there are
+        ignored. ``descriptions`` are those of the hierarchy.
 
     Examples
     --------
@@ -76,22 +81,22 @@ def read_rcv1(
     for name, count in (("n_train", n_train), ("n_test", n_test)):
         if count is not None and not is_count(count):
             raise ParameterError(f"read_rcv1: {name} must be a whole number from 1 up; got {count!r}.")
-    files = Files(folder)
-    parts = [("train", n_train, [files.found(documents_file(features, "train"))])]
+    files = CorpusFiles(folder)
+    parts = [("train", n_train, [files.require(documents_file(features, "train"))])]
     if tests := files.test_parts(features):
         parts.append(("test", n_test, tests))
     elif n_test is not None:
         raise DatasetError(f"{files.name}: n_test is {n_test}, but there are no test files.")
-    topics = read_topics(files.found(f"{HIERARCHY}.{hierarchy}"), root=root)
+    topics = read_topics(files.require(f"{HIERARCHY}.{hierarchy}"), root=root)
     taxonomy = topics if family is None else topics.subtree(family)
-    judgements = Judgements(files.found(JUDGEMENTS), topics, None if family is None else taxonomy)
-    documents = Documents(files.name, features, n_features, float_kind("read_rcv1", dtype))
+    judgements = Judgements(files.require(JUDGEMENTS), topics, None if family is None else taxonomy)
+    documents = Documents(files.name, features, n_features, check_float("read_rcv1", dtype))
     for part, most, paths in parts:
-        documents.add(part, paths, Wanted(None if family is None else judgements, most))
+        documents.add(part, paths, DocumentChoice(None if family is None else judgements, most))
     return _dataset(documents, judgements, taxonomy)
 
 
-def _dataset(documents: Documents, judgements: Judgements, taxonomy: Taxonomy) -> Dataset:
+def _dataset(documents: Documents, judgements: Judgements, taxonomy: Taxonomy) -> Dataset[Taxonomy]:
     numbers = np.concatenate(documents.numbers)
     in_order = np.sort(numbers)
     if (in_order[1:] == in_order[:-1]).any():
@@ -116,7 +121,7 @@ def _dataset(documents: Documents, judgements: Judgements, taxonomy: Taxonomy) -
 
 
 def read_topics(source: Source, *, root: bool = False) -> Taxonomy:
-    r"""Read a topic hierarchy: ``parent: P child: C child-description: what it is`` a line.
+    r"""Read a topic hierarchy: ``parent: P child: C child-description: …`` per line.
 
     Without `root`, a node named Root above all others is left out.
 
@@ -136,4 +141,51 @@ def read_topics(source: Source, *, root: bool = False) -> Taxonomy:
         parents = {names[v]: names[p] if p > 0 else None for v, p in enumerate(topics.parent.tolist()) if v > 0}
         return Taxonomy.from_parents(parents, titles=topics.titles)
     except TaxonomyError as problem:
-        raise TaxonomyError(f"{shown_name(source)}: {problem}") from None
+        name = shown_name(source)
+        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
+
+
+def documents_file(features: str, part: str) -> str:
+    """Return the name of a file of documents.
+
+    Examples
+    --------
+    >>> documents_file("vectors", "train"), documents_file("tokens", "test_pt0")
+    ('lyrl2004_vectors_train.dat', 'lyrl2004_tokens_test_pt0.dat')
+    """
+    return f"lyrl2004_{features}_{part}.dat"
+
+
+class CorpusFiles:
+    """The files below a folder: in it, or in the folders directly in it; packed or not."""
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self.name = os.fspath(folder)
+        try:
+            if not os.path.isdir(folder):
+                raise DatasetError(f"{self.name}: there is no such folder.")
+            self.folders = [Path(folder), *sorted(path for path in Path(folder).iterdir() if path.is_dir())]
+        except (OSError, ValueError) as problem:  # a ValueError is a path that no folder can have
+            if isinstance(problem, DatasetError):
+                raise
+            raise DatasetError(f"{self.name!r}: the folder cannot be read ({problem}).") from problem
+
+    def find(self, file: str) -> Path | None:
+        """Return the path of a file if it is there; an unpacked one comes first."""
+        paths = (folder / f"{file}{ending}" for folder in self.folders for ending in ("", *PACKED_ENDINGS))
+        return next((path for path in paths if path.is_file()), None)
+
+    def require(self, file: str) -> Path:
+        """Return the path of a file, or refuse the folder without it."""
+        path = self.find(file)
+        if path is None:
+            raise DatasetError(f"{self.name}: there is no {file}, packed or not, in this folder or one in it.")
+        return path
+
+    def test_parts(self, features: str) -> list[Path]:
+        """Return the test files in order, none if there are none; a gap between them is an error."""
+        names = [documents_file(features, f"test_pt{k}") for k in range(_MOST_PARTS)]
+        paths = [path for path in map(self.find, names) if path is not None]
+        for name in names[: len(paths)]:
+            self.require(name)
+        return paths

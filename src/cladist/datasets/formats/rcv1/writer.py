@@ -12,8 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.rcv1.files import HIERARCHY, JUDGEMENTS, documents_file
-from cladist.datasets.formats.rcv1.reader import ROOT
+from cladist.datasets.formats.rcv1.reader import HIERARCHY, JUDGEMENTS, ROOT, documents_file
 from cladist.datasets.formats.svmlight.writer import as_rows, blocks
 from cladist.datasets.rows import length
 from cladist.errors import DatasetError

@@ -1,4 +1,4 @@
-"""svmlight files with one or several labels a row, parsed in chunks by a compiled kernel."""
+"""svmlight files with one or several labels per row."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.svmlight.chunks import Chunk, Layout, chunks
-from cladist.datasets.formats.svmlight.labels import LabelNames
-from cladist.errors import DatasetError, ParameterError, is_count, one_of
-from cladist.files import Source, opened, shown_name
+from cladist.datasets.formats.label_names import LabelNames
+from cladist.datasets.formats.sparse_text import MOST_FEATURES, CsrRows, RowFormat, check_n_features, read_chunks
+from cladist.datasets.rows import check_float
+from cladist.errors import one_of
+from cladist.files import Source, refuse, shown_name
 from cladist.taxonomy import as_taxonomy
-
-MOST_FEATURES = 2**31 - 1  # indices are int32
 
 
 def read_svmlight(
@@ -28,7 +27,7 @@ def read_svmlight(
     zero_based: bool | Literal["auto"] = "auto",
     dtype: npt.DTypeLike = np.float32,
 ) -> Dataset:
-    r"""Read an svmlight / libsvm file: ``label[,label…] index:value index:value … # comment`` a line.
+    r"""Read an svmlight / libsvm file: ``label[,label…] index:value index:value … # comment`` per line.
 
     Parameters
     ----------
@@ -37,19 +36,19 @@ def read_svmlight(
     taxonomy : Taxonomy, or what one can be built from, optional
         Every label must be in it.
     multilabel : bool or "auto"
-        "auto": several labels a row if any row has a comma. Then, and with True, a row may also have none.
+        "auto": several labels per row if any row has a comma. Then, and with True, a row may also have none.
     n_features : int, optional
-        The number of columns; None: as many as the highest index needs.
+        The number of columns; None: as the highest index requires.
     zero_based : bool or "auto"
         Whether indices begin at 0; "auto": if any index is 0.
     dtype : float32 or float64
-        Of the features.
+        The dtype of the features.
 
     Returns
     -------
     Dataset
         `X` in CSR with sorted indices; `y` the labels as they are written, as an array of str or, with
-        several labels a row, a list of lists.
+        several labels per row, a list of lists.
 
     Notes
     -----
@@ -66,22 +65,21 @@ def read_svmlight(
     one_of("read_svmlight", "multilabel", multilabel, (True, False, "auto"))
     one_of("read_svmlight", "zero_based", zero_based, (True, False, "auto"))
     check_n_features("read_svmlight", n_features)
-    kind = float_kind("read_svmlight", dtype)
+    kind = check_float("read_svmlight", dtype)
     tree = None if taxonomy is None else as_taxonomy(taxonomy)
-    layout = Layout(*_index_range(zero_based, n_features), kind, several=multilabel is not False)
-    labels, rows = LabelNames(tree), Rows()
-    with opened(path) as stream:
-        for chunk in chunks(path, stream, layout):
-            labels.add(chunk)
-            rows.add(chunk)
+    form = RowFormat(*_index_range(zero_based, n_features), kind, several=multilabel is not False)
+    labels, rows = LabelNames(tree), CsrRows()
+    for chunk in read_chunks(path, form):
+        labels.add(chunk)
+        rows.add(chunk)
     if not rows.n_rows:
-        raise DatasetError(f"{shown_name(path)}: the file has no rows.")
+        refuse(path, None, None, "the file has no rows.", kind="no-rows")
     y = labels.as_y(multilabel)
     return Dataset(rows.matrix(path, zero_based, n_features), y, tree, source=shown_name(path))
 
 
 def read_svmlight_rows(path: Source, *, n_features: int, zero_based: bool) -> Iterator[sparse.csr_matrix]:
-    r"""Yield the rows of an svmlight file some megabytes of text at a time, whatever labels they have.
+    r"""Yield the rows of an svmlight file some megabytes of text at a time, with any labels.
 
     Examples
     --------
@@ -90,17 +88,23 @@ def read_svmlight_rows(path: Source, *, n_features: int, zero_based: bool) -> It
     >>> [rows.shape for rows in read_svmlight_rows(file, n_features=3, zero_based=False)]
     [(2, 3)]
     """
-    layout = Layout(*_index_range(zero_based, n_features), np.dtype(np.float32), several=True)
-    any_rows = False
-    with opened(path) as stream:
-        for chunk in chunks(path, stream, layout):
-            rows = Rows()
-            rows.add(chunk)
-            if rows.n_rows:
-                any_rows = True
-                yield rows.matrix(path, zero_based, n_features)
-    if not any_rows:
-        raise DatasetError(f"{shown_name(path)}: the file has no rows.")
+    form = RowFormat(*_index_range(zero_based, n_features), np.dtype(np.float32))
+    yield from read_matrices(path, form, zero_based, n_features)
+
+
+def read_matrices(
+    path: Source, form: RowFormat, zero_based: bool, n_features: int | None
+) -> Iterator[sparse.csr_matrix]:
+    """Yield the features of a file chunk by chunk; a file without rows is refused."""
+    has_rows = False
+    for chunk in read_chunks(path, form):
+        rows = CsrRows()
+        rows.add(chunk)
+        if rows.n_rows:
+            has_rows = True
+            yield rows.matrix(path, zero_based, n_features)
+    if not has_rows:
+        refuse(path, None, None, "the file has no rows.", kind="no-rows")
 
 
 def _index_range(zero_based: bool | str, n_features: int | None) -> tuple[int, int]:
@@ -108,61 +112,3 @@ def _index_range(zero_based: bool | str, n_features: int | None) -> tuple[int, i
     lowest = 1 if zero_based is False else 0
     most = MOST_FEATURES if n_features is None else n_features
     return lowest, most - 1 if zero_based is True else most
-
-
-def check_n_features(who: str, n_features: int | None) -> None:
-    """Raise a `ParameterError` unless this is a number of columns, or None."""
-    if n_features is not None and not (is_count(n_features) and n_features <= MOST_FEATURES):
-        raise ParameterError(f"{who}: n_features must be in 1 … {MOST_FEATURES}; got {n_features!r}.")
-
-
-def float_kind(who: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """Return a dtype that features can have, or raise a `ParameterError`."""
-    kinds: dict[str, np.dtype[Any]] = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
-    try:
-        return kinds[np.dtype(dtype).name]
-    except (KeyError, TypeError):
-        raise ParameterError(f"{who}: dtype must be float32 or float64; got {dtype!r}.") from None
-
-
-class Rows:
-    """The features read so far."""
-
-    def __init__(self) -> None:
-        self.n_rows = 0
-        self.indices: list[npt.NDArray[np.int32]] = []
-        self.values: list[npt.NDArray[Any]] = []
-        self.counts: list[npt.NDArray[np.int32]] = []
-
-    def add(self, chunk: Chunk, kept: npt.NDArray[np.bool_] | None = None) -> None:
-        """Take over the rows of a chunk, or those of them that are `kept`."""
-        counts = np.diff(chunk.row_ends, prepend=np.int32(0))
-        indices, values = chunk.indices, chunk.values
-        if kept is not None and not kept.all():
-            of_kept = np.repeat(kept, counts)
-            counts, indices, values = counts[kept], indices[of_kept], values[of_kept]
-        self.n_rows += len(counts)
-        self.indices.append(indices)
-        self.values.append(values)
-        self.counts.append(counts)
-
-    def matrix(self, path: Source, zero_based: bool | str, n_features: int | None) -> sparse.csr_matrix:
-        """Return all rows as one CSR matrix; what was read is let go, so that most of it is held once."""
-        indices = np.concatenate(self.indices)
-        self.indices.clear()
-        values = np.concatenate(self.values)
-        self.values.clear()
-        indptr = np.zeros(self.n_rows + 1, np.int32 if len(indices) < MOST_FEATURES else np.int64)
-        np.cumsum(np.concatenate(self.counts), out=indptr[1:])
-        from_one = zero_based is False or (zero_based == "auto" and len(indices) > 0 and indices.min() > 0)
-        if from_one:
-            indices -= 1
-        n_needed = int(indices.max()) + 1 if len(indices) else 0
-        if n_features is not None and n_needed > n_features:
-            raise DatasetError(
-                f"{shown_name(path)}: indices run from 0 to {n_needed - 1}, which makes {n_needed} columns; "
-                f"n_features is {n_features}."
-            )
-        X = sparse.csr_matrix((values, indices, indptr), shape=(self.n_rows, n_features or n_needed))
-        X.has_sorted_indices = True
-        return X

@@ -1,4 +1,4 @@
-"""Parameter files of the Hidden Markov Model Toolkit (HTK): frames of speech features, one vector a time step.
+"""Parameter files of the Hidden Markov Model Toolkit (HTK): frames of speech features, one vector per time step.
 
 Twelve bytes of header, big-endian: ``nSamples`` (4), ``sampPeriod`` in units of 100 ns (4), ``sampSize`` in bytes (2),
 ``parmKind`` (2); then the vectors, as 4-byte floats or, compressed (``_C``), as 2-byte integers behind two vectors of
@@ -13,8 +13,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from cladist.errors import DatasetError
-from cladist.files import Source, opened, shown_name
+from cladist.files import Source, opened, refuse
 
 LARGEST_FILE = 2**28  # bytes; an hour of speech has a fifth of that
 
@@ -28,14 +27,14 @@ _BLOCK = 1 << 20
 
 
 class Frames(NamedTuple):
-    """The vectors of one utterance, one row a frame, and the time from one to the next in units of 100 ns."""
+    """The vectors of one utterance, one row per frame, and the time from one to the next in units of 100 ns."""
 
     values: npt.NDArray[np.float32]
     period: int
 
 
 def read_htk(path: Source) -> Frames:
-    r"""Read an HTK parameter file. What its header says is checked against its size before any vector is made.
+    r"""Read an HTK parameter file; its header is checked against its size before any vector is made.
 
     Examples
     --------
@@ -59,7 +58,7 @@ def read_htk(path: Source) -> Frames:
     width, rest = divmod(n_bytes, 2 if kind & _COMPRESSED else 4)
     if rest:
         _refuse(path, f"its vectors of {n_bytes} bytes are no whole number of entries")
-    values = (_decompressed if kind & _COMPRESSED else _plain)(path, content, n_samples, width)
+    values = (_decompress if kind & _COMPRESSED else _read_floats)(path, content, n_samples, width)
     if not np.isfinite(values).all():
         frame = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         _refuse(path, f"the vector of frame {frame} has an entry that is no finite number")
@@ -67,7 +66,7 @@ def read_htk(path: Source) -> Frames:
 
 
 def _content(path: Source) -> bytes:
-    """Read a file block by block: memory follows what is there, not what is promised."""
+    """Read a file block by block: memory follows its true size, not the size that its header claims."""
     blocks, n_bytes = [], 0
     with opened(path) as stream:
         while block := stream.read(_BLOCK):
@@ -78,12 +77,12 @@ def _content(path: Source) -> bytes:
     return b"".join(blocks)
 
 
-def _plain(path: Source, content: bytes, n_samples: int, width: int) -> npt.NDArray[np.float32]:
+def _read_floats(path: Source, content: bytes, n_samples: int, width: int) -> npt.NDArray[np.float32]:
     values = np.frombuffer(content, ">f4", n_samples * width, _HEADER.size)
     return values.reshape(n_samples, width).astype(np.float32)
 
 
-def _decompressed(path: Source, content: bytes, n_samples: int, width: int) -> npt.NDArray[np.float32]:
+def _decompress(path: Source, content: bytes, n_samples: int, width: int) -> npt.NDArray[np.float32]:
     """Undo x_short = A x − B, for each entry of the vector."""
     n_frames = n_samples - _SCALES
     if n_frames < 1:
@@ -98,4 +97,4 @@ def _decompressed(path: Source, content: bytes, n_samples: int, width: int) -> n
 
 
 def _refuse(path: Source, problem: str) -> NoReturn:
-    raise DatasetError(f"{shown_name(path)}: not an HTK parameter file that can be read: {problem}.")
+    refuse(path, None, None, f"not an HTK parameter file that can be read: {problem}.", kind="bad-htk")

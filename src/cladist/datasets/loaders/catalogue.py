@@ -1,15 +1,24 @@
-"""The data sets that loaders and benchmarks know: where each lies, what it is made of, who used it.
+"""The catalogue of data sets that cannot be shipped: their folders, files, sources, licences and papers.
 
-This is the one list; the guide, the loaders and the benchmarks all read it. Those that come in several variants have
-an entry a variant.
+Each lies in a folder of its own below the one that ``CLADIST_DATA`` names. The guide, the loaders and the benchmarks
+all read `DATA_SETS`; data sets with several variants have one entry per variant. A loader asks its entry for the
+folder, and a missing file is reported, with its source, before anything is read.
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
+from typing import NoReturn
 
-from cladist.datasets.loaders.location import VARIABLE, Folder, Layout
+from cladist.errors import DatasetError
+from cladist.files import PACKED_ENDINGS
+
+VARIABLE = "CLADIST_DATA"
+
+Folder = str | PathLike[str] | None
 
 _DEKEL = "Dekel, Keshet & Singer 2004"
 _ROUSU = "Rousu, Saunders, Szedmak & Shawe-Taylor 2005"
@@ -26,9 +35,74 @@ _ON_REQUEST = "on request, for research"
 _CC_BY_SA = "CC BY-SA (Wikipedia)"
 
 
-def _genes(labels: str, ontology: str, which: str, licence: str) -> Layout:
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """One data set: its folder and files, and where to get them.
+
+    Attributes
+    ----------
+    name : str
+        The key in `DATA_SETS`.
+    title : str
+        Its name for people.
+    folder : str
+        Below the folder that ``CLADIST_DATA`` names.
+    files : tuple of str
+        The files that must be there, relative to `folder`; a name that ends with ``/`` is a folder.
+    loader : str
+        The call that loads it.
+    source, licence : str
+        Where the files come from, and on what terms.
+    used_by : tuple of str
+        The papers whose tables have rows for it.
+    optional_files : tuple of str
+        Files that are read if they are there.
+    """
+
+    name: str
+    title: str
+    folder: str
+    files: tuple[str, ...]
+    loader: str
+    source: str
+    licence: str
+    used_by: tuple[str, ...] = ()
+    optional_files: tuple[str, ...] = ()
+
+    def locate(self, folder: Folder = None) -> Path:
+        """Return the folder that holds the files; `folder` itself, or the one below ``CLADIST_DATA``.
+
+        Raises
+        ------
+        DatasetError
+            If the folder or one of the files is missing. It names them and where they come from.
+        """
+        above = os.environ.get(VARIABLE)
+        if folder is None and not above:
+            self._refuse(f"no folder is given and {VARIABLE} is not set")
+        place = Path(folder) if folder is not None else Path(str(above), self.folder)
+        if not os.path.isdir(place):
+            self._refuse(f"there is no folder {place}")
+        if missing := self.missing(place):
+            self._refuse(f"{place} has no {', '.join(missing)}")
+        return place
+
+    def missing(self, place: Path) -> list[str]:
+        """Return the files that a folder lacks."""
+        return [file for file in self.files if not _is_there(place, file)]
+
+    def _refuse(self, problem: str) -> NoReturn:
+        wanted = ", ".join(self.files)
+        raise DatasetError(
+            f"{self.title}: {problem}; wanted: a folder with {wanted}, as folder=… or as {self.folder} below the "
+            f"folder that {VARIABLE} names. Source: {self.source}.",
+            kind="missing-data",
+        )
+
+
+def _genes(labels: str, ontology: str, which: str, licence: str) -> CatalogueEntry:
     kind = labels.upper()
-    return Layout(
+    return CatalogueEntry(
         f"genes_{labels}_{which}",
         f"Yeast genes, {ontology}, {which}",
         folder=f"genes_{labels}",
@@ -39,9 +113,9 @@ def _genes(labels: str, ontology: str, which: str, licence: str) -> Layout:
     )
 
 
-def _lshtc(title: str, loader: str, challenge: str, licence: str, *more_files: str) -> Layout:
+def _lshtc(title: str, loader: str, challenge: str, licence: str, *more_files: str) -> CatalogueEntry:
     name = title.replace("-", "").lower()
-    return Layout(
+    return CatalogueEntry(
         name,
         title,
         folder=name,
@@ -53,8 +127,8 @@ def _lshtc(title: str, loader: str, challenge: str, licence: str, *more_files: s
     )
 
 
-_LAYOUTS = (
-    Layout(
+_ENTRIES = (
+    CatalogueEntry(
         "imclef07a",
         "ImCLEF07A",
         folder="imclef07a",
@@ -64,7 +138,7 @@ _LAYOUTS = (
         licence=_NO_LICENCE,
         used_by=(f"{_GOPAL} (CLEF)",),
     ),
-    Layout(
+    CatalogueEntry(
         "enron",
         "Enron e-mails",
         folder="enron",
@@ -76,7 +150,7 @@ _LAYOUTS = (
     _genes("fun", "FunCat", "cellcycle", _NO_LICENCE),
     _genes("fun", "FunCat", "derisi", _NO_LICENCE),
     _genes("go", "Gene Ontology", "cellcycle", f"{_NO_LICENCE}; the ontology itself CC BY 4.0"),
-    Layout(
+    CatalogueEntry(
         "news20",
         "20 Newsgroups by date",
         folder="news20_bydate",
@@ -87,7 +161,7 @@ _LAYOUTS = (
         used_by=(f"{_LIU} (NEWS20, another split)",),
     ),
     *(
-        Layout(
+        CatalogueEntry(
             f"lshtc_small_task{task}",
             f"LSHTC-small, task {task}",
             folder="lshtc_dryrun",
@@ -99,7 +173,7 @@ _LAYOUTS = (
         )
         for task in (1, 2)
     ),
-    Layout(
+    CatalogueEntry(
         "onet_titles",
         "O*NET alternate titles",
         folder="onet_titles",
@@ -108,7 +182,7 @@ _LAYOUTS = (
         source="O*NET 27.0 database as text, www.onetcenter.org",
         licence="CC BY 4.0",
     ),
-    Layout(
+    CatalogueEntry(
         "naics2017",
         "NAICS 2017 index",
         folder="naics2017",
@@ -118,7 +192,7 @@ _LAYOUTS = (
         source="United States Census Bureau, www.census.gov/naics",
         licence="public domain",
     ),
-    Layout(
+    CatalogueEntry(
         "clinc150",
         "CLINC150",
         folder="clinc150",
@@ -127,7 +201,7 @@ _LAYOUTS = (
         source="repository clinc/oos-eval, data",
         licence="CC BY 3.0",
     ),
-    Layout(
+    CatalogueEntry(
         "rcv1",
         "RCV1-v2",
         folder="rcv1",
@@ -148,7 +222,7 @@ _LAYOUTS = (
             f"{_GOPAL} (RCV1)",
         ),
     ),
-    Layout(
+    CatalogueEntry(
         "wipo_alpha",
         "WIPO-alpha",
         folder="wipo_alpha",
@@ -158,7 +232,7 @@ _LAYOUTS = (
         licence=_ON_REQUEST,
         used_by=(f"{_ROUSU} (WIPO-alpha)", f"{_LIU} (WIPO)"),
     ),
-    Layout(
+    CatalogueEntry(
         "ipc",
         "IPC",
         folder="wipo_alpha",
@@ -168,7 +242,7 @@ _LAYOUTS = (
         licence=_ON_REQUEST,
         used_by=(f"{_GOPAL} (IPC)",),
     ),
-    Layout(
+    CatalogueEntry(
         "ohsumed",
         "OHSUMED",
         folder="ohsumed",
@@ -179,7 +253,7 @@ _LAYOUTS = (
         licence="research, not clinical use",
         used_by=(f"{_CESA} (OHSUMED)",),
     ),
-    Layout(
+    CatalogueEntry(
         "phonemes",
         "TIMIT phonemes",
         folder="phonemes",
@@ -189,7 +263,7 @@ _LAYOUTS = (
         licence="LDC user agreement",
         used_by=(f"{_DEKEL} (phonemes)",),
     ),
-    Layout(
+    CatalogueEntry(
         "dekel_dmoz",
         "DMOZ of Dekel et al. 2004",
         folder="dekel_dmoz",
@@ -208,11 +282,11 @@ _LAYOUTS = (
     _lshtc("LWIKI", "load_lwiki()", "second challenge, task 3; also kaggle.com/c/lshtc", _CC_BY_SA),
 )
 
-DATA_SETS: dict[str, Layout] = {layout.name: layout for layout in _LAYOUTS}
+DATA_SETS: dict[str, CatalogueEntry] = {entry.name: entry for entry in _ENTRIES}
 
 
 def available(folder: Folder = None) -> tuple[str, ...]:
-    """Return the names of the data sets that are there, of those in `DATA_SETS`.
+    """Return the names in `DATA_SETS` whose files are all there.
 
     Parameters
     ----------
@@ -227,4 +301,20 @@ def available(folder: Folder = None) -> tuple[str, ...]:
     above = folder if folder is not None else os.environ.get(VARIABLE)
     if not above:
         return ()
-    return tuple(name for name, layout in DATA_SETS.items() if not layout.missing(Path(above, layout.folder)))
+    return tuple(name for name, entry in DATA_SETS.items() if not entry.missing(Path(above, entry.folder)))
+
+
+def path_of(folder: Path, file: str) -> Path:
+    """Return the path of a file, under its own name or with the ending of a compression.
+
+    Examples
+    --------
+    >>> path_of(Path("data"), "train.txt").as_posix()
+    'data/train.txt'
+    """
+    paths = (folder / (file + ending) for ending in ("", *PACKED_ENDINGS))
+    return next(filter(os.path.isfile, paths), folder / file)
+
+
+def _is_there(folder: Path, file: str) -> bool:
+    return os.path.isdir(folder / file) if file.endswith("/") else os.path.isfile(path_of(folder, file))

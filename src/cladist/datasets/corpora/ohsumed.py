@@ -12,7 +12,7 @@ from typing import Literal, NoReturn
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.rows import MOST_LABELS, as_objects
 from cladist.errors import DatasetError, TaxonomyError, one_of
-from cladist.files import Source, opened, read_text, shown_name, text_lines
+from cladist.files import Source, opened, read_text, refuse, shown_name, text_lines
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.formats.mesh import NODES, Nodes, mesh_taxonomy
 
@@ -39,7 +39,7 @@ def read_ohsumed(
     below: str | None = "Quality of Health Care",
     tree: Nodes = "descriptors",
     on_cycle: Literal["error", "drop"] = "drop",
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     r"""Read OHSUMED's files as texts, each labelled with those of its MeSH descriptors that are in a part of MeSH.
 
     Parameters
@@ -51,17 +51,17 @@ def read_ohsumed(
     below : str, optional
         The descriptor (or tree number) whose subtree the labels come from; None: all of MeSH.
     tree : {"descriptors", "numbers", "first-number"}
-        What the nodes are, as in `cladist.taxonomy.formats.mesh.mesh_taxonomy`: "descriptors" makes a DAG, "numbers"
+        The nodes, as in `cladist.taxonomy.formats.mesh.mesh_taxonomy`: "descriptors" makes a DAG, "numbers"
         labels a document with every tree number its descriptors have, "first-number" makes a tree of descriptors.
     on_cycle : {"drop", "error"}
-        What becomes of cycles among descriptors; dropped edges are in ``taxonomy.dropped_edges``.
+        Whether cycles among descriptors are broken or refused; dropped edges are in ``taxonomy.dropped_edges``.
 
     Returns
     -------
     Dataset
         `X` an array of texts, title and abstract; `y` a list of lists of node names. Documents without a label in the
-        subtree are left out. Qualifiers and the star of major topics are no part of a label, and terms that the tree
-        file does not know are passed over.
+        subtree are left out. Qualifiers and the star of major topics are no part of a label, and terms that the
+        tree file does not know are ignored.
 
     Examples
     --------
@@ -76,11 +76,12 @@ def read_ohsumed(
     try:
         taxonomy = mesh_taxonomy(read_text(mesh), nodes=tree, below=below, on_cycle=on_cycle)
     except TaxonomyError as problem:
-        raise TaxonomyError(f"{shown_name(mesh)}: {problem}") from None
+        name = shown_name(mesh)
+        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
     nodes_of = _nodes_by_descriptor(taxonomy)
     texts: list[str] = []
     y: list[list[str]] = []
-    sources = _listed(files)
+    sources = _expand_folders(files)
     n_records = 0
     for source in sources:
         for record in records(source):
@@ -147,7 +148,7 @@ def _add(source: Source, line: int, record: Record, letter: str, text: str) -> N
         _refuse(source, line, f"a field starts with a line such as .T; got {_shown(text)}")
     if letter in "MTW":  # the others are not used, and not kept
         record.fields.setdefault(letter, []).append(text)
-    record.n_bytes += len(text) + 64  # what Python takes for a line, however short
+    record.n_bytes += len(text) + 64  # Python needs about this much for a line of any length
     if record.n_bytes > LARGEST_RECORD:
         _refuse(source, line, f"the record that starts on line {record.line} takes more than {LARGEST_RECORD:,} bytes")
 
@@ -161,7 +162,7 @@ def _check_tag(source: Source, line: int, letter: str, rest: str | None) -> None
 
 
 def _refuse(source: Source, line: int, problem: str) -> NoReturn:
-    raise DatasetError(f"{shown_name(source)}, line {line}: {problem}.")
+    refuse(source, line, None, f"{problem}.", kind="bad-record")
 
 
 def _shown(text: str) -> str:
@@ -169,22 +170,22 @@ def _shown(text: str) -> str:
     return repr(text) if len(text) < 60 else repr(text[:56]) + "…"
 
 
-def _listed(files: Source | Sequence[Source]) -> list[Source]:
+def _expand_folders(files: Source | Sequence[Source]) -> list[Source]:
     """Return the files to read, in order; a folder stands for those in it."""
     if isinstance(files, (str, PathLike)) or not isinstance(files, Sequence):
         files = [files]
-    found: list[Source] = []
+    sources: list[Source] = []
     for file in files:
         if isinstance(file, (str, PathLike)) and os.path.isdir(file):
-            found.extend(_inside(file))
+            sources.extend(_files_in(file))
         else:
-            found.append(file)
-    if not found:
+            sources.append(file)
+    if not sources:
         raise DatasetError("read_ohsumed wants one file at least; none was given.")
-    return found
+    return sources
 
 
-def _inside(folder: str | PathLike[str]) -> list[str]:
+def _files_in(folder: str | PathLike[str]) -> list[str]:
     try:
         names = [name for name in sorted(os.listdir(folder)) if name.lower().startswith("ohsumed.")]
     except OSError as problem:

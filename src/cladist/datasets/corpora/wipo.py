@@ -1,23 +1,38 @@
-"""WIPO-alpha: English patents as XML records, labelled with symbols of the International Patent Classification."""
+"""WIPO-alpha: English patents as XML records, labelled with symbols of the International Patent Classification.
+
+The standard library's expat parses the records; it neither follows the DTD nor loads entities. Declared entities, which
+can make a huge text of a small file, are refused, and so are files, tags and nestings larger than a patent has.
+"""
 
 from __future__ import annotations
 
+import html.entities
+import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from os import PathLike, fspath
-from typing import Any
+from typing import IO, Any, NoReturn
+from xml.parsers import expat
 
 from cladist import progress
 from cladist.datasets import folders
-from cladist.datasets.corpora.documents.wipo_records import PARTS, read_record
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, ParameterError, TaxonomyError, one_of
-from cladist.files import opened, text_lines
+from cladist.files import Source, opened, refuse, text_lines
 from cladist.taxonomy import Taxonomy, as_taxonomy
 from cladist.taxonomy.formats.ipc import LEVELS, IpcSymbol, ipc_taxonomy, parse_ipc
 
 Folder = str | PathLike[str]
+
+PARTS = {"title": "ti", "abstract": "ab", "claims": "cl", "text": "txt"}
+ENCODINGS = (None, "utf-8", "utf-16", "us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252")
+
+LARGEST_RECORD = 32 * 2**20  # bytes; patents with long listings have a few megabytes
+LONGEST_TAG = 2**20  # bytes of one tag or comment
+DEEPEST = 100  # elements inside each other
+_BLOCK = 1 << 16
 
 
 def read_wipo_alpha(
@@ -28,26 +43,26 @@ def read_wipo_alpha(
     parts: Sequence[str] = tuple(PARTS),
     main_only: bool = True,
     taxonomy: Any = None,
-) -> Dataset:
+) -> Dataset[Taxonomy]:
     """Read the XML records below a folder as texts with IPC labels.
 
     Parameters
     ----------
     folder : path
-        One file a patent, ``.xml``, packed or not, in folders of any depth. If the folder holds two folders
+        One ``.xml`` file per patent, packed or not, in folders of any depth. If the folder holds two folders
         ``train`` and ``test``, or two files ``train.txt`` and ``test.txt`` that list the names of the files
-        (without ``.xml``) one a line, the Dataset comes split; files on neither list are left out.
+        (without ``.xml``), one per line, the Dataset comes split; files on neither list are left out.
     section : {"A", …, "H"}, optional
         Only patents whose main symbol is in this section.
     level : {"section", "class", "subclass", "main-group", "subgroup"}
-        What the labels are.
+        The level of the labels.
     parts : sequence of {"title", "abstract", "claims", "text"}
-        What the texts are made of, joined by a blank. "text" is the description, by far the longest.
+        The parts of each text, joined by a blank. "text" is the description, by far the longest.
     main_only : bool
         Label a patent with its main symbol; False: also with its others.
     taxonomy : Taxonomy, or what one can be built from, optional
-        Nodes are named by IPC symbols in any spelling, and every label must be one of them. None: what the symbols
-        seen span.
+        Nodes are named by IPC symbols in any spelling, and every label must be one of them. None: the
+        taxonomy that the symbols of the records span.
 
     Returns
     -------
@@ -67,8 +82,8 @@ def read_wipo_alpha(
     """
     one_of("read_wipo_alpha", "level", level, LEVELS)
     one_of("read_wipo_alpha", "section", section, (None, *"ABCDEFGH"))
-    wanted = _checked_parts(parts)
-    labels = _Labels(level, None if taxonomy is None else as_taxonomy(taxonomy))
+    wanted = _check_parts(parts)
+    labels = _SymbolNames(level, None if taxonomy is None else as_taxonomy(taxonomy))
     split = _files(folder)
     texts: list[str] = []
     rows: list[list[str]] = []
@@ -94,7 +109,7 @@ def read_wipo_alpha(
     return Dataset(as_objects(texts), y, **fields)
 
 
-def _checked_parts(parts: Sequence[str]) -> list[str]:
+def _check_parts(parts: Sequence[str]) -> list[str]:
     wanted = [parts] if isinstance(parts, str) else list(parts)
     if not wanted or not all(isinstance(part, str) and part in PARTS for part in wanted):
         choices = ", ".join(map(repr, PARTS))
@@ -102,8 +117,8 @@ def _checked_parts(parts: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
-class _Labels:
-    """Symbols seen → names of nodes at a level, each name kept once."""
+class _SymbolNames:
+    """Symbols → names of nodes at a level, each name held once."""
 
     def __init__(self, level: str, taxonomy: Taxonomy | None) -> None:
         self.level, self.taxonomy = level, taxonomy
@@ -133,7 +148,7 @@ class _Labels:
         return self.name_of[label]
 
     def tree(self) -> Taxonomy:
-        """Return the given taxonomy, or what the symbols seen span."""
+        """Return the given taxonomy, or the one that the symbols span."""
         return self.taxonomy or ipc_taxonomy(self.name_of, level=self.level)
 
 
@@ -181,3 +196,111 @@ def _listed(listing: str, line: int, entry: str, path_of: dict[str, str]) -> str
 
 def _record_name(path: str) -> str:
     return os.path.basename(path).lower().partition(".xml")[0]
+
+
+# ---------------------------------------------------------------- one record
+
+
+@dataclass
+class Record:
+    """The main symbol of a patent, its other symbols, and the wanted parts of its text by name."""
+
+    main: IpcSymbol
+    others: list[IpcSymbol] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def read_record(path: Source, parts: Iterable[str], *, main_only: bool = False) -> Record:
+    """Read one file; with `main_only`, the other symbols are ignored, even malformed ones."""
+    with opened(path) as stream:
+        return _RecordParser(path, parts, main_only).parse(stream)
+
+
+class _RecordParser:
+    """Handlers of expat, and the record that they have read so far."""
+
+    def __init__(self, path: Source, parts: Iterable[str], main_only: bool) -> None:
+        self.path, self.main_only = path, main_only
+        self.texts = {PARTS[part]: io.StringIO() for part in parts}
+        self.main: IpcSymbol | None = None
+        self.others: list[IpcSymbol] = []
+        self.depth = 0
+        self.inside = 0  # the depth of the part that is being read, 0: none
+        self.out: io.StringIO | None = None
+        self.expat = expat.ParserCreate()
+        self.expat.buffer_text = True
+        self.expat.XmlDeclHandler = self._declaration
+        self.expat.EntityDeclHandler = self._entity
+        self.expat.SkippedEntityHandler = self._unknown_entity
+        self.expat.StartElementHandler = self._start
+        self.expat.EndElementHandler = self._end
+        self.expat.CharacterDataHandler = self._characters
+
+    def parse(self, stream: IO[bytes]) -> Record:
+        try:
+            n_bytes = 0
+            while block := stream.read(_BLOCK):
+                n_bytes += len(block)
+                self.expat.Parse(block, False)
+                if n_bytes - self.expat.CurrentByteIndex > LONGEST_TAG:
+                    self._refuse(f"a tag or comment is longer than {LONGEST_TAG:,} bytes.")
+                if n_bytes > LARGEST_RECORD:
+                    self._refuse(f"the record is longer than {LARGEST_RECORD:,} bytes.")
+            self.expat.Parse(b"", True)
+        except expat.ExpatError as problem:
+            what = expat.ErrorString(problem.code) or "malformed"
+            refuse(self.path, problem.lineno, problem.offset + 1, f"not well-formed XML ({what}).")
+        if self.main is None:
+            refuse(self.path, self.expat.CurrentLineNumber, 1, 'the record has no <ipcs mc="…">, its main IPC symbol.')
+        part_of = {tag: part for part, tag in PARTS.items()}
+        texts = {part_of[tag]: out.getvalue().strip() for tag, out in self.texts.items()}
+        return Record(self.main, self.others, texts)
+
+    def _refuse(self, problem: str) -> NoReturn:
+        refuse(self.path, self.expat.CurrentLineNumber, self.expat.CurrentColumnNumber + 1, problem)
+
+    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in ENCODINGS:
+            self._refuse(f"the encoding {encoding!r} is not read; save the file as UTF-8.")
+
+    def _entity(self, name: str, *_: object) -> None:
+        self._refuse(f"the record declares the entity {name!r}; a record of WIPO-alpha declares none.")
+
+    def _unknown_entity(self, name: str, is_parameter: bool) -> None:
+        """Read an entity of the DTD as HTML's entity of that name; others stay as they are written."""
+        if not is_parameter:
+            self._characters(html.entities.html5.get(f"{name};", f"&{name};"))
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth == 1 and name != "record":
+            self._refuse(f"a WIPO-alpha file holds one <record>; this one holds <{name[:80]}>.")
+        if self.depth > DEEPEST:
+            self._refuse(f"more than {DEEPEST} elements are inside each other.")
+        if name == "ipcs":
+            if self.main is not None:
+                self._refuse("the record has two <ipcs>, but one main IPC symbol is wanted.")
+            self.main = self._symbol(attributes, "mc")
+        elif name == "ipc" and not self.main_only:
+            self.others.append(self._symbol(attributes, "ic"))
+        elif self.out is not None:
+            self.out.write(" ")  # an element inside a part is a paragraph, where a word ends
+        elif name in self.texts and attributes.get("xml:lang", "EN").upper().startswith("EN"):
+            self.out, self.inside = self.texts[name], self.depth
+
+    def _end(self, name: str) -> None:
+        if self.out is not None:
+            self.out.write(" ")
+            if self.depth == self.inside:
+                self.out = None
+        self.depth -= 1
+
+    def _characters(self, text: str) -> None:
+        if self.out is not None:
+            self.out.write(text)
+
+    def _symbol(self, attributes: dict[str, str], name: str) -> IpcSymbol:
+        try:
+            return parse_ipc(attributes.get(name, ""))
+        except TaxonomyError as problem:
+            self._refuse(f"{name}={problem}")

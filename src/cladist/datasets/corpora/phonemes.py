@@ -1,11 +1,11 @@
-"""Phonemes: frames of speech features, each labelled with what is being said and stacked with its neighbours."""
+"""Phonemes: frames of speech features, each labelled with a phoneme and stacked with its neighbours in time."""
 
 from __future__ import annotations
 
 import os
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from os import PathLike
 from typing import Any
@@ -15,34 +15,34 @@ import numpy.typing as npt
 
 from cladist import progress
 from cladist.datasets import folders
-from cladist.datasets.corpora.speech.htk import read_htk
-from cladist.datasets.corpora.speech.phonetics import phoneme_folding, phonetic_tree
-from cladist.datasets.corpora.speech.stacked_frames import Stacked
+from cladist.datasets.corpora.htk import read_htk
+from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, records
 from cladist.errors import DatasetError, ParameterError, is_count
 from cladist.files import Source, data_suffix, opened, refuse, shown_name, text_lines
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
-SAMPLES_A_SECOND = 16_000  # of TIMIT, in which its label files count
+SAMPLES_PER_SECOND = 16_000  # of TIMIT, in which its label files count
 MOST_SEGMENTS = 1_000_000  # of one utterance; TIMIT has some dozens
 ID_COLUMNS = ("utterance", "phoneme")
 
 _SEGMENT = re.compile(r"\s*([0-9]{1,15})\s+([0-9]{1,15})\s+(\S+)\s*", re.ASCII)
 _LARGEST = float(np.finfo(np.float32).max)
 
-Labels = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int32]
 
 
-def read_phonemes(path: Source, *, tree: Any = None, stack: int = 5, n_phonemes: int = 40) -> Dataset:
+def read_phonemes(path: Source, *, tree: Any = None, stack: int = 5, n_phonemes: int = 40) -> Dataset[Taxonomy]:
     r"""Read frames of speech, from TIMIT's label files beside HTK's features, or from a table.
 
     Parameters
     ----------
     path : path or binary stream
         A folder with a feature file (``.mfc`` or ``.htk``) beside every label file (``.phn``), in folders of any depth;
-        one that holds the folders ``train`` and ``test`` comes split. Or a table (CSV, TSV, JSON lines) with a row a
-        frame: the columns ``utterance`` and ``phoneme``, and numbers in all others.
+        one that holds the folders ``train`` and ``test`` comes split. Or a table (CSV, TSV, JSON lines) with one row
+        per frame: the columns ``utterance`` and ``phoneme``, and numbers in all others.
     tree : Taxonomy, or what one can be built from, optional
         Every phoneme must be in it. None: `phonetic_tree`.
     stack : int
@@ -70,7 +70,7 @@ def read_phonemes(path: Source, *, tree: Any = None, stack: int = 5, n_phonemes:
     if not is_count(stack) or stack % 2 == 0:
         raise ParameterError(f"read_phonemes: stack must be an odd number, 1 or more; got {stack!r}.")
     phonemes = _Phonemes(n_phonemes, phonetic_tree(n_phonemes=n_phonemes) if tree is None else as_taxonomy(tree))
-    rows = Stacked(int(stack))
+    rows = StackedFrames(int(stack))
     fields: dict[str, Any] = {"taxonomy": phonemes.tree, "source": shown_name(path)}
     if isinstance(path, (str, PathLike)) and os.path.isdir(path):
         fields |= _read_folder(path, phonemes, rows)
@@ -115,7 +115,7 @@ class _Phonemes:
         return self.ids[symbol]
 
 
-def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: Stacked) -> dict[str, Any]:
+def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: StackedFrames) -> dict[str, Any]:
     """Add all utterances below a folder; return which rows are for training and for testing, if it says so."""
     parts = folders.parts_below(folder)
     utterances = [list(_pairs(part)) for part in parts or [folder]]
@@ -153,7 +153,7 @@ def _stem(path: str) -> str:
     return path.lower()[: path.lower().rindex(data_suffix(path))]
 
 
-def _frame_labels(path: str, n_frames: int, period: int, phonemes: _Phonemes) -> Labels:
+def _frame_labels(path: str, n_frames: int, period: int, phonemes: _Phonemes) -> Ids:
     """Label frames with the segment that holds the middle of their time step; −1 where there is none."""
     starts, ends, ids = array("q"), array("q"), array("i")
     with opened(path) as stream:
@@ -173,13 +173,13 @@ def _frame_labels(path: str, n_frames: int, period: int, phonemes: _Phonemes) ->
             ids.append(phonemes.id(path, line, segment[3]))
     if not starts:
         raise DatasetError(f"{path}: there are no segments.")
-    middle = (np.arange(n_frames) + 0.5) * (period * 1e-7 * SAMPLES_A_SECOND)
+    middle = (np.arange(n_frames) + 0.5) * (period * 1e-7 * SAMPLES_PER_SECOND)
     segment_of = np.searchsorted(np.array(starts), middle, side="right") - 1
     inside = (segment_of >= 0) & (middle < np.array(ends)[segment_of])
     return np.where(inside, np.array(ids, np.int32)[segment_of], np.int32(-1))
 
 
-def _read_table(path: Source, phonemes: _Phonemes, rows: Stacked) -> list[str]:
+def _read_table(path: Source, phonemes: _Phonemes, rows: StackedFrames) -> list[str]:
     """Add all utterances of a table; return the names of its feature columns."""
     columns: list[str] = []
     seen: set[str] = set()
@@ -231,3 +231,74 @@ def _number(path: Source, line: int, record: dict[str, Any], column: str) -> flo
 def _shown(value: Any) -> str:
     """Return a value as a message shows it: a text or number by its beginning, anything else by its kind."""
     return repr(value)[:80] if isinstance(value, (str, int, float)) else type(value).__name__
+
+
+class StackedFrames:
+    """Collects utterances; single frames are kept, and stacked only in the end.
+
+    Parameters
+    ----------
+    size : int
+        How many frames make a row, an odd number.
+
+    Examples
+    --------
+    >>> rows = StackedFrames(3)
+    >>> rows.add("sa1", np.arange(5, dtype=np.float32)[:, None], np.array([0, 0, -1, 7, 7], np.int32))
+    >>> rows.matrix(), rows.labels()
+    (array([[0., 1., 2.],
+           [2., 3., 4.]], dtype=float32), array([0, 7], dtype=int32))
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.n_rows = 0
+        self.first: Source | None = None
+        self.width = 0
+        self.utterances: list[tuple[Floats, npt.NDArray[np.intp]]] = []
+        self.middles: list[Ids] = []
+
+    def add(self, source: Source, frames: Floats, labels: Ids) -> None:
+        """Add the frames of one utterance; those labelled −1 are neighbours only."""
+        if self.first is None:
+            self.first, self.width = source, frames.shape[1]
+        if frames.shape[1] != self.width:
+            raise DatasetError(
+                f"{shown_name(source)}: its vectors have {frames.shape[1]} entries, those of {shown_name(self.first)} "
+                f"have {self.width}; all must be of one kind."
+            )
+        n_windows = max(0, len(frames) - self.size + 1)
+        middles = labels[self.size // 2 :][:n_windows]
+        kept = np.flatnonzero(middles >= 0)
+        if len(kept):
+            self.utterances.append((frames, kept))
+            self.middles.append(middles[kept])
+            self.n_rows += len(kept)
+
+    def matrix(self) -> Floats:
+        """Return all rows."""
+        X = np.empty((self.n_rows, self.size * self.width), np.float32)
+        start = 0
+        for frames, kept in self.utterances:
+            end = start + len(kept)
+            for place in range(self.size):
+                X[start:end, place * self.width : (place + 1) * self.width] = frames[kept + place]
+            start = end
+        return X
+
+    def labels(self) -> Ids:
+        """Return the label of each row."""
+        return np.concatenate(self.middles)
+
+    def names(self, columns: Sequence[str]) -> list[str]:
+        """Return the names of the stacked columns.
+
+        Examples
+        --------
+        >>> StackedFrames(3).names(["c1"]), StackedFrames(1).names(["c1"])
+        (['c1[-1]', 'c1[+0]', 'c1[+1]'], ['c1'])
+        """
+        if self.size == 1:
+            return list(columns)
+        half = self.size // 2
+        return [f"{column}[{place:+d}]" for place in range(-half, half + 1) for column in columns]

@@ -1,4 +1,4 @@
-"""From label tokens of svmlight rows to names."""
+"""Label tokens of svmlight, LSHTC and RCV1 files → names."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.formats.svmlight.chunks import Chunk, Labels
-from cladist.datasets.formats.text_blocks import Block
+from cladist.datasets.formats.sparse_text import LabelTokens, RowChunk, TextBlock
+from cladist.datasets.rows import as_lists, as_objects
 from cladist.files import Source, refuse
 from cladist.taxonomy import Taxonomy
 
@@ -18,10 +18,10 @@ UNKNOWN = -2
 
 
 class LabelNames:
-    """Gives each different label token an id, and checks it against the taxonomy when it is new.
+    """Gives each distinct label token an id, and checks it against the taxonomy when it is new.
 
-    Python sees every different label once a chunk, not every label: files have millions of rows and far fewer
-    labels. A label spelled `nothing` that the taxonomy does not know says that there is none.
+    Python sees every distinct label once per chunk, not every label: files have millions of rows and far fewer
+    distinct labels. A label spelled `nothing` that the taxonomy does not know stands for no label.
     """
 
     def __init__(self, taxonomy: Taxonomy | None, *, nothing: str | None = None) -> None:
@@ -34,9 +34,9 @@ class LabelNames:
         if nothing is not None and (taxonomy is None or nothing not in taxonomy):
             self.id_of[nothing.encode()] = NO_LABEL
 
-    def add(self, chunk: Chunk) -> None:
-        """Take over the labels of a chunk."""
-        ids, ends = self.identified(chunk, chunk.labels), chunk.label_ends
+    def add(self, chunk: RowChunk) -> None:
+        """Add the labels of a chunk."""
+        ids, ends = self.identify(chunk, chunk.labels), chunk.label_ends
         is_label = ids != NO_LABEL
         if not is_label.all():
             ids = ids[is_label]
@@ -48,7 +48,7 @@ class LabelNames:
         if len(empty) and self.first_unlabelled is None:
             self.first_unlabelled = chunk.source, *chunk.place(int(chunk.row_starts[empty[0]]))
 
-    def identified(self, block: Block, labels: Labels) -> npt.NDArray[np.int32]:
+    def identify(self, block: TextBlock, labels: LabelTokens) -> npt.NDArray[np.int32]:
         """Return the id of each label of a block; the first one that is not in the taxonomy is refused."""
         starts, ends, keys = labels
         ids = np.full(len(starts), UNKNOWN, np.int32)
@@ -68,9 +68,9 @@ class LabelNames:
 
     def _id(self, token: bytes) -> int:
         """Return the id of a label, new or not, or `UNKNOWN` if it cannot be one."""
-        found = self.id_of.get(token)
-        if found is not None:
-            return found
+        known = self.id_of.get(token)
+        if known is not None:
+            return known
         try:
             name = token.decode("utf-8")
         except UnicodeDecodeError:
@@ -78,47 +78,26 @@ class LabelNames:
         if self.taxonomy is not None and name not in self.taxonomy:
             return UNKNOWN
         self.names.append(name)
-        found = self.id_of[token] = len(self.names) - 1
-        return found
+        self.id_of[token] = len(self.names) - 1
+        return len(self.names) - 1
 
-    def _refuse(self, block: Block, start: int, end: int) -> NoReturn:
+    def _refuse(self, block: TextBlock, start: int, end: int) -> NoReturn:
         token = block.text[start:end].tobytes()
         try:
             name = token.decode("utf-8")
         except UnicodeDecodeError:
-            block.refuse(start, f"the label {token!r} is not UTF-8.")
+            block.refuse(start, f"the label {token!r} is not UTF-8.", "not-utf8")
         hint = "." if self.taxonomy is None else self.taxonomy.suggestion(name)
-        block.refuse(start, f"{name!r} is not in the taxonomy{hint}")
+        block.refuse(start, f"{name!r} is not in the taxonomy{hint}", "unknown-label")
 
     def as_y(self, multilabel: bool | str) -> Any:
         """Return y: an array of names, or a list of lists of them; "auto" is decided by what was read."""
         counts = np.concatenate(self.counts)
         several = bool((counts > 1).any()) if multilabel == "auto" else multilabel
         if not several and self.first_unlabelled is not None:
-            refuse(*self.first_unlabelled, "the row has no label; if that is meant, read with multilabel=True.")
-        names = np.empty(len(self.names), dtype=object)
-        names[:] = self.names
-        flat = names[self._all_ids()]
-        return as_lists(flat, counts) if several else flat
-
-    def _all_ids(self) -> npt.NDArray[np.int32]:
-        """Return the ids of all labels; the chunks' are let go, each is held once."""
+            problem = "the row has no label; if that is meant, read with multilabel=True."
+            refuse(*self.first_unlabelled, problem, kind="no-label")
         ids = np.concatenate(self.ids)
-        self.ids.clear()
-        return ids
-
-
-def as_lists(flat: npt.NDArray[Any], counts: npt.NDArray[np.integer[Any]]) -> list[list[Any]]:
-    """Cut an array into lists of these lengths.
-
-    Examples
-    --------
-    >>> as_lists(np.array(["a", "b", "c"], dtype=object), np.array([2, 0, 1]))
-    [['a', 'b'], [], ['c']]
-    """
-    labels, start = flat.tolist(), 0
-    lists = []
-    for end in np.cumsum(counts).tolist():  # slicing a list is several times faster than slicing an array
-        lists.append(labels[start:end])
-        start = end
-    return lists
+        self.ids.clear()  # each id is held once
+        labels = as_objects(self.names)[ids]
+        return as_lists(labels, counts) if several else labels

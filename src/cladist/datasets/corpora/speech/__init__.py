@@ -1,1 +1,0 @@
-"""Frames of speech and a tree of phonemes."""
