@@ -2,11 +2,13 @@
 
 import doctest
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack, chdir
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from sybil import Sybil
 from sybil.parsers.myst import PythonCodeBlockParser, SkipParser
 
@@ -34,6 +36,15 @@ def _enter_scratch(namespace: dict[str, Any]) -> None:
 
 def _leave_scratch(namespace: dict[str, Any]) -> None:
     namespace["_scratch"].close()
+
+
+@pytest.fixture(autouse=True)
+def _forget_registered_methods() -> Iterator[None]:
+    """Undo what a test or an example adds to the registry of methods."""
+    yield
+    from cladist import registry
+
+    registry._registered.clear()
 
 
 _share_cores()

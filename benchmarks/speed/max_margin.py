@@ -75,16 +75,17 @@ def curve(run: str, loss: str) -> dict[str, Any]:
     from cladist import MaxMarginMarkov
     from cladist.labels import encode
     from cladist.learners.structured.models import WeightModel
-    from cladist.solvers.structured import LinearLabellings, Sweeps, ascend
+    from cladist.losses import node_costs
+    from cladist.solvers.structured import LabellingLoss, LinearLabellings, Sweeps, ascend
 
     data, form = data_of(run)
     y = [data.y_train, data.y_test]
     sets = y if form is None else [[{label} for label in part] for part in y]
     model = MaxMarginMarkov(data.taxonomy, loss=loss, tol=1.0).fit(data.X_train, sets[0])
     labels = encode(sets[0], data.taxonomy).labels
-    dual = LinearLabellings(
-        data.X_train, labels, model._labelling_loss(loss, consistent=False, edges=True), float(model.C)
-    )
+    cost = node_costs(model.node_weights, data.taxonomy)
+    problem = LabellingLoss(cost, loss == "hierarchical", consistent=False, edges=True, factor=np.ones(len(cost)))
+    dual = LinearLabellings(data.X_train, labels, problem, float(model.C))
     points: list[dict[str, float]] = []
     lost = 0.0
 

@@ -39,8 +39,8 @@ def rounds(kernel: str) -> dict[str, Any]:
     from cladist.datasets import load_news20
     from cladist.labels import encode
     from cladist.learners.kernel_functions import NamedKernel
-    from cladist.learners.structured.columns import columns_for
-    from cladist.solvers.structured import ScoreBoard
+    from cladist.learners.structured.kernel_columns import kernel_columns
+    from cladist.solvers.structured import ScoreCache
     from cladist.solvers.structured.columns import blocks
 
     data = load_news20()
@@ -49,8 +49,8 @@ def rounds(kernel: str) -> dict[str, Any]:
     options = KERNELS[kernel] | {"kernel": kernel, "cache_size": 1e-6, "max_iter": ROUNDS}  # no column is kept
     function = NamedKernel(kernel, 1.0, 2, 1.0)
     columns, board = (
-        columns_for(X, function, [(0, n)]),
-        ScoreBoard(encode(y, data.taxonomy).labels, np.zeros((n_nodes, n))),
+        kernel_columns(X, function, [(0, n)]),
+        ScoreCache(encode(y, data.taxonomy).labels, np.zeros((n_nodes, n))),
     )
     board.scores[:] = np.random.default_rng(0).normal(size=board.scores.shape)
     out = np.empty(n)

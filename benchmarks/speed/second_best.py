@@ -22,7 +22,7 @@ from benchmarks.harness import print_rows, write_results
 from benchmarks.speed.labelling import EXAMPLES, NODES, TURNS
 from cladist import Taxonomy
 from cladist.decoders import best_labelling, second_best_labelling
-from cladist.solvers.structured import ScoreBoard
+from cladist.solvers.structured import ScoreCache
 
 TARGET = 0.5  # µs an example
 
@@ -44,7 +44,7 @@ def measure(shape: str, taxonomy: Taxonomy, shift: float) -> list[dict[str, Any]
             node_major = layout == "node-major"
             values = turned if node_major else scores
             labels = best_labelling(values, taxonomy, node_major=node_major)
-            board = ScoreBoard(labels, turned)  # type: ignore[arg-type]
+            board = ScoreCache(labels, turned)  # type: ignore[arg-type]
             work = {
                 "best µs": lambda v=values, m=node_major: best_labelling(v, taxonomy, node_major=m),
                 "second µs": lambda v=values, m=node_major: second_best_labelling(v, taxonomy, node_major=m),

@@ -12,6 +12,7 @@ from cladist._version import __version__
 from cladist.registry import METHODS as _METHODS
 
 _LAZY = {
+    "HierarchicalClassifier": "cladist.learners.base",
     "RelationGraph": "cladist.taxonomy",
     "RiverClassifier": "cladist.learners.online.river_adapter",
     "Taxonomy": "cladist.taxonomy",

@@ -1,26 +1,53 @@
 """The methods there are: command-line name → class, as text, so that reading this imports nothing heavy.
 
-`cladist.load`, the command line, the laws in the tests and the documentation all read this table.
+`methods()` is cladist's own table, `METHODS`, followed by the methods of installed packages, which name them in their
+entry points under ``cladist.methods``, and those added with `register`. `cladist.load`, the command line, the laws in
+the tests and the documentation all read it.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
-from cladist.errors import ParameterError
+from cladist.errors import CladistWarning, ParameterError
+
+ENTRY_POINTS = "cladist.methods"  # the group in a package's metadata
 
 
 @dataclass(frozen=True)
 class Method:
-    """One learner: where it lives and where it comes from."""
+    """One learner: where it lives and where it comes from.
+
+    Attributes
+    ----------
+    name : str
+        The name on the command line, ``--method NAME``.
+    target : str
+        ``module:Class``.
+    paper, summary : str
+        Two columns of ``cladist methods``.
+    takes_dags : bool
+        Whether it learns on taxonomies in which nodes have several parents.
+    package : str
+        The installed package that provides it; "" for cladist's own.
+    registered : type, optional
+        The class itself, if `register` added it.
+    """
 
     name: str
     target: str
     paper: str
     summary: str
     takes_dags: bool = False
+    package: str = ""
+    registered: type | None = None
 
     @property
     def class_name(self) -> str:
@@ -28,9 +55,21 @@ class Method:
         return self.target.partition(":")[2]
 
     def load(self) -> Any:
-        """Import the class."""
+        """Import the class; a `ParameterError` says which package is at fault if that fails."""
+        if self.registered is not None:
+            return self.registered
         module, _, attribute = self.target.partition(":")
-        return getattr(import_module(module), attribute)
+        if not self.package:
+            return getattr(import_module(module), attribute)
+        try:
+            loaded = getattr(import_module(module), attribute)
+        except Exception as problem:
+            raise ParameterError(
+                f"The method {self.name!r} of the package {self.package} cannot be imported from {self.target} "
+                f"({type(problem).__name__}: {problem}); repair or remove that package."
+            ) from problem
+        _require_classifier(loaded, self.name)
+        return loaded
 
 
 METHODS: tuple[Method, ...] = (
@@ -38,14 +77,14 @@ METHODS: tuple[Method, ...] = (
         "hr-svm",
         "cladist.learners.recursive.svm:RecursiveSVM",
         "Gopal & Yang 2013 (HR-SVM)",
-        "linear SVMs learnt together, each label's weights pulled towards its parent's or related labels'",
+        "linear SVMs trained together, each label's weights pulled towards its parent's or related labels'",
         takes_dags=True,
     ),
     Method(
         "hr-lr",
         "cladist.learners.recursive.logistic:RecursiveLogistic",
         "Gopal & Yang 2013 (HR-LR)",
-        "logistic regressions learnt together, likewise; has probabilities",
+        "logistic regressions trained together, shared in the same way; has probabilities",
         takes_dags=True,
     ),
     Method(
@@ -64,7 +103,7 @@ METHODS: tuple[Method, ...] = (
         "h-perc",
         "cladist.learners.online.perceptron:HierarchicalPerceptron",
         "Cesa-Bianchi, Gentile & Zaniboni 2006 (H-PERC, PERC)",
-        "a perceptron at every node, likewise: quick, last or averaged; sets of labels",
+        "a perceptron at every node, on the rows that reach its parent: quick, last or averaged; sets of labels",
     ),
     Method(
         "top-down",
@@ -80,31 +119,31 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "hp",
-        "cladist.learners.structured.hard:HardPerceptron",
+        "cladist.learners.structured.hard_perceptron:HardPerceptron",
         "Liu, Tu, Qian & Zhang 2013 (HP)",
         "weights with a large margin over all labellings, from the worst row of each round; sets of labels",
     ),
     Method(
         "sp",
-        "cladist.learners.structured.stochastic:StochasticPerceptron",
+        "cladist.learners.structured.stochastic_perceptron:StochasticPerceptron",
         "Liu, Tu, Qian & Zhang 2013 (SP)",
-        "likewise, from rows drawn by their margins",
+        "weights with a large margin over all labellings, from rows drawn by their margins; sets of labels",
     ),
     Method(
         "ksp",
-        "cladist.learners.structured.kernel:KernelStochasticPerceptron",
+        "cladist.learners.structured.kernel_stochastic_perceptron:KernelStochasticPerceptron",
         "Liu, Tu, Qian & Zhang 2013 (KSP)",
-        "likewise, with kernels",
+        "the stochastic perceptron (SP) with kernels; sets of labels",
     ),
     Method(
         "h-m3",
-        "cladist.learners.structured.markov:MaxMarginMarkov",
+        "cladist.learners.structured.max_margin_markov:MaxMarginMarkov",
         "Rousu, Saunders, Szedmak & Shawe-Taylor 2005 (H-M³)",
         "a Markov network on the tree with a margin over all labellings; sets of labels, kernels, probabilities",
     ),
     Method(
         "structural-svm",
-        "cladist.learners.structured.svm:StructuralSVM",
+        "cladist.learners.structured.structural_svm:StructuralSVM",
         "Tsochantaridis et al. 2005, Cai & Hofmann 2004 (LM-2, HSVM)",
         "weights of nodes with a margin over all outputs that grows with their loss; single labels and sets",
     ),
@@ -125,6 +164,33 @@ METHODS: tuple[Method, ...] = (
 )
 
 
+# Learners around a learner: they are saved and loaded like methods, and have no name on the command line.
+WRAPPERS: tuple[Method, ...] = (
+    Method("", "cladist.learners.thresholded:Thresholded", "", "a learner that scores, and thresholds for its scores"),
+)
+_registered: dict[str, Method] = {}  # by name, in the order they came
+
+
+def methods() -> tuple[Method, ...]:
+    """Return all methods: cladist's own, those of installed packages, and those that `register` added.
+
+    No class is imported. An entry point whose name is taken, or that names no class, is left out with a warning.
+
+    Examples
+    --------
+    >>> [method.name for method in methods()][:3]
+    ['hr-svm', 'hr-lr', 'hieron']
+    """
+    return tuple(_every())
+
+
+def _every() -> Iterator[Method]:
+    """Yield all methods, cladist's own first, so that packages are looked through only for names that are not ours."""
+    yield from METHODS
+    yield from _installed()
+    yield from _registered.values()
+
+
 def find(name: str) -> Method:
     """Return the method with this command-line name.
 
@@ -136,18 +202,80 @@ def find(name: str) -> Method:
     Traceback (most recent call last):
     cladist.errors.ParameterError: There is no method 'heron'; the methods are hr-svm, hr-lr, hieron, h-rls, ...
     """
-    for method in METHODS:
+    for method in _every():
         if method.name == name:
             return method
-    raise ParameterError(f"There is no method {name!r}; the methods are {', '.join(m.name for m in METHODS)}.")
-
-
-# Learners around a learner: they are saved and loaded like methods, and have no name on the command line.
-WRAPPERS: tuple[Method, ...] = (
-    Method("", "cladist.learners.thresholded:Thresholded", "", "a learner that scores, and thresholds for its scores"),
-)
+    raise ParameterError(f"There is no method {name!r}; the methods are {', '.join(m.name for m in methods())}.")
 
 
 def find_class(class_name: str) -> Method | None:
     """Return the method or wrapper whose class has this name, or None."""
-    return next((m for m in (*METHODS, *WRAPPERS) if m.class_name == class_name), None)
+    return next((m for m in chain(WRAPPERS, _every()) if m.class_name == class_name), None)
+
+
+def register(name: str, cls: type, *, paper: str = "", summary: str = "") -> None:
+    """Add a method for this process: it can then be saved, loaded and found like cladist's own.
+
+    A package that is installed names its methods in its entry points instead, which no program has to call.
+
+    Parameters
+    ----------
+    name : str
+        The name that ``cladist train --method`` would have for it; one that is taken is refused.
+    cls : subclass of cladist.HierarchicalClassifier
+        The learner. A class of the same name from the same module takes the place of the one before.
+    paper, summary : str
+        Where the method comes from and one line on it, for ``cladist methods``.
+
+    Examples
+    --------
+    >>> import cladist
+    >>> class Mine(cladist.HierarchicalClassifier): ...
+    >>> register("svm", Mine)
+    Traceback (most recent call last):
+    cladist.errors.ParameterError: The method 'svm' (Mine) cannot be added: cladist has a method 'svm' already.
+    """
+    _require_classifier(cls, name)
+    method = Method(name, f"{cls.__module__}:{cls.__name__}", paper, summary, registered=cls)
+    others = [other for other in (*methods(), *WRAPPERS) if (other.name, other.target) != (name, method.target)]
+    problem = _conflict(method, others)
+    if problem:
+        raise ParameterError(f"The method {name!r} ({cls.__name__}) cannot be added: {problem}.")
+    _registered[name] = method
+
+
+@cache
+def _installed() -> tuple[Method, ...]:
+    """Return the methods that installed packages name in their entry points."""
+    from importlib.metadata import entry_points
+
+    accepted: list[Method] = []
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+        package, summary = (point.dist.name, point.dist.metadata["Summary"]) if point.dist else ("(unknown)", "")
+        method = Method(point.name, point.value, f"package {package}", summary or package, package=package)
+        problem = _conflict(method, (*METHODS, *WRAPPERS, *accepted))
+        if problem:
+            said = f"The method {point.name!r} of the package {package} is left out: {problem}."
+            warnings.warn(said, CladistWarning, stacklevel=2)
+        else:
+            accepted.append(method)
+    return tuple(accepted)
+
+
+def _conflict(method: Method, others: Iterable[Method]) -> str:
+    """Return why a method cannot stand beside others, or ""."""
+    if not re.fullmatch(r"[\w.]+:[A-Za-z_]\w*", method.target):
+        return f"it names {method.target!r}, and 'module:Class' is wanted"
+    for other in others:
+        owner = other.package or ("this program" if other.registered else "cladist")
+        if other.name == method.name:
+            return f"{owner} has a method {method.name!r} already"
+        if other.class_name == method.class_name:
+            return f"{owner} has a class {method.class_name!r} already, and models are loaded by the class's name"
+    return ""
+
+
+def _require_classifier(cls: Any, name: str) -> None:
+    """Refuse what is no class of ours; by its methods, since this module imports no learner."""
+    if not (isinstance(cls, type) and hasattr(cls, "validate_fit") and hasattr(cls, "unpack_state")):
+        raise ParameterError(f"The method {name!r} must be a subclass of cladist.HierarchicalClassifier; got {cls!r}.")

@@ -79,6 +79,24 @@ def test_swap_and_ascend_row(seed, edges, consistent):
     assert not markov.swap.py_func(*arrays)
 
 
+def test_parts_are_connected_and_share_no_edge():
+    """Nodes 0 and 5 are roots; labellings differ at 1, at 3 below it, and at 5, so that two parts change."""
+    parent = np.array([-1, 0, 0, 1, 1, -1])
+    towards, away = np.array([1, 1, 1, 1, 0, 0], np.uint8), np.array([1, 0, 1, 0, 0, 1], np.uint8)
+    assert [markov.edge_state(parent, towards, v) for v in range(6)] == [3, 3, 3, 3, 2, 2]
+    assert [markov.edge_state.py_func(parent, away, v) for v in range(6)] == [3, 2, 3, 0, 0, 3]
+    gains = np.arange(24.0).reshape(6, 4)
+    loss = np.ones(6), False, True, True, np.ones(6)
+    for kernel in (markov.split_parts, markov.split_parts.py_func):
+        parts = markov.working_room(6)[5]
+        kernel(gains, np.ones((6, 4)), parent, loss, 0.5, towards, away, parts)
+        part, slope, curve, most = parts
+        assert part.tolist() == [-1, 1, -1, 1, -3, 5]  # the edge of 4 ends the part of 1
+        assert slope.tolist() == [0, (7 - 6) + (15 - 12) + (18 - 16), 0, 0, 0, 22 - 23]
+        assert curve.tolist() == [0, 3 * 2 * 0.5, 0, 0, 0, 2 * 0.5]
+        assert most[[1, 5]].tolist() == [1, 1]
+
+
 def _rise(gains, later, before, after):
     """The change of a concave quadratic between two points: the mean of its slopes at both ends, times the way."""
     finite = np.isfinite(gains)

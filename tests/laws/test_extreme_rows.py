@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cladist import Hieron, Taxonomy
 from cladist.errors import CladistError
-from cladist.registry import METHODS
+from cladist.registry import methods
 
 TREE = Taxonomy.from_parents({"a": None, "b": None, "a1": "a", "a2": "a", "b1": "b", "b2": "b"})
 RNG = np.random.default_rng(0)
@@ -36,7 +36,7 @@ def extreme_rows(kind, dtype):
 
 
 def learners():
-    for method in METHODS:
+    for method in methods():
         names = method.load()._get_param_names()
         kernels = ("linear", "poly", "rbf") if "kernel" in names else (None,)
         for kernel in kernels:

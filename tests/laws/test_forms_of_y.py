@@ -12,7 +12,7 @@ from scipy import sparse
 
 from cladist import LabelMatrix, NodewiseSVM, Taxonomy, Thresholded
 from cladist.labels import encode, to_indicator
-from cladist.registry import METHODS
+from cladist.registry import methods
 
 TREE = Taxonomy.from_paths(["home/pots", "home/pans", "garden/pots", "garden/hoses"])
 ROOTED = Taxonomy.from_paths(["shop/home/pots", "shop/home/pans", "shop/garden/pots", "shop/garden/hoses"])
@@ -148,7 +148,7 @@ def rows_of(nodes_of_row):
 
 
 @pytest.mark.parametrize("form", SINGLE)
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
 def test_one_label_a_row_comes_back_as_it_was_given(method, form):
     taxonomy, y = SINGLE[form]
     X = rows_of([[v] for v in LEAVES])
@@ -156,7 +156,7 @@ def test_one_label_a_row_comes_back_as_it_was_given(method, form):
 
 
 @pytest.mark.parametrize("form", MULTI)
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
 def test_several_labels_a_row_come_back_as_they_were_given(method, form):
     taxonomy, y = MULTI[form]
     X = rows_of([TREE.leaves[list(row)] for row in SEVERAL])
@@ -166,7 +166,7 @@ def test_several_labels_a_row_come_back_as_they_were_given(method, form):
     assert_equal(build(method, taxonomy).fit(X, y).predict(X), y)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
 def test_paths_are_the_parts_of_the_labels(method):
     X = rows_of([[v] for v in LEAVES])
     for y in (NAMES, texts(TREE), [{name} for name in NAMES]):

@@ -1,8 +1,11 @@
-"""The laws every learner obeys, over the registry: a method added there is tested here without a word."""
+"""The laws every learner obeys: cladist's own, those of installed packages, and the example package's."""
 
 from __future__ import annotations
 
 import pickle
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,13 +13,17 @@ from scipy import sparse
 from sklearn.base import clone
 
 import cladist
-from cladist import Taxonomy
+from cladist import Taxonomy, registry
 from cladist.datasets import make_topics
 from cladist.execution import Serial, Threads
-from cladist.registry import METHODS
+from cladist.solvers.structured import columns
 
-# Methods whose result depends on the order of the rows by definition: one pass, one update a row; or rows drawn by
-# number, and of several that are equally bad the first.
+PACKAGE = Path(__file__).parents[2] / "examples" / "nearest-centroid" / "src" / "nearest_centroid" / "__init__.py"
+EXAMPLE = registry.Method(
+    "nearest-centroid", "nearest_centroid:NearestCentroid", "an example", "an example", package="x"
+)
+# Methods whose result depends on the order of the rows by definition: one update per row; or rows drawn by number, and
+# the first of several that are equally bad.
 ORDER_MATTERS = {"hieron", "h-perc", "hp", "sp", "ksp"}
 # Methods that start with equal scores, where the first node in the taxonomy's order wins.
 TIES_GO_BY_ORDER = {"hieron", "hp", "sp", "ksp"}
@@ -27,8 +34,14 @@ def data():
     return make_topics(n_samples=400, n_test=150, n_features=300, branching=(3, 2, 2), random_state=0)
 
 
-@pytest.fixture(params=METHODS, ids=lambda method: method.name)
-def method(request):
+@pytest.fixture(params=[*registry.methods(), EXAMPLE], ids=lambda method: method.name)
+def method(request, monkeypatch):
+    if request.param is EXAMPLE:
+        spec = spec_from_file_location("nearest_centroid", PACKAGE)
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        monkeypatch.setitem(sys.modules, "nearest_centroid", module)
+        monkeypatch.setitem(registry._registered, EXAMPLE.name, EXAMPLE)
     return request.param
 
 
@@ -50,7 +63,9 @@ def scores(model, data, rows=None):
 
 
 def test_the_registry_names_a_public_class(method):
-    assert getattr(cladist, method.class_name) is method.load()
+    assert registry.find(method.name) is registry.find_class(method.class_name) is method
+    assert issubclass(method.load(), cladist.HierarchicalClassifier)
+    assert method.package or getattr(cladist, method.class_name) is method.load()
     assert method.paper
     assert method.summary
 
@@ -81,9 +96,26 @@ def test_a_saved_model_answers_the_same(model, data, tmp_path):
     np.testing.assert_array_equal(again.predict(data.X_test), model.predict(data.X_test))
 
 
-def test_it_learns(model, data):
-    model.fit(data.X_train, data.y_train)
-    assert model.score(data.X_test, data.y_test) > 3 / len(data.taxonomy.leaves)
+def separated_rows(taxonomy, n_rows, rng):
+    """Rows near the indicator of their label's path: every leaf is a cone far from the others."""
+    labels = np.arange(n_rows) % len(taxonomy.leaves)
+    paths = np.zeros((len(taxonomy.leaves), taxonomy.n_nodes))
+    for row, leaf in zip(paths, taxonomy.leaves, strict=True):
+        row[taxonomy.path_ids(int(leaf))] = 1.0
+    X = paths[labels] + rng.uniform(-0.1, 0.1, (n_rows, taxonomy.n_nodes))
+    return X, np.array(taxonomy.names)[taxonomy.leaves][labels]
+
+
+def test_separated_labels_are_learned_without_an_error(model, data):
+    rng = np.random.default_rng(0)
+    X, y = separated_rows(data.taxonomy, 240, rng)
+    X_test, y_test = separated_rows(data.taxonomy, 120, rng)
+    assert model.fit(X, y).score(X_test, y_test) == 1.0
+
+
+def test_most_labels_are_learned_from_overlapping_rows(model, data):
+    """Half of the rows at least, where a guess among twelve leaves has one in twelve."""
+    assert model.fit(data.X_train, data.y_train).score(data.X_test, data.y_test) > 0.5
 
 
 def test_dense_and_sparse_rows_agree(model, data):
@@ -106,13 +138,34 @@ def test_rows_given_are_not_changed(model, data):
     assert (data.X_train != X).nnz == 0
 
 
+class Counting:
+    """An executor that remembers the most tasks it was given at once."""
+
+    def __init__(self, inner):
+        self.inner, self.most = inner, 0
+
+    def map(self, function, tasks):
+        tasks = list(tasks)
+        self.most = max(self.most, len(tasks))
+        return self.inner.map(function, tasks)
+
+
+@pytest.fixture(scope="module")
+def wide_data():
+    """More leaves than fit into one block of classes, and more rows than the blocks of rows below hold."""
+    return make_topics(n_samples=300, n_test=60, n_features=200, branching=(4, 5), random_state=0)
+
+
 @pytest.mark.parametrize("executor", [Serial(), Threads(2), Threads(5)], ids=repr)
-def test_every_executor_returns_the_same_weights(method, data, executor):
+def test_every_executor_returns_the_same_weights(method, wide_data, executor, monkeypatch):
     if "executor" not in method.load()._get_param_names():
         pytest.skip(f"{method.class_name} runs in one piece and has no executor")
-    expected = scores(build(method, data.taxonomy), data)
-    found = scores(build(method, data.taxonomy, executor=executor), data)
+    monkeypatch.setattr(columns, "BLOCK", 64)
+    counting = Counting(executor)
+    expected = scores(build(method, wide_data.taxonomy), wide_data)
+    found = scores(build(method, wide_data.taxonomy, executor=counting), wide_data)
     np.testing.assert_array_equal(found, expected)
+    assert counting.most > 1
 
 
 def renamed_data(data, *, reverse):
@@ -142,12 +195,15 @@ def test_renaming_or_reordering_nodes_permutes_the_output_and_nothing_else(metho
 
 
 def test_reordering_rows_changes_nothing(method, data):
+    """The solution is unique, and both fits are within their tolerance of it."""
     if method.name in ORDER_MATTERS:
         pytest.skip(f"{method.class_name} is defined by the order of its rounds")
     order = np.random.default_rng(0).permutation(data.X_train.shape[0])
-    plain = build(method, data.taxonomy).fit(data.X_train, data.y_train)
-    shuffled = build(method, data.taxonomy).fit(data.X_train[order], data.y_train[order])
-    np.testing.assert_allclose(shuffled.decision_function(data.X_test), plain.decision_function(data.X_test), atol=0.1)
+    exact = {"tol": 1e-7} if "tol" in method.load()._get_param_names() else {}
+    plain = build(method, data.taxonomy, **exact).fit(data.X_train, data.y_train)
+    shuffled = build(method, data.taxonomy, **exact).fit(data.X_train[order], data.y_train[order])
+    found, expected = shuffled.decision_function(data.X_test), plain.decision_function(data.X_test)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3)
 
 
 def test_without_a_taxonomy_the_labels_make_a_star(method):

@@ -7,7 +7,7 @@ import pytest
 
 from cladist import HierarchicalPerceptron, HierarchicalRLS, Hieron, Taxonomy
 from cladist.metrics import h_loss, multiclass_error, tree_induced_error, zero_one_loss
-from cladist.registry import METHODS
+from cladist.registry import methods
 
 TREE = Taxonomy.from_parents({"r": None, "a": "r", "b": "a", "c": "b", "d": "r", "e": "d", "f": "d"})
 RNG = np.random.default_rng(5)
@@ -48,7 +48,7 @@ def learn_two_batches(cls, options, y, method):
 
 
 def test_every_online_learner_is_here():
-    online = {method.class_name for method in METHODS if hasattr(method.load(), "predict_then_learn")}
+    online = {method.class_name for method in methods() if hasattr(method.load(), "predict_then_learn")}
     assert online == {cls.__name__ for cls, _ in SINGLE}
 
 

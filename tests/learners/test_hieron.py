@@ -380,7 +380,7 @@ def test_first_partial_fit_needs_to_know_the_labels():
         ({"gamma": None}, "gamma must be 'scale', 'auto' or a positive number"),
         ({"degree": "x"}, "degree must be a finite number; got 'x'"),
         ({"random_state": "abc"}, "random_state must be a whole number, a RandomState or None; got 'abc'"),
-        ({"decode": "multi"}, "Hieron predicts one path a row and has no decode='multi'"),
+        ({"decode": "multi"}, "Hieron predicts one path per row and has no decode='multi'"),
         ({"decode": "best"}, "decode must be one of 'auto', 'single', 'multi'"),
         ({"gamma": "wide"}, "gamma must be 'scale', 'auto' or a positive number"),
         ({"allowed_labels": "some"}, "allowed_labels must be one of"),

@@ -240,7 +240,7 @@ def test_a_dag_is_refused_by_name(learner):
         (StructuralSVM(FOREST, loss=MATRIX), SETS, "for sets of labels loss must be"),
         (StructuralSVM(FOREST, rescaling="slack"), SETS, "rescaling='slack' is for single"),
         (StructuralSVM(FOREST, attributes="unit"), SETS, "attributes='unit' is for single"),
-        (StructuralSVM(FOREST, attributes=[1.0]), SETS, "one positive weight a node"),
+        (StructuralSVM(FOREST, attributes=[1.0]), SETS, "one positive weight per node"),
         (StructuralSVM(FOREST, attributes="paths"), SETS, "attributes must be one of"),
         (StructuralSVM(FOREST, node_weights="sibling"), SINGLE, "node_weights are for sets"),
         (StructuralSVM(FOREST, loss=MATRIX + 1), SINGLE, "0 on its diagonal"),

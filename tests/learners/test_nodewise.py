@@ -237,7 +237,7 @@ def test_the_model_does_not_depend_on_where_it_is_fitted():
         ({"decode": "sets"}, "NodewiseSVM: decode must be one of 'auto', 'single', 'multi'; got 'sets'."),
         (
             {"decode": "multi"},
-            "NodewiseSVM: decode='multi' answers sets of labels, and y holds one label a row; write each row as a "
+            "NodewiseSVM: decode='multi' answers sets of labels, and y holds one label per row; write each row as a "
             "set, {'label'}.",
         ),
     ],

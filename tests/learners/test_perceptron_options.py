@@ -14,8 +14,7 @@ from cladist import HardPerceptron, KernelStochasticPerceptron, StochasticPercep
 from cladist.datasets import make_topics
 from cladist.errors import LabelError, ModelFormatError, ParameterError, TaxonomyError
 from cladist.execution import Threads
-from cladist.learners.structured import prediction as structured_answering
-from cladist.learners.structured import select_c
+from cladist.learners.structured import labelling_classifier, select_c
 
 ALL = [HardPerceptron, StochasticPerceptron, KernelStochasticPerceptron]
 DRAWING = [StochasticPerceptron, KernelStochasticPerceptron]
@@ -193,7 +192,7 @@ def test_model_sizes_and_bounded_memory(data, monkeypatch):
     held = rows.support_vectors_
     assert rows.model_size_ >= held.data.nbytes + rows.dual_coef_.data.nbytes
     expected = rows.predict(data.X_test)
-    monkeypatch.setattr(structured_answering, "CHUNK_BYTES", 8 * 7 * rows.n_support_)
+    monkeypatch.setattr(labelling_classifier, "CHUNK_BYTES", 8 * 7 * rows.n_support_)
     assert len(list(rows._chunks(data.X_test))) == int(np.ceil(80 / 7))
     np.testing.assert_array_equal(rows.predict(data.X_test), expected)
 

@@ -27,10 +27,10 @@ from cladist import (
     TopDown,
 )
 from cladist.errors import ParameterError
-from cladist.registry import METHODS
+from cladist.registry import methods
 
 LEARNERS = [
-    *(method.load()() for method in METHODS),
+    *(method.load()() for method in methods()),
     Hieron(random_state=0, update="prediction"),
     Hieron(random_state=0, kernel="rbf"),
     Hieron(random_state=0, kernel="precomputed"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cladist import LabelMatrix, Taxonomy
 from cladist.decoders import best_labelling, second_best_labelling
-from cladist.solvers.structured import Expansion, ScoreBoard
+from cladist.solvers.structured import Expansion, RowWeights, ScoreCache
 from cladist.solvers.structured.columns import BLOCK, ColumnStore, blocks
 from cladist.solvers.structured.score_cache import Update
 
@@ -48,38 +48,36 @@ def test_an_empty_expansion():
     assert coefs.shape == (3, 0)
 
 
-def test_a_board_knows_margins_and_runners_up():
+def test_a_score_cache_has_margins_and_runners_up():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 4))
     labels = LabelMatrix.from_indicator(best_labelling(rng.normal(size=(40, 7)), FOREST).to_indicator(), FOREST)
-    board = ScoreBoard(labels, np.zeros((7, 40)), np.zeros((7, 40)))
+    cache = ScoreCache(labels, np.zeros((7, 40)), np.zeros((7, 40)))
     W, counted = np.zeros((7, 4)), np.zeros((7, 4))
     for k in range(10):
-        weights = np.ones(40)
-        total = sum(board.advance(None, a, b, weights, 0.1) for a, b in ((0, 15), (15, 40)))
-        assert total == pytest.approx(weights.sum())
-        v = 0.1 * board.margins
-        np.testing.assert_allclose(weights, 1 - v + v * v)
+        for a, b in ((0, 15), (15, 40)):
+            cache.advance(None, a, b)
         i = int(rng.integers(40))
-        found = board.runner_up(i)
-        assert found.margin == pytest.approx(board.margins[i])
+        found = cache.runner_up(i)
+        assert found.margin == pytest.approx(cache.margins[i])
         assert set(np.abs(found.values)) == {2.0}
         update = Update(found.nodes, found.values, X @ X[i], k / 10)
-        assert [board.advance(update, a, b, weights, 0.0) for a, b in ((0, 15), (15, 40))] == [0.0, 0.0]
+        for a, b in ((0, 15), (15, 40)):
+            cache.advance(update, a, b)
         c = np.zeros(7)
         c[found.nodes] = found.values
         W += np.outer(c, X[i])
         counted += k / 10 * np.outer(c, X[i])
-    np.testing.assert_allclose(board.scores, W @ X.T, atol=1e-12)
-    np.testing.assert_allclose(board.counted, counted @ X.T, atol=1e-12)
-    board.measure(0, 40)
+    np.testing.assert_allclose(cache.scores, W @ X.T, atol=1e-12)
+    np.testing.assert_allclose(cache.counted, counted @ X.T, atol=1e-12)
+    cache.measure(0, 40)
     scores, marks = X @ W.T, labels.to_indicator().toarray()
     best = best_labelling(scores, FOREST).to_indicator().toarray()
     short = ((best - marks) * scores).sum(axis=1)
     right = (best == marks).all(axis=1)
     expected = 2 * np.where(right, second_best_labelling(scores, FOREST).leads, -short)
-    np.testing.assert_allclose(board.margins, expected, atol=1e-12)
-    np.testing.assert_allclose(board.margins_of(np.ascontiguousarray(scores.T)), expected, atol=1e-12)
+    np.testing.assert_allclose(cache.margins, expected, atol=1e-12)
+    np.testing.assert_allclose(cache.margins_of(np.ascontiguousarray(scores.T)), expected, atol=1e-12)
 
 
 def test_columns_used_longest_ago_go_first():
@@ -89,10 +87,10 @@ def test_columns_used_longest_ago_go_first():
         column, known = store.look(i)
         assert not known
         column[:] = i
-    assert store.look(5) == (store.kept[5], True)
+    assert store.look(5) == (store.columns[5], True)
     column, known = store.look(7)  # 6 goes
     assert not known
-    assert list(store.kept) == [5, 7]
+    assert list(store.columns) == [5, 7]
     assert store.look(5)[0].tolist() == [5.0] * 4
     assert ColumnStore(10**6, 1.0).capacity == 1
 
@@ -101,3 +99,22 @@ def test_blocks_cover_all_rows_once():
     for first, last in ((0, 0), (0, 1), (3, 3 + BLOCK), (5, 5 * BLOCK)):
         rows = [r for a, b in blocks(first, last) for r in range(a, b)]
         assert rows == list(range(first, last))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_rows_are_drawn_by_their_weights(seed):
+    rng = np.random.default_rng(seed)
+    weights, margins = RowWeights(20), rng.normal(size=20)
+    assert weights.draw(0.0) == 0
+    assert weights.draw(0.999999) == 19
+    weights.update(margins, 0.1)
+    v = 0.1 * margins
+    np.testing.assert_allclose(weights.u, 1 - v + v * v)
+    assert weights.total == pytest.approx(weights.u.sum())
+    uniform = rng.random()
+    assert weights.draw(uniform) == np.searchsorted(np.cumsum(weights.u), uniform * weights.total, side="right")
+    weights.u *= 1e200  # far out of range: scaled back, and drawn by the same shares
+    weights.total *= 1e200
+    expected = int(np.searchsorted(np.cumsum(weights.u / weights.u.max()), 0.5 * (weights.u / weights.u.max()).sum()))
+    assert weights.draw(0.5) == expected
+    assert weights.u.max() == 1

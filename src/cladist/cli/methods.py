@@ -10,16 +10,16 @@ EXAMPLE = "Example: [bold]cladist methods[/bold]"
 
 
 def methods() -> list[dict[str, str]]:
-    """Return every method's name, class, paper and summary.
+    """Return every method's name, class, paper and summary, those of installed packages included.
 
     Examples
     --------
     >>> methods()[0]["name"], methods()[0]["class"]
     ('hr-svm', 'RecursiveSVM')
     """
-    from cladist.registry import METHODS
+    from cladist import registry
 
-    return [{"name": m.name, "class": m.class_name, "paper": m.paper, "summary": m.summary} for m in METHODS]
+    return [{"name": m.name, "class": m.class_name, "paper": m.paper, "summary": m.summary} for m in registry.methods()]
 
 
 def command(json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:

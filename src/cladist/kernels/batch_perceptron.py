@@ -1,4 +1,4 @@
-"""Rounds of batch perceptrons: products with one row, score updates, and the weights by which rows are drawn."""
+"""Rounds of structured perceptrons: products with one row, score updates, and the weights that rows are drawn by."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from cladist.kernels.jit import kernel
 from cladist.kernels.runner_up import margin_rows
 
 STRIDE = 1024  # rows that are updated and measured together, while their scores are in the cache
-SMALLEST = 1e-250  # of a row's weight: positive, and far from the slow numbers below 1e-308
+SMALLEST = 1e-250  # a row's weight stays positive, and far from the slow denormal numbers below 1e-308
 
 
 @kernel
 def add_sparse_products(indptr, rows, values, features, weights, out):
     """Add x·z to `out` for every row x of a block, given by features (CSC), and one z, given by its nonzero entries.
 
-    Cost: the entries of the block in these features. Features go by number, so that dense rows sum up alike.
+    Cost: the entries of the block in these features. Features are added in order, so that dense rows give equal sums.
     """
     for k in range(features.shape[0]):
         weight = np.float64(weights[k])
@@ -44,44 +44,40 @@ def add_column(scores, nodes, values, column, first, last):
 
 
 @kernel
-def reweigh(weights, margins, rate, first, last):
-    """Multiply u_i by 1 − ηv_i + (ηv_i)² for rows first … last, `rate` being η over the margins' unit; returns Σu."""
+def reweigh(weights, margins, rate):
+    """Multiply u_i by 1 − ηv_i + (ηv_i)², `rate` being η over the unit of the margins; returns Σu."""
     total = 0.0
-    for i in range(first, last):
-        moved = rate * margins[i]
-        weight = weights[i] * (1.0 - moved + moved * moved)
+    for i in range(weights.shape[0]):
+        change = rate * margins[i]
+        weight = weights[i] * (1.0 - change + change * change)
         weights[i] = weight if weight > SMALLEST else SMALLEST
         total += weights[i]
     return total
 
 
 @kernel
-def find_row(weights, first, last, target):
-    """Return the row of first … last at which the running sum of weights exceeds `target`, or the last one."""
+def find_row(weights, target):
+    """Return the row at which the running sum of weights exceeds `target`, or the last one."""
     running = 0.0
-    for i in range(first, last):
+    for i in range(weights.shape[0]):
         running += weights[i]
         if running > target:
             return i
-    return last - 1
+    return weights.shape[0] - 1
 
 
 @kernel
-def advance_rows(board, update, weights, rate, first, last):
-    """Bring the scores of rows first … last up to date, measure their margins and reweigh them; returns Σu.
+def advance_rows(cache, update, first, last):
+    """Add an update to the scores of rows first … last, and measure their margins while the scores are in the cache.
 
-    `board` is (scores, counted, parent, side, margins), see `ScoreBoard`; without the average `counted` has no nodes.
-    `update` is (nodes, values, counted values, column), without nodes if there is none. rate 0: weights are left alone.
+    `cache` is (scores, counted, parent, side, margins), see `ScoreCache`; without the average `counted` has no nodes.
+    `update` is (nodes, values, counted values, column); without nodes, only margins are measured.
     """
-    scores, counted, parent, side, margins = board
+    scores, counted, parent, side, margins = cache
     nodes, values, counted_values, column = update
-    total = 0.0
     for start in range(first, last, STRIDE):
         end = min(start + STRIDE, last)
         add_column(scores, nodes, values, column, start, end)
         if counted.shape[0]:
             add_column(counted, nodes, counted_values, column, start, end)
         margin_rows(scores, parent, side, start, end, margins)
-        if rate != 0.0:
-            total += reweigh(weights, margins, rate, start, end)
-    return total

@@ -10,15 +10,15 @@ import numpy as np
 
 from cladist.kernels.jit import kernel
 
-NEGLIGIBLE = 1e-12  # of C: a marginal below this is rounding, and no labelling is taken to use it
+NEGLIGIBLE = 1e-12  # times C: a marginal below this is rounding error, and no labelling in use has it
 
 
 @kernel
 def best_states(gains, parent, sums, choice, marks):
     """Write the labelling of highest Σ_v gains[v, state_v] into `marks`, ties leaving nodes off; return its value.
 
-    −inf forbids a state; if no labelling is left the value is −inf. `sums` and `choice` (nodes × 2) are room to work
-    in.
+    Max-product message passing from the leaves up. −inf forbids a state; if no labelling is left the value is −inf.
+    `sums` and `choice` (nodes × 2) are working arrays.
     """
     sums[:] = 0.0
     value = 0.0
@@ -63,7 +63,7 @@ def fill_gains(scores, y, parent, loss, gains):
 
 @kernel
 def away_gains(gains, marginals, least, out):
-    """Write −gains where marginals exceed `least`, −inf elsewhere: the best is the worst labelling in use."""
+    """Write −gains where marginals exceed `least`, −inf elsewhere: the best labelling of these is the worst in use."""
     for v in range(gains.shape[0]):
         for u in range(4):
             out[v, u] = -gains[v, u] if marginals[v, u] > least else -np.inf
@@ -81,38 +81,52 @@ def current_value(gains, marginals):
 
 
 @kernel
-def swap(gains, marginals, parent, loss, square, towards, away, parts, scores, change):
-    """Move mass from one labelling to another, on each connected part where they differ by its own best step.
+def edge_state(parent, marks, v):
+    """Return the state of node v's edge in a labelling."""
+    p = parent[v]
+    return 2 * (1 if p < 0 else marks[p]) + marks[v]
 
-    Parts share no edge, so that their steps are independent, and replacing one part alone leaves a labelling. Changes
-    `marginals`, `scores` of this row, and `change`, by which coefficients of the row grow. Returns whether mass moved.
+
+@kernel
+def split_parts(gains, marginals, parent, loss, square, towards, away, parts):
+    """Write the connected part that each edge belongs to, and the slope, curvature and longest step of every part.
+
+    A part is named by its topmost node, −1: none. An edge whose node does not differ, but whose parent does, ends its
+    parent's part: it is written as −2 − part, so that another part can begin below it.
     """
     _, _, _, edges, factor = loss
-    n = parent.shape[0]
     part, slope, curve, most = parts
     slope[:] = 0.0
     curve[:] = 0.0
     most[:] = np.inf
-    for v in range(n):  # slope, curvature and longest step of the part that each edge belongs to
+    for v in range(parent.shape[0]):
         p = parent[v]
         differs, above = towards[v] != away[v], p >= 0 and towards[p] != away[p]
         owner = part[p] if above else (v if differs else -1)
-        part[v] = owner
+        part[v] = owner if differs else -2 - owner if owner >= 0 else -1
         if owner >= 0:
-            new = 2 * (1 if p < 0 else towards[p]) + towards[v]
-            old = 2 * (1 if p < 0 else away[p]) + away[v]
+            new, old = edge_state(parent, towards, v), edge_state(parent, away, v)
             slope[owner] += gains[v, new] - gains[v, old]
             most[owner] = min(most[owner], marginals[v, old])
             if edges:
                 curve[owner] += 2.0 * square
             elif differs:
                 curve[owner] += 4.0 * factor[v] * factor[v] * square
-        if not differs:
-            part[v] = -1  # below it another part begins
-            if owner >= 0:
-                part[v] = -2 - owner  # the edge is still its parent's part's
+
+
+@kernel
+def swap(gains, marginals, parent, loss, square, towards, away, parts, scores, change):
+    """Move mass from labelling `away` to labelling `towards`, on each connected part where they differ by its own step.
+
+    Parts share no edge, so that their steps are independent, and replacing one part alone leaves a labelling. The step
+    of a part is slope / curvature, gᵀΔ / ΔᵀK_iiΔ in the paper's letters, or the longest feasible one. Changes
+    `marginals`, `scores` of this row, and `change`, by which coefficients of the row grow. Returns whether mass moved.
+    """
+    _, _, _, edges, factor = loss
+    part, slope, curve, most = parts
+    split_parts(gains, marginals, parent, loss, square, towards, away, parts)
     moved = False
-    for v in range(n):
+    for v in range(parent.shape[0]):
         owner = part[v] if part[v] >= 0 else -2 - part[v]
         if owner < 0 or slope[owner] <= 0.0:
             continue
@@ -122,9 +136,7 @@ def swap(gains, marginals, parent, loss, square, towards, away, parts, scores, c
         if not step > 0.0:
             continue
         moved = True
-        p = parent[v]
-        new = 2 * (1 if p < 0 else towards[p]) + towards[v]
-        old = 2 * (1 if p < 0 else away[p]) + away[v]
+        new, old = edge_state(parent, towards, v), edge_state(parent, away, v)
         marginals[v, new] += step
         marginals[v, old] -= step
         if edges:
@@ -141,10 +153,10 @@ def swap(gains, marginals, parent, loss, square, towards, away, parts, scores, c
 
 @kernel
 def ascend_row(scores, marginals, y, parent, loss, limits, square, room, change):
-    """Raise the dual over the marginals of one row, its scores given; return its gap before.
+    """Raise the dual over the marginals of one row, given its scores; return its gap before (Algorithm 2).
 
-    limits: (C, swaps at most, gap below which to stop). `scores` and `marginals` are changed; `change` is what the
-    row's coefficients grow by. `room` is what `working_room` gives.
+    limits: (C, swaps at most, gap below which to stop). `scores` and `marginals` are changed; `change` is the growth of
+    the row's coefficients. `room` holds the arrays of `working_room`.
     """
     C, n_swaps, enough = limits
     gains, sums, choice, towards, away, parts, others = room
@@ -168,7 +180,7 @@ def ascend_row(scores, marginals, y, parent, loss, limits, square, room, change)
 
 @kernel
 def working_room(n_nodes):
-    """Return the arrays `ascend_row` works in."""
+    """Return the working arrays of `ascend_row`."""
     part = np.empty(n_nodes, np.int64)
     parts = (part, np.empty(n_nodes), np.empty(n_nodes), np.empty(n_nodes))
     return (
@@ -184,7 +196,7 @@ def working_room(n_nodes):
 
 @kernel
 def row_scores(indptr, indices, data, i, W, scores):
-    """Write W of row i, Σ_f x_f W[f], into `scores`."""
+    """Write the scores of row i, Σ_f x_f W[f], into `scores`."""
     scores[:] = 0.0
     for k in range(indptr[i], indptr[i + 1]):
         weights, x = W[indices[k]], data[k]

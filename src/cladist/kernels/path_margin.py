@@ -1,7 +1,7 @@
 """Ascent over the distribution of one row over single labels, each scored by its path.
 
-The feature of label r has `size[r] · factor[u]` at the nodes u of its path. A label competes by D + κ (S_r − S_y), κ
-being 1 (the margin grows with the loss) or D (the slack does).
+The feature of label r has `size[r] · factor[u]` at the nodes u of its path. Label r violates the margin of row i by
+D + κ (S_r − S_y), with κ = 1 (margin rescaling) or κ = D (slack rescaling).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cladist.kernels.markov import add_row, row_scores
 
 @kernel
 def label_gains(scores, true, losses, tree, slack, sums, gains):
-    """Write D_r + κ_r (S_r − S_y) for every label r; `sums` are room for sums along paths."""
+    """Write D_r + κ_r (S_r − S_y) for every label r; `sums` is a working array for sums along paths."""
     parent, nodes, size, factor = tree
     for v in range(parent.shape[0]):
         above = 0.0 if parent[v] < 0 else sums[parent[v]]
@@ -40,8 +40,8 @@ def add_path(tree, r, weight, difference):
 def ascend_labels(scores, masses, true, losses, tree, slack, limits, square, room, change):
     """Raise the dual over one row's masses of labels by moves from the worst label in use to the best of all.
 
-    limits: (C, moves at most, gap below which to stop). Changes `scores` and `masses`; `change` is what the row's
-    coefficients grow by. Returns the gap before.
+    limits: (C, moves at most, gap below which to stop). Changes `scores` and `masses`; `change` is the growth of
+    the row's coefficients. Returns the gap before.
     """
     C, n_moves, enough = limits
     sums, gains, difference = room

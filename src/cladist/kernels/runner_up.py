@@ -1,13 +1,13 @@
 """The second-best consistent labelling, the best one that is not y, and by how much y beats it.
 
-Everything follows from two passes over a tile of examples. Upwards, `labelling.add_gains`: g_v, what node v adds with
-the best choice below it if its parent is on. Downwards, the margin of every node::
+Two passes over a tile of examples compute both. Upwards, `labelling.add_gains`: g_v, the gain of switching node v on
+with the best choice below it, if its parent is on. Downwards, the margin of every node::
 
     D_v = (best labelling with v on) − (best labelling with v off) = min(D_p, g_v)      where g_v > 0
                                                                      g_v + min(D_p, 0)  elsewhere, p the parent
 
-The second-best labelling differs from the best in one node and what lies below it: the node of least |D_v|, which is
-switched. Of several the first is taken; that is the one nearest to a root, whose parent is on.
+The second-best labelling switches the node of least |D_v|, and follows the best choice below it. Of several such nodes
+the first is taken, which is the one nearest to a root, and whose parent is on.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def keep_first_least(row, v, least, switch):
 
 @kernel
 def add_shortfall(gain, sign, short, zero):
-    """Add [−side g]₊ to what y falls short by."""
+    """Add [−side g]₊ to the shortfall of y."""
     for t in range(short.shape[0]):
         missed = -gain[t] * sign[t]
         short[t] += missed if missed > zero else zero

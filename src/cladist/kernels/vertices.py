@@ -1,7 +1,7 @@
 """Ascent over the masses of listed competitors of each row: the small problems of a cutting plane.
 
-A competitor r of row i has a difference of features, D_r ⊗ x_i, and a loss. What mass is left of C is the true
-output's, which has neither.
+A competitor r of row i has a difference of features, D_r ⊗ x_i, and a loss. The rest of the mass C belongs to the true
+output, whose difference and loss are 0.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def vertex_gains(scores, differences, losses, gains):
 def ascend_vertices(scores, masses, differences, losses, limits, square, change):
     """Raise the dual over the masses of one row's competitors; return its gap before.
 
-    limits: (C, moves at most, gap below which to stop). Changes `masses`; `change` is what the row's coefficients grow
-    by.
+    limits: (C, moves at most, gap below which to stop). Changes `masses`; `change` is the growth of the row's
+    coefficients.
     """
     C, n_moves, enough = limits
     n = losses.shape[0]

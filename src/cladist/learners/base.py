@@ -1,10 +1,4 @@
-"""What every learner shares: the door in (X, y, taxonomy) and the doors out (labels, paths, scores).
-
-A learner validates once, in `validate_fit` and `_checked_rows`; what lies behind sees clean arrays. It provides `fit`,
-two hooks, `predict_nodes(X)` (one node id a row) and `class_scores(X)` (the score of every class a row), and
-`pack_state` and `unpack_state` for its file. One that can answer with sets of labels says so in `answers_sets` and
-has a third, `predict_sets(X)`.
-"""
+"""`HierarchicalClassifier`: input validation and the prediction API that all learners share."""
 
 from __future__ import annotations
 
@@ -19,21 +13,79 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from cladist.errors import LabelError, ParameterError, TooLargeError, is_count, one_of
+from cladist.errors import LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.learners.label_warnings import warn_of_paths
 from cladist.metrics import zero_one_loss
+from cladist.storage.array_groups import Arrays
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
-MOST_SCORE_BYTES = 4 * 2**30  # beyond this a dense array of scores is a mistake more often than a wish
-CHUNK_BYTES = 64 * 2**20  # rows are scored in pieces of about this size, so that memory stays bounded
+MOST_SCORE_BYTES = 4 * 2**30  # a larger array of scores is more often a mistake than intended
+CHUNK_BYTES = 64 * 2**20  # rows are scored in chunks of about this size, so that memory stays bounded
 
 
 class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
-    """Base of all learners; see the module for what a subclass provides."""
+    """Base class of all learners, cladist's own and those of other packages.
 
-    takes_dags: ClassVar[bool] = False  # as the registry says of the method
-    answers_sets: ClassVar[bool] = False  # where y holds sets, or is asked to
+    A learner is a scikit-learn estimator: `__init__` stores its arguments, of which `taxonomy` is the first. It writes
+
+    - `fit`, which calls `validate_fit`, says with `set_classes` which nodes can be predicted, and returns itself;
+    - `class_scores`, the score of every class for every row, the highest of which is predicted;
+    - `pack_state` and `unpack_state`, if models are to be saved;
+    - `predict_nodes`, only if the prediction is not the class of highest score;
+    - `predict_sets`, with ``answers_sets = True``, only if it can predict sets of labels;
+    - `check_parameters`, only if there are parameters to check: `fit` calls it first, and `cladist.load` last;
+    - ``takes_dags = True``, only if nodes may have several parents.
+
+    In return it has `predict`, `predict_paths`, `predict_top_k`, `decision_function`, `score` and `save`, takes y in
+    every form and answers in the same one. An entry point of the group ``cladist.methods`` in its package's metadata,
+    or `cladist.registry.register`, makes it known to `cladist.load` and to the command line.
+
+    Attributes
+    ----------
+    taxonomy_ : Taxonomy
+        The taxonomy in use, after `validate_fit`.
+    label_form_ : LabelForm
+        The form of y, in which predictions are returned.
+    class_nodes_ : array of int
+        The node ids that can be predicted, after `set_classes`; columns of `class_scores` follow it.
+    classes_ : array
+        The same labels as the caller writes them.
+
+    Examples
+    --------
+    A path is scored by how near a row is to the centroids of its nodes; a node's rows include those of all below it.
+
+    >>> import tempfile, numpy as np, cladist
+    >>> from cladist.decoders import path_scores
+    >>> class CentroidPaths(cladist.HierarchicalClassifier):
+    ...     def __init__(self, taxonomy=None):
+    ...         self.taxonomy = taxonomy
+    ...     def fit(self, X, y):
+    ...         X, labels = self.validate_fit(X, y)
+    ...         self.set_classes(np.unique(labels.nodes("CentroidPaths")))  # one node id per row; sets are refused
+    ...         on = labels.to_indicator().toarray()  # rows × nodes, ancestors included
+    ...         self.centroids_ = (X.T @ on / np.maximum(1, on.sum(axis=0))).T
+    ...         return self
+    ...     def class_scores(self, X):
+    ...         nearness = 2 * X @ self.centroids_.T - np.square(self.centroids_).sum(axis=1)
+    ...         return path_scores(nearness, self.taxonomy_)[:, self.class_nodes_]
+    ...     def pack_state(self):
+    ...         return {}, {"centroids": self.centroids_}
+    ...     def unpack_state(self, state, arrays):
+    ...         self.centroids_ = arrays["centroids"]
+
+    >>> model = CentroidPaths({"sport": None, "tennis": "sport", "chess": "sport", "art": None})
+    >>> model.fit([[2.0, 1.0], [2.0, 0.0], [0.0, 2.0]], ["tennis", "chess", "art"]).predict_paths([[3.0, 1.0]])
+    [['sport', 'tennis']]
+    >>> cladist.registry.register("centroid-paths", CentroidPaths)
+    >>> model.save(folder := tempfile.mkdtemp())
+    >>> cladist.load(folder).predict([[0.0, 1.0]]).tolist()
+    ['art']
+    """
+
+    takes_dags: ClassVar[bool] = False
+    answers_sets: ClassVar[bool] = False
 
     taxonomy: Any
     taxonomy_: Taxonomy
@@ -46,19 +98,51 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    # ---------------------------------------------------------------- the door in
+    # ---------------------------------------------------------------- hooks: what a learner writes
 
-    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        """Return X as float32 or float64, dense or CSR, or raise what scikit-learn would."""
-        accepted = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
-        if sparse.issparse(X) and not X.has_canonical_format:
-            X = X.copy()  # the caller's stays as it is
-            X.sum_duplicates()
-        return X
+    def check_parameters(self) -> None:
+        """Raise a `ParameterError` for a parameter that makes no sense; by default none is refused."""
+
+    def class_scores(self, X: Any) -> npt.NDArray[Any]:
+        """Return the score of every class for every (validated) row; columns follow `class_nodes_`."""
+        raise TypeError(f"{type(self).__name__} has no class_scores(X), which HierarchicalClassifier needs.")
+
+    def predict_nodes(self, X: Any) -> npt.NDArray[np.int64]:
+        """Return the predicted node id of every (validated) row; by default the class of highest score."""
+        best = [scores.argmax(axis=1) for scores in self._scored(X)]
+        return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *best])]
+
+    def predict_sets(self, X: Any) -> LabelMatrix:
+        """Return the predicted labels of every (validated) row; needed with `answers_sets`."""
+        raise TypeError(f"{type(self).__name__} has no predict_sets(X), which answers_sets = True needs.")
+
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        """Return the fitted state beside taxonomy and classes: plain values, and arrays by name."""
+        raise ModelFormatError(f"{type(self).__name__} has no pack_state(), so its models cannot be saved.")
+
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        """Restore the state that `pack_state` returned, and refuse arrays that do not fit with a `ModelFormatError`."""
+        raise ModelFormatError(f"{type(self).__name__} has no unpack_state(), so its models cannot be loaded.")
+
+    # ---------------------------------------------------------------- input validation
 
     def validate_fit(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
-        """Validate what `fit` was given and remember the taxonomy and the form of y."""
+        """Return the rows and labels given to `fit`, validated; sets `taxonomy_` and `label_form_`.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+            The rows as `fit` was given them; `n_features_in_` and `feature_names_in_` are set.
+        y : labels in any form
+            Names, sets, path columns, an indicator matrix or a `LabelMatrix`.
+
+        Returns
+        -------
+        X : float32 or float64, an array or CSR
+        labels : LabelMatrix
+            The nodes of every row, ancestors included; ``labels.nodes(who)`` has the one label of every row, and
+            refuses rows with several.
+        """
         if y is None:
             raise LabelError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._checked_rows(X, reset=True)
@@ -72,21 +156,41 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         warn_of_paths(self, y)
         return X, encoded.labels
 
+    def set_classes(self, nodes: npt.NDArray[np.int64]) -> None:
+        """Set `class_nodes_` and `classes_`, the nodes that can be predicted.
+
+        Parameters
+        ----------
+        nodes : array of int
+            Node ids, ascending, such as ``np.unique(labels.nodes(who))`` or the taxonomy's leaves.
+        """
+        self.class_nodes_ = nodes
+        self.classes_ = self.label_form_.values(self.taxonomy_, nodes)
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        """Return X as float32 or float64, dense or CSR, or raise scikit-learn's own error."""
+        accepted = "csr" if self.__sklearn_tags__().input_tags.sparse else False
+        X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix stays unchanged
+            X.sum_duplicates()
+        return X
+
     def _check_lengths(self, X: Any) -> None:
-        """Refuse rows to learn from that are too long, or too short, to compute with."""
+        """Refuse training rows that are too long, or too short, to compute with; by default none."""
 
     def _weighted(self, X: Any, labels: LabelMatrix, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
-        """Leave out rows of weight 0, which are as good as absent: they must not make their labels classes."""
+        """Return rows, labels and weights without the rows of weight 0, whose labels must not become classes."""
         if sample_weight is None:
             return X, labels, None
         weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
         if not weights.any():
             raise ParameterError(f"{type(self).__name__}: all sample weights are 0, so there is nothing to learn from.")
-        kept = np.flatnonzero(weights)
-        return X[kept], labels[kept], weights[kept]
+        positive = np.flatnonzero(weights)
+        return X[positive], labels[positive], weights[positive]
 
     def _given_taxonomy(self) -> Taxonomy | None:
-        """Return the taxonomy that the parameter stands for, if this method can learn on it."""
+        """Return the parameter `taxonomy` as a `Taxonomy`, or None; refuse a DAG that this method cannot learn on."""
         if self.taxonomy is None:
             return None
         given = as_taxonomy(self.taxonomy)
@@ -95,17 +199,17 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return given
 
     def _check_decode(self, decode: str) -> None:
-        """Refuse what this learner cannot decode."""
+        """Refuse a value of `decode` that this learner does not have."""
         who = type(self).__name__
         one_of(who, "decode", decode, ("auto", "single", "multi"))
         if decode == "multi" and not self.answers_sets:
-            raise ParameterError(f"{who} predicts one path a row and has no decode='multi'; use 'auto' or 'single'.")
+            raise ParameterError(f"{who} predicts one path per row and has no decode='multi'; use 'auto' or 'single'.")
 
     def _check_form(self, decode: str) -> None:
-        """Refuse to answer sets in a form of y that holds one label a row."""
+        """Refuse to predict sets where y has one label per row, and predictions are to have its form."""
         if decode == "multi" and not self.label_form_.is_multi:
             raise ParameterError(
-                f"{type(self).__name__}: decode='multi' answers sets of labels, and y holds one label a row; write "
+                f"{type(self).__name__}: decode='multi' answers sets of labels, and y holds one label per row; write "
                 "each row as a set, {'label'}."
             )
 
@@ -115,42 +219,25 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         decode = getattr(self, "decode", "auto")
         return self.answers_sets and (decode == "multi" or (decode == "auto" and self.label_form_.is_multi))
 
-    def set_classes(self, nodes: npt.NDArray[np.int64]) -> None:
-        """Remember which nodes can be predicted, as ids and as the caller writes them."""
-        self.class_nodes_ = nodes
-        self.classes_ = self.label_form_.values(self.taxonomy_, nodes)
-
-    # ---------------------------------------------------------------- hooks
-
-    def predict_nodes(self, X: Any) -> npt.NDArray[np.int64]:
-        """Return the predicted node id of every (validated) row."""
-        raise TypeError(f"{type(self).__name__} does not say how it predicts.")
-
-    def predict_sets(self, X: Any) -> LabelMatrix:
-        """Return the predicted labels of every (validated) row."""
-        raise TypeError(f"{type(self).__name__} does not say how it predicts sets.")
-
-    def class_scores(self, X: Any) -> npt.NDArray[Any]:
-        """Return the path score of every class for every (validated) row."""
-        raise TypeError(f"{type(self).__name__} does not say how it scores.")
-
-    # ---------------------------------------------------------------- the doors out
+    # ---------------------------------------------------------------- prediction API
 
     def _fitted_rows(self, X: Any) -> Any:
+        """Return rows to predict, validated; refuse them if the model is not fitted."""
         check_is_fitted(self)
         return self._checked_rows(X, reset=False)
 
     def predict(self, X: Any) -> Any:
-        """Return a label for every row, in the form y had in `fit`.
+        """Return the predicted label or labels of every row, in the form that y had in `fit`.
 
         Parameters
         ----------
         X : array-like, CSR or data frame (rows × features)
+            The rows to label.
 
         Returns
         -------
         labels
-            As `fit` was given them: names, sets, path columns, an indicator or a `LabelMatrix`.
+            Names, sets, path columns, an indicator matrix or a `LabelMatrix`, as y was.
         """
         rows = self._fitted_rows(X)
         if self.decodes_sets:
@@ -158,10 +245,15 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return self.label_form_.render_nodes(self.predict_nodes(rows), self.taxonomy_, index=_row_index(X))
 
     def predict_paths(self, X: Any) -> list[Any]:
-        """Return the path from the root to the predicted node of every row, as a list of its parts.
+        """Return the path from the root to the predicted node of every row, as a list of names.
 
-        Where `fit` was given sets, each row is a list of such paths. In a DAG they are shortest paths, see
+        Where y had sets, each row is a list of such paths. In a DAG they are shortest paths, see
         `Taxonomy.shortest_path`.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+            The rows to label.
         """
         rows = self._fitted_rows(X)
         if self.decodes_sets:
@@ -172,13 +264,14 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return [[path] for path in paths] if self.label_form_.is_multi else paths
 
     def decision_function(self, X: Any, nodes: Any = None) -> npt.NDArray[Any]:
-        """Return the path score of every class; `argmax` over the columns agrees with `predict`.
+        """Return the score of every class; `argmax` over the columns agrees with `predict`.
 
         Parameters
         ----------
         X : array-like, CSR or data frame (rows × features)
+            The rows to score.
         nodes : sequence of labels, optional
-            The classes wanted; all of `classes_` by default.
+            The classes to score; all of `classes_` by default.
 
         Returns
         -------
@@ -202,16 +295,18 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def predict_top_k(self, X: Any, k: int, *, beam: int | None = None) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the k best labels of every row and their scores, best first, as two (rows × k) arrays.
 
-        Memory is bounded: rows are scored in pieces.
+        Memory is bounded: rows are scored in chunks.
 
         Parameters
         ----------
         X : array-like, CSR or data frame (rows × features)
+            The rows to label.
         k : int
+            How many labels, up to the number of classes.
         beam : int, optional
-            Look only below so many nodes a level of the tree, those of highest score: faster, and not always what is
-            best. Of `RecursiveSVM` and `RecursiveLogistic` with ``weights="differences"``, whose `beam_agreement` says
-            how often it is. Where it reaches fewer than k labels a row is answered exactly.
+            The number of nodes per level of the tree whose children are scored: faster, and not always exact. For
+            `RecursiveSVM` and `RecursiveLogistic` with ``weights="differences"``, whose `beam_agreement` tells how
+            often the labels are the exact ones. Rows for which it reaches fewer than k labels are answered exactly.
         """
         X = self._fitted_rows(X)
         self._check_beam(beam)
@@ -223,16 +318,15 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[best], scores
 
     def _best_classes(self, X: Any, k: int, beam: int | None) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-        """Return the k best classes of every (validated) row, and their scores; without a beam, unless overridden."""
-        best, scores = [], []
-        for found in self._scored(X):
-            order = _top_k(found, k)
-            best.append(order)
-            scores.append(np.take_along_axis(found, order, axis=1))
-        return np.concatenate(best), np.concatenate(scores)
+        """Return the k best classes of every (validated) row and their scores; learners with a beam override it."""
+        best, best_scores = [], []
+        for scores in self._scored(X):
+            best.append(_top_k(scores, k))
+            best_scores.append(np.take_along_axis(scores, best[-1], axis=1))
+        return np.concatenate(best), np.concatenate(best_scores)
 
     def _check_beam(self, beam: int | None) -> None:
-        """Refuse a beam that is no number, or where there is nothing to lead it."""
+        """Refuse a beam that is not a positive number, or that this model has no inner-node weights for."""
         if beam is None:
             return
         who = type(self).__name__
@@ -240,25 +334,35 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             raise ParameterError(f"{who}: beam must be a whole number from 1 up, or None; got {beam!r}.")
         if not self._has_beam:
             raise ParameterError(
-                f"{who}: a beam is led by vectors of nodes above labels, and this model keeps none; leave beam out, or "
-                "fit RecursiveSVM or RecursiveLogistic with weights='differences' (with sharing=0 if labels are to "
+                f"{who}: beam search needs inner-node weights, and this model keeps none; leave beam out, or fit "
+                "RecursiveSVM or RecursiveLogistic with weights='differences' (with sharing=0 if labels are to "
                 "share nothing)."
             )
 
     @property
     def _has_beam(self) -> bool:
-        """Whether nodes above labels have scores that lead a beam."""
+        """Whether inner nodes have scores, which beam search needs."""
         return False
 
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return the accuracy; for sets of labels, the share of rows that match exactly."""
+        """Return the accuracy; for sets of labels, the share of rows that match exactly.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+            The rows to label.
+        y : labels in any form
+            Their true labels.
+        sample_weight : array-like, optional
+            The weight of every row; all equal by default.
+        """
         rows = self._fitted_rows(X)
         if self.decodes_sets:
             predicted = self.predict_sets(rows)
         else:
             predicted = LabelMatrix.from_nodes(self.predict_nodes(rows), self.taxonomy_)
         if self.taxonomy is None and self.label_form_.kind in ("single", "sets", "paths"):
-            # Without a taxonomy a label never seen in training is no error of the caller's, only wrong.
+            # Without a taxonomy, a label never seen in training is a wrong prediction, not an unknown name.
             true = encode(y, None).labels
             check_consistent_length(X, true)
             weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -266,7 +370,13 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         return 1.0 - float(zero_one_loss(y, predicted, self.taxonomy_, sample_weight=sample_weight))
 
     def save(self, folder: Any) -> None:
-        """Write the model to a folder that `cladist.load` reads; see `cladist.save`."""
+        """Write the model to a folder that `cladist.load` reads; see `cladist.save`.
+
+        Parameters
+        ----------
+        folder : path
+            Where to write; an older model there is replaced.
+        """
         from cladist.persistence.models import save
 
         save(self, folder)
@@ -274,25 +384,26 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- helpers
 
     def _columns_of(self, nodes: Any) -> npt.NDArray[np.int64]:
+        """Return the positions in `classes_` of some labels."""
         position = {int(v): k for k, v in enumerate(self.class_nodes_)}
         names = [nodes] if isinstance(nodes, str) else nodes
         try:
             iter(names)
         except TypeError:
             raise LabelError(f"{type(self).__name__}: nodes must be a sequence of labels; got {nodes!r}.") from None
-        wanted = [self.taxonomy_.index(name) for name in names]
-        for v in wanted:
+        ids = [self.taxonomy_.index(name) for name in names]
+        for v in ids:
             if v not in position:
                 raise LabelError(f"{self.taxonomy_.names[v]!r} is not among classes_, so it has no score of its own.")
-        return np.array([position[v] for v in wanted], dtype=np.int64)
+        return np.array([position[v] for v in ids], dtype=np.int64)
 
     def _scored(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Yield the class scores of all rows, some rows at a time."""
+        """Yield the class scores of all rows, one chunk of rows at a time."""
         for chunk in self._chunks(X):
             yield self.class_scores(chunk)
 
     def _chunks(self, X: Any, *, at_least: int = 1) -> Iterator[Any]:
-        """Yield rows in pieces: as many as scores of all nodes are about `CHUNK_BYTES`, and `at_least` so many."""
+        """Yield chunks of rows whose scores of all nodes take about `CHUNK_BYTES`, and of `at_least` this many rows."""
         rows = max(at_least, CHUNK_BYTES // (8 * self.taxonomy_.n_nodes))
         if 0 < X.shape[0] <= rows:
             yield X
@@ -302,7 +413,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
 
 def random_generator(who: str, random_state: Any) -> np.random.RandomState:
-    """Return the generator a `random_state` asks for."""
+    """Return the generator that a parameter `random_state` stands for."""
     try:
         return check_random_state(random_state)
     except ValueError:

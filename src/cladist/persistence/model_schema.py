@@ -276,8 +276,17 @@ _NESTED = re.compile(r"state/(-?\d+/)?estimator/.*")  # the arrays of another le
 _OF_A_NODE = re.compile(r"state/-?\d+/children")
 
 
+def is_declared(model: Any) -> bool:
+    """Tell whether a learner is cladist's own; one of another package checks its state itself, in `unpack_state`."""
+    return type(model).__name__ in STATES
+
+
 def check_model(model: Any, arrays: Arrays) -> None:
     """Raise a `ModelFormatError` unless all arrays of a learner, given with its parameters, are as declared."""
+    if not is_declared(model):
+        common = {name: array for name, array in arrays.items() if not name.startswith("state/")}
+        check_arrays(common, COMMON, {"n_features": model.n_features_in_})
+        return
     precomputed = getattr(model, "kernel", None) == "precomputed"
     table = {f"state/{name}": declared for name, declared in STATES[type(model).__name__].items()}
     sizes = {"n_features": model.n_features_in_, "n_columns": 1 if precomputed else model.n_features_in_}

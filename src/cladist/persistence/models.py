@@ -19,7 +19,7 @@ from cladist import registry
 from cladist.errors import CladistError, ModelFormatError
 from cladist.labels import LabelForm
 from cladist.persistence import taxonomies
-from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values
+from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values, is_declared
 from cladist.persistence.transformer_schema import check_width
 from cladist.persistence.transformers import decode_transformer, encode_transformer
 from cladist.storage import (
@@ -204,8 +204,8 @@ def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
     name = type(model).__name__
     if _class_of(name) is not type(model):
         raise ModelFormatError(
-            f"{_full_name(type(model))} cannot be saved as a cladist model; only cladist's own learners can, alone "
-            "or as the last step of a Pipeline."
+            f"{_full_name(type(model))} cannot be saved as a cladist model; only cladist's own learners can, and those "
+            "that a package or cladist.registry.register adds, alone or as the last step of a Pipeline."
         )
     check_is_fitted(model)
     content: dict[str, Any] = {"class": name, **_pack_parameters(model)}
@@ -229,7 +229,8 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
     check_values(content, CONTENT)
     model = _unpack_parameters(content)
     state = from_json_value(content["state"])
-    check_values(state, STATE)
+    if is_declared(model):
+        check_values(state, STATE)
     model.n_features_in_ = int(content["n_features"])
     check_model(model, arrays)
     names = group("feature_names", arrays)

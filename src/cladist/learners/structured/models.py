@@ -1,4 +1,4 @@
-"""What a structured learner keeps: weights, or the rows that its kernel is to be compared with."""
+"""The two forms of a structured model: weights, or support rows and their coefficients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WeightModel:
         self.W = W
 
     @classmethod
-    def summed(cls, X: Any, rows: Ids, coefs: sparse.csr_array) -> WeightModel:
+    def from_rows(cls, X: Any, rows: Ids, coefs: sparse.csr_array) -> WeightModel:
         """Return W = Σ_k coefs[:, k] x_rows[k]ᵀ."""
         shape = X.shape[1], coefs.shape[0]
         try:
@@ -38,11 +38,11 @@ class WeightModel:
 
     @property
     def n_bytes(self) -> int:
-        """How large it is."""
+        """The size in bytes."""
         return int(self.W.nbytes)
 
     def n_held(self, n_nodes: int) -> int:
-        """How many numbers the scores of one row need at a time."""
+        """Return the number of values in memory while one row is scored."""
         return n_nodes
 
     def scores(self, X: Any) -> Floats:
@@ -50,15 +50,15 @@ class WeightModel:
         return np.asarray(X @ self.W, dtype=np.float64)
 
     def pack(self) -> Arrays:
-        """Return the arrays a model file holds."""
+        """Return the arrays of the model file."""
         return prefixed("weights", pack_matrix(self.W))
 
     @classmethod
     def unpack(cls, n_nodes: int, n_features: int, arrays: Arrays) -> WeightModel:
-        """Restore what `pack` gave."""
+        """Restore the arrays of `pack`."""
         W = unpack_matrix(group("weights", arrays), n_nodes)
         if W.shape[0] != n_features:
-            raise ModelFormatError(f"Its weights are for {W.shape[0]} features; {n_features} are wanted.")
+            raise ModelFormatError(f"Its weights are for {W.shape[0]} features; {n_features} are expected.")
         return cls(np.asarray(W, dtype=np.float64))
 
 
@@ -70,11 +70,11 @@ class SupportModel:
 
     @property
     def n_bytes(self) -> int:
-        """How large it is: support rows and coefficients."""
+        """The size in bytes of support rows and coefficients."""
         return sum(int(array.nbytes) for array in self.pack().values())
 
     def n_held(self, n_nodes: int) -> int:
-        """How many numbers the scores of one row need at a time."""
+        """Return the number of values in memory while one row is scored."""
         return max(n_nodes, len(self.support))
 
     def scores(self, X: Any) -> Floats:
@@ -84,7 +84,7 @@ class SupportModel:
         return np.ascontiguousarray((self.coefs @ self.kernel.between(self.vectors, X)).T)
 
     def pack(self) -> Arrays:
-        """Return the arrays a model file holds."""
+        """Return the arrays of the model file."""
         parts = {"vectors": pack_matrix(self.vectors), "coefs": pack_matrix(self.coefs)}
         return {
             "support": self.support,
@@ -93,7 +93,7 @@ class SupportModel:
 
     @classmethod
     def unpack(cls, n_nodes: int, n_columns: int, kernel: KernelFunction, arrays: Arrays) -> SupportModel:
-        """Restore what `pack` gave, checking that rows and coefficients fit."""
+        """Restore the arrays of `pack`, if rows and coefficients fit."""
         support = arrays["support"].astype(np.int64)
         vectors = unpack_matrix(group("vectors", arrays), n_columns)
         coefs = sparse.csr_array(unpack_matrix(group("coefs", arrays), len(support)))

@@ -15,10 +15,10 @@ GRID = (0.01, 0.1, 1.0, 10.0)
 
 
 def choose_c(model: Any, X: Any, labels: LabelMatrix) -> tuple[float, list[dict[str, float]]]:
-    """Return the c of highest mean score over folds of the rows, the smallest of equals, and what each gave.
+    """Return the c of highest mean score over folds of the rows, the smallest of equals, and the score of each.
 
-    The score is micro F1 over all nodes for sets, accuracy for single labels. A square matrix of kernel values is cut
-    by its columns, too.
+    The score is micro F1 over all nodes for sets, accuracy for single labels. A square matrix of kernel values is split
+    by rows and columns.
     """
     folds = select_c.folds_of(model, len(labels))
     decode = "multi" if model.decodes_sets else "single"
@@ -28,10 +28,10 @@ def choose_c(model: Any, X: Any, labels: LabelMatrix) -> tuple[float, list[dict[
             scores = []
             for rows, held_out in folds:
                 inner = clone(model).set_params(c=c, decode=decode, verbose=0)
-                seen, unseen = X[rows], X[held_out]
-                if model._is_precomputed:
-                    seen, unseen = seen[:, rows], unseen[:, rows]
-                scores.append(select_c._score(inner.fit(seen, labels[rows]), unseen, labels[held_out]))
+                train, test = X[rows], X[held_out]
+                if model.is_precomputed:
+                    train, test = train[:, rows], test[:, rows]
+                scores.append(select_c._score(inner.fit(train, labels[rows]), test, labels[held_out]))
             error = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
             results.append({"c": c, "score": round(float(np.mean(scores)), 12), "standard_error": error})
             running.advance()

@@ -1,10 +1,11 @@
-"""What learners over all consistent labellings share.
+"""Solvers for learners over all consistent labellings.
 
 The joint feature of a row and a labelling with signs y is Φ(x, y) = y ⊗ φ(x), so that a weight matrix W scores
 ⟨W, Φ(x, y)⟩ = Σ_v y_v a_v with node scores a = W φ(x). An `Expansion` is such a W as a sum of joint features, a
-`ScoreBoard` the scores of the rows under it, kept up to date, with their margins against the runner-up.
-`ascend` closes the duality gap of a large-margin problem a row at a time; `LinearLabellings` and `KernelLabellings` are
-its dual over labellings, `PathDual` over single paths; `cutting_plane` solves both by working sets.
+`ScoreCache` the scores of the rows under it, kept up to date, with their margins against the runner-up; both are parts
+of `PerceptronState`. `ascend` closes the duality gap of a large-margin problem row by row; `LinearLabellings` and
+`KernelLabellings` are its dual over labellings, `PathDual` over single paths; `cutting_plane` solves both by working
+sets.
 """
 
 from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Measured, RowDual, Sweeps, ascend
@@ -13,14 +14,15 @@ from cladist.solvers.structured.cutting_plane import LabellingOracle, PathOracle
 from cladist.solvers.structured.expansion import Expansion
 from cladist.solvers.structured.labellings import KernelLabellings, LabellingLoss, LinearLabellings
 from cladist.solvers.structured.paths import PathDual, PathLoss
-from cladist.solvers.structured.perceptron import PerceptronProblem, PerceptronSolution, Rounds, Start, solve_perceptron
-from cladist.solvers.structured.score_cache import ScoreBoard
+from cladist.solvers.structured.perceptron import InitialWeights, PerceptronSolution, PerceptronState, RowWeights
+from cladist.solvers.structured.score_cache import ScoreCache
 
 __all__ = [
     "SAMPLINGS",
     "Ascent",
     "Columns",
     "Expansion",
+    "InitialWeights",
     "KernelLabellings",
     "LabellingLoss",
     "LabellingOracle",
@@ -29,14 +31,12 @@ __all__ = [
     "PathDual",
     "PathLoss",
     "PathOracle",
-    "PerceptronProblem",
     "PerceptronSolution",
-    "Rounds",
+    "PerceptronState",
     "RowDual",
-    "ScoreBoard",
-    "Start",
+    "RowWeights",
+    "ScoreCache",
     "Sweeps",
     "ascend",
     "cutting_plane",
-    "solve_perceptron",
 ]

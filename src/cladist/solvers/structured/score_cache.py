@@ -1,4 +1,4 @@
-"""The scores of all nodes for some rows, and how far each row's labelling is ahead of the best other one."""
+"""The node scores of some rows, kept up to date, and the margin of each row's labelling over the best other one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RunnerUp(NamedTuple):
 
 
 class Update(NamedTuple):
-    """W grows by c ⊗ φ(z), c having `values` at `nodes`; column is K(z, ·), and the sum of weights so far is P."""
+    """W grows by c ⊗ φ(z), c having `values` at `nodes`; column is K(z, ·), and `counted_at` is P, see `Expansion`."""
 
     nodes: Ids
     values: Floats
@@ -31,14 +31,14 @@ class Update(NamedTuple):
     counted_at: float
 
     def arrays(self) -> tuple[Ids, Floats, Floats, Floats]:
-        """Return what the kernel takes."""
+        """Return the arguments of the kernel."""
         return self.nodes, self.values, self.counted_at * self.values, self.column
 
 
 _NOTHING = np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0)
 
 
-class ScoreBoard:
+class ScoreCache:
     """Node scores a = W φ(x) of some rows, nodes × rows, as W changes by joint features.
 
     Memory: 9 bytes for each row and node, 17 with the scores of the average.
@@ -48,9 +48,9 @@ class ScoreBoard:
     labels : LabelMatrix
         y of these rows, in a tree or forest.
     scores : array (nodes × rows)
-        To begin with; changed in place.
+        Scores under the W to begin with; changed in place.
     counted : array (nodes × rows), optional
-        Scores of Σ_k P_k c_k ⊗ φ(x_k), see `Expansion`; kept up to date as well, for the average.
+        Scores of Σ_k P_k c_k ⊗ φ(x_k), see `Expansion`, from which the average follows; changed in place.
     """
 
     def __init__(self, labels: LabelMatrix, scores: Floats, counted: Floats | None = None) -> None:
@@ -63,22 +63,18 @@ class ScoreBoard:
         self.counted = np.zeros((0, 0)) if counted is None else counted
         self.margins = np.zeros(len(labels))
 
-    def advance(self, update: Update | None, first: int, last: int, weights: Floats, rate: float) -> float:
-        """Let W grow and measure the margins of rows first … last.
-
-        Weights u of rows become u (1 − ηv + η²v²), v being the margins and η the rate, unless that is 0; returns their
-        sum.
-        """
+    def advance(self, update: Update | None, first: int, last: int) -> None:
+        """Add an update to the scores of rows first … last, if there is one, and measure their margins."""
         change = _NOTHING if update is None else update.arrays()
         arrays = self.scores, self.counted, self.parent, self.side, self.margins
-        return float(batch_perceptron.advance_rows(arrays, change, weights, rate, first, last))
+        batch_perceptron.advance_rows(arrays, change, first, last)
 
     def measure(self, first: int, last: int) -> None:
         """Write Σ_v a_v (y_v − z_v), z the runner-up, into `margins` for rows first … last."""
         runner_up.margin_rows(self.scores, self.parent, self.side, first, last, self.margins)
 
     def runner_up(self, i: int) -> RunnerUp:
-        """Return what row i's labelling has and its runner-up has not, and the other way round."""
+        """Return the difference between row i's labelling and its runner-up."""
         difference = np.empty(len(self.parent))
         scores, marks = np.ascontiguousarray(self.scores[:, i]), np.ascontiguousarray(self.marks[:, i])
         margin = runner_up.runner_up_of(scores, self.parent, marks, difference)
@@ -86,7 +82,7 @@ class ScoreBoard:
         return RunnerUp(nodes, difference[nodes], float(margin))
 
     def margins_of(self, scores: Floats) -> Floats:
-        """Return the margins that these rows have under other scores (nodes × rows)."""
+        """Return the margins of these rows under other scores (nodes × rows)."""
         margins = np.zeros(scores.shape[1])
         runner_up.margin_rows(scores, self.parent, self.side, 0, scores.shape[1], margins)
         return margins

@@ -15,11 +15,12 @@ from cladist.solvers.structured.columns import blocks
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
-GROUP = 64  # columns that are held at once while scores are summed up
+GROUP = 64  # columns in memory at once while scores are summed up
+LINEAR = NamedKernel("linear", 1.0, 1, 0.0)
 
 
-def columns_for(X: Any, function: KernelFunction, windows: list[tuple[int, int]]) -> Columns:
-    """Return the columns of a kernel over the rows of X, which are worked on in these windows."""
+def kernel_columns(X: Any, function: KernelFunction, windows: list[tuple[int, int]]) -> Columns:
+    """Return the columns of a kernel over the rows of X, of which training uses these windows."""
     if isinstance(function, NamedKernel):
         return ProductColumns(X, function, windows)
     return FunctionColumns(X, function)
@@ -36,42 +37,42 @@ class FunctionColumns:
         """Write K(x_i, x_r) for rows r of first … last into `out`."""
         out[:] = self.function.between(self.X[i : i + 1], self.X[first:last])[0]
 
-    def expanded(self, rows: Ids, coefs: Any, first: int, last: int) -> Floats:
+    def expand(self, rows: Ids, coefs: Any, first: int, last: int) -> Floats:
         """Return Σ_k coefs[:, k] K(x_rows[k], ·) for rows first … last."""
-        return _summed(self, rows, coefs, first, last)
+        return _sum_columns(self, rows, coefs, first, last)
 
 
 class ProductColumns:
     """Columns of a kernel that is a function of x·z, ‖x‖² and ‖z‖².
 
-    Every block of rows has its entries sorted by feature, so that a column costs only the entries in features that row
-    i has. Memory: as much as X again.
+    The entries of every block of rows are sorted by feature, so that a column costs only the entries in features of row
+    i. Memory: as much as X again.
     """
 
     def __init__(self, X: Any, kernel: NamedKernel, windows: list[tuple[int, int]]) -> None:
         self.X, self.kernel = X, kernel
         self.diagonal = kernel.diagonal(X)
-        self.norms = NamedKernel("linear", 1.0, 1, 0.0).diagonal(X)
+        self.norms = LINEAR.diagonal(X)
         self.is_sparse = bool(sparse.issparse(X))
         parts = [part for window in windows for part in blocks(*window)]
-        self.by_feature = {part: self._turned(*part) for part in parts}
+        self.by_feature = {part: self._transpose(*part) for part in parts}
 
-    def _turned(self, first: int, last: int) -> Any:
+    def _transpose(self, first: int, last: int) -> Any:
         part = self.X[first:last]
         if not self.is_sparse:
             return np.ascontiguousarray(part.T)
-        turned = part.tocsc()
-        return turned.indptr, turned.indices, turned.data
+        by_feature = part.tocsc()
+        return by_feature.indptr, by_feature.indices, by_feature.data
 
     def fill(self, i: int, first: int, last: int, out: Floats) -> None:
         """Write K(x_i, x_r) for rows r of first … last into `out`."""
         out[:] = 0.0
-        held = self.by_feature[first, last]
+        block = self.by_feature[first, last]
         if self.is_sparse:
             entries = slice(self.X.indptr[i], self.X.indptr[i + 1])
-            batch_perceptron.add_sparse_products(*held, self.X.indices[entries], self.X.data[entries], out)
+            batch_perceptron.add_sparse_products(*block, self.X.indices[entries], self.X.data[entries], out)
         else:
-            batch_perceptron.add_dense_products(held, np.ascontiguousarray(self.X[i]), out)
+            batch_perceptron.add_dense_products(block, np.ascontiguousarray(self.X[i]), out)
         if self.kernel.name == "poly":
             np.multiply(out, self.kernel.gamma, out=out)
             np.add(out, self.kernel.coef0, out=out)
@@ -80,16 +81,16 @@ class ProductColumns:
             distances = self.norms[i] + self.norms[first:last] - 2.0 * out
             np.exp(-self.kernel.gamma * np.maximum(distances, 0.0), out=out)
 
-    def expanded(self, rows: Ids, coefs: Any, first: int, last: int) -> Floats:
+    def expand(self, rows: Ids, coefs: Any, first: int, last: int) -> Floats:
         """Return Σ_k coefs[:, k] K(x_rows[k], ·) for rows first … last."""
         if self.kernel.name != "linear":
-            return _summed(self, rows, coefs, first, last)
+            return _sum_columns(self, rows, coefs, first, last)
         weights = coefs @ self.X[rows]
         scores = weights @ self.X[first:last].T
         return np.asarray(scores.toarray() if sparse.issparse(scores) else scores, dtype=np.float64)
 
 
-def _summed(columns: Any, rows: Ids, coefs: Any, first: int, last: int) -> Floats:
+def _sum_columns(columns: Any, rows: Ids, coefs: Any, first: int, last: int) -> Floats:
     """Sum up coefficients times columns, some columns at a time."""
     total = np.zeros((coefs.shape[0], last - first))
     by_row = coefs.tocsc()

@@ -1,0 +1,234 @@
+"""KSP, the stochastic perceptron with kernels: the model keeps training rows.
+
+Liu, Tu, Qian & Zhang, "Large-Scale Hierarchical Classification via Stochastic Perceptron", AAAI 2013, Algorithm 3.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from cladist import progress
+from cladist.execution import executor_for
+from cladist.learners.base import random_generator
+from cladist.learners.kernel_functions import check_kernel
+from cladist.learners.structured import perceptron_parameters as parameters
+from cladist.learners.structured.kernel_columns import kernel_columns
+from cladist.learners.structured.labelling_classifier import LabellingClassifier
+from cladist.solvers.structured import PerceptronState, RowWeights
+
+
+class KernelStochasticPerceptron(LabellingClassifier):
+    """`StochasticPerceptron` with kernels: W is a sum over the rows drawn, and rows enter by K(x, x') alone (KSP).
+
+    The scores a = W φ(x) of all rows are kept up to date: a round draws row i, finds its runner-up Z_i, and adds
+    K(x_i, ·) (y_i − Z_i) to them; ‖W̄‖² follows by a recursion (Algorithm 3, whose β_1 is √T)::
+
+        α ← α + K(x_i, x_i) ‖c‖² / T + (2/√T) max(1, √α) v_i,    β = √T max(1, √α),    c = y_i − Z_i
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The tree or forest of the labels; a DAG is refused. None: a star of the labels in y.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable
+        The kernel; a callable takes (X, Z) and returns the matrix of kernel values, as in scikit-learn's SVC.
+    degree : int
+        The degree of the polynomial kernel (gamma ⟨x, z⟩ + coef0)^degree; the paper's has gamma=1.
+    coef0 : float
+        Its constant term.
+    gamma : {"scale", "auto"} or float
+        The factor of "poly", and of "rbf", exp(−gamma ‖x − z‖²); "scale" and "auto" as in scikit-learn's SVC. The
+        paper's variance γ is gamma = 1/(2γ).
+    max_iter : int or None
+        The number of rounds, T. None: ⌈log(n) / eps²⌉ for n rows.
+    eps : float
+        The paper's ε, the distance to the largest margin that is aimed at; only used if `max_iter` is None.
+    step : {"1/sqrt(T)", "1/(R sqrt(T))"} or float
+        The weight of an update in W̄, where R = max_i √(K(x_i, x_i) N). The first is the paper's; its regret is at most
+        (1 + R²)√T / 2, that of the second at most a multiple of R√T.
+    average : bool
+        Whether the model is the mean of all W_t, which the theorems are about, or the last one.
+    init : {"zeros", "random", "class_mean"}
+        W̄ of the first round: 0; small random weights; or (1/n) Σ y_i φ(x_i)ᵀ, scaled down to norm 1 if it is longer.
+    eta : "auto" or float
+        η, the rate at which rows are reweighted; "auto": min(1/(2R), c √(log n / T)).
+    c : float or "cv"
+        The factor in that formula. "cv": the best of 0.01, 0.1, 1 and 10 by cross-validation on the training rows.
+    n_chunks : int
+        The number of random parts that the rows are split into. Rounds are shared evenly among the parts, which are
+        trained on one after the other, each from where the one before ended. A round costs only the rows of its part.
+    cache_size : float
+        Memory for kernel columns during training, in MB.
+    random_state : int, RandomState or None
+        The seed of the rows drawn.
+    n_jobs : int or None
+        The number of threads, which work on blocks of rows in every round; the model does not depend on it.
+    executor : Executor, optional
+        Runs the blocks instead of threads, see `cladist.execution`.
+    decode : {"auto", "single", "multi"}
+        Whether to predict one label per row or a set; "auto" follows the form of y.
+    verbose : bool or int
+        Whether to print the progress of a long run.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels that can be predicted, in taxonomy order: for sets all nodes, otherwise the labels seen.
+    taxonomy_ : Taxonomy
+        The taxonomy in use.
+    n_iter_ : int
+        The number of rounds made.
+    converged_ : bool
+        Whether the model is right on all training rows.
+    history_ : list of dict
+        One entry for about every hundredth round, measured on its chunk, and a last one for the
+        model itself on all rows: `round`; `objective`, the least margin of a row; `bound`, which no W of norm 1
+        exceeds; `gap`, their difference; `errors`, the share of rows that are wrong; `norm`, ‖W̄‖; `seconds`.
+    radius_, step_, eta_ : float
+        R, the length of the step and η in use.
+    n_support_ : int
+        The number of rows that the model is a sum of.
+    model_size_ : int
+        The size of the model in bytes.
+    support_, dual_coef_, support_vectors_ : arrays
+        The numbers of these rows, their coefficients as CSR (nodes × rows), and the rows themselves.
+    gamma_ : float
+        The gamma in use.
+    c_, cv_results_ : float, list of dict
+        With `c="cv"`, the c chosen and the score of each value.
+
+    Notes
+    -----
+    For single labels `decision_function` returns the score of each label's path. For sets it returns D_v, half the
+    score of the best labelling with node v minus that of the best one without: positive for the nodes predicted.
+
+    A round costs a kernel column, O(nnz), and a pass over the scores, O(n N). Memory: O(n N) beside the rows; there is
+    no n × n matrix, unless you give one. ``init="class_mean"`` makes every row a support row, and costs n columns.
+
+    Examples
+    --------
+    >>> from cladist import KernelStochasticPerceptron
+    >>> from cladist.datasets import make_topics
+    >>> data = make_topics(n_samples=400, n_features=300, branching=(3, 2), n_test=100, random_state=0)
+    >>> model = KernelStochasticPerceptron(data.taxonomy, kernel="rbf", max_iter=2000).fit(data.X_train, data.y_train)
+    >>> model.score(data.X_test, data.y_test) > 0.8
+    True
+    """
+
+    _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "eta_", "gamma_", "c_", "cv_results_")
+
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        kernel: Any = "linear",
+        degree: int = 3,
+        coef0: float = 1.0,
+        gamma: Any = "scale",
+        max_iter: int | None = None,
+        eps: float = 0.1,
+        step: Any = "1/sqrt(T)",
+        average: bool = True,
+        init: str = "zeros",
+        eta: Any = "auto",
+        c: Any = 1.0,
+        n_chunks: int = 1,
+        cache_size: float = 200.0,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        executor: Any = None,
+        decode: str = "auto",
+        verbose: bool | int = 0,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+        self.max_iter = max_iter
+        self.eps = eps
+        self.step = step
+        self.average = average
+        self.init = init
+        self.eta = eta
+        self.c = c
+        self.n_chunks = n_chunks
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.executor = executor
+        self.decode = decode
+        self.verbose = verbose
+
+    @property
+    def _keeps_rows(self) -> bool:
+        return True
+
+    @property
+    def n_support_(self) -> int:
+        """The number of rows that the model keeps."""
+        return len(self.support_)
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        parameters.check_rounds(self)
+        parameters.check_sampling(self)
+        check_kernel("KernelStochasticPerceptron", self.kernel, self.gamma, self.degree, self.coef0)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on all rows, starting anew.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features), or kernel values (rows × rows)
+            The training rows.
+        y : labels in any form
+            Their labels: one per row, or sets.
+        """
+        X, labels = self.validate_labellings(X, y)
+        with self.training():
+            random, T = random_generator("KernelStochasticPerceptron", self.random_state), self._n_rounds(len(labels))
+            order, chunks = parameters.chunks_of_rows(len(labels), self.n_chunks, random)
+            columns = kernel_columns(
+                order[:, None] if self.is_precomputed else X[order] if len(chunks) > 1 else X,
+                self.training_kernel(X),
+                chunks,
+            )
+            y_rows = labels[order] if len(chunks) > 1 else labels
+            self.radius_ = float(np.sqrt(np.max(columns.diagonal) * self.taxonomy_.n_nodes))
+            self.step_ = parameters.step_length(self.step, T, self.radius_)
+            self.eta_ = parameters.learning_rate(self, X, labels, T, self.radius_)
+            state = PerceptronState(
+                columns,
+                y_rows,
+                step=self.step_,
+                n_rounds=T,
+                average=bool(self.average),
+                windows=chunks,
+                executor=executor_for(self.n_jobs, self.executor),
+                initial=parameters.initial_weights(self.init, y_rows, random),
+                cache_bytes=1e6 * self.cache_size,
+            )
+            self._run_rounds(state, T, parameters.rounds_per_chunk(random.random_sample(T), len(chunks)))
+            solution = state.solution(averaged=bool(self.average))
+        self.n_iter_, self.converged_, self.history_ = solution.n_rounds, solution.separated, solution.history
+        rows, coefs = solution.by_number(order)
+        self.model_ = self.support_model(X, rows, coefs)  # 3. pairs (i_t, c_t), repeated rows merged
+        return self
+
+    def _n_rounds(self, n_rows: int) -> int:
+        return parameters.number_of_rounds(self.max_iter, self.eps, n_rows)
+
+    def _run_rounds(self, state: PerceptronState, n_rounds: int, draws: list[list[float]]) -> None:
+        """Run Algorithm 3 on one chunk of rows after the other; `draws` has one number per round."""
+        with progress.task("Perceptron", n_rounds) as running:
+            for chunk, uniforms in zip(state.windows, draws, strict=True):
+                state.open(*chunk)  # 1. a = 0, α_1 = 0, β_1 = √T; later chunks start from the a, α and β reached
+                u = RowWeights(chunk[1] - chunk[0])  # 1. u = 1
+                for uniform in uniforms:
+                    v = state.margins  # a. Z_i = argmax_{z ≠ y_i} a_iᵀz, v(i) = a_iᵀ(y_i − Z_i) / β_t
+                    i = u.draw(uniform)  # b, c. i_t ~ p = u / Σu, the weights before their update
+                    u.update(v, self.eta_)  # b. u ← u (1 − ηv + η²v²)
+                    state.add(i)  # c–f. c_t = y_i − Z_i; α, β; a_j ← a_j + K(x_i, x_j) c_t
+                    running.advance()

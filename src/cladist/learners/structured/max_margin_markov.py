@@ -1,0 +1,284 @@
+"""H-M³, the maximum-margin Markov network on the tree of labels.
+
+Rousu, Saunders, Szedmak & Shawe-Taylor, "Learning Hierarchical Multi-Category Text Classification Models", ICML 2005.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted
+
+from cladist.decoders import node_probabilities, path_scores
+from cladist.errors import ParameterError, is_positive, one_of
+from cladist.execution import executor_for
+from cladist.learners.base import random_generator
+from cladist.learners.kernel_functions import check_kernel
+from cladist.learners.structured import margin_parameters as parameters
+from cladist.learners.structured.kernel_columns import kernel_columns
+from cladist.learners.structured.labelling_classifier import LabellingClassifier
+from cladist.learners.structured.models import WeightModel
+from cladist.losses import node_costs
+from cladist.solvers.structured import KernelLabellings, LabellingLoss, LinearLabellings, ascend
+from cladist.storage.array_groups import Arrays
+
+Floats = npt.NDArray[np.float64]
+SPACES = ("all", "consistent")
+
+
+class MaxMarginMarkov(LabellingClassifier):
+    """Weights for the states of edges, with a margin over all labellings that grows with their loss (H-M³).
+
+    P(y | x) ∝ exp Σ_e w_e^{y_e}·x, e the edges of the tree, y_e the signs of parent and node (4 states), trained by::
+
+        min_w ½‖w‖² + C Σ_i max_u [ℓ(y_i, u) − Σ_e (w_e^{y_ie} − w_e^{u_e})·x_i]
+
+    Solved in the marginals μ of edges, row by row, by steps between labellings that message passing finds (Algorithms 1
+    and 2), to a certified duality gap. Roots are children of a node that is always on, so that a forest is a tree.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The tree or forest of the labels; a DAG is refused. None: a star of the labels in y.
+    C : float
+        The weight of the slacks, which are summed over rows; 1 in the paper.
+    loss : {"hamming", "hierarchical"}
+        ℓ_Δ, which charges every wrong node; or ℓ_H̃, which charges it only where its parent is right.
+    node_weights : {"uniform", "sibling", "subtree"} or array of one cost per node
+        The cost of a wrong node; see `cladist.losses.node_costs`.
+    train_space : {"all", "consistent"}
+        Whether all 2^N labellings compete in training, as in the paper, or the consistent ones. Predictions are always
+        consistent.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable
+        The kernel. "linear" keeps weights; others keep rows, and the scores of all rows during training.
+    degree : int
+        The degree of "poly", as in scikit-learn's SVC.
+    coef0 : float
+        The constant term of "poly", as in scikit-learn's SVC.
+    gamma : {"scale", "auto"} or float
+        The factor of "poly" and "rbf", as in scikit-learn's SVC.
+    tol : float
+        The relative duality gap to stop at.
+    max_iter : int
+        The largest number of passes over the rows; a ConvergenceWarning tells if it does not suffice.
+    inner_iter : int
+        The largest number of steps per row and visit.
+    sampling : {"permutation", "working_set", "gap"}
+        Whether a pass visits all rows in random order, those whose gap is not closed, or rows drawn by their gaps.
+    cache_size : float
+        Memory for kernel columns during training, in MB.
+    random_state : int, RandomState or None
+        The seed of the order of rows.
+    n_jobs : int or None
+        The number of threads that measure gaps; the model does not depend on it.
+    executor : Executor, optional
+        Measures them instead of threads, see `cladist.execution`.
+    decode : {"auto", "single", "multi"}
+        Whether to predict one label per row or a set; "auto" follows the form of y.
+    verbose : bool or int
+        Whether to print the progress of a long run.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels that can be predicted, in taxonomy order: for sets all nodes, otherwise the labels seen.
+    taxonomy_ : Taxonomy
+        The taxonomy in use.
+    edge_coef_ : array (nodes × 4 × features)
+        Weights of the states −−, −+, +−, ++ of (parent, node); linear only.
+    support_, dual_coef_, support_vectors_, n_support_ : arrays, int
+        With a kernel: the rows that the model keeps, and their coefficients as CSR (4 · nodes × rows).
+    objective_, dual_objective_, gap_ : float
+        Both objectives of the problem above, and their difference relative to the dual.
+    n_iter_ : int
+        The number of passes made.
+    converged_ : bool
+        Whether the gap is at most `tol`.
+    history_ : list of dict
+        One entry per measurement: `passes`, `objective`, `dual`, `gap` (relative), `seconds`.
+    model_size_ : int
+        The size of the model in bytes.
+
+    Notes
+    -----
+    There is no bias: append a constant feature if one is needed. For single labels `decision_function` returns the
+    score of each label's path; for sets, the score of the best labelling with the node minus that of the best without.
+
+    A pass costs O(rows · 4 nodes · nonzeros per row); memory is O(4 nodes · features + 33 bytes · rows · nodes). With a
+    kernel, a row that moves costs a column and O(rows · states that moved).
+
+    Examples
+    --------
+    >>> from cladist import MaxMarginMarkov
+    >>> taxonomy = {"sport": None, "tennis": "sport", "chess": "sport", "art": None}
+    >>> X = [[2, 0, 1], [0, 2, 1], [2, 2, 1], [0, 0, 1]] * 5
+    >>> y = [{"tennis"}, {"art"}, {"tennis", "art"}, set()] * 5
+    >>> model = MaxMarginMarkov(taxonomy).fit(X, y)
+    >>> [sorted(labels) for labels in model.predict(X[:4])]
+    [['tennis'], ['art'], ['art', 'tennis'], []]
+    >>> model.gap_ <= 1e-3
+    True
+    """
+
+    _saved: ClassVar[tuple[str, ...]] = ("gamma_",)
+
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        C: float = 1.0,
+        loss: str = "hamming",
+        node_weights: Any = "uniform",
+        train_space: str = "all",
+        kernel: Any = "linear",
+        degree: int = 3,
+        coef0: float = 1.0,
+        gamma: Any = "scale",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        inner_iter: int = 5,
+        sampling: str = "permutation",
+        cache_size: float = 200.0,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        executor: Any = None,
+        decode: str = "auto",
+        verbose: bool | int = 0,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.C = C
+        self.loss = loss
+        self.node_weights = node_weights
+        self.train_space = train_space
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+        self.tol = tol
+        self.max_iter = max_iter
+        self.inner_iter = inner_iter
+        self.sampling = sampling
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.executor = executor
+        self.decode = decode
+        self.verbose = verbose
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        who = "MaxMarginMarkov"
+        parameters.check_margin(self)
+        one_of(who, "loss", self.loss, parameters.SET_LOSSES)
+        one_of(who, "train_space", self.train_space, SPACES)
+        check_kernel(who, self.kernel, self.gamma, self.degree, self.coef0)
+        if not is_positive(self.cache_size):
+            raise ParameterError(f"{who}: cache_size must be positive; got {self.cache_size!r}.")
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on all rows, starting anew.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features), or kernel values (rows × rows)
+            The training rows.
+        y : labels in any form
+            Their labels: one per row, or sets.
+        """
+        X, labels = self.validate_labellings(X, y)
+        cost, consistent = node_costs(self.node_weights, self.taxonomy_), self.train_space == "consistent"
+        loss = LabellingLoss(cost, self.loss == "hierarchical", consistent, edges=True, factor=np.ones(len(cost)))
+        random, executor = (
+            random_generator("MaxMarginMarkov", self.random_state),
+            executor_for(self.n_jobs, self.executor),
+        )
+        with self.training():
+            dual: LinearLabellings | KernelLabellings  # marginals μ of all rows, at y to begin with
+            if self._keeps_rows:
+                rows = np.arange(len(labels))[:, None] if self.is_precomputed else X
+                columns = kernel_columns(rows, self.training_kernel(X), [(0, len(labels))])
+                dual = KernelLabellings(columns, labels, loss, float(self.C), 1e6 * self.cache_size)
+            else:
+                parameters.refuse_large_weights(
+                    "MaxMarginMarkov", X.shape[1], loss.n_scores, "take a kernel, or fewer features"
+                )
+                dual = LinearLabellings(X, labels, loss, float(self.C))
+            ascent = ascend(dual, parameters.sweeps_of(self), random, executor)  # Algorithm 1
+            self.model_ = self._trained_model(X, dual)
+        parameters.set_certificate(self, ascent)
+        return self
+
+    def _trained_model(self, X: Any, dual: LinearLabellings | KernelLabellings) -> Any:
+        """Return w = Σ_i (C · states of y_i − μ_i) ⊗ φ(x_i), as weights or as support rows."""
+        if isinstance(dual, LinearLabellings):
+            return WeightModel(dual.W)
+        coefs = dual.coefficients()
+        support = np.flatnonzero(np.diff(coefs.tocsc().indptr))
+        return self.support_model(X, support, sparse.csr_array(coefs[:, support]))
+
+    # ---------------------------------------------------------------- prediction
+
+    @property
+    def _keeps_rows(self) -> bool:
+        return not (isinstance(self.kernel, str) and self.kernel == "linear")
+
+    @property
+    def _n_scores(self) -> int:
+        return 4 * self.taxonomy_.n_nodes
+
+    def node_scores(self, X: Any) -> Floats:
+        """Return the change of a labelling's score when a node is switched on below its parent.
+
+        Its edge goes from +− to ++, and those of its children from −− to +−; so a consistent labelling scores the sum
+        over its nodes, and a constant.
+        """
+        states = self.model_.scores(X).reshape(X.shape[0], -1, 4)
+        scores = states[:, :, 3] - states[:, :, 2]
+        parent = self.taxonomy_.parent
+        below = np.flatnonzero(parent >= 0)
+        np.add.at(scores.T, parent[below], (states[:, below, 2] - states[:, below, 0]).T)
+        return np.ascontiguousarray(scores)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of every class (rows × classes) under the model's P(y | x).
+
+        For sets, the probability that a node is on, over all consistent labellings (sum-product). For single labels,
+        that the labelling is this label's path, given that it is the path of a class. They are not calibrated: their
+        scale is that of the margin.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+            The rows to label.
+        """
+        rows = self._fitted_rows(X)
+        parts = [self._probabilities(self.node_scores(chunk)) for chunk in self._chunks(rows)]
+        return np.concatenate([np.zeros((0, len(self.class_nodes_))), *parts])
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        if self.decodes_sets:
+            return node_probabilities(scores, self.taxonomy_)[:, self.class_nodes_]
+        return np.asarray(softmax(path_scores(scores, self.taxonomy_)[:, self.class_nodes_], axis=1))
+
+    @property
+    def edge_coef_(self) -> Floats:
+        """Weights of the states −−, −+, +−, ++ of every node's edge (nodes × 4 × features)."""
+        check_is_fitted(self)
+        if self._keeps_rows:
+            raise AttributeError("edge_coef_ exists with kernel='linear' only; other kernels have dual_coef_.")
+        W: Floats = self.model_.W
+        return W.T.reshape(self.taxonomy_.n_nodes, 4, -1)
+
+    @property
+    def n_support_(self) -> int:
+        """The number of rows that the model keeps; with a kernel only."""
+        return len(self.support_)
+
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        """Restore what `pack_state` returned."""
+        super().unpack_state(state, arrays)
+        parameters.set_objectives(self)

@@ -1,0 +1,217 @@
+"""SP, the stochastic perceptron: rows are drawn by weights that grow where margins are small.
+
+Liu, Tu, Qian & Zhang, "Large-Scale Hierarchical Classification via Stochastic Perceptron", AAAI 2013, Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from cladist import progress
+from cladist.execution import executor_for
+from cladist.learners.base import random_generator
+from cladist.learners.explanation import Explanation
+from cladist.learners.structured import perceptron_parameters as parameters
+from cladist.learners.structured.kernel_columns import LINEAR, kernel_columns
+from cladist.learners.structured.labelling_classifier import LabellingClassifier
+from cladist.learners.structured.models import WeightModel
+from cladist.solvers.structured import PerceptronState, RowWeights
+
+
+class StochasticPerceptron(LabellingClassifier):
+    """Weights with a large margin over all other consistent labellings, from rows drawn at random (SP).
+
+    As in `HardPerceptron`, every row's labelling y_i is compared with its runner-up Z_i. Row i, drawn with probability
+    u_i / Σ u, changes the weights; after the draw all rows are reweighted by their margins v (Algorithm 2)::
+
+        W̄ ← W̄ + step · (y_i − Z_i) x_iᵀ,    W = W̄ / max(1, ‖W̄‖),    u_j ← u_j (1 − η v_j + η² v_j²)
+
+    The prediction is the best labelling, or, for single labels, the path of highest score. There is no bias term.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The tree or forest of the labels; a DAG is refused. None: a star of the labels in y.
+    max_iter : int or None
+        The number of rounds, T. None: ⌈log(n) / eps²⌉ for n rows.
+    eps : float
+        The paper's ε, the distance to the largest margin that is aimed at; only used if `max_iter` is None.
+    step : {"1/sqrt(T)", "1/(R sqrt(T))"} or float
+        The weight of an update in W̄, where R = max_i √(K(x_i, x_i) N). The first is the paper's; its regret is at most
+        (1 + R²)√T / 2, that of the second at most a multiple of R√T.
+    average : bool
+        Whether the model is the mean of all W_t, which the theorems are about, or the last one.
+    init : {"zeros", "random", "class_mean"}
+        W̄ of the first round: 0; small random weights; or (1/n) Σ y_i φ(x_i)ᵀ, scaled down to norm 1 if it is longer.
+    eta : "auto" or float
+        η, the rate at which rows are reweighted; "auto": min(1/(2R), c √(log n / T)).
+    c : float or "cv"
+        The factor in that formula. "cv": the best of 0.01, 0.1, 1 and 10 by cross-validation on the training rows.
+    n_chunks : int
+        The number of random parts that the rows are split into. Rounds are shared evenly among the parts, which are
+        trained on one after the other, each from where the one before ended. A round costs only the rows of its part.
+    cache_size : float
+        Memory for kernel columns during training, in MB.
+    random_state : int, RandomState or None
+        The seed of the rows drawn.
+    n_jobs : int or None
+        The number of threads, which work on blocks of rows in every round; the model does not depend on it.
+    executor : Executor, optional
+        Runs the blocks instead of threads, see `cladist.execution`.
+    decode : {"auto", "single", "multi"}
+        Whether to predict one label per row or a set; "auto" follows the form of y.
+    verbose : bool or int
+        Whether to print the progress of a long run.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels that can be predicted, in taxonomy order: for sets all nodes, otherwise the labels seen.
+    taxonomy_ : Taxonomy
+        The taxonomy in use.
+    n_iter_ : int
+        The number of rounds made.
+    converged_ : bool
+        Whether the model is right on all training rows.
+    history_ : list of dict
+        One entry for about every hundredth round, measured on its chunk, and a last one for the
+        model itself on all rows: `round`; `objective`, the least margin of a row; `bound`, which no W of norm 1
+        exceeds; `gap`, their difference; `errors`, the share of rows that are wrong; `norm`, ‖W̄‖; `seconds`.
+    radius_, step_, eta_ : float
+        R, the length of the step and η in use.
+    n_support_ : int
+        The number of rows that the model is a sum of.
+    model_size_ : int
+        The size of the model in bytes.
+    coef_, node_coef_ : arrays
+        Weights, one row per class or per node. `explain` splits a path's score by features.
+    c_, cv_results_ : float, list of dict
+        With `c="cv"`, the c chosen and the score of each value.
+
+    Notes
+    -----
+    For single labels `decision_function` returns the score of each label's path. For sets it returns D_v, half the
+    score of the best labelling with node v minus that of the best one without: positive for the nodes predicted.
+
+    A round costs a product of all rows with one and a pass over the scores, O(nnz + n N). Memory: O(n N + N d).
+    `KernelStochasticPerceptron` is the same method with kernels.
+
+    Examples
+    --------
+    >>> from cladist import StochasticPerceptron
+    >>> from cladist.datasets import make_topics
+    >>> data = make_topics(n_samples=400, n_features=300, branching=(3, 2), n_test=100, random_state=0)
+    >>> model = StochasticPerceptron(data.taxonomy, max_iter=2000).fit(data.X_train, data.y_train)
+    >>> model.score(data.X_test, data.y_test) > 0.8
+    True
+    """
+
+    _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "eta_", "n_support_", "c_", "cv_results_")
+
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        max_iter: int | None = None,
+        eps: float = 0.1,
+        step: Any = "1/sqrt(T)",
+        average: bool = True,
+        init: str = "zeros",
+        eta: Any = "auto",
+        c: Any = 1.0,
+        n_chunks: int = 1,
+        cache_size: float = 200.0,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        executor: Any = None,
+        decode: str = "auto",
+        verbose: bool | int = 0,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.max_iter = max_iter
+        self.eps = eps
+        self.step = step
+        self.average = average
+        self.init = init
+        self.eta = eta
+        self.c = c
+        self.n_chunks = n_chunks
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.executor = executor
+        self.decode = decode
+        self.verbose = verbose
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        parameters.check_rounds(self)
+        parameters.check_sampling(self)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on all rows, starting anew.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+            The training rows.
+        y : labels in any form
+            Their labels: one per row, or sets.
+        """
+        X, labels = self.validate_labellings(X, y)
+        with self.training():
+            random, T = random_generator("StochasticPerceptron", self.random_state), self._n_rounds(len(labels))
+            order, chunks = parameters.chunks_of_rows(len(labels), self.n_chunks, random)
+            columns = kernel_columns(X[order] if len(chunks) > 1 else X, LINEAR, chunks)
+            y_rows = labels[order] if len(chunks) > 1 else labels
+            self.radius_ = float(np.sqrt(np.max(columns.diagonal) * self.taxonomy_.n_nodes))
+            self.step_ = parameters.step_length(self.step, T, self.radius_)
+            self.eta_ = parameters.learning_rate(self, X, labels, T, self.radius_)
+            state = PerceptronState(
+                columns,
+                y_rows,
+                step=self.step_,
+                n_rounds=T,
+                average=bool(self.average),
+                windows=chunks,
+                executor=executor_for(self.n_jobs, self.executor),
+                initial=parameters.initial_weights(self.init, y_rows, random),
+                cache_bytes=1e6 * self.cache_size,
+            )
+            self._run_rounds(state, T, parameters.rounds_per_chunk(random.random_sample(T), len(chunks)))
+            solution = state.solution(averaged=bool(self.average))
+        self.n_iter_, self.converged_, self.history_ = solution.n_rounds, solution.separated, solution.history
+        rows, coefs = solution.by_number(order)
+        self.n_support_ = len(rows)
+        self.model_ = WeightModel.from_rows(X, rows, coefs)  # the mean of all W_t, or the last
+        return self
+
+    def _n_rounds(self, n_rows: int) -> int:
+        return parameters.number_of_rounds(self.max_iter, self.eps, n_rows)
+
+    def _run_rounds(self, state: PerceptronState, n_rounds: int, draws: list[list[float]]) -> None:
+        """Run Algorithm 2 on one chunk of rows after the other; `draws` has one number per round."""
+        with progress.task("Perceptron", n_rounds) as running:
+            for chunk, uniforms in zip(state.windows, draws, strict=True):
+                state.open(*chunk)
+                u = RowWeights(chunk[1] - chunk[0])  # u_1 = 1
+                for uniform in uniforms:
+                    v = state.margins  # 2. Z_i and v_t(i) of all rows under W_t = W̄_t / max(1, ‖W̄_t‖)
+                    i = u.draw(uniform)  # 1, 3. i_t ~ p_t = u_t / Σ u_t, the weights before this round's update
+                    u.update(v, self.eta_)  # 2. u_{t+1} = u_t (1 − η v_t + η² v_t²)
+                    state.add(i)  # 3. W̄_{t+1} = W̄_t + step (y_i − Z_i) x_iᵀ
+                    running.advance()
+
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return the contribution of every feature to a label's score along its path; they sum to the score.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+            The rows to explain.
+        nodes : sequence of labels, optional
+            The label to explain for every row; the predicted one by default.
+        """
+        return parameters.explain_paths(self, X, nodes)
