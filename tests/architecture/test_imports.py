@@ -18,7 +18,7 @@ ROWS = (
     ("solvers",),
     ("linear_model",),  # below solvers, which return their weights in these forms
     ("decoders", "metrics", "datasets"),
-    ("losses", "features"),
+    ("losses", "surrogates", "features"),
     ("labels",),
     ("taxonomy",),
     ("kernels", "execution", "storage"),

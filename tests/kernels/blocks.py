@@ -3,7 +3,42 @@
 import numpy as np
 
 from cladist.kernels.lanes import WIDTH
-from cladist.kernels.one_vs_rest import HINGE, LOGISTIC, SQUARED_HINGE
+from cladist.kernels.one_vs_rest import LaneProblem
+from cladist.surrogates import Hinge, Logistic, Squared, SquaredHinge
+
+HINGE, SQUARED_HINGE, LOGISTIC, SQUARED = Hinge(), SquaredHinge(), Logistic(), Squared()
+SURROGATES = [HINGE, SQUARED_HINGE, LOGISTIC, SQUARED]
+
+
+def is_nonnegative(loss):
+    """Whether the dual bounds α from below; NamedTuples of different classes may be equal, so classes decide."""
+    return type(loss) is not Squared
+
+
+def is_capped(loss):
+    """Whether the dual bounds α from above by the cost."""
+    return type(loss) in (Hinge, Logistic)
+
+
+def gains(loss, alpha, cost):
+    """What each α adds to the dual, by the definition."""
+    if type(loss) is Hinge:
+        return alpha
+    if type(loss) in (SquaredHinge, Squared):
+        return alpha - alpha**2 / (4 * cost)
+    share = np.clip(alpha / cost, 1e-12, 1 - 1e-12)
+    return cost * (-share * np.log(share) - (1 - share) * np.log1p(-share))
+
+
+def losses(loss, margins):
+    """What each margin loses, by the definition."""
+    miss = np.maximum(0, 1 - margins)
+    return {
+        Hinge: miss,
+        SquaredHinge: miss**2,
+        Squared: (1 - margins) ** 2,
+        Logistic: np.logaddexp(0, -margins),
+    }[type(loss)]
 
 
 class Block:
@@ -21,7 +56,7 @@ class Block:
         self.weight = random.uniform(0.5, 2, n_rows).astype(np.float32)
         self.costs = random.uniform(0.5, 3, (2, WIDTH)).astype(np.float32).astype(dtype)
         norms = (self.X**2).sum(axis=1).astype(np.float32).astype(dtype)
-        self.problem = self.rows, norms, self.mask, self.weight, self.costs
+        self.problem = LaneProblem(self.rows, norms, self.mask, self.weight, self.costs)
         self.order = random.permutation(n_rows).astype(np.int32)
         self.dtype, self.random = dtype, random
 
@@ -36,20 +71,15 @@ class Block:
     def begun(self, loss):
         """W and α that belong to each other, some α at their bounds."""
         share = self.random.uniform(0.1, 0.9, self.signs.shape)
-        if loss != LOGISTIC:
+        if type(loss) is not Logistic:
             share = np.where(self.random.random(share.shape) < 0.4, np.round(share), share)
         alpha = (share * self.row_costs).astype(self.dtype)
         return (self.X.T @ (alpha * self.signs)).astype(self.dtype), alpha
 
     def dual(self, loss, alpha):
         w, cost = self.X.T @ (alpha * self.signs), self.row_costs
-        share = np.clip(alpha / cost, 1e-12, 1 - 1e-12)
-        entropy = -share * np.log(share) - (1 - share) * np.log1p(-share)
-        gains = {HINGE: alpha, SQUARED_HINGE: alpha - alpha**2 / (4 * cost), LOGISTIC: cost * entropy}[loss]
-        return gains.sum(axis=0) - 0.5 * (w**2).sum(axis=0)
+        return gains(loss, alpha, cost).sum(axis=0) - 0.5 * (w**2).sum(axis=0)
 
     def primal(self, loss, W):
         margins = self.signs * (self.X @ W)
-        miss = np.maximum(0, 1 - margins)
-        lost = {HINGE: miss, SQUARED_HINGE: miss**2, LOGISTIC: np.logaddexp(0, -margins)}[loss]
-        return 0.5 * (W**2).sum(axis=0) + (self.row_costs * lost).sum(axis=0)
+        return 0.5 * (W**2).sum(axis=0) + (self.row_costs * losses(loss, margins)).sum(axis=0)

@@ -21,7 +21,8 @@ def as_python(*modules):
 
 def copied(argument):
     if isinstance(argument, tuple):
-        return tuple(map(copied, argument))
+        copies = map(copied, argument)
+        return type(argument)(*copies) if hasattr(argument, "_fields") else tuple(copies)
     return argument.copy() if isinstance(argument, np.ndarray) else argument
 
 

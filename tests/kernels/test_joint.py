@@ -10,13 +10,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cladist.kernels import joint, one_vs_rest
+from cladist.kernels import joint, one_vs_rest, surrogate
+from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH
-from tests.kernels.blocks import HINGE, LOGISTIC, SQUARED_HINGE, Block
+from cladist.kernels.one_vs_rest import LaneProblem
+from cladist.surrogates import Hinge, Logistic, SquaredHinge
+from tests.kernels.blocks import HINGE, LOGISTIC, SQUARED_HINGE, SURROGATES, Block, is_capped, is_nonnegative
 from tests.kernels.sources import as_python, close_to_python
 from tests.twins import kernels_not_named_in, same_as_python
 
-every_loss = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE, LOGISTIC])
+every_loss = pytest.mark.parametrize("loss", SURROGATES, ids=lambda loss: type(loss).__name__)
 seeds = st.integers(0, 2**32 - 1)
 UNUSED = 1e-20
 
@@ -31,7 +34,7 @@ class Leaves(Block):
         self.mask &= np.uint32((1 << self.n_lanes) - 1)
         self.costs[:, ~used] = UNUSED
         norms = np.maximum(self.problem[1], dtype(1e-30))  # what the solver puts for a row without features
-        self.problem = self.rows, norms, self.mask, self.weight, self.costs, self.n_lanes
+        self.problem = LaneProblem(self.rows, norms, self.mask, self.weight, self.costs, self.n_lanes)
         self.below = (self.random.random((4, WIDTH)) < 0.5) & used  # the lanes below each of four nodes
         self.overlap = (np.diag(used) + self.below.T.astype(int) @ self.below).astype(dtype)
         self.others = self.random.normal(size=(self.X.shape[1], WIDTH)).astype(dtype)
@@ -54,7 +57,8 @@ class Leaves(Block):
         return gained[: self.n_lanes].sum() - 0.5 * np.sum(sums @ self.overlap * sums) - np.sum(sums * self.others)
 
     def feasible(self, loss, alpha):
-        return np.all(alpha >= 0) and (loss == SQUARED_HINGE or np.all(alpha <= self.row_costs * (1 + 1e-6)))
+        above = not is_nonnegative(loss) or np.all(alpha >= 0)
+        return above and (not is_capped(loss) or np.all(alpha <= self.row_costs * (1 + 1e-6)))
 
 
 class Twin:
@@ -99,15 +103,20 @@ def as_bits(truths):
 # ---------------------------------------------------------------- one α
 
 
+@kernel
+def step_one(loss, margin, alpha, cost, norm):
+    return surrogate.dual_step(loss, margin, alpha, cost, norm)
+
+
 @pytest.mark.parametrize("squared", [False, True])
 @given(seed=seeds)
-def test_step_hinge_solves_for_one_alpha(squared, seed):
+def test_a_step_of_the_hinges_solves_for_one_alpha(squared, seed):
     random = np.random.default_rng(seed)
     cost, norm = random.uniform(0.1, 3), random.choice([1e-30, random.uniform(0.1, 5)])
     product, sign = random.normal() * 3 if norm > 0.1 else 0.0, random.choice([-1.0, 1.0])
     a = random.choice([0.0, cost, random.random() * cost])
-    numbers = map(np.float64, (product, sign, cost, a, norm))
-    (wanted, after), _ = close(joint.step_hinge, *numbers, squared, tolerance=1e-12)
+    numbers = map(np.float64, (sign * product, a, cost, norm))
+    (after, wanted), _ = close(step_one, SQUARED_HINGE if squared else HINGE, *numbers, tolerance=1e-12)
     damping, most = (0.5 / cost, np.inf) if squared else (0.0, cost)
     slope = sign * product + (after - a) * norm - 1 + damping * after  # of ½ α²‖x‖² − gain, at the new α
     assert 0 <= after <= most
@@ -118,14 +127,14 @@ def test_step_hinge_solves_for_one_alpha(squared, seed):
 
 @given(seed=seeds)
 @example(seed=1093045)  # a first step that is cut short at 0
-def test_step_logistic_solves_for_one_alpha(seed):
+def test_a_logistic_step_solves_for_one_alpha(seed):
     random = np.random.default_rng(seed)
     cost, norm = random.uniform(0.1, 10), random.choice([0.0, random.uniform(0.1, 20)])
     product, sign, a = random.normal() * 5, random.choice([-1.0, 1.0]), random.random() * cost
-    numbers = map(np.float64, (product, sign, cost, a, norm))
-    (wanted, after), _ = close(joint.step_logistic, *numbers, tolerance=1e-6)
+    numbers = map(np.float64, (sign * product, a, cost, norm))
+    (after, wanted), _ = close(step_one, LOGISTIC, *numbers, tolerance=1e-6)
     assert 0 < after < cost
-    assert wanted == pytest.approx((after - a) / cost)
+    assert wanted == pytest.approx(abs(after - a) / cost)
     t = np.log(cost / after - 1)  # the margin that α belongs to, and the one it leads to
     slope = 1 + cost * norm * (after / cost) * (1 - after / cost)
     assert abs(t - sign * product - (after - a) * norm) <= 2e-3 * slope + 1e-4
@@ -141,10 +150,10 @@ def test_a_lane_that_may_not_move_would_not(seed):
     mask = np.uint32(random.integers(1 << WIDTH))
     signs = np.where((mask >> np.arange(WIDTH)) & 1, 1.0, -1.0)
     steps = [
-        joint.step_logistic(*map(np.float64, (products[0, k], signs[k], costs[0, k], alpha[0, k], norm)))[0]
+        step_one(LOGISTIC, *map(np.float64, (signs[k] * products[0, k], alpha[0, k], costs[0, k], norm)))[1]
         for k in range(WIDTH)
     ]
-    truths = joint.may_move.py_func(products[0], signs > 0, costs[0], alpha[0], skip)
+    truths = np.abs(LOGISTIC.violation(signs * products[0], alpha[0], costs[0])) > skip
     assert not np.any(~truths & (np.abs(steps) > skip + 1e-6))
     assert not np.any(truths & (np.abs(steps) == 0))
 
@@ -168,27 +177,34 @@ def test_move_row_raises_the_joint_dual(loss, seed):
         assert np.array_equal(np.delete(new, i, axis=0), np.delete(alpha, i, axis=0))
         assert moved == (not np.array_equal(new, alpha))
         np.testing.assert_allclose(W + np.outer(leaves.X[i], deltas), leaves.weights_of(new), atol=1e-9)
-        assert leaves.joint_dual(loss, new) >= leaves.joint_dual(loss, alpha) - (1e-5 if loss == LOGISTIC else 1e-9)
+        assert leaves.joint_dual(loss, new) >= leaves.joint_dual(loss, alpha) - (
+            1e-5 if type(loss) is Logistic else 1e-9
+        )
 
 
 @every_loss
 @settings(max_examples=30)
 @given(seed=seeds, bound=st.sampled_from([np.inf, 0.2]), skip=st.sampled_from([1e-6, 0.3]))
-def test_wanting_and_resting(loss, seed, bound, skip):
+def test_inspect_row(loss, seed, bound, skip):
     leaves = Leaves(seed)
     W, alpha = leaves.begun(loss)
     i, scratch, state = 3, np.zeros((joint.SCRATCH, WIDTH)), state_of(bound)
     scratch[joint.PRODUCTS] = leaves.X[i] @ W
-    (wants, rests), after = close(joint.wanting, leaves.problem, loss, i, alpha, scratch, state, skip)
-    squared, used = loss == SQUARED_HINGE, slice(leaves.n_lanes)
+    (wants, rests), after = close(joint.inspect_row, leaves.problem, loss, i, alpha, scratch, state, skip)
+    used = slice(leaves.n_lanes)
     a, cost = alpha[i, used], leaves.row_costs[i, used]
-    if loss == LOGISTIC:
+    if type(loss) is Logistic:
         wrong = 1 / (np.exp(leaves.signs[i, used] * scratch[joint.PRODUCTS, used]) + 1)
         assert wants == np.any(np.abs(cost * wrong - a) > skip * cost)
         assert rests == (not wants)
         return
-    gradient = leaves.signs[i, used] * scratch[joint.PRODUCTS, used] - 1 + (a / (2 * cost) if squared else 0)
-    at_zero, at_most = a <= 0, a >= (np.inf if squared else cost)
+    damping = 0 if type(loss) is Hinge else a / (2 * cost)
+    gradient = leaves.signs[i, used] * scratch[joint.PRODUCTS, used] - 1 + damping
+    if not is_nonnegative(loss):
+        assert wants == np.any(np.abs(gradient) > skip)
+        assert rests == (not wants)
+        return
+    at_zero, at_most = a <= 0, a >= (np.inf if type(loss) is SquaredHinge else cost)
     projected = np.where(at_zero, np.minimum(gradient, 0), np.where(at_most, np.maximum(gradient, 0), gradient))
     assert wants == np.any(np.abs(projected) > skip)
     assert rests == np.all((at_zero & (gradient > bound)) | (at_most & (gradient < -bound)))
@@ -211,7 +227,9 @@ def test_sweep_joint(loss, seed, bound):
     np.testing.assert_allclose(after[3], leaves.weights_of(found), atol=1e-9)
     assert leaves.feasible(loss, found)
     assert not np.any(found[:, leaves.n_lanes :])
-    assert leaves.joint_dual(loss, found) >= leaves.joint_dual(loss, before) - (1e-4 if loss == LOGISTIC else 1e-9)
+    assert leaves.joint_dual(loss, found) >= leaves.joint_dual(loss, before) - (
+        1e-4 if type(loss) is Logistic else 1e-9
+    )
     assert len(set(after[-2][:n_kept].tolist())) == n_kept
 
 
@@ -228,7 +246,7 @@ def test_visit_block(loss, seed, full, passes):
     found = after[5]
     np.testing.assert_allclose(after[4], leaves.weights_of(found), atol=1e-9)
     assert leaves.feasible(loss, found)
-    assert leaves.joint_dual(loss, found) >= leaves.joint_dual(loss, alpha) - (1e-4 if loss == LOGISTIC else 1e-9)
+    assert leaves.joint_dual(loss, found) >= leaves.joint_dual(loss, alpha) - (1e-4 if type(loss) is Logistic else 1e-9)
     assert set(remembered.tolist()) <= set(order.tolist()) if full else np.array_equal(remembered, active)
     if not full:
         others = np.setdiff1d(leaves.order, active)
@@ -288,17 +306,21 @@ def test_sign_rows(seed):
     np.testing.assert_array_equal(signed, values * leaves.signs[listed])
 
 
-@given(seed=seeds, bounded=st.booleans(), factor=st.sampled_from([1.25, 3.0]))
-def test_relax(seed, bounded, factor):
+@every_loss
+@given(seed=seeds, factor=st.sampled_from([1.25, 3.0]))
+def test_relax(loss, seed, factor):
     leaves = Leaves(seed, np.float32)
     before, alpha = leaves.begun(HINGE)[1], leaves.begun(HINGE)[1]
     before[leaves.random.random(len(before)) < 0.4] = 0
     same = leaves.random.random(len(before)) < 0.3
     alpha[same] = before[same]
-    arguments = *stored_alpha(before), np.float32(factor), leaves.costs, leaves.weight, leaves.mask, bounded, alpha
+    arguments = leaves.problem, loss, *stored_alpha(before), np.float32(factor), alpha
     _, (*_, found) = close(joint.relax, *arguments, tolerance=1e-5)
-    expected = np.maximum(before + np.float32(factor) * (alpha - before), 0)
-    np.testing.assert_allclose(found, np.minimum(expected, leaves.row_costs) if bounded else expected, atol=1e-5)
+    expected = before + np.float32(factor) * (alpha - before)
+    expected = np.maximum(expected, 0) if is_nonnegative(loss) else expected
+    np.testing.assert_allclose(
+        found, np.minimum(expected, leaves.row_costs) if is_capped(loss) else expected, atol=1e-5
+    )
     np.testing.assert_array_equal(found[same], before[same])
 
 
@@ -352,13 +374,14 @@ def test_joint_terms(loss, seed):
 
 @every_loss
 @given(seed=seeds)
-def test_dual_terms(loss, seed):
+def test_dual_gain_and_margin_products(loss, seed):
     leaves = Leaves(seed)
     W, alpha = leaves.begun(loss)
-    if loss != LOGISTIC:
+    if type(loss) is not Logistic:
         alpha[leaves.random.random(len(alpha)) < 0.4] = 0
     listed, _ = stored_alpha(alpha)
-    (gain, product), _ = close(joint.dual_terms, leaves.problem, loss, listed, W, alpha, tolerance=1e-6)
+    gain, _ = close(joint.dual_gain, leaves.problem, loss, listed, alpha, tolerance=1e-6)
+    product, _ = close(joint.margin_products, leaves.problem, listed, W, alpha, tolerance=1e-6)
     sums = leaves.sums(alpha)
     gained = (leaves.dual(loss, alpha) + 0.5 * (sums**2).sum(axis=0))[: leaves.n_lanes].sum()
     assert gain == pytest.approx(gained, rel=1e-6, abs=1e-6)

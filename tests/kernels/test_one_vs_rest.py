@@ -8,14 +8,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cladist.kernels import lanes, one_vs_rest
+from cladist.kernels import lanes, one_vs_rest, surrogate
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH
-from tests.kernels.blocks import HINGE, LOGISTIC, SQUARED_HINGE, Block
+from cladist.surrogates import Hinge, Logistic
+from tests.kernels.blocks import (
+    HINGE,
+    LOGISTIC,
+    SQUARED_HINGE,
+    SURROGATES,
+    Block,
+    gains,
+    is_capped,
+    is_nonnegative,
+    losses,
+)
 from tests.kernels.sources import as_python, close_to_python, copied
 from tests.twins import kernels_not_named_in, same_as_python
 
-every_loss = pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE, LOGISTIC])
+every_loss = pytest.mark.parametrize("loss", SURROGATES, ids=lambda loss: type(loss).__name__)
 every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 seeds = st.integers(0, 2**32 - 1)
 
@@ -31,18 +42,16 @@ def add_stored(rows, i, W, steps):
 
 
 @kernel
-def stored_margin(values, norm, out):
+def stored_step(loss, values, norm, out):
     margin, before, cost = lanes.load(values, 0), lanes.load(values, 1), lanes.load(values, 2)
-    lanes.store(out, 0, one_vs_rest.solved_margin(margin, before, cost, norm))
+    after, violation = surrogate.dual_step(loss, margin, before, cost, norm)
+    lanes.store(out, 0, after)
+    lanes.store(out, 1, violation)
 
 
 @kernel
-def stored_terms(loss, values, terms):
-    margin, cost, a = lanes.load(values, 0), lanes.load(values, 1), lanes.load(values, 2)
-    if loss == LOGISTIC:
-        one_vs_rest.logistic_terms(margin, cost, a, terms)
-    else:
-        one_vs_rest.row_terms(loss, margin, cost, a, terms)
+def stored_costs(problem, i, out):
+    lanes.store(out, 0, one_vs_rest.row_costs(problem, i, lanes.bits(problem.mask[i])))
 
 
 def close(function, *arguments, dtype=np.float32, times=1.0):
@@ -73,48 +82,50 @@ def test_dot_and_add_row(dtype, seed):
 
 @every_type
 @given(seed=seeds, norm=st.floats(0, 100, width=32))
-def test_solved_margin(dtype, seed, norm):
+def test_the_logistic_step_solves_for_the_margin_it_leads_to(dtype, seed, norm):
     random = np.random.default_rng(seed)
     cost = random.uniform(0.1, 10, WIDTH)
     values = np.array([random.normal(size=WIDTH) * 10, random.random(WIDTH) * cost, cost]).astype(dtype)
     _, (*_, out) = close_to_python(
-        one_vs_rest, stored_margin, values, dtype(norm), np.zeros((1, WIDTH), dtype), rtol=2e-3, atol=2e-3
+        one_vs_rest, stored_step, LOGISTIC, values, dtype(norm), np.zeros((2, WIDTH), dtype), rtol=2e-3, atol=2e-3
     )
-    t, (margin, before, cost) = out[0].astype(np.float64), values.astype(np.float64)
-    missed = t - margin - norm * (cost / (1 + np.exp(t)) - before)
+    margin, before, cost = values.astype(np.float64)
+    after = out[0].astype(np.float64)
+    t = margin + norm * (after - before)  # the margin that α leads to, and from there the α it should be
     slope = 1 + norm * cost / (np.exp(t / 2) + np.exp(-t / 2)) ** 2
-    assert np.all(np.abs(missed) <= 2e-3 * slope + 1e-4)
+    steepest = cost / 4  # of c σ(−t)
+    assert np.all(np.abs(after - cost / (1 + np.exp(t))) <= steepest * (2e-3 * slope + 1e-4) + 1e-5 * cost)
+    np.testing.assert_allclose(out[1], np.abs(after - before) / cost, rtol=1e-4, atol=1e-6)
 
 
 @every_type
 @every_loss
 @given(seed=seeds)
 def test_terms_of_a_row(dtype, loss, seed):
-    random = np.random.default_rng(seed)
-    cost = random.uniform(0.1, 3, WIDTH)
-    values = np.array([random.normal(size=WIDTH) * 3, cost, random.random(WIDTH) * cost]).astype(dtype)
-    _, (*_, terms) = close(stored_terms, loss, values, np.zeros((2, WIDTH), dtype), dtype=dtype, times=10)
-    margin, cost, a = values.astype(np.float64)
-    miss, share = np.maximum(0, 1 - margin), a / cost
-    entropy = -share * np.log(share) - (1 - share) * np.log1p(-share)
-    lost = cost * {HINGE: miss, SQUARED_HINGE: miss**2, LOGISTIC: np.logaddexp(0, -margin)}[loss]
-    gain = {HINGE: a, SQUARED_HINGE: a - a**2 / (4 * cost), LOGISTIC: cost * entropy}[loss]
-    np.testing.assert_allclose(terms[0], lost, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(terms[1], lost + a * margin - gain, rtol=1e-4, atol=1e-4)
-    assert np.all(terms[1] >= -1e-5)
+    block = Block(seed, dtype)
+    W, alpha = block.begun(loss)
+    for i in (0, 4, 8):
+        _, (*_, out) = close(stored_costs, block.problem, i, np.zeros((1, WIDTH), dtype), dtype=dtype)
+        np.testing.assert_allclose(out[0], block.row_costs[i], rtol=1e-6)
+        empty = np.zeros((one_vs_rest.TERMS, WIDTH))
+        _, (*_, terms) = close(one_vs_rest.put_terms, block.problem, i, W, alpha, empty, dtype=dtype, times=10)
+        margin, cost, share = terms
+        np.testing.assert_allclose(margin, block.signs[i] * (block.X[i] @ W.astype(np.float64)), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(share, alpha[i] / block.row_costs[i], rtol=1e-5)
+        lost, slack = cost * loss.value(margin), cost * loss.slack(margin, share)
+        gain, a = gains(loss, share * cost, cost), share * cost
+        np.testing.assert_allclose(lost, cost * losses(loss, margin), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(slack, lost + a * margin - gain, rtol=1e-9, atol=1e-9)
+        assert np.all(slack >= -1e-5)
 
 
 # ---------------------------------------------------------------- sweeps
 
 
 def sweep_of(block, loss, skip, state):
-    """A kernel and its arguments: one sweep of the loss over all rows."""
+    """The arguments of one sweep of the loss over all rows."""
     W, alpha = block.begun(loss)
-    kept = np.zeros_like(block.order)
-    rest = block.order, W, alpha, state, block.dtype(skip), kept
-    if loss == LOGISTIC:
-        return one_vs_rest.sweep_logistic, (block.problem, *rest)
-    return one_vs_rest.sweep_hinge, (block.problem, loss == SQUARED_HINGE, *rest)
+    return block.problem, loss, block.order, W, alpha, state, block.dtype(skip), np.zeros_like(block.order)
 
 
 @every_loss
@@ -122,19 +133,15 @@ def sweep_of(block, loss, skip, state):
 @given(seed=seeds, skip=st.sampled_from([0.0, 0.3]), bound=st.sampled_from([np.inf, 0.2]))
 def test_sweeps_equal_their_source(loss, seed, skip, bound):
     block = Block(seed)
-    function, arguments = sweep_of(block, loss, skip, state_of(np.float64, bound, -bound))
+    arguments = sweep_of(block, loss, skip, state_of(np.float64, bound, -bound))
     before = arguments[-4]
-    times = 1e6 if loss == LOGISTIC else 1.0  # exp is right to seven digits
-    n_kept, after = close(function, *arguments, dtype=np.float64, times=times)
-    general = copied((arguments[0], loss, *arguments[-6:]))
-    assert one_vs_rest.sweep(*general) == n_kept
-    for one, other in zip(general[-6:], after[-6:], strict=True):
-        np.testing.assert_array_equal(one, other)
+    times = 1e6 if type(loss) is Logistic else 1.0  # exp is right to seven digits
+    n_kept, after = close(one_vs_rest.sweep, *arguments, dtype=np.float64, times=times)
     _, W, alpha, state, _, kept = after[-6:]
-    assert np.all(alpha >= 0)
-    assert loss == SQUARED_HINGE or np.all(alpha <= block.row_costs * (1 + 1e-12))
+    assert not is_nonnegative(loss) or np.all(alpha >= 0)
+    assert not is_capped(loss) or np.all(alpha <= block.row_costs * (1 + 1e-12))
     np.testing.assert_allclose(W, block.X.T @ (alpha * block.signs), atol=1e-9)
-    assert np.all(block.dual(loss, alpha) >= block.dual(loss, before) - (1e-5 if loss == LOGISTIC else 1e-9))
+    assert np.all(block.dual(loss, alpha) >= block.dual(loss, before) - (1e-5 if type(loss) is Logistic else 1e-9))
     assert set(kept[:n_kept]) <= set(range(9))
     assert np.all(state[one_vs_rest.HIGHEST] >= state[one_vs_rest.LOWEST])
 
@@ -143,11 +150,11 @@ def test_sweeps_equal_their_source(loss, seed, skip, bound):
 @given(seed=seeds)
 def test_sweeps_of_float32_are_close_to_their_source(loss, seed):
     block = Block(seed, np.float32)
-    function, arguments = sweep_of(block, loss, 0.0, state_of(np.float32))
+    arguments = sweep_of(block, loss, 0.0, state_of(np.float32))
     compiled, twin = copied(arguments), copied(arguments)
-    function(*compiled)
+    one_vs_rest.sweep(*compiled)
     with as_python(one_vs_rest), np.errstate(all="ignore"):
-        function.py_func(*twin)
+        one_vs_rest.sweep(*twin)
     for one, other in zip(compiled[-5:-2], twin[-5:-2], strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3)
 
@@ -205,11 +212,11 @@ def test_descend_and_visit_first(loss, seed, max_sweeps):
     W, alpha = block.begun(loss)
     generator = np.array([seed + 1], np.uint64)
     first = block.order[:4].copy()
-    times = 1e8 if loss == LOGISTIC else 10.0
+    times = 1e8 if type(loss) is Logistic else 10.0
     arguments = block.problem, loss, first, W, alpha, 1e-3
     _, (*_, W, alpha, _) = close(one_vs_rest.visit_first, *arguments, dtype=np.float64, times=times)
     arguments = block.problem, loss, block.order, first, W, alpha, 1e-3, max_sweeps, generator
-    if loss == LOGISTIC:  # which row rests may hang on the last digit of exp, and all that follows on that
+    if type(loss) is Logistic:  # which row rests may hang on the last digit of exp, and all that follows on that
         one_vs_rest.descend(*arguments)
     else:
         (done, _), (_, _, _, _, W, alpha, *_) = close(one_vs_rest.descend, *arguments, dtype=np.float64, times=1e4)
@@ -235,7 +242,7 @@ def test_solve_block(dtype, loss, seed):
         assert 0 < sweeps < 1000
         np.testing.assert_allclose(primal, block.primal(loss, W * scales), rtol=1e-5)
         np.testing.assert_allclose(primal - gap, block.dual(loss, alpha), rtol=2e-5)
-        assert loss == one_vs_rest.HINGE or np.all(scales == 1)
+        assert type(loss) is Hinge or np.all(scales == 1)
         assert np.all(gap <= 1e-4 * primal)
         results.append(primal)
     np.testing.assert_allclose(*results, rtol=2e-4)
@@ -269,7 +276,7 @@ def test_primals_are_exact_for_weights_as_they_stand(dtype, loss, seed):
 @given(seed=seeds)
 def test_dot_sums_in_the_type_asked_for(dtype, seed):
     block = Block(seed, dtype)
-    W, _ = block.begun(one_vs_rest.HINGE)
+    W, _ = block.begun(HINGE)
     for i in (0, 4, 8):
         _, (*_, out) = close(stored_dot, block.rows, i, W, np.zeros((1, WIDTH)), dtype=np.float64)
         np.testing.assert_allclose(out[0], block.X[i] @ W.astype(np.float64), rtol=1e-12, atol=1e-12)
@@ -279,23 +286,39 @@ def test_dot_sums_in_the_type_asked_for(dtype, seed):
 @given(seed=seeds)
 def test_best_scales(dtype, seed):
     block = Block(seed, dtype)
-    W, alpha = block.begun(one_vs_rest.HINGE)
+    W, alpha = block.begun(HINGE)
     primal, gap = np.zeros(WIDTH), np.zeros(WIDTH)
-    one_vs_rest.objectives(block.problem, one_vs_rest.HINGE, W, alpha, primal, gap)
+    one_vs_rest.objectives(block.problem, HINGE, W, alpha, primal, gap)
     dual = primal - gap
-    arguments = block.problem, W, primal, gap, np.zeros(WIDTH)
+    arguments = block.problem, HINGE, W, primal, gap, np.zeros(WIDTH)
     _, (*_, primal, gap, scales) = close(one_vs_rest.best_scales, *arguments, dtype=dtype, times=50)
     wide = W.astype(np.float64)
-    np.testing.assert_allclose(primal, block.primal(one_vs_rest.HINGE, wide * scales), rtol=1e-4)
+    np.testing.assert_allclose(primal, block.primal(HINGE, wide * scales), rtol=1e-4)
     np.testing.assert_allclose(primal - gap, dual, rtol=1e-6, atol=1e-6)
     for other in np.linspace(0.55, 1.95, 8):
-        assert np.all(primal <= block.primal(one_vs_rest.HINGE, wide * other) * (1 + 1e-4))
+        assert np.all(primal <= block.primal(HINGE, wide * other) * (1 + 1e-4))
+
+
+@every_loss
+@given(seed=seeds)
+def test_keep_better_scales(loss, seed):
+    block = Block(seed)
+    W, alpha = block.begun(loss)
+    primal, gap = np.zeros(WIDTH), np.zeros(WIDTH)
+    one_vs_rest.objectives(block.problem, loss, W, alpha, primal, gap)
+    tried = block.random.uniform(0.5, 2, WIDTH)
+    arguments = block.problem, loss, W, primal, gap, tried
+    _, (*_, lower, smaller, scales) = close(one_vs_rest.keep_better_scales, *arguments, dtype=np.float64, times=10)
+    better = block.primal(loss, W * tried) < primal
+    np.testing.assert_array_equal(scales, np.where(better, tried, 1))
+    np.testing.assert_allclose(lower, block.primal(loss, W * scales), rtol=1e-6)
+    np.testing.assert_allclose(lower - smaller, primal - gap, rtol=1e-9, atol=1e-9)
 
 
 @every_type
 @given(seed=seeds)
 def test_squared_norms(dtype, seed):
-    W, _ = Block(seed, dtype).begun(one_vs_rest.LOGISTIC)
+    W, _ = Block(seed, dtype).begun(LOGISTIC)
     _, (_, norms) = close(one_vs_rest.squared_norms, W, np.full(WIDTH, 9.0), dtype=dtype)
     np.testing.assert_allclose(norms, np.sum(W.astype(np.float64) ** 2, axis=0))
 

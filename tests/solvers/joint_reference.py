@@ -140,8 +140,8 @@ def _newton(H, A, costs, loss):
         if loss == "logistic":
             wrong = 1 / (1 + np.exp(margins))
             return np.logaddexp(0, -margins), costs * wrong, costs * wrong * (1 - wrong)
-        miss = np.maximum(0, 1 - margins)
-        return miss**2, 2 * costs * miss, 2 * costs * (miss > 0)
+        miss = 1 - margins if loss == "squared" else np.maximum(0, 1 - margins)
+        return miss**2, 2 * costs * miss, 2 * costs * (miss != 0)
 
     def value(z):
         return 0.5 * z @ H @ z + costs @ at(z)[0]

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from cladist.solvers import OneVsRest, TrainingRows, members_by_class
 
-LOSSES = ("hinge", "squared_hinge", "logistic")
+LOSSES = ("hinge", "squared_hinge", "logistic", "squared")
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,7 @@ class Case:
 
     def primal(self, k, w):
         margins = self.margins(k, w)
-        miss = np.maximum(0, 1 - margins)
-        lost = {"hinge": miss, "squared_hinge": miss**2, "logistic": np.logaddexp(0, -margins)}[self.problem.loss]
-        return 0.5 * (w @ w) + self.costs(k) @ lost
+        return 0.5 * (w @ w) + self.costs(k) @ losses(self.problem.loss, margins)
 
     def weights_of(self, k, alpha):
         return (alpha * self.signs(k)) @ self.X
@@ -56,9 +54,26 @@ class Case:
     def dual(self, k, alpha):
         """At the feasible point nearest to α; no primal value is below it."""
         costs = self.costs(k)
-        alpha = np.maximum(alpha, 0) if self.problem.loss == "squared_hinge" else np.clip(alpha, 0, costs)
+        low, high = dual_bounds(self.problem.loss, costs)
+        alpha = np.clip(alpha, low, high)
         w = self.weights_of(k, alpha)
         return gains(self.problem.loss, alpha, costs).sum() - 0.5 * (w @ w)
+
+
+def losses(loss, margins):
+    """What each margin loses."""
+    miss = np.maximum(0, 1 - margins)
+    return {
+        "hinge": miss,
+        "squared_hinge": miss**2,
+        "logistic": np.logaddexp(0, -margins),
+        "squared": (1 - margins) ** 2,
+    }[loss]
+
+
+def dual_bounds(loss, costs):
+    """The lowest and the highest α."""
+    return {"squared_hinge": (0, np.inf), "squared": (-np.inf, np.inf)}.get(loss, (0, costs))
 
 
 def gains(loss, alpha, costs):

@@ -20,7 +20,7 @@ from tests.solvers.joint_reference import (
     regularizer,
     tree_case,
 )
-from tests.solvers.problems import LOSSES
+from tests.solvers.problems import LOSSES, dual_bounds
 
 TIGHT = Settings(tol=1e-5, max_iter=500)
 every_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -157,11 +157,11 @@ def test_leaves_satisfy_the_conditions_of_optimality(root, loss):
         if loss == "logistic":
             np.testing.assert_allclose(alpha, costs / (1 + np.exp(margins)), atol=0.01)
             continue
-        most = np.inf if loss == "squared_hinge" else costs
-        wanted = 1 - (alpha / (2 * costs) if loss == "squared_hinge" else 0)
-        assert np.all((alpha >= 0) & (alpha <= most * (1 + 1e-6)))
+        least, most = dual_bounds(loss, costs)
+        wanted = 1 - (0 if loss == "hinge" else alpha / (2 * costs))
+        assert np.all((alpha >= least) & (alpha <= most * (1 + 1e-6)))
         assert np.all((margins >= wanted - 0.01) | (alpha >= most * (1 - 1e-6)))
-        assert np.all((margins <= wanted + 0.01) | (alpha <= 0))
+        assert np.all((margins <= wanted + 0.01) | (alpha <= least))
 
 
 # ---------------------------------------------------------------- the certificate

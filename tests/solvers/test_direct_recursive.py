@@ -76,9 +76,10 @@ def test_costs_weights_and_the_history(loss, root):
 def test_few_steps_are_said_honestly_and_threads_change_nothing(loss):
     tree = TREES["nine nodes"]
     problem = tree_case(3, tree, loss, 10)
+    steps = 1 if loss == "squared" else 2
     short = solve_recursive_directly(problem.problem, tree, Settings(1e-9, 2))
-    assert not short.converged
-    assert short.history[-1]["passes"] == 2
+    assert short.converged == (loss == "squared")  # of a quadratic function Newton's method finds the optimum at once
+    assert short.history[-1]["passes"] == steps
     one, two = (solve_recursive_directly(problem.problem, tree, TIGHT, executor=e) for e in (Serial(), Threads(3)))
     np.testing.assert_array_equal(one.weights.matrix(), two.weights.matrix())
 
@@ -126,7 +127,7 @@ def test_the_system_is_that_of_the_laplacian(seed, root, sharing):
     full = np.kron(part, np.eye(3))
     for k, H in enumerate(hessians):
         full[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] += H
-    found = system.solve(system.factorised(np.asarray, hessians, Serial()), leaves, inner)
+    found = system.solve(system.factorise(np.asarray, hessians, Serial()), leaves, inner)
     np.testing.assert_allclose(full @ np.concatenate([part.ravel() for part in found]), whole.ravel(), atol=1e-6)
     if len(inner):
         best = system.best_above(leaves)

@@ -11,6 +11,7 @@ from cladist.execution import Serial
 from cladist.solvers.graph import initial_point
 from cladist.solvers.graph.initial_point import Start
 from cladist.solvers.graph.quadratic_form import Graph
+from cladist.surrogates import SURROGATES
 from tests.solvers.problems import LOSSES
 from tests.solvers.test_related import graph_case, objective, optimum, random_graph
 
@@ -22,8 +23,9 @@ costs = st.one_of(st.just(0.0), st.floats(1e-3, 50))
 @settings(max_examples=50)
 @given(P=costs, N=costs, other=st.floats(0, 1))
 def test_shares_cancel_are_feasible_and_gain_most_of_those_that_cancel(loss, P, N, other):
-    r, q = initial_point._balanced(loss, np.array([P]), np.array([N]))
-    most = 1 if loss != "squared_hinge" else 4
+    surrogate = SURROGATES[loss]
+    r, q = surrogate.balanced_shares(np.array([P]), np.array([N]))
+    most = 4 if loss in ("squared_hinge", "squared") else 1
     assert P * r[0] == pytest.approx(N * q[0], rel=1e-9)
     assert 0 <= r[0] <= most * (1 + 1e-12)
     assert 0 <= q[0] <= most * (1 + 1e-12)
@@ -31,7 +33,7 @@ def test_shares_cancel_are_feasible_and_gain_most_of_those_that_cancel(loss, P, 
 
         def gain(total):
             positive, negative = np.array([total / P]), np.array([total / N])
-            return float(P * initial_point._gain(loss, positive)[0] + N * initial_point._gain(loss, negative)[0])
+            return float(P * surrogate.gain(positive)[0] + N * surrogate.gain(negative)[0])
 
         assert gain(other * most * min(P, N)) <= gain(P * r[0]) * (1 + 1e-9) + 1e-12
 
@@ -40,11 +42,13 @@ def test_shares_cancel_are_feasible_and_gain_most_of_those_that_cancel(loss, P, 
 @settings(max_examples=30)
 @given(P=st.floats(0.1, 9), N=st.floats(0.1, 9), ridge=st.sampled_from([0.0, 0.5, 20.0]))
 def test_the_level_is_the_best_common_score(loss, P, N, ridge):
+    surrogate = SURROGATES[loss]
+
     def cost(z):
-        return P * initial_point._lost(loss, z) + N * initial_point._lost(loss, -z) + ridge * z * z / 2
+        return P * surrogate.value(z) + N * surrogate.value(-z) + ridge * z * z / 2
 
     found = minimize_scalar(cost, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10})
-    assert cost(initial_point._level(loss, P, N, ridge)) <= found.fun * (1 + 1e-7)
+    assert cost(initial_point.common_score(surrogate, P, N, ridge)) <= found.fun * (1 + 1e-7)
 
 
 def started(problem, graph, tol=1e3):

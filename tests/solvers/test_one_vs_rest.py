@@ -14,15 +14,17 @@ from sklearn.svm import LinearSVC
 from cladist.execution import Serial, Threads
 from cladist.solvers import Settings, members_by_class, solve_one_vs_rest
 from cladist.solvers.linear import one_vs_rest
-from tests.solvers.problems import LOSSES, case, certified, members_of_matrix, random_case, random_rows
+from tests.solvers.problems import LOSSES, case, certified, dual_bounds, members_of_matrix, random_case, random_rows
 
 TIGHT = Settings(tol=1e-6, max_iter=10_000)
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 
 
 def liblinear(problem, k):
-    """Solve class k with scikit-learn; return the objective and whether it has converged."""
+    """Solve class k with scikit-learn, or in closed form; return the objective and whether it has converged."""
     constant = problem.problem.rows.has_constant
+    if problem.problem.loss == "squared":
+        return problem.primal(k, ridge_regression(problem, k)), True
     if problem.problem.loss == "logistic":
         model = LogisticRegression(solver="liblinear", fit_intercept=constant, tol=1e-10, max_iter=1000)
     else:
@@ -35,7 +37,23 @@ def liblinear(problem, k):
     return problem.primal(k, w), not any(issubclass(warning.category, ConvergenceWarning) for warning in told)
 
 
+def ridge_regression(problem, k):
+    """Return the weights of class k that minimise ½‖w‖² + Σ c (1 − y w·x)² = ½‖w‖² + Σ c (y − w·x)², in closed form."""
+    X, costs = problem.X, problem.costs(k)
+    return np.linalg.solve(np.eye(X.shape[1]) + 2 * (X.T * costs) @ X, 2 * (costs * problem.signs(k)) @ X)
+
+
 # ---------------------------------------------------------------- the optimum
+
+
+@pytest.mark.parametrize("density", [0.1, 1.0])  # by coordinate descent, and by Newton's method
+@pytest.mark.parametrize("form", ["dense", "sparse", "dual"])
+def test_the_squared_loss_is_ridge_regression(density, form):
+    for seed in range(4):
+        problem = random_case(seed, "squared", density=density, C=1.0)
+        W = problem.weights(solve_one_vs_rest(problem.problem, Settings(1e-9, 10_000), form=form))
+        for k in problem.classes:
+            np.testing.assert_allclose(W[k], ridge_regression(problem, k), atol=1e-4)
 
 
 @every_loss
@@ -54,7 +72,7 @@ def test_the_optimum_is_liblinears(seed, loss):
         assert solution.history[k]["objective"] == pytest.approx(found, rel=1e-7)  # costs are rounded
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_optimum_is_that_of_a_quasi_newton_method(seed, loss):
     problem = random_case(seed, loss, density=0.2, C=1.0)
@@ -64,7 +82,11 @@ def test_the_optimum_is_that_of_a_quasi_newton_method(seed, loss):
 
         def gradient(w, k=k, signs=signs, costs=costs):
             margins = problem.margins(k, w)
-            slope = 2 * np.maximum(0, 1 - margins) if loss == "squared_hinge" else 1 / (1 + np.exp(margins))
+            slope = {
+                "squared_hinge": 2 * np.maximum(0, 1 - margins),
+                "logistic": 1 / (1 + np.exp(margins)),
+                "squared": 2 * (1 - margins),
+            }[loss]
             return w - (costs * slope * signs) @ problem.X
 
         start = np.zeros(problem.X.shape[1])
@@ -108,19 +130,19 @@ def test_solutions_satisfy_the_conditions_of_optimality(loss, seed):
         alpha, costs = solution.state[0][:, k].astype(np.float64), problem.costs(k)
         np.testing.assert_allclose(problem.weights_of(k, alpha), W[k], atol=1e-4)
         margins = problem.margins(k, problem.weights_of(k, alpha))
-        assert np.all(alpha >= 0)
+        least, most = dual_bounds(loss, costs)
+        assert np.all(alpha >= least)
         if loss == "logistic":
             # Its part of the gap is c KL(α / c ‖ σ(−m)), at least twice the square of their distance (Pinsker).
             off = np.sqrt(costs * TIGHT.tol * solution.history[k]["objective"] / 2)
             assert np.all(np.abs(alpha - costs / (1 + np.exp(margins))) <= off + 1e-4 * costs)
             continue
-        most = np.inf if loss == "squared_hinge" else costs
         assert np.all(alpha <= most * (1 + 1e-6))
-        wanted = 1 - (alpha / (2 * costs) if loss == "squared_hinge" else 0)
-        # A row's part of the gap is c (m − wanted)² for the squared hinge, so that tol bounds how far it may be off.
-        off = np.sqrt(TIGHT.tol * solution.history[k]["objective"] / costs) if loss == "squared_hinge" else 2e-3
+        wanted = 1 - (0 if loss == "hinge" else alpha / (2 * costs))
+        # A row's part of the gap is c (m − wanted)² for the squared losses, so that tol bounds how far it may be off.
+        off = 2e-3 if loss == "hinge" else np.sqrt(TIGHT.tol * solution.history[k]["objective"] / costs)
         assert np.all((margins >= wanted - off - 1e-4) | (alpha >= most))
-        assert np.all((margins <= wanted + off + 1e-4) | (alpha <= 0))
+        assert np.all((margins <= wanted + off + 1e-4) | (alpha <= least))
 
 
 @every_loss

@@ -88,5 +88,5 @@ def test_no_state_is_kept_unless_it_is_asked_for(loss, density):
 
 
 def test_alphas_grow_with_the_costs_but_for_the_logistic_loss():
-    assert [growth(loss, 10.0) for loss in ("hinge", "squared_hinge", "logistic")] == [10.0, 10.0, 1.0]
-    assert [growth(loss, 0.2) for loss in ("hinge", "squared_hinge", "logistic")] == [0.2, 0.2, 0.2]
+    assert [growth(loss, 10.0) for loss in LOSSES] == [10.0, 10.0, 1.0, 10.0]
+    assert [growth(loss, 0.2) for loss in LOSSES] == [0.2, 0.2, 0.2, 0.2]

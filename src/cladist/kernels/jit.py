@@ -23,10 +23,11 @@ _KEPT_CACHES = 4  # enough to switch between a few checkouts without compiling a
 
 
 def _source_hash() -> str:
-    digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode())
-        digest.update(source.read_bytes())
+    digest, kernels = hashlib.sha256(), Path(__file__).parent
+    for folder in (kernels, kernels.parent / "surrogates"):  # kernels are compiled with the methods of surrogates
+        for source in sorted(folder.rglob("*.py")):
+            digest.update(source.relative_to(folder.parent).as_posix().encode())
+            digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 
 

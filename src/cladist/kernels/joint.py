@@ -4,9 +4,8 @@ Gopal & Yang 2013's recursive regularisation, min ½ Σ_n ‖w_n − w_parent(n)
 w_n = Σ_{u on the path to n} v_u and v_u = Σ_{leaves n below u} Σ_i α_in y_in x_i. Moving α_in by δ moves the weights of
 every leaf m by O[n, m] δ y x_i, where O[n, m] is the number of nodes that the two paths share: the overlap.
 
-A `problem` is as in `cladist.kernels.one_vs_rest`, with the number of lanes in use at the end. `overlap` (16 × 16)
-counts nodes above several blocks that are solved from one snapshot more than once, so that the steps of all together do
-not go too far.
+A `problem` is a `LaneProblem`, as in `cladist.kernels.one_vs_rest`. `overlap` (16 × 16) counts nodes above several
+blocks that are solved from one snapshot more than once, so that the steps of all together do not go too far.
 """
 
 from __future__ import annotations
@@ -14,103 +13,63 @@ from __future__ import annotations
 import numpy as np
 
 from cladist.kernels.jit import kernel
-from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, exp, load, spread, store, where
+from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, load, spread, store, where
 from cladist.kernels.one_vs_rest import (
     ABOVE,
     BELOW,
+    COSTS,
     HIGHEST,
-    LOGISTIC,
     LOWEST,
-    SQUARED_HINGE,
+    MARGINS,
+    SHARES,
+    TERMS,
     add_row,
     dot,
-    logistic_terms,
+    put_terms,
     rest_beyond,
-    row_terms,
+    row_costs,
     shuffle,
     violation,
 )
+from cladist.kernels.surrogate import clip, dual_bounds, dual_step, gain, rests, slack, value
+from cladist.kernels.surrogate import violation as lane_violation
 
-ROUNDS = 4  # through the lanes of one row; each changes what the others want
-NEWTON_STEPS, NEWTON_EXACT = 30, np.float32(0.0025)
-PRODUCTS, DELTAS, AFTER, TRIED, SCRATCH = 0, 1, 2, 3, 4  # rows of `scratch`, and how many
-
-
-@kernel
-def step_hinge(product, sign, cost, a, norm, squared):
-    """Return the projected gradient of one α and its best value, the others being fixed."""
-    damping = np.float32(0.5) / cost if squared else np.float32(0)
-    most = np.float32(np.inf) if squared else cost
-    gradient = sign * product - np.float32(1) + damping * a
-    projected = gradient
-    if a <= 0:
-        projected = min(gradient, np.float32(0))
-    elif a >= most:
-        projected = max(gradient, np.float32(0))
-    return projected, min(max(a - gradient / (norm + damping), np.float32(0)), most)
+ROUNDS = 4  # through the lanes of one row; each changes the products of the others
+PRODUCTS, DELTAS, AFTER, VIOLATIONS, SCRATCH = 0, 1, 2, 3, 4  # rows of `scratch`, and their number
 
 
 @kernel
-def step_logistic(product, sign, cost, a, norm):
-    """Return by how much of c one α wants to move, and its best value; Newton's method on the margin it leads to."""
-    margin = sign * product
-    t = margin
-    for _ in range(NEWTON_STEPS):
-        wrong = np.float32(1) / (np.exp(t) + np.float32(1))
-        slope = cost * norm * wrong * (np.float32(1) - wrong) + np.float32(1)
-        moved = t - (t - margin - (cost * wrong - a) * norm) / slope
-        passed = t * moved < 0  # from 0 on, steps do not pass the solution; one cut short there says nothing yet
-        if passed:
-            moved = np.float32(0)
-        step = moved - t
-        t = moved
-        if not passed and step * step * slope <= NEWTON_EXACT:
-            break
-    after = cost / (np.exp(t) + np.float32(1))
-    return (after - a) / cost, after
+def move_row(i, problem, surrogate, alpha, overlap, skip, scratch):
+    """Move the α of a row, lane after lane; return whether any moved.
 
-
-@kernel
-def may_move(product, positive, cost, a, skip):
-    """Tell of each lane whether its α may move by more than `skip` of c under the logistic loss: c σ(−m) is beyond."""
-    margin = where(positive, 1.0, -1.0) * product
-    left = cost / (exp(margin) + 1.0) - a
-    return (left > skip * cost) | (left < -skip * cost)
-
-
-@kernel
-def move_row(i, problem, loss, alpha, overlap, skip, scratch):
-    """Move the α of a row, lane after lane; `scratch` holds its products, and what W is to be moved by."""
-    _, norms, mask, weight, costs, n_lanes = problem
+    `scratch` holds the row's products, and takes the change of W.
+    """
+    mask, n_lanes, norm = problem.mask, problem.n_lanes, problem.norms[i]
     store(scratch, DELTAS, spread(0.0, scratch))
     store(scratch, AFTER, load(alpha, i))
     positives = bits(mask[i])
-    row_costs = where(positives, load(costs, 0), load(costs, 1)) * weight[i]
+    signs, costs = where(positives, 1.0, -1.0), row_costs(problem, i, positives)
     moved = False
     for _ in range(ROUNDS):
-        still = False
-        if loss == LOGISTIC:  # exponentials are dear one by one
-            tried = may_move(load(scratch, PRODUCTS), positives, row_costs, load(scratch, AFTER), skip)
-            store(scratch, TRIED, where(tried, 1.0, 0.0))
+        moving = False
+        if not surrogate.sparse_dual:  # steps are expensive lane by lane
+            margins = signs * load(scratch, PRODUCTS)
+            store(scratch, VIOLATIONS, lane_violation(surrogate, margins, load(scratch, AFTER), costs))
         for k in range(n_lanes):
-            if loss == LOGISTIC and scratch[TRIED, k] == 0:
+            if not surrogate.sparse_dual and abs(scratch[VIOLATIONS, k]) <= skip:
                 continue
             positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
             sign = np.float32(1) if positive else np.float32(-1)
-            cost = (costs[0, k] if positive else costs[1, k]) * weight[i]
-            norm = overlap[k, k] * norms[i]
+            cost = (problem.costs[0, k] if positive else problem.costs[1, k]) * problem.weight[i]
             a = scratch[AFTER, k]
-            if loss == LOGISTIC:
-                wanted, after = step_logistic(scratch[PRODUCTS, k], sign, cost, a, norm)
-            else:
-                wanted, after = step_hinge(scratch[PRODUCTS, k], sign, cost, a, norm, loss == SQUARED_HINGE)
-            if abs(wanted) > skip and after != a:
+            after, violated = dual_step(surrogate, sign * scratch[PRODUCTS, k], a, cost, overlap[k, k] * norm)
+            if abs(violated) > skip and after != a:
                 scratch[AFTER, k] = after
                 delta = (after - a) * sign
                 store(scratch, DELTAS, load(overlap, k) * delta + load(scratch, DELTAS))
-                store(scratch, PRODUCTS, load(overlap, k) * (delta * norms[i]) + load(scratch, PRODUCTS))
-                still = True
-        if not still:
+                store(scratch, PRODUCTS, load(overlap, k) * (delta * norm) + load(scratch, PRODUCTS))
+                moving = True
+        if not moving:
             break
         moved = True
     if moved:
@@ -119,83 +78,76 @@ def move_row(i, problem, loss, alpha, overlap, skip, scratch):
 
 
 @kernel
-def wanting(problem, loss, i, alpha, scratch, state, skip):
-    """Tell whether a row's lanes want to move, and whether it may rest; keep the extremes in `state`."""
-    _, _, mask, weight, costs, n_lanes = problem
-    positive = bits(mask[i])
-    sign = where(positive, 1.0, -1.0)
-    cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
-    before = load(alpha, i)
-    used = bits((np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1))
-    if loss == LOGISTIC:
-        wants = any_of(used & may_move(load(scratch, PRODUCTS), positive, cost, before, skip))
-        return wants, not wants
-    squared = loss == SQUARED_HINGE
-    damping = 0.5 / cost if squared else spread(0.0, costs)
-    most = spread(np.inf, costs) if squared else cost
-    gradient = sign * load(scratch, PRODUCTS) - 1.0 + damping * before
-    at_zero, at_most = before <= 0.0, before >= most
-    falling, rising = where(gradient < 0.0, gradient, 0.0), where(gradient > 0.0, gradient, 0.0)
-    projected = where(used, where(at_zero, falling, where(at_most, rising, gradient)), 0.0)
+def inspect_row(problem, surrogate, i, alpha, scratch, state, skip):
+    """Return whether some α of a row should move, and whether it may rest; update the extremes in `state`."""
+    positive = bits(problem.mask[i])
+    cost, before = row_costs(problem, i, positive), load(alpha, i)
+    margin = where(positive, 1.0, -1.0) * load(scratch, PRODUCTS)
+    lanes = (np.uint32(1) << np.uint32(problem.n_lanes)) - np.uint32(1)
+    violated = where(bits(lanes), lane_violation(surrogate, margin, before, cost), 0.0)
+    moves = any_of((violated > skip) | (violated < -skip))
+    if not surrogate.sparse_dual:
+        return moves, not moves
     highest, lowest = load(state, HIGHEST), load(state, LOWEST)
-    store(state, HIGHEST, where(projected > highest, projected, highest))
-    store(state, LOWEST, where(projected < lowest, projected, lowest))
-    unused = bits(~((np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1)))
-    rests = all_of(unused | (at_zero & (gradient > load(state, ABOVE))) | (at_most & (gradient < load(state, BELOW))))
-    return any_of((projected > skip) | (projected < -skip)), rests
+    store(state, HIGHEST, where(violated > highest, violated, highest))
+    store(state, LOWEST, where(violated < lowest, violated, lowest))
+    at_rest = rests(surrogate, margin, before, cost, load(state, ABOVE), load(state, BELOW))
+    return moves, all_of(bits(~lanes) | at_rest)
 
 
 @kernel
-def sweep_joint(problem, loss, listed, W, alpha, overlap, state, skip, kept, scratch):
-    """Visit the rows listed once; return how many stay active, which `kept` holds."""
-    rows = problem[0]
+def sweep_joint(problem, surrogate, visits, W, alpha, overlap, state, skip, active, scratch):
+    """Visit some rows once; return how many stay active, and put these into `active`."""
+    rows = problem.rows
     store(state, HIGHEST, spread(-np.inf, state))
     store(state, LOWEST, spread(np.inf, state))
-    n_kept = 0
-    for i in listed:
+    n_active = 0
+    for i in visits:
         store(scratch, PRODUCTS, dot(rows, i, W, W))
-        wants, rests = wanting(problem, loss, i, alpha, scratch, state, skip)
-        if wants:
-            moved = move_row(i, problem, loss, alpha, overlap, skip, scratch)
+        moves, at_rest = inspect_row(problem, surrogate, i, alpha, scratch, state, skip)
+        if moves:
+            moved = move_row(i, problem, surrogate, alpha, overlap, skip, scratch)
             if moved:
                 add_row(rows, i, W, load(scratch, DELTAS))
-            if loss == LOGISTIC:
-                rests = not moved
-        if not rests:
-            kept[n_kept] = i
-            n_kept += 1
-    return n_kept
+            if not surrogate.sparse_dual:
+                at_rest = not moved
+        if not at_rest:
+            active[n_active] = i
+            n_active += 1
+    return n_active
 
 
 @kernel
-def visit_block(problem, loss, order, active, W, alpha, overlap, eps, resting, passes, generator):
+def visit_block(problem, surrogate, order, active, W, alpha, overlap, eps, resting, passes, generator):
     """Improve a block: one pass over the rows of `order`, then up to `passes` over those that stay active.
 
-    Returns the rows that are active after the first pass, for a later visit; with an empty `order`, `active` are those
-    to pass over. Rows rest whose α is at a bound by more than `resting`.
+    Returns the rows that are active after the first pass, for a later visit; with an empty `order`, passes are over
+    `active`. Rows rest whose α is at a bound by more than `resting`.
     """
     state = np.zeros((4, WIDTH), W.dtype)
     scratch = np.zeros((SCRATCH, WIDTH), W.dtype)
     skip = W.dtype.type(np.float32(0.1) * eps)
-    n_rows = problem[2].shape[0]
-    listed, kept = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    n_rows = problem.mask.shape[0]
+    visits, still_active = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     if order.shape[0]:
         rest_beyond(state, W.dtype.type(resting))
-        n_listed = sweep_joint(problem, loss, order, W, alpha, overlap, state, skip, listed, scratch)
-        remembered = listed[:n_listed].copy()
-        done = loss != LOGISTIC and violation(state) <= eps
+        n_visits = sweep_joint(problem, surrogate, order, W, alpha, overlap, state, skip, visits, scratch)
+        remembered = visits[:n_visits].copy()
+        done = surrogate.sparse_dual and violation(state) <= eps
     else:
-        n_listed = active.shape[0]
-        listed[:n_listed] = active
+        n_visits = active.shape[0]
+        visits[:n_visits] = active
         remembered, done = active, False
     rest_beyond(state, W.dtype.type(np.inf))
     for _ in range(passes):
-        if done or n_listed == 0:
+        if done or n_visits == 0:
             break
-        shuffle(listed[:n_listed], generator)
-        n_listed = sweep_joint(problem, loss, listed[:n_listed], W, alpha, overlap, state, skip, kept, scratch)
-        listed[:n_listed] = kept[:n_listed]
-        done = loss != LOGISTIC and violation(state) <= eps
+        shuffle(visits[:n_visits], generator)
+        n_visits = sweep_joint(
+            problem, surrogate, visits[:n_visits], W, alpha, overlap, state, skip, still_active, scratch
+        )
+        visits[:n_visits] = still_active[:n_visits]
+        done = surrogate.sparse_dual and violation(state) <= eps
         rest_beyond(state, W.dtype.type(0))
     return remembered
 
@@ -222,9 +174,9 @@ def put_paths(V, paths, members, W):
 
 @kernel
 def add_rows(rows, mask, listed, values, overlap, W):
-    """Add to W what the α of some rows contribute, `overlap` telling how much each to each lane.
+    """Add to W the contributions of some rows' α, weighted by `overlap` for each pair of lanes.
 
-    Where α are large and cancel, W had better be float64.
+    Where α are large and cancel, W should be float64.
     """
     for s in range(listed.shape[0]):
         i = listed[s]
@@ -255,8 +207,8 @@ def sign_rows(mask, listed, values):
 
 
 @kernel
-def relax(listed, values, factor, costs, weight, mask, bounded, alpha):
-    """Go further: α ← old + factor · (α − old), kept within its bounds; `listed` and `values` are the old."""
+def relax(problem, surrogate, listed, values, factor, alpha):
+    """Over-relax a step: α ← old + factor · (α − old), kept within its bounds; `listed` and `values` are the old α."""
     for s in range(listed.shape[0]):
         i = listed[s]
         store(alpha, i, load(alpha, i) - load(values, s))
@@ -270,9 +222,8 @@ def relax(listed, values, factor, costs, weight, mask, bounded, alpha):
     for i in range(alpha.shape[0]):
         a = load(alpha, i)
         if any_of((a > 0.0) | (a < 0.0)):
-            cost = where(bits(mask[i]), load(costs, 0), load(costs, 1)) * weight[i]
-            a = where(a > 0.0, a, 0.0)
-            store(alpha, i, where(a > cost, cost, a) if bounded else a)
+            low, high = dual_bounds(surrogate, row_costs(problem, i, bits(problem.mask[i])))
+            store(alpha, i, clip(a, low, high))
 
 
 @kernel
@@ -289,10 +240,10 @@ def nonzero_rows(alpha, listed):
 
 @kernel
 def changes(alpha, mask, listed, values, above, coefficients, changed):
-    """Write by how much each stored vector above the block moves along each row; return how many rows moved.
+    """Write how far each stored vector above the block moves along each row; return how many rows moved.
 
-    `listed` and `values` are the α before, `above` the bits of the lanes below each stored node. What is left in alpha
-    is the change; the caller clears it.
+    `listed` and `values` are the old α, `above` the bits of the lanes below each stored node. Afterwards alpha holds
+    the change; the caller clears it.
     """
     for s in range(listed.shape[0]):
         i = listed[s]
@@ -314,7 +265,7 @@ def changes(alpha, mask, listed, values, above, coefficients, changed):
 
 @kernel
 def add_change(rows, changed, steps, vector):
-    """Add rows to a vector, each so many times; `changes` says which and how often."""
+    """Add `steps` times the rows that `changes` has found to a vector."""
     indptr, indices, data = rows
     for s in range(changed.shape[0]):
         step = steps[s]
@@ -332,52 +283,46 @@ def clear(listed, alpha):
 
 
 @kernel
-def joint_terms(problem, loss, W, alpha):
+def joint_terms(problem, surrogate, W, alpha):
     """Return Σ c ℓ(m), the gap and Σ α m of the lanes in use; the last is ‖v‖² of all nodes, summed over all blocks.
 
-    Margins are summed in float64, as they are of W as it stands.
+    Margins are summed in float64.
     """
-    rows, _, mask, weight, costs, n_lanes = problem
-    terms = np.empty((2, WIDTH))
-    products = np.empty((1, WIDTH))
+    terms = np.empty((TERMS, WIDTH))
     lost, gap, product = 0.0, 0.0, 0.0
-    for i in range(mask.shape[0]):
-        positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, terms)
-        cost = where(positive, load(costs, 0), load(costs, 1)) * weight[i]
-        if loss == LOGISTIC:
-            logistic_terms(margin, cost, load(alpha, i), terms)
-        else:
-            row_terms(loss, margin, cost, load(alpha, i), terms)
-        store(products, 0, margin * load(alpha, i))
-        for k in range(n_lanes):
-            lost += terms[0, k]
-            gap += terms[1, k]
-            product += products[0, k]
+    for i in range(problem.mask.shape[0]):
+        put_terms(problem, i, W, alpha, terms)
+        for k in range(problem.n_lanes):
+            lost += terms[COSTS, k] * value(surrogate, terms[MARGINS, k])
+            gap += terms[COSTS, k] * slack(surrogate, terms[MARGINS, k], terms[SHARES, k])
+            product += np.float64(alpha[i, k]) * terms[MARGINS, k]
     return lost, gap, product
 
 
 @kernel
-def dual_terms(problem, loss, listed, W, alpha):
-    """Return what α gain and Σ α m, over the rows listed, where some α is not 0; the dual is gain − Σ α m / 2."""
-    rows, _, mask, weight, costs, n_lanes = problem
-    products = np.empty((1, WIDTH))
-    gain, product = 0.0, 0.0
+def dual_gain(problem, surrogate, listed, alpha):
+    """Return Σ c gain(α / c) over some rows."""
+    total = 0.0
     for i in listed:
-        store(products, 0, dot(rows, i, W, products))
-        for k in range(n_lanes):
-            positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
-            a = np.float64(alpha[i, k])
-            cost = np.float64((costs[0, k] if positive else costs[1, k]) * weight[i])
-            product += a * (products[0, k] if positive else -products[0, k])
-            if loss == LOGISTIC:
-                share = min(max(a / cost, 1e-12), 1 - 1e-12)
-                gain -= cost * (share * np.log(share) + (1 - share) * np.log1p(-share))
-            elif loss == SQUARED_HINGE:
-                gain += a - a * a / (4.0 * cost)
-            else:
-                gain += a
-    return gain, product
+        for k in range(problem.n_lanes):
+            positive = (problem.mask[i] >> np.uint32(k)) & np.uint32(1)
+            cost = np.float64((problem.costs[0, k] if positive else problem.costs[1, k]) * problem.weight[i])
+            if cost > 0:
+                total += cost * gain(surrogate, np.float64(alpha[i, k]) / cost)
+    return total
+
+
+@kernel
+def margin_products(problem, listed, W, alpha):
+    """Return Σ α m over some rows, in float64."""
+    products = np.empty((1, WIDTH))
+    total = 0.0
+    for i in listed:
+        sign = where(bits(problem.mask[i]), 1.0, -1.0)
+        store(products, 0, sign * dot(problem.rows, i, W, products) * load(alpha, i))
+        for k in range(problem.n_lanes):
+            total += products[0, k]
+    return total
 
 
 @kernel

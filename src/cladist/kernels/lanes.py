@@ -13,6 +13,7 @@ are added in the order that is written, so results do not depend on threads.
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -194,13 +195,13 @@ def fused(x, y, z):
     return kind.type(1) * x * y + z
 
 
-def where(x, y, z):
-    """Return y in the lanes where x is true, and z in the others."""
-    kinds = [value.dtype for value in (y, z) if isinstance(value, np.ndarray)]
-    return np.where(x, y, z).astype(np.result_type(np.float32, *kinds))
+def where(x: Any, y: Any, z: Any) -> Any:
+    """Return y in the lanes where x is true, and z in the others; of numbers, one of the two."""
+    kinds = [value.dtype for value in (y, z) if isinstance(value, (np.ndarray, np.generic))]
+    return np.where(x, y, z).astype(np.result_type(np.float32, *kinds))[()]
 
 
-def any_of(x):
+def any_of(x: Any) -> bool:
     """Tell whether any of sixteen truths holds."""
     return bool(np.any(x))
 
@@ -229,6 +230,16 @@ _compile_unary(
     types.boolean,
     lambda b, x: b.icmp_unsigned("==", b.bitcast(x, _MASK), ir.Constant(_MASK, -1)),
 )
+
+
+@overload(where)  # not inlined, since it has two branches
+def _where_of_numbers(x, y, z):
+    return (lambda x, y, z: y if x else z) if isinstance(x, types.Boolean) else None
+
+
+@overload(any_of, inline="always")
+def _any_of_one(x):
+    return (lambda x: x) if isinstance(x, types.Boolean) else None
 
 
 @intrinsic
@@ -326,12 +337,14 @@ _POWERS = (1 / 5040, 1 / 720, 1 / 120, 1 / 24, 1 / 6, 0.5, 1.0, 1.0)
 _LOG2_E, _LN_2, _LN_2_REST = 1.4426950408889634, 0.693359375, -2.12194440e-4
 
 
-def exp(x):
-    """Return e to the power of x, kept within e^−80 … e^80; right to about 2e-7 of the value.
+def exp(x: Any) -> Any:
+    """Return e to the power of x, kept within e^−80 … e^80; right to about 2e-7 of the value, and exact for a number.
 
     The same steps as compiled code takes, bit for bit where the processor fuses products and sums: what is decided by
     an exponential is then decided alike by a kernel and by its Python source.
     """
+    if np.ndim(x) == 0:
+        return np.exp(x)
     number = np.float32
     z = np.clip(np.asarray(x, number), number(-80), number(80))
     k = (z * number(_LOG2_E) + number(128.5)).astype(np.int32) - 128
@@ -368,3 +381,8 @@ def _emit_exp_of_any(builder, x):
 
 
 _compile_unary(exp, _is_lanes, None, _emit_exp_of_any)
+
+
+@overload(exp, inline="always")
+def _exp_of_number(x):
+    return (lambda x: np.exp(x)) if isinstance(x, types.Float) else None

@@ -1,31 +1,34 @@
-"""One-vs-rest problems, and how well they are to be solved."""
+"""One-vs-rest problems, and the accuracy they are solved to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cladist.linear_model.training_rows import TrainingRows
+from cladist.surrogates import SURROGATES, Surrogate
 
-Members = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # where each class begins, and the rows that belong to it
+Members = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # where each class begins, and its rows
 SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
 
 
 @dataclass(frozen=True)
 class OneVsRest:
-    """A problem for every class: rows, which of them belong to it, and what an error costs.
+    """One binary problem per class: rows, the members of each class, and the costs of their losses.
 
     Attributes
     ----------
     rows : TrainingRows
     members : (indptr, rows)
         The rows of each class.
-    loss : {"hinge", "squared_hinge", "logistic"}
+    loss : str
+        The name of a surrogate in `cladist.surrogates.SURROGATES`.
     costs : array (2 × classes)
-        What the loss of a row counts: of one that belongs to the class, and of one that does not.
+        The factors of the losses of members and of other rows.
     row_weights : array (rows,), optional
         Positive factors of these.
     """
@@ -37,18 +40,23 @@ class OneVsRest:
     row_weights: npt.NDArray[Any] | None = None
 
     @property
-    def n_classes(self) -> int:
-        """How many problems there are."""
-        return len(self.members[0]) - 1
+    def surrogate(self) -> Surrogate:
+        """The loss with its formulas."""
+        return SURROGATES[self.loss]
 
     @property
+    def n_classes(self) -> int:
+        """The number of problems."""
+        return len(self.members[0]) - 1
+
+    @cached_property
     def weights32(self) -> npt.NDArray[np.float32]:
-        """The rows' weights as kernels take them; 1 where none are given."""
+        """The rows' weights in float32, for kernels; 1 where none are given."""
         if self.row_weights is None:
             return np.ones(len(self.rows), np.float32)
         return np.maximum(self.row_weights, SMALLEST_WEIGHT).astype(np.float32)
 
-    def taken(self, order: npt.NDArray[np.int64]) -> OneVsRest:
+    def reorder(self, order: npt.NDArray[np.int64]) -> OneVsRest:
         """Return the same problems with the rows in another order."""
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -64,7 +72,7 @@ class OneVsRest:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to solve: relative duality gap, most sweeps over all rows, seed of the orders in which rows are visited."""
+    """How to solve: relative duality gap, maximal number of sweeps over all rows, and seed of the order of visits."""
 
     tol: float = 1e-3
     max_iter: int = 1000
@@ -72,7 +80,7 @@ class Settings:
 
 
 def members_by_class(classes: npt.NDArray[np.int64], n_classes: int) -> Members:
-    """Return the rows of each class, given one class a row.
+    """Return the rows of each class, given one class per row.
 
     Examples
     --------

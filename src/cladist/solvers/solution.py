@@ -1,4 +1,4 @@
-"""What a solver returns."""
+"""The result of a solver."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Solution:
     weights : Weights
     intercepts : array (problems,)
     history : list of dict
-        One entry a problem or an iteration: `objective`, `gap`, `passes`.
+        One entry per problem or per iteration: `objective`, `gap`, `passes`.
     converged : bool
         Whether every problem reached its tolerance.
     state : object
-        Where the solver ended, to begin from another time; None unless it was asked for.
+        Where the solver ended, for a warm start; None unless it was asked for.
     """
 
     weights: Any

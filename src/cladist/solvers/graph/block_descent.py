@@ -29,7 +29,8 @@ from cladist.linear_model.training_rows import aligned_zeros
 from cladist.solvers.graph.acceleration import Acceleration, Anderson, Momentum
 from cladist.solvers.graph.initial_point import Start
 from cladist.solvers.graph.quadratic_form import Graph, Place, Taken
-from cladist.solvers.linear.block_prox import SHARE_OF_GAP, SWEEPS, Around, Block, Effort, padded
+from cladist.solvers.linear.block_prox import SHARE_OF_GAP, SWEEPS, BlockProx, Effort, NodeBlock
+from cladist.solvers.linear.lane_block import fill_lanes
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.solution import duality_gap
 
@@ -89,8 +90,8 @@ class Descent:
         self.graph, self.executor, self.settings = graph, executor, settings
         self.rows = problem.rows
         given = replace(problem, costs=problem.costs / graph.pull[graph.nodes])
-        self.around = Around(given, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
-        self.blocks: list[Block] = []
+        self.prox = BlockProx(given, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
+        self.blocks: list[NodeBlock] = []
         self.last_gap, self.own_dual = np.inf, -np.inf
         self.accelerates, self.acceleration = False, None
         self.turns = self._turns()
@@ -118,7 +119,7 @@ class Descent:
         for colour in np.unique(colours).tolist():
             first, together = len(self.blocks), np.flatnonzero(colours[graph.nodes] == colour)
             by_pull = together[np.argsort(graph.pull[graph.nodes[together]], kind="stable")]
-            self.blocks += [self.around.begin(part) for part in evenly(by_pull)]
+            self.blocks += [self.prox.initial_block(part) for part in evenly(by_pull)]
             plain = np.flatnonzero((colours == colour) & ~has_rows)
             turns.append(_Turn(range(first, len(self.blocks)), plain))
         return turns
@@ -135,7 +136,7 @@ class Descent:
 
     def coloured(self, number: int) -> None:
         """Move all nodes once, a colour at a time; at first with little effort, neighbours having yet to move."""
-        self.around.effort = Effort(min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS))
+        self.prox.effort = Effort(min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS))
         if self.acceleration is not None and (self._is_smooth or self.last_gap > COARSE):
             self._sweep_accelerated(number, self.acceleration)
         else:
@@ -143,7 +144,7 @@ class Descent:
 
     @property
     def _is_smooth(self) -> bool:
-        return self.around.problem.loss != "hinge"
+        return self.prox.surrogate.smooth
 
     def _may_accelerate(self, gap: float) -> bool:
         """Tell whether acceleration, and not more exact nodes, may be what closes a gap."""
@@ -172,7 +173,7 @@ class Descent:
 
     def _move(self, b: int, number: int) -> None:
         """Visit a block and take what it finds; blocks of one colour neither read nor write each other's vectors."""
-        self._take([(b, self.around.visited(self.blocks[b], self._above(b), b, number))])
+        self._take([(b, self.prox.solve_block(self.blocks[b], self._above(b), b, number))])
 
     def jacobi(self, number: int) -> None:
         """Move all nodes at once; where that is too far, less."""
@@ -187,9 +188,9 @@ class Descent:
             self.W = before + np.float32(share) * (whole - before)
             self._move_blocks()
 
-    def _visited(self, blocks: Iterable[int], number: int) -> list[tuple[int, Block]]:
+    def _visited(self, blocks: Iterable[int], number: int) -> list[tuple[int, NodeBlock]]:
         numbers = list(blocks)
-        visit = self.executor.map(lambda b: self.around.visited(self.blocks[b], self._above(b), b, number), numbers)
+        visit = self.executor.map(lambda b: self.prox.solve_block(self.blocks[b], self._above(b), b, number), numbers)
         return list(zip(numbers, visit, strict=True))
 
     def _above(self, b: int) -> Floats32:
@@ -199,7 +200,7 @@ class Descent:
         graph_products.put_means(self.graph.edges, self.graph.pull, nodes, self.W, above)
         return above
 
-    def _take(self, visited: list[tuple[int, Block]]) -> None:
+    def _take(self, visited: list[tuple[int, NodeBlock]]) -> None:
         for b, block in visited:
             self.blocks[b] = block
             graph_products.put_columns(block.weights, ONES, self.nodes_of(b), self.W)
@@ -208,10 +209,10 @@ class Descent:
         """Let all blocks know the present vectors of their nodes."""
         self.blocks = list(self.executor.map(self.moved, range(len(self.blocks))))
 
-    def moved(self, b: int) -> Block:
+    def moved(self, b: int) -> NodeBlock:
         """Return a block at the present vectors of its nodes."""
-        weights = self.W[padded(self.nodes_of(b))].T
-        return self.around.moved(self.blocks[b], weights)
+        weights = self.W[fill_lanes(self.nodes_of(b))].T
+        return self.prox.set_weights(self.blocks[b], weights)
 
     # ---------------------------------------------------------------- where it is
 
@@ -241,7 +242,7 @@ class Descent:
             gain += float(pull @ block.gain[:n])
         rough = left > self.settings.tol * gain
         if rough:
-            self.around.tighten()
+            self.prox.tighten()
         return rough
 
     def measured(self, expected: float) -> dict[str, float]:
@@ -268,7 +269,7 @@ class Descent:
             kind = Anderson if self._is_smooth else Momentum
             self.acceleration = self.acceleration or kind(self.graph, self.W.shape[1])
         elif gap > STAGNANT * self.last_gap or left > SHARE_OF_GAP * (primal - dual):
-            self.around.tighten()
+            self.prox.tighten()
         self.last_gap = gap
         return entry
 
@@ -289,7 +290,7 @@ class Descent:
         shares = np.zeros_like(self.W)
 
         def put(b: int) -> None:
-            graph_products.put_columns(self.blocks[b].shares, self.pull(b).astype(np.float32), self.nodes_of(b), shares)
+            graph_products.put_columns(self.blocks[b].sums, self.pull(b).astype(np.float32), self.nodes_of(b), shares)
 
         list(self.executor.map(put, range(len(self.blocks))))
         return shares

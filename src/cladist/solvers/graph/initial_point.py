@@ -19,6 +19,7 @@ from scipy import sparse
 from cladist.execution import Executor
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.solvers.problem import OneVsRest
+from cladist.surrogates import Surrogate
 
 FURTHEST, STEPS = 40.0, 60  # scores between which, and steps by which, the best common one is looked for
 HOPELESS = 3.0  # times the gap wanted: where these shares leave more, descent will soon know better
@@ -47,7 +48,7 @@ class Start:
         """Begin, with bounds for components of several nodes if they may be near the gap wanted."""
         sizes = np.bincount(graph.components)
         levels, bounds = np.zeros(len(sizes)), np.full(len(sizes), -np.inf)
-        component = graph.components[graph.nodes]
+        component, surrogate = graph.components[graph.nodes], problem.surrogate
         shares, lost = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32), 0.0
         indptr, rows = problem.members
         weight = problem.weights32.astype(np.float64)
@@ -57,12 +58,12 @@ class Start:
             costs, own = problem.costs[:, part].astype(np.float64), members[part]
             P = costs[0] @ own
             N = np.maximum(costs[1].sum() * weight - costs[1] @ own, 0)
-            r, q = _balanced(problem.loss, P, N)
-            bounds[k] = float(P @ _gain(problem.loss, r) + N @ _gain(problem.loss, q))
+            r, q = surrogate.balanced_shares(P, N)
+            bounds[k] = float(P @ surrogate.gain(r) + N @ surrogate.gain(q))
             _add_shares(problem, costs, own, weight, (r, q), graph.nodes[part], shares)
             if problem.rows.has_constant:
-                levels[k] = _level(problem.loss, float(P.sum()), float(N.sum()), graph.ridge * sizes[k])
-            lost += float(P.sum() * _lost(problem.loss, levels[k]) + N.sum() * _lost(problem.loss, -levels[k]))
+                levels[k] = common_score(surrogate, float(P.sum()), float(N.sum()), graph.ridge * sizes[k])
+            lost += float(P.sum() * surrogate.value(levels[k]) + N.sum() * surrogate.value(-levels[k]))
         known = np.isfinite(bounds)
         left = lost - bounds[known].sum()
         if not known.any() or left + graph.least_cost(shares, executor) > HOPELESS * tol * lost:
@@ -88,53 +89,20 @@ def _add_shares(
         shares[node, different.indices[ends]] += different.data[ends]
 
 
-def _balanced(loss: str, P: Floats64, N: Floats64) -> tuple[Floats64, Floats64]:
-    """Return the shares of cost, for positives and negatives, that gain most of those for which P r = N q."""
-    if loss == "hinge":
-        both = np.minimum(P, N)
-        return both / np.where(P > 0, P, 1), both / np.where(N > 0, N, 1)
-    total = np.where(P + N > 0, P + N, 1)
-    times = 4.0 if loss == "squared_hinge" else 1.0
-    return times * N / total, times * P / total
-
-
-def _gain(loss: str, share: Floats64) -> Floats64:
-    """Return what a share of a cost of 1 gains in the dual."""
-    if loss == "hinge":
-        return share
-    if loss == "squared_hinge":
-        return share - share * share / 4
-    inside = np.clip(share, 1e-300, 1 - 1e-16)
-    entropy: Floats64 = -share * np.log(inside) - (1 - share) * np.log1p(-inside)
-    return entropy
-
-
-def _lost(loss: str, margin: float) -> float:
-    if loss == "logistic":
-        return float(np.logaddexp(0, -margin))
-    return max(0.0, 1 - margin) ** (1 if loss == "hinge" else 2)
-
-
-def _slope(loss: str, margin: float) -> float:
-    """Return −ℓ'."""
-    if loss == "logistic":
-        return float(1 / (1 + np.exp(margin)))
-    return float(margin < 1) if loss == "hinge" else 2 * max(0.0, 1 - margin)
-
-
-def _level(loss: str, P: float, N: float, ridge: float) -> float:
-    """Return the score z that makes P ℓ(z) + N ℓ(−z) + ½ ridge z² least, by bisection.
+def common_score(surrogate: Surrogate, P: float, N: float, ridge: float) -> float:
+    """Return the score z that minimises P ℓ(z) + N ℓ(−z) + ½ ridge z², by bisection.
 
     Examples
     --------
-    >>> round(_level("hinge", 1.0, 5.0, 0.0), 9), round(_level("squared_hinge", 1.0, 3.0, 0.0), 9)
+    >>> from cladist.surrogates import Hinge, SquaredHinge
+    >>> round(common_score(Hinge(), 1.0, 5.0, 0.0), 9), round(common_score(SquaredHinge(), 1.0, 3.0, 0.0), 9)
     (-1.0, -0.5)
     """
-    low, high = -FURTHEST, FURTHEST
+    low, high = np.float64(-FURTHEST), np.float64(FURTHEST)
     for _ in range(STEPS):
         z = (low + high) / 2
-        if ridge * z - P * _slope(loss, z) + N * _slope(loss, -z) > 0:
+        if ridge * z + P * surrogate.slope(z) - N * surrogate.slope(-z) > 0:
             high = z
         else:
             low = z
-    return (low + high) / 2
+    return float((low + high) / 2)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,16 +24,16 @@ from cladist.errors import TooLargeError
 from cladist.kernels import joint as kernels
 from cladist.kernels import one_vs_rest as flat
 from cladist.kernels.lanes import WIDTH
+from cladist.kernels.one_vs_rest import LaneProblem
 from cladist.linear_model.training_rows import aligned_zeros
 from cladist.solvers.graph.block_descent import PRECISION, Descent
-from cladist.solvers.linear.one_vs_rest import LOSSES
+from cladist.solvers.linear.lane_block import initial_alpha, lane_problem, random_generator
 from cladist.solvers.problem import OneVsRest
 from cladist.solvers.solution import duality_gap
-from cladist.solvers.tree.joint_dual import FULL_EVERY, LEAST_NORM, PASSES, RESTING, UNUSED
+from cladist.solvers.tree.joint_dual import FULL_EVERY, LEAST_NORM, PASSES, RESTING
 
 Ids = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
-EPS = {"hinge": 0.01, "squared_hinge": 0.01, "logistic": 0.001}  # violations that visits leave, at first
 SMALLEST_EPS = 1e-6
 MOST_NODES = 8_000  # K takes 8 bytes for each pair of nodes
 
@@ -52,18 +51,17 @@ class JointGraph:
                 f"schedule='coloured' beyond {MOST_NODES}."
             )
         self.problem, self.graph, self.descent, self.seed = problem, graph, descent, seed
-        self.loss = LOSSES[problem.loss]
-        self.weight = problem.weights32
+        self.surrogate = problem.surrogate
         self.norms = np.maximum(problem.rows.norms, LEAST_NORM)
         self.order = np.random.default_rng(seed).permutation(len(problem.rows)).astype(np.int32)
         self.blocks = self._blocks()
-        self.alphas = [self._begin(block) for block in self.blocks]
+        self.alphas = [initial_alpha(self._lane_problem(block), self.surrogate) for block in self.blocks]
         self.active = [self.order] * len(self.blocks)
         self.A = np.zeros((problem.n_classes, problem.rows.n_used), np.float32)
         self.centres = np.zeros((int(graph.components.max()) + 1, problem.rows.n_used), np.float32)
         for b in range(len(self.blocks)):
             self._set_sums(b)
-        self.eps = EPS[problem.loss] / (1 if problem.loss == "logistic" else max(1.0, float(problem.costs.max())))
+        self.eps = self.surrogate.first_violation(max(1.0, float(problem.costs.max())))
 
     def _blocks(self) -> list[Ids]:
         """Return the problems of each block, related ones side by side."""
@@ -88,27 +86,13 @@ class JointGraph:
 
     # ---------------------------------------------------------------- blocks
 
-    def _part(self, classes: Ids) -> Any:
-        mask = np.zeros(len(self.weight), np.uint32)
-        for lane, c in enumerate(classes.tolist()):
-            mask[self.problem.members_of(c)] |= np.uint32(1 << lane)
-        costs = np.full((2, WIDTH), UNUSED, np.float32)
-        costs[:, : len(classes)] = self.problem.costs[:, classes]
-        return self.problem.rows.arrays, self.norms, mask, self.weight, costs, len(classes)
-
-    def _begin(self, classes: Ids) -> Floats32:
-        alpha = aligned_zeros(len(self.weight))
-        if self.problem.loss == "logistic":
-            _, _, mask, _, costs, n = self._part(classes)
-            positive = (mask[:, None] >> np.arange(n, dtype=np.uint32)) & 1
-            share = np.where(positive, flat.SHARE_POSITIVE * costs[0, :n], flat.SHARE_NEGATIVE * costs[1, :n])
-            alpha[:, :n] = share * self.weight[:, None]
-        return alpha
+    def _lane_problem(self, classes: Ids) -> LaneProblem:
+        return lane_problem(self.problem, classes, self.norms)
 
     def _set_sums(self, b: int) -> None:
         classes, W = self.blocks[b], aligned_zeros(self.A.shape[1])
-        rows, _, mask, *_ = self._part(classes)
-        flat.weights_of(rows, mask, self.alphas[b], W)
+        lanes = self._lane_problem(classes)
+        flat.weights_of(lanes.rows, lanes.mask, self.alphas[b], W)
         self.A[classes] = W[:, : len(classes)].T
 
     def _weights(self, b: int) -> Floats32:
@@ -121,14 +105,14 @@ class JointGraph:
         return self.centres[self.graph.components[nodes]]
 
     def _visit(self, b: int, sweep: int) -> None:
-        classes, part = self.blocks[b], self._part(self.blocks[b])
+        classes = self.blocks[b]
         overlap = np.zeros((WIDTH, WIDTH), np.float32)
         overlap[: len(classes), : len(classes)] = self.coupling[np.ix_(classes, classes)]
         full = sweep % FULL_EVERY == 0
-        generator = np.random.default_rng((self.seed, b, sweep)).integers(1, 2**63, 1, dtype=np.uint64)
         active = kernels.visit_block(
-            part, self.loss, self.order if full else self.order[:0], self.active[b], self._weights(b), self.alphas[b],
-            overlap, np.float32(self.eps), np.float32(RESTING), PASSES, generator,
+            self._lane_problem(classes), self.surrogate, self.order if full else self.order[:0], self.active[b],
+            self._weights(b), self.alphas[b], overlap, np.float32(self.eps), np.float32(RESTING), PASSES,
+            random_generator(self.seed, b, sweep),
         )  # fmt: skip
         self.active[b] = active if full else self.active[b]
         self._set_sums(b)
@@ -176,9 +160,9 @@ class JointGraph:
         return gain - self.graph.dual_cost(shares, self.descent.W, reach, precision)
 
     def _gain(self, b: int) -> float:
-        listed, W = np.flatnonzero(self.alphas[b].any(axis=1)).astype(np.int32), aligned_zeros(self.A.shape[1])
-        gain: float = kernels.dual_terms(self._part(self.blocks[b]), self.loss, listed, W, self.alphas[b])[0]
-        return gain
+        rows = np.flatnonzero(self.alphas[b].any(axis=1)).astype(np.int32)
+        lanes = self._lane_problem(self.blocks[b])
+        return float(kernels.dual_gain(lanes, self.surrogate, rows, self.alphas[b]))
 
     @cached_property
     def _lanes(self) -> list[list[tuple[int, int]]]:
@@ -190,7 +174,7 @@ class JointGraph:
         """Let the descent begin at W and the present α."""
         self.descent.W = self.K @ self.A + self._centres(np.arange(self.graph.n_nodes))
         for k, block in enumerate(self.descent.blocks):
-            alpha, pull = aligned_zeros(len(self.weight)), self.descent.pull(k).astype(np.float32)
+            alpha, pull = aligned_zeros(len(self.problem.rows)), self.descent.pull(k).astype(np.float32)
             for lane, (b, at) in enumerate(self._lanes[k]):
                 alpha[:, lane] = self.alphas[b][:, at] / pull[lane]
             alpha[:, len(block) :] = alpha[:, len(block) - 1 : len(block)]

@@ -86,7 +86,7 @@ def solve_graph(
     settings = settings or Settings()
     # Rows in a random order in memory: visited one after the other they are read fast, and converge as random ones do.
     order = np.random.default_rng(settings.seed).permutation(len(problem.rows)) if state is None else state.order
-    problem = problem.taken(order)
+    problem = problem.reorder(order)
     search = Descent(problem, graph, executor or Serial(), settings, state)
     joint = JointGraph(problem, search, settings.seed) if schedule == "joint" else None
     if joint is not None and state is not None:

@@ -1,7 +1,7 @@
-"""One-vs-rest linear classifiers on dense rows of few features, one class after the other.
+"""One-vs-rest linear classifiers on low-dimensional dense data, one class after the other.
 
-Newton's method for the smooth losses, an interior point method for the hinge: both take a d × d system a step, and
-few steps whatever the scale of features.
+Newton's method for the smooth losses, an interior point method for the hinge: each step solves a d × d system, and the
+number of steps does not depend on the scale of features.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cladist import progress
 from cladist.execution import Executor, Serial
 from cladist.linear_model.training_rows import TrainingRows
 from cladist.solvers.linear.interior_point import minimise_hinge
-from cladist.solvers.linear.newton import Found, minimise_smooth
+from cladist.solvers.linear.newton import BinarySolution, minimise_smooth
 from cladist.solvers.problem import OneVsRest, Settings
 
 FEW_FEATURES = 500  # up to here a d × d system costs less than the sweeps it saves
@@ -26,7 +26,7 @@ DENSE_SHARE = 0.3
 
 
 def suits_direct(problem: OneVsRest) -> bool:
-    """Tell whether rows are dense in few features; sparse rows are coordinate descent's own ground."""
+    """Tell whether rows are dense and low-dimensional; coordinate descent suits sparse rows."""
     rows = problem.rows
     n_used = rows.n_used - rows.has_constant
     entries = len(rows) * n_used
@@ -41,27 +41,36 @@ def solve_directly(
     executor: Executor | None = None,
     start: npt.NDArray[Any] | None = None,
     keep_alpha: bool = False,
-) -> list[Found]:
-    """Solve every class's problem; `start` are weights to begin with (classes × features in use).
+) -> list[BinarySolution]:
+    """Solve the problem of every class.
 
-    The α of all rows and classes, 8 bytes each, are kept only where they are wanted.
+    Parameters
+    ----------
+    problem : OneVsRest
+    settings : Settings
+    executor : Executor, optional
+        Runs the classes side by side.
+    start : array (classes × features in use), optional
+        Weights to begin with.
+    keep_alpha : bool
+        Whether to return the α of all rows and classes, 8 bytes each.
     """
-    X = dense_rows(problem.rows)
+    X, surrogate = dense_rows(problem.rows), problem.surrogate
     weights = np.ones(len(X)) if problem.row_weights is None else problem.row_weights.astype(np.float64)
     # Threads inside BLAS would mostly wait for each other; classes side by side use the cores better.
     with progress.task("one-vs-rest", problem.n_classes) as running, threadpool_limits(1, user_api="blas"):
 
-        def solve(k: int) -> Found:
+        def solve(k: int) -> BinarySolution:
             positive = np.zeros(len(X), bool)
             positive[problem.members_of(k)] = True
             costs = np.where(positive, problem.costs[0, k], problem.costs[1, k]) * weights
             signed = np.where(positive, 1.0, -1.0)[:, None] * X
-            if problem.loss == "hinge":
-                found = minimise_hinge(signed, costs, settings)
+            if surrogate.smooth:
+                solution = minimise_smooth(signed, costs, surrogate, settings, None if start is None else start[k])
             else:
-                found = minimise_smooth(signed, costs, problem.loss, settings, None if start is None else start[k])
+                solution = minimise_hinge(signed, costs, settings)
             running.advance()
-            return found if keep_alpha else replace(found, alpha=found.alpha[:0])
+            return solution if keep_alpha else replace(solution, alpha=solution.alpha[:0])
 
         return list((executor or Serial()).map(solve, range(problem.n_classes)))
 

@@ -1,7 +1,11 @@
-"""Newton's method on the primal of one linear classifier with a smooth loss, for dense rows of few features.
+"""Newton's method for one linear classifier with a smooth loss, for low-dimensional dense rows.
 
-Keerthi & DeCoste 2005: Newton steps with halving. They do not mind the scale of features, where coordinate descent
-takes thousands of sweeps. Cost O(steps · n d²).
+Problem   min_w ½‖w‖² + Σ_i c_i ℓ(m_i), m = `signed` · w
+Moves     Newton steps on the primal, halved until they descend
+Dual      α_i = −c_i ℓ'(m_i), for which the duality gap is ½‖w − w(α)‖²
+Stops     when gap / primal ≤ tol
+Found by  Keerthi & DeCoste 2005. The scale of features does not matter, where coordinate descent takes thousands of
+          sweeps. Cost O(steps · n d²)
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.solvers.problem import Settings
+from cladist.surrogates import Surrogate
 
 SHORTEST_STEP = 1e-10
 
@@ -19,8 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Found:
-    """Weights, the dual variables that belong to them, and how good they are."""
+class BinarySolution:
+    """Weights of one binary problem, their α, the primal, the relative duality gap and the number of steps."""
 
     weights: Floats
     alpha: Floats
@@ -29,50 +34,44 @@ class Found:
     steps: int
 
 
-def minimise_smooth(signed: Floats, costs: Floats, loss: str, settings: Settings, start: Floats | None = None) -> Found:
-    """Minimise ½‖w‖² + Σ_i c_i ℓ(m_i), m = `signed` · w, for the squared hinge or the logistic loss.
-
-    Stops when (primal − dual) / primal ≤ tol, the dual being that of α_i = −c_i ℓ'(m_i).
+def minimise_smooth(
+    signed: Floats, costs: Floats, surrogate: Surrogate, settings: Settings, start: Floats | None = None
+) -> BinarySolution:
+    """Minimise ½‖w‖² + Σ_i c_i ℓ(m_i) to a relative duality gap of tol, beginning at `start` or 0.
 
     Examples
     --------
-    >>> found = minimise_smooth(np.eye(2), np.ones(2), "squared_hinge", Settings(1e-9))
-    >>> found.weights.round(3).tolist()
+    >>> from cladist.surrogates import SquaredHinge
+    >>> minimise_smooth(np.eye(2), np.ones(2), SquaredHinge(), Settings(1e-9)).weights.round(3).tolist()
     [0.667, 0.667]
     """
+
+    def primal_at(w: Floats) -> float:
+        return float(0.5 * (w @ w) + costs @ surrogate.value(signed @ w))
+
     w = np.zeros(signed.shape[1]) if start is None else start.astype(np.float64)
-    identity = np.eye(len(w))
-    primal, alpha, curvature = _primal(signed, costs, loss, w)
+    identity, primal = np.eye(len(w)), primal_at(w)
     for done in range(settings.max_iter + 1):
+        margins = signed @ w
+        alpha = -costs * surrogate.slope(margins)
         gap = _relative_gap(signed, w, alpha, primal)
         if gap <= settings.tol or done == settings.max_iter:
             break
+        curvature = costs * surrogate.curvature(margins)
         bent = curvature > 0
         hessian = identity + (signed[bent] * curvature[bent, None]).T @ signed[bent]
         step = np.linalg.solve(hessian, alpha @ signed - w)
-        length, tried = 1.0, _primal(signed, costs, loss, w + step)
-        while tried[0] > primal and length > SHORTEST_STEP:
+        length, lower = 1.0, primal_at(w + step)
+        while lower > primal and length > SHORTEST_STEP:
             length /= 2
-            tried = _primal(signed, costs, loss, w + length * step)
-        if tried[0] > primal:  # rounding has the last word: no step is short enough to gain
+            lower = primal_at(w + length * step)
+        if lower > primal:  # no descent within rounding error
             break
-        w = w + length * step
-        primal, alpha, curvature = tried
-    return Found(w, alpha, primal, gap, done)
-
-
-def _primal(signed: Floats, costs: Floats, loss: str, w: Floats) -> tuple[float, Floats, Floats]:
-    """Return ½‖w‖² + Σ c ℓ(m), and −c ℓ'(m) and c ℓ''(m) of every row."""
-    margins, regularizer = signed @ w, 0.5 * (w @ w)
-    if loss == "logistic":
-        wrong = 0.5 * (1 - np.tanh(margins / 2))
-        lost = costs @ np.logaddexp(0, -margins)
-        return float(regularizer + lost), costs * wrong, costs * wrong * (1 - wrong)
-    miss = np.maximum(0.0, 1 - margins)
-    return float(regularizer + costs @ miss**2), 2 * costs * miss, 2 * costs * (miss > 0)
+        w, primal = w + length * step, lower
+    return BinarySolution(w, alpha, primal, gap, done)
 
 
 def _relative_gap(signed: Floats, w: Floats, alpha: Floats, primal: float) -> float:
-    """Return (primal − dual) / primal; with α on the loss's own curve the gap is ½‖w − w(α)‖²."""
+    """Return (primal − dual) / primal for α = −c ℓ'(m)."""
     apart = w - alpha @ signed
     return float(0.5 * (apart @ apart) / primal) if primal > 0 else 0.0

@@ -1,12 +1,12 @@
 """One-vs-rest linear classifiers, sixteen at a time.
 
-Problem   min_w ½‖w‖² + Σ_i c_ik ℓ(y_ik w·x_i) for every class k, y_ik = ±1; ℓ is the hinge, its square or the logistic
-          loss; an intercept is the weight of a constant feature, as in LIBLINEAR
+Problem   min_w ½‖w‖² + Σ_i c_ik ℓ(y_ik w·x_i) for every class k, y_ik = ±1, ℓ a surrogate loss; an intercept is the
+          weight of a constant feature, as in LIBLINEAR
 Stops     for each block of sixteen classes, when (primal − dual) / primal ≤ tol for each of them: the gap certifies
           the float32 weights that are returned
 Found by  dual coordinate descent, `cladist.kernels.one_vs_rest`. Where there are many classes, all begin at the
-          solution of the problem in which every row is negative, which is near each of theirs. Dense rows of few
-          features go to `cladist.solvers.linear.dense_solvers` instead.
+          solution of the problem in which every row is negative, which is near each of theirs. Low-dimensional dense
+          rows go to `cladist.solvers.linear.dense_solvers` instead
 """
 
 from __future__ import annotations
@@ -24,26 +24,30 @@ from cladist.errors import one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
+from cladist.kernels.one_vs_rest import LaneProblem
 from cladist.linear_model.dense import DenseWeights
 from cladist.linear_model.dual import DualWeights
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.training_rows import aligned_zeros
 from cladist.linear_model.weights import Weights
 from cladist.solvers.linear.dense_solvers import solve_directly, suits_direct
-from cladist.solvers.linear.rounding import Certificate, History, drift, measure, round_weights, set_weights
-from cladist.solvers.problem import Members, OneVsRest, Settings
+from cladist.solvers.linear.lane_block import initial_alpha, lane_problem, random_generator
+from cladist.solvers.linear.rounding import (
+    Certificate,
+    History,
+    certify,
+    round_weights,
+    set_weights,
+    weight_drift,
+    widen,
+)
+from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.solution import Solution
+from cladist.surrogates import SURROGATES, Surrogate
 
 FORMS = ("dense", "sparse", "dual")
-LOSSES = {"hinge": kernels.HINGE, "squared_hinge": kernels.SQUARED_HINGE, "logistic": kernels.LOGISTIC}
-# The violation of optimality that leaves about the gap wanted, as a multiple of it; where it leaves more, the solver
-# finds out and goes on.
-VIOLATION_PER_GAP = {"hinge": 4.0, "squared_hinge": 150.0, "logistic": 5.0}
-WITH_CONSTANT = {"hinge": 1.0, "squared_hinge": 0.25, "logistic": 1.0}  # a factor of it: all rows share an intercept
-LARGEST_VIOLATION = {"hinge": 0.1, "squared_hinge": 0.5, "logistic": 0.1}
-# Violations that rounding leaves visible; exponentials are float32 in either type.
-SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-4, {"hinge": 1e-10, "squared_hinge": 1e-10, "logistic": 1e-6}
-FLOAT64_SHARE = 0.1  # of tol: what float64 solves to, so that rounding its weights to float32 may cost the rest
+SMALLEST_FLOAT32 = 1e-4  # violation of optimality that float32 can distinguish from rounding
+FLOAT64_SHARE = 0.1  # of tol: float64 solves to this, so that rounding its weights to float32 may cost the rest
 BLOCKS_THAT_SHARE = 6  # as many blocks make a shared start worth its cost, which is about that of a block
 
 Floats32 = npt.NDArray[np.float32]
@@ -51,7 +55,7 @@ Floats64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Start:
+class _SharedStart:
     """Where all classes begin: weights and α with every row negative."""
 
     weights: Floats32
@@ -59,7 +63,7 @@ class _Start:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _SolvedBlock:
     """Sixteen problems: `weights` are scales_k · w(α)_k in float32; α is float64 where float32 does not suffice."""
 
     weights: Floats32
@@ -79,7 +83,7 @@ def solve_one_vs_rest(
     state: Any = None,
     keep_state: bool = False,
 ) -> Solution:
-    """Fit one linear classifier a class against all others.
+    """Fit one linear classifier per class against all others.
 
     Parameters
     ----------
@@ -88,22 +92,22 @@ def solve_one_vs_rest(
     executor : Executor, optional
         Runs the blocks; the result does not depend on it.
     form : {"dense", "sparse", "dual"}
-        How the weights are kept.
+        The form of the weights returned.
     prune : float
-        The sparse form keeps weights larger than this only. The history tells of the weights before.
+        The sparse form keeps only weights larger than this. The history is measured before pruning.
     state : object, optional
         A `Solution.state` of the same rows and classes to begin from; its α must be feasible, see `scaled`.
     keep_state : bool
-        Whether to return one: rows · classes · 4 bytes.
+        Whether to return the state: rows · classes · 4 bytes.
 
     Returns
     -------
     Solution
-        `history` has an entry a class: `objective`, `gap` (relative) and `passes`.
+        `history` has one entry per class: `objective`, `gap` (relative) and `passes`.
 
     Notes
     -----
-    Cost O(classes / 16 · sweeps · nonzeros); memory 64 bytes a feature and row for each worker, and the weights.
+    Cost O(classes / 16 · sweeps · nonzeros); memory 64 bytes per feature and row for each worker, and the weights.
 
     Examples
     --------
@@ -117,41 +121,37 @@ def solve_one_vs_rest(
     settings = settings or Settings()
     one_of("solve_one_vs_rest", "form", form, FORMS)
     if suits_direct(problem):
-        return _directly(problem, settings, executor, form, prune, state, keep_state)
+        return _solve_dense(problem, settings, executor, form, prune, state, keep_state)
     n_blocks = -(-problem.n_classes // WIDTH)
     # Rows in a random order in memory: visited one after the other they are read fast, and converge as random ones do.
     shuffled = np.random.default_rng(settings.seed).permutation(len(problem.rows))
-    problem = problem.taken(shuffled)
+    problem = problem.reorder(shuffled)
     order = np.arange(len(shuffled), dtype=np.int32)
-    alike = problem.n_classes > 0 and bool(np.all(problem.costs[1] == problem.costs[1, 0]))
-    shares = alike and n_blocks >= BLOCKS_THAT_SHARE and state is None
-    start = _shared_start(problem, order, settings) if shares else None
+    equal_costs = problem.n_classes > 0 and bool(np.all(problem.costs[1] == problem.costs[1, 0]))
+    shares_start = equal_costs and n_blocks >= BLOCKS_THAT_SHARE and state is None
+    start = _shared_start(problem, order, settings) if shares_start else None
     with progress.task("one-vs-rest", problem.n_classes) as running:
 
         def solve(b: int) -> tuple[Any, Any, History]:
             block = _solve_block(problem, b, order, settings, start, None if state is None else state[b][shuffled])
             running.advance(len(block.history))
             alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
-            return _kept(block, problem, form, prune), alpha, block.history
+            return _block_weights(block, problem, form, prune), alpha, block.history
 
-        found = list((executor or Serial()).map(solve, range(n_blocks)))
-    history = [entry for _, _, entries in found for entry in entries]
-    weights = _assembled([kept for kept, _, _ in found], problem, form)
+        blocks = list((executor or Serial()).map(solve, range(n_blocks)))
+    history = [entry for _, _, entries in blocks for entry in entries]
+    weights = _assemble([part for part, _, _ in blocks], problem, form)
     if isinstance(weights, DualWeights):
-        history = _certified_again(weights, problem, history)
+        history = _certify_dual(weights, problem, history)
     converged = all(entry["gap"] <= settings.tol for entry in history)
     place = np.argsort(shuffled)
-    alphas = [alpha[place] for _, alpha, _ in found] if keep_state else None
+    alphas = [alpha[place] for _, alpha, _ in blocks] if keep_state else None
     return Solution(weights, weights.intercepts, history, converged, alphas)
 
 
 def growth(loss: str, factor: float) -> float:
-    """Return by what to multiply α where all costs are multiplied by a factor.
-
-    Of the hinges most α are at a bound, and bounds move. Of the logistic loss α is c σ(−m): ten times the α would be
-    ten times the margins, which is far too much, so α only makes room where costs shrink.
-    """
-    return min(factor, 1.0) if loss == "logistic" else factor
+    """Return the factor of α at a warm start where all costs are multiplied by a factor."""
+    return SURROGATES[loss].growth(factor)
 
 
 def scaled(state: Any, factor: float) -> Any:
@@ -162,117 +162,131 @@ def scaled(state: Any, factor: float) -> Any:
 # ---------------------------------------------------------------- where classes begin
 
 
-def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _Start:
+def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _SharedStart:
     """Solve the problem in which every row is negative."""
-    rows, weight = problem.rows, problem.weights32
-    W, alpha, mask = aligned_zeros(rows.n_used), aligned_zeros(len(rows)), np.zeros(len(rows), np.uint32)
+    rows, surrogate = problem.rows, problem.surrogate
     costs = np.full((2, WIDTH), problem.costs[1, 0], np.float32)
-    if problem.loss == "logistic":
-        alpha[:] = kernels.SHARE_NEGATIVE * costs[1] * weight[:, None]
-        set_weights(rows.arrays, mask, alpha, W)
-    part = (rows.arrays, rows.norms, mask, weight, costs)
-    generator = _generator(settings.seed, 0)
-    constant = rows.has_constant
+    lanes = LaneProblem(rows.arrays, rows.norms, np.zeros(len(rows), np.uint32), problem.weights32, costs)
+    W, alpha = aligned_zeros(rows.n_used), initial_alpha(lanes, surrogate)
+    set_weights(lanes, alpha, W)
+    limits = _violation_limits(surrogate, settings.tol, constant=rows.has_constant)
     kernels.solve_block(
-        part, LOSSES[problem.loss], order, order[:0], W, alpha, _limits(problem.loss, settings.tol, constant=constant),
-        settings.tol, settings.max_iter, generator, *np.zeros((3, WIDTH)),
+        lanes, surrogate, order, order[:0], W, alpha, limits, settings.tol, settings.max_iter,
+        random_generator(settings.seed, 0), *np.zeros((3, WIDTH)),
     )  # fmt: skip
-    return _Start(W[:, 0].copy(), alpha[:, 0].copy())
+    return _SharedStart(W[:, 0].copy(), alpha[:, 0].copy())
 
 
-def _begin(problem: OneVsRest, members: Members, costs: Floats32, start: _Start | None, alpha_known: Any) -> _Block:
-    """Return a block where it begins: at the α known, at the shared start, or at nothing."""
-    rows, weight = problem.rows, problem.weights32
-    W, alpha, mask = aligned_zeros(rows.n_used), aligned_zeros(len(rows)), np.zeros(len(rows), np.uint32)
-    share = kernels.SHARE_POSITIVE if problem.loss == "logistic" else np.float32(0)
-    if start is not None:
-        W[:], alpha[:] = start.weights[:, None], start.alpha[:, None]
-        kernels.put_positives(rows.arrays, members, weight, costs, share, start.alpha, W, alpha, mask)
-        return _Block(W, alpha, mask)
-    if problem.loss == "logistic":
-        alpha[:] = kernels.SHARE_NEGATIVE * costs[1] * weight[:, None]
-    kernels.put_positives(rows.arrays, members, weight, costs, share, np.zeros(len(rows), np.float32), W, alpha, mask)
-    if alpha_known is not None:
-        alpha[:] = alpha_known
-    set_weights(rows.arrays, mask, alpha, W)
-    return _Block(W, alpha, mask)
-
-
-def _generator(seed: int, block: int) -> npt.NDArray[np.uint64]:
-    """Return the state of a block's own random numbers; never 0, which would stay 0."""
-    return np.random.default_rng((seed, block)).integers(1, 2**63, 1, dtype=np.uint64)
+def _initial_block(problem: OneVsRest, b: int, lanes: LaneProblem, start: _SharedStart | None, state: Any) -> Any:
+    """Return the W and α that a block begins at: those of the shared start, or the α of a state, or the initial α."""
+    W = aligned_zeros(problem.rows.n_used)
+    if start is None:
+        alpha = initial_alpha(lanes, problem.surrogate)
+        if state is not None:
+            alpha[:] = state
+        set_weights(lanes, alpha, W)
+        return W, alpha
+    alpha = aligned_zeros(len(problem.rows))
+    W[:], alpha[:] = start.weights[:, None], start.alpha[:, None]
+    parts = [problem.members_of(c) for c in _classes_of(problem, b)]
+    positives = np.append(0, np.cumsum([len(part) for part in parts])), np.concatenate(parts)
+    share = np.float32(problem.surrogate.positive_share)
+    kernels.put_positives(lanes.rows, positives, lanes.weight, lanes.costs, share, start.alpha, W, alpha, lanes.mask)
+    return W, alpha
 
 
 # ---------------------------------------------------------------- sixteen classes
 
 
+def _classes_of(problem: OneVsRest, b: int) -> npt.NDArray[np.int64]:
+    """Return the classes in the lanes of a block; lanes beyond the last class repeat it."""
+    return np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), problem.n_classes - 1)
+
+
 def _solve_block(
-    problem: OneVsRest, b: int, order: npt.NDArray[np.int32], settings: Settings, start: _Start | None, alpha: Any
-) -> _Block:
-    rows, weight = problem.rows, problem.weights32
-    members, costs = _members_of_block(problem, b)
-    block = _begin(problem, members, costs, start, alpha)
-    generator = _generator(settings.seed, b + 1)
-    first = np.unique(members[1]).astype(np.int32)
+    problem: OneVsRest, b: int, order: npt.NDArray[np.int32], settings: Settings, start: _SharedStart | None, state: Any
+) -> _SolvedBlock:
+    lanes = lane_problem(problem, _classes_of(problem, b))
+    W, alpha = _initial_block(problem, b, lanes, start, state)
+    generator = random_generator(settings.seed, b + 1)
+    first = np.flatnonzero(lanes.mask).astype(np.int32)
     kernels.shuffle(first, generator)
-    part = (rows.arrays, rows.norms, block.mask, weight, costs)
     block, certificate, sweeps = _descend(
-        part, problem.loss, order, first, block, settings, generator, rows.has_constant
-    )
+        lanes, problem.surrogate, (order, first), _SolvedBlock(W, alpha, lanes.mask), settings, generator,
+        constant=problem.rows.has_constant,
+    )  # fmt: skip
     n_classes = min(WIDTH, problem.n_classes - b * WIDTH)
-    return replace(block, history=certificate.told([{"passes": sweeps}] * n_classes))
+    return replace(block, history=certificate.update_history([{"passes": sweeps}] * n_classes))
 
 
-def _limits(loss: str, tol: float, *, constant: bool, smallest: float = SMALLEST_FLOAT32) -> tuple[float, float]:
-    """Return the violation of optimality to begin with, and the smallest that makes sense."""
-    eps = min(VIOLATION_PER_GAP[loss] * tol, LARGEST_VIOLATION[loss]) * (WITH_CONSTANT[loss] if constant else 1.0)
-    if smallest < SMALLEST_FLOAT32:  # float32 has been as far as it can go
+def _violation_limits(
+    surrogate: Surrogate, tol: float, *, constant: bool, smallest: float = SMALLEST_FLOAT32
+) -> tuple[float, float]:
+    """Return the violation of optimality to begin with, and the smallest that makes sense.
+
+    The former leaves about the gap `tol`; where it leaves more, the kernel tightens it.
+    """
+    eps = min(surrogate.violation_per_gap * tol, surrogate.largest_violation)
+    if constant:
+        eps *= surrogate.constant_factor
+    if smallest < SMALLEST_FLOAT32:  # float32 has gone as far as it can
         eps = min(eps, SMALLEST_FLOAT32)
     return max(eps, smallest), smallest
 
 
 def _descend(
-    part: Any, loss: str, order: Any, first: Any, block: _Block, settings: Settings, generator: Any, constant: bool
-) -> tuple[_Block, Certificate, int]:
-    """Run the kernel; return the block solved, its certificate, and how many sweeps went over all rows.
+    lanes: LaneProblem,
+    surrogate: Surrogate,
+    visits: tuple[Any, Any],
+    block: _SolvedBlock,
+    settings: Settings,
+    generator: Any,
+    *,
+    constant: bool,
+) -> tuple[_SolvedBlock, Certificate, int]:
+    """Run the kernel; return the block solved, its certificate, and the number of sweeps over all rows.
 
-    In float32 until its gradients are noise; what is left to do then is done in float64.
+    In float32 until its gradients are noise, and from there in float64. `visits` are all rows, and the first to visit.
     """
-    W, alpha = block.weights, block.alpha
+    (order, first), W, alpha = visits, block.weights, block.alpha
     primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.ones(WIDTH)
-    code, tol, left = LOSSES[loss], settings.tol, settings.max_iter
-    limits = _limits(loss, tol, constant=constant)
-    sweeps = kernels.solve_block(part, code, order, first, W, alpha, limits, tol, left, generator, primal, gap, scales)
-    certificate = Certificate(primal, gap + drift(part, W, alpha, tol * primal))
-    if certificate.holds(tol) or sweeps >= left:
+    tol, most = settings.tol, settings.max_iter
+    limits = _violation_limits(surrogate, tol, constant=constant)
+    sweeps = kernels.solve_block(
+        lanes, surrogate, order, first, W, alpha, limits, tol, most, generator, primal, gap, scales
+    )
+    certificate = Certificate(primal, gap + weight_drift(lanes, W, alpha, tol * primal))
+    if certificate.holds(tol) or sweeps >= most:
         W *= scales.astype(np.float32)
         return replace(block, scales=scales), certificate, int(sweeps)
-    rows, norms, mask, weight, costs = part
-    exact = (rows, norms.astype(np.float64), mask, weight, costs.astype(np.float64))
-    wide, alpha = W.astype(np.float64), alpha.astype(np.float64)
-    kernels.weights_of(rows, mask, alpha, wide)
-    wanted = FLOAT64_SHARE * tol
-    limits = _limits(loss, wanted, constant=constant, smallest=SMALLEST_FLOAT64[loss])
+    exact, wide, alpha = widen(lanes), W.astype(np.float64), alpha.astype(np.float64)
+    kernels.weights_of(lanes.rows, lanes.mask, alpha, wide)
+    exact_tol = FLOAT64_SHARE * tol
+    limits = _violation_limits(surrogate, exact_tol, constant=constant, smallest=surrogate.smallest_violation)
     sweeps += kernels.solve_block(
-        exact, code, order, order[:0], wide, alpha, limits, wanted, left - sweeps, generator, primal, gap, scales
+        exact,
+        surrogate,
+        order,
+        order[:0],
+        wide,
+        alpha,
+        limits,
+        exact_tol,
+        most - sweeps,
+        generator,
+        primal,
+        gap,
+        scales,
     )
-    lengths, certificate = round_weights(exact, code, wide * scales, primal - gap, tol, W)
+    lengths, certificate = round_weights(exact, surrogate, wide * scales, primal - gap, tol, W)
     return replace(block, alpha=alpha, scales=scales * lengths), certificate, int(sweeps)
 
 
-def _members_of_block(problem: OneVsRest, b: int) -> tuple[Members, Floats32]:
-    """Return the rows of sixteen classes and their costs; lanes beyond the last class repeat it."""
-    classes = np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), problem.n_classes - 1)
-    parts = [problem.members_of(k) for k in classes]
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    return (starts, np.concatenate(parts).astype(np.int64)), np.ascontiguousarray(problem.costs[:, classes], np.float32)
+# ---------------------------------------------------------------- weights in their form
 
 
-# ---------------------------------------------------------------- what is kept of them
-
-
-def _kept(block: _Block, problem: OneVsRest, form: str, prune: float) -> Any:
-    """Return a block's weights in the form they are kept in, so that the dense ones can go."""
+def _block_weights(block: _SolvedBlock, problem: OneVsRest, form: str, prune: float) -> Any:
+    """Return a block's weights in their final form, so that the dense ones can be freed."""
     if form == "dense":
         return block.weights
     n_classes = len(block.history)
@@ -284,17 +298,18 @@ def _kept(block: _Block, problem: OneVsRest, form: str, prune: float) -> Any:
     return sparse.csr_array(shares.astype(block.alpha.dtype).T), dense.intercepts
 
 
-def _assembled(parts: list[Any], problem: OneVsRest, form: str) -> Weights:
+def _assemble(parts: list[Any], problem: OneVsRest, form: str) -> Weights:
+    """Return the weights of all blocks together."""
     if form == "dense" or not parts:
         return DenseWeights.from_blocks(parts, problem.n_classes, problem.rows)
     matrix = sparse.vstack([part for part, _ in parts], format="csr")
     intercepts = np.concatenate([intercepts for _, intercepts in parts])
     if form == "sparse":
         return SparseWeights.from_matrix(matrix, intercepts)
-    return _dual(matrix, intercepts, problem)
+    return _dual_weights(matrix, intercepts, problem)
 
 
-def _directly(
+def _solve_dense(
     problem: OneVsRest,
     settings: Settings,
     executor: Executor | None,
@@ -303,67 +318,68 @@ def _directly(
     state: Any,
     keep_state: bool,
 ) -> Solution:
+    """Solve low-dimensional dense problems, and round their weights to float32."""
     # In the dual form weights are w(α), which w approaches only as the gap closes; that takes a few steps more.
-    wanted = replace(settings, tol=settings.tol * 1e-7) if form == "dual" else settings
-    found = solve_directly(problem, wanted, executor=executor, start=state, keep_alpha=form == "dual")
-    W = np.array([one.weights for one in found]).reshape(problem.n_classes, problem.rows.n_used)
-    history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in found]
-    blocks: list[Floats32] = []
-    lengths = np.ones(len(found))
-    for b, part in enumerate(_parts(problem)):
-        wide, classes = np.zeros((problem.rows.n_used, WIDTH)), slice(b * WIDTH, (b + 1) * WIDTH)
-        wide[:] = W[np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), len(W) - 1)].T  # the last class fills the lanes
+    exact = replace(settings, tol=settings.tol * 1e-7) if form == "dual" else settings
+    solutions = solve_directly(problem, exact, executor=executor, start=state, keep_alpha=form == "dual")
+    W = np.array([one.weights for one in solutions]).reshape(problem.n_classes, problem.rows.n_used)
+    history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in solutions]
+    blocks, lengths = [], np.ones(len(solutions))
+    for b, lanes in enumerate(_lane_problems(problem)):
+        classes, wide = slice(b * WIDTH, (b + 1) * WIDTH), np.ascontiguousarray(W[_classes_of(problem, b)].T)
         blocks.append(aligned_zeros(problem.rows.n_used))
-        longer, certificate = round_weights(
-            part, LOSSES[problem.loss], wide, _duals(history[classes]), settings.tol, blocks[-1]
-        )
+        duals = _duals(history[classes])
+        longer, certificate = round_weights(lanes, problem.surrogate, wide, duals, settings.tol, blocks[-1])
         lengths[classes] = longer[: len(W[classes])]
-        history[classes] = certificate.told(history[classes])
+        history[classes] = certificate.update_history(history[classes])
     dense = DenseWeights.from_blocks(blocks, problem.n_classes, problem.rows)
     weights: Weights = dense
     if form == "sparse":
         weights = SparseWeights.from_weights(dense, prune)
-    elif form == "dual" and found:
-        shares = np.array([one.alpha for one in found]) * lengths[:, None]
-        for k in range(problem.n_classes):
-            rest = np.ones(len(problem.rows), bool)
-            rest[problem.members_of(k)] = False
-            shares[k, rest] *= -1
-        made = _dual(sparse.csr_array(shares), dense.intercepts, problem)
-        weights, history = made, _certified_again(made, problem, history)
+    elif form == "dual" and solutions:
+        shares = _signed_shares(problem, np.array([one.alpha for one in solutions]) * lengths[:, None])
+        weights = dual = _dual_weights(shares, dense.intercepts, problem)
+        history = _certify_dual(dual, problem, history)
     converged = all(entry["gap"] <= settings.tol for entry in history)
     return Solution(weights, weights.intercepts, history, converged, W if keep_state else None)
 
 
-def _parts(problem: OneVsRest) -> Iterator[Any]:
-    """Yield every block's problem as kernels take it."""
+def _signed_shares(problem: OneVsRest, alpha: Floats64) -> sparse.csr_array:
+    """Return α y (classes × rows); `alpha` is changed in place."""
+    for k in range(problem.n_classes):
+        rest = np.ones(len(problem.rows), bool)
+        rest[problem.members_of(k)] = False
+        alpha[k, rest] *= -1
+    return sparse.csr_array(alpha)
+
+
+def _lane_problems(problem: OneVsRest) -> Iterator[LaneProblem]:
+    """Yield the problem of every block of sixteen classes."""
     for b in range(-(-problem.n_classes // WIDTH)):
-        members, costs = _members_of_block(problem, b)
-        block = _begin(problem, members, costs, None, None)
-        yield problem.rows.arrays, problem.rows.norms, block.mask, problem.weights32, costs
+        yield lane_problem(problem, _classes_of(problem, b))
 
 
 def _duals(history: History) -> Floats64:
-    """Return the duals that entries of a block tell of, in sixteen lanes that the last one fills."""
+    """Return the duals of a block's entries in the history, in sixteen lanes that the last one fills."""
     duals = [entry["objective"] * (1 - entry["gap"]) for entry in history]
     return np.array(duals + duals[-1:] * (WIDTH - len(duals)))
 
 
-def _certified_again(weights: DualWeights, problem: OneVsRest, history: History) -> History:
-    """Return the history with objectives and gaps of weights that are made again from shares, as these come out."""
-    rows, again = problem.rows, []
+def _certify_dual(weights: DualWeights, problem: OneVsRest, history: History) -> History:
+    """Return the history with the objectives and gaps of weights recomputed from shares."""
+    rows, certified = problem.rows, []
     known = np.isin(rows.feature_of, weights.feature_of)
     place = np.searchsorted(weights.feature_of, rows.feature_of[known])
-    for b, (made, part) in enumerate(zip(weights.blocks(), _parts(problem), strict=True)):
-        told, W = history[b * WIDTH : (b + 1) * WIDTH], aligned_zeros(rows.n_used)
-        W[known] = made[place]
+    for b, (block, lanes) in enumerate(zip(weights.blocks(), _lane_problems(problem), strict=True)):
+        entries, W = history[b * WIDTH : (b + 1) * WIDTH], aligned_zeros(rows.n_used)
+        W[known] = block[place]
         if rows.has_constant:
-            W[-1, : len(told)] = weights.intercepts[b * WIDTH : (b + 1) * WIDTH]
-        again += measure(part, LOSSES[problem.loss], W, _duals(told)).told(told)
-    return again
+            W[-1, : len(entries)] = weights.intercepts[b * WIDTH : (b + 1) * WIDTH]
+        certified += certify(lanes, problem.surrogate, W, _duals(entries)).update_history(entries)
+    return certified
 
 
-def _dual(shares: sparse.csr_array, intercepts: Any, problem: OneVsRest) -> DualWeights:
-    """Keep only the rows that have a share in some class."""
+def _dual_weights(shares: sparse.csr_array, intercepts: Any, problem: OneVsRest) -> DualWeights:
+    """Return weights in the dual form, with only the rows that have a share in some class."""
     supports = np.unique(shares.indices[shares.data != 0])
     return DualWeights(shares[:, supports], problem.rows.matrix(supports), intercepts)

@@ -25,7 +25,8 @@ from cladist.linear_model.dense import DenseWeights
 from cladist.linear_model.leaf_blocks import group_leaves
 from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree, squared_norms
 from cladist.linear_model.training_rows import aligned_zeros
-from cladist.solvers.linear.block_prox import SHARE_OF_GAP, Around, Block, padded
+from cladist.solvers.linear.block_prox import SHARE_OF_GAP, BlockProx, NodeBlock
+from cladist.solvers.linear.lane_block import fill_lanes
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.solution import Solution, duality_gap
 from cladist.solvers.tree.leaf_energy import leaf_energy
@@ -119,8 +120,8 @@ class _Alternation:
         self.problem, self.executor = problem, executor
         self.inner = InnerVectors(tree, root, problem.rows.n_used)
         self.inner_of = [tree.select_parity(self.inner.nodes, parity) for parity in (0, 1)]
-        self.around = Around(problem, seed)
-        self.blocks: list[Block] = []
+        self.prox = BlockProx(problem, seed)
+        self.blocks: list[NodeBlock] = []
         self.parents: list[Ids] = []  # of each block's lanes: places among the inner nodes, −1 for none
         self.blocks_of: list[range] = []
         for parity in (0, 1):
@@ -132,8 +133,8 @@ class _Alternation:
         """Add blocks of the problems chosen, siblings side by side, where they begin."""
         for laid in group_leaves(tree.parent, tree.leaves[chosen], np.ones(len(tree.parent), bool)).blocks:
             classes = chosen[laid.classes]
-            self.blocks.append(self.around.begin(classes))
-            self.parents.append(self.inner.position[tree.parent[tree.leaves[padded(classes)]]])
+            self.blocks.append(self.prox.initial_block(classes))
+            self.parents.append(self.inner.position[tree.parent[tree.leaves[fill_lanes(classes)]]])
 
     # ---------------------------------------------------------------- one sweep
 
@@ -149,7 +150,7 @@ class _Alternation:
             sums = self._sums(self.blocks_of[1 - parity], lambda block: block.weights)
             self.inner.average(self.inner_of[parity], sums)
 
-    def _sums(self, blocks: range, what: Callable[[Block], Floats32]) -> Floats32:
+    def _sums(self, blocks: range, what: Callable[[NodeBlock], Floats32]) -> Floats32:
         """Return the sums over each inner node's children that are leaves."""
         sums = np.zeros_like(self.inner.vectors)
         for b in blocks:
@@ -163,9 +164,9 @@ class _Alternation:
         for b, block in zip(blocks, self.executor.map(lambda b: self._visited(b, number), blocks), strict=True):
             self.blocks[b] = block
 
-    def _visited(self, b: int, number: int) -> Block:
+    def _visited(self, b: int, number: int) -> NodeBlock:
         """Solve the leaves of a block around their parents."""
-        return self.around.visited(self.blocks[b], self._above(b), b, number)
+        return self.prox.solve_block(self.blocks[b], self._above(b), b, number)
 
     def _above(self, b: int) -> Floats32:
         """Return the vectors of a block's parents, side by side."""
@@ -185,10 +186,10 @@ class _Alternation:
             dual += np.sum(block.gain[:n] - shares[:n] / 2)
             left += np.sum(np.maximum(block.left[:n], 0))
             reach = max(reach, float(np.sqrt(length.max())))
-        dual -= self.inner.dual_cost(self._sums(range(len(self.blocks)), lambda block: block.shares), reach)
+        dual -= self.inner.dual_cost(self._sums(range(len(self.blocks)), lambda block: block.sums), reach)
         # √(2 left) is how far the sum of all Σ α y x can be from where it belongs, which a free root multiplies.
         if left + np.any(self.inner.free) * reach * np.sqrt(2 * left) > SHARE_OF_GAP * (primal - dual):
-            self.around.tighten()
+            self.prox.tighten()
         entry = duality_gap(float(primal), float(dual))
         return {**entry, "reach": reach} if np.any(self.inner.free) else entry
 
@@ -201,7 +202,7 @@ class _Alternation:
     def _norms(self, b: int) -> tuple[Floats64, Floats64, Floats64]:
         """Return ‖w − w_parent‖², ‖Σ α y x‖² and ‖w‖² of the lanes."""
         block = self.blocks[b]
-        return squared_norms(block.weights - self._above(b)), squared_norms(block.shares), squared_norms(block.weights)
+        return squared_norms(block.weights - self._above(b)), squared_norms(block.sums), squared_norms(block.weights)
 
     # ---------------------------------------------------------------- in the order of the problems
 

@@ -36,7 +36,7 @@ from cladist.solvers.tree.linear_system import Factors, TreeSystem
 MOST_ALPHAS = 5_000_000  # rows × leaves; some ten arrays of that many float64
 MOST_ENTRIES = 2**27  # of all nodes' systems, each features × features in float64; there are two of each
 MOST_STEPS = 200
-NEAR_THE_WALL, CLOSEST = 0.995, 1e-15  # share of the way to a bound that a step goes, and how near, as a share of c
+STEP_TO_BOUND, CLOSEST = 0.995, 1e-15  # share of the way to a bound that a step goes, and how near, as a share of c
 SHORTEST_STEP = 1e-10
 
 Floats = npt.NDArray[np.float64]
@@ -86,23 +86,23 @@ def solve_recursive_directly(
     started = time.perf_counter()
     most = min(settings.max_iter, MOST_STEPS)
     with progress.task("recursive regularisation", most) as running, threadpool_limits(1, user_api="blas"):
-        search = (_Interior if problem.loss == "hinge" else _Newton)(problem, tree, root, executor or Serial())
-        best, history = search.judged(), []
+        search = (_Newton if problem.surrogate.smooth else _InteriorPoint)(problem, tree, root, executor or Serial())
+        best, history = search.evaluate(), []
         for done in range(most + 1):
-            history.append({**best.told(), "passes": done, "seconds": time.perf_counter() - started})
+            history.append({**best.history_entry(), "passes": done, "seconds": time.perf_counter() - started})
             if best.gap <= settings.tol or done == most or not search.step():
                 break
             running.advance()
-            found = search.judged()
+            found = search.evaluate()
             best = found.better(best, anywhere=not np.any(search.system.free))
-    best = search.rounded(best, settings.tol)
-    history[-1] |= best.told()
+    best = search.round_weights(best, settings.tol)
+    history[-1] |= best.history_entry()
     weights = DenseWeights.from_matrix(best.W, problem.rows)
     return Solution(weights, weights.intercepts, history, best.gap <= settings.tol)
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Bounds:
     """Leaves' weights, what they cost, and a bound."""
 
     W: Floats
@@ -114,22 +114,22 @@ class _Judged:
     def gap(self) -> float:
         return duality_gap(self.primal, self.dual)["gap"]
 
-    def told(self) -> dict[str, float]:
+    def history_entry(self) -> dict[str, float]:
         """Return what the history has of it."""
         found = duality_gap(self.primal, self.dual)
         return found if self.reach is None else {**found, "reach": self.reach}
 
-    def better(self, before: _Judged, *, anywhere: bool) -> _Judged:
+    def better(self, before: _Bounds, *, anywhere: bool) -> _Bounds:
         """Return the lower primal and the higher dual of two, or the later one if duals do not hold `anywhere`."""
         lower = self if self.primal <= before.primal else before
-        return _Judged(lower.W, lower.primal, max(self.dual, before.dual) if anywhere else self.dual, self.reach)
+        return _Bounds(lower.W, lower.primal, max(self.dual, before.dual) if anywhere else self.dual, self.reach)
 
 
 class _Steps(ABC):
-    """Rows, leaves and the tree above them on the way to the optimum."""
+    """TrainingRows, leaves and the tree above them on the way to the optimum."""
 
     def __init__(self, problem: OneVsRest, tree: ProblemTree, root: str, executor: Executor) -> None:
-        self.loss = problem.loss
+        self.surrogate = problem.surrogate
         self.X = dense_rows(problem.rows)
         self.signs = np.full((problem.n_classes, len(self.X)), -1.0)
         self.costs = np.repeat(problem.costs[1].astype(np.float64)[:, None], len(self.X), axis=1)
@@ -153,9 +153,9 @@ class _Steps(ABC):
         found: Floats = (self.signs * alpha) @ self.X
         return found
 
-    def factorised(self, curvature: Floats) -> Factors:
+    def factorise(self, curvature: Floats) -> Factors:
         """Factorise the system whose losses are bent so much. O(leaves · n d²)."""
-        return self.system.factorised(self._hessian, curvature, self.executor)
+        return self.system.factorise(self._hessian, curvature, self.executor)
 
     def _hessian(self, curvature: Floats) -> Floats:
         bent = np.flatnonzero(curvature)
@@ -163,79 +163,72 @@ class _Steps(ABC):
         found: Floats = (some * curvature[bent, None]).T @ some
         return found
 
-    def solved(self, factors: Factors, leaves: Floats) -> tuple[Floats, Floats]:
+    def solve(self, factors: Factors, leaves: Floats) -> tuple[Floats, Floats]:
         """Return the step for leaves and inner nodes, `leaves` being what the former's losses want."""
         pulled, above = self.system.product(self.W, self.inner)
         return self.system.solve(factors, leaves - pulled, -above)
 
     @abstractmethod
+    def step(self) -> bool:
+        """Move all nodes; return whether that was possible."""
+
+    @abstractmethod
+    def alphas(self) -> Floats:
+        """Return the present α of every leaf and row."""
+
     def lost(self, W: Floats) -> float:
         """Return Σ c ℓ of all leaves and rows."""
+        return float(np.sum(self.costs * self.surrogate.value(self.margins(W))))
 
-    def rounded(self, best: _Judged, tol: float) -> _Judged:
+    def round_weights(self, best: _Bounds, tol: float) -> _Bounds:
         """Return a point with float32 weights, measured as they are.
 
         Rounding puts rows that lie on the margin a little below it; under the hinge weights that are a few roundings
         longer may be better.
         """
         found = self._with_weights(best, best.W.astype(np.float32))
-        for roundings in ROUNDINGS if self.loss == "hinge" else ():
+        for roundings in () if self.surrogate.smooth else ROUNDINGS:
             if found.gap <= tol:
                 break
             longer = self._with_weights(best, (best.W * (1 + roundings * EPSILON)).astype(np.float32))
             found = longer if longer.primal < found.primal else found
         return found
 
-    def _with_weights(self, best: _Judged, W: npt.NDArray[np.float32]) -> _Judged:
+    def _with_weights(self, best: _Bounds, W: npt.NDArray[np.float32]) -> _Bounds:
         wide = W.astype(np.float64)
         energy = self.system.energy(wide, self.system.best_above(wide))
         return replace(best, W=wide, primal=energy / 2 + self.lost(wide))
 
-    def bounds(self, lost: float, gained: float, alpha: Floats) -> _Judged:
-        """Return primal and dual, `gained` being what α gain; inner nodes are the best given the leaves."""
-        inner = self.system.best_above(self.W)
-        primal = self.system.energy(self.W, inner) / 2 + lost
+    def evaluate(self) -> _Bounds:
+        """Return primal and dual; inner nodes are the best given the leaves."""
+        inner, alpha = self.system.best_above(self.W), self.alphas()
+        primal = self.system.energy(self.W, inner) / 2 + self.lost(self.W)
         reach = max(self.least_reach, float(np.sqrt(np.max(np.sum(self.W**2, axis=1)))))
-        dual = gained - self.system.dual_energy(self.sums(alpha), inner, reach)
-        return _Judged(self.W.copy(), primal, dual, reach if np.any(self.system.free) else None)
+        gain = float(np.sum(self.costs * self.surrogate.gain(alpha / self.costs)))
+        dual = gain - self.system.dual_energy(self.sums(alpha), inner, reach)
+        return _Bounds(self.W.copy(), primal, dual, reach if np.any(self.system.free) else None)
 
 
 class _Newton(_Steps):
-    """Newton's method for the squared hinge and the logistic loss."""
+    """Newton's method for smooth losses."""
 
-    def _losses(self, W: Floats) -> tuple[float, Floats, Floats]:
-        """Return Σ c ℓ, and −c ℓ' and c ℓ'' of every leaf and row."""
-        margins, costs = self.margins(W), self.costs
-        if self.loss == "logistic":
-            wrong = 0.5 * (1 - np.tanh(margins / 2))
-            return float(np.sum(costs * np.logaddexp(0, -margins))), costs * wrong, costs * wrong * (1 - wrong)
-        miss = np.maximum(0.0, 1 - margins)
-        return float(np.sum(costs * miss**2)), 2 * costs * miss, 2 * costs * (miss > 0)
-
-    def lost(self, W: Floats) -> float:
-        return self._losses(W)[0]
-
-    def judged(self) -> _Judged:
-        lost, alpha, _ = self._losses(self.W)
-        if self.loss == "logistic":
-            share = np.clip(alpha / self.costs, 1e-300, 1 - 1e-16)
-            gained = -np.sum(self.costs * (share * np.log(share) + (1 - share) * np.log1p(-share)))
-        else:
-            gained = np.sum(alpha - alpha**2 / (4 * self.costs))
-        return self.bounds(lost, float(gained), alpha)
+    def alphas(self) -> Floats:
+        """Return −c ℓ'(m)."""
+        alpha: Floats = -self.costs * self.surrogate.slope(self.margins(self.W))
+        return alpha
 
     def step(self) -> bool:
-        """Go where a step leads, or a part of the way; return whether that gains anything."""
-        lost, alpha, curvature = self._losses(self.W)
-        here = self.system.energy(self.W, self.inner) / 2 + lost
+        """Make one step, halved until it descends; return whether it moves anything."""
+        here = self.system.energy(self.W, self.inner) / 2 + self.lost(self.W)
+        curvature = self.costs * self.surrogate.curvature(self.margins(self.W))
         try:
-            leaves, inner = self.solved(self.factorised(curvature), self.sums(alpha))
+            leaves, inner = self.solve(self.factorise(curvature), self.sums(self.alphas()))
         except (LinAlgError, ValueError):
             return False
         length = 1.0
         while length > SHORTEST_STEP:
             W, above = self.W + length * leaves, self.inner + length * inner
-            if self.system.energy(W, above) / 2 + self._losses(W)[0] <= here:
+            if self.system.energy(W, above) / 2 + self.lost(W) <= here:
                 gains = not np.array_equal(W, self.W)
                 self.W, self.inner = W, above
                 return gains
@@ -243,7 +236,7 @@ class _Newton(_Steps):
         return False
 
 
-class _Interior(_Steps):
+class _InteriorPoint(_Steps):
     """Mehrotra's predictor and corrector for the hinge: α, its room below c, and the multipliers of both bounds."""
 
     def __init__(self, *given: Any) -> None:
@@ -251,11 +244,9 @@ class _Interior(_Steps):
         self.alpha, self.room = self.costs / 2, self.costs / 2
         self.at_zero, self.at_cost = np.ones_like(self.costs), np.ones_like(self.costs)
 
-    def lost(self, W: Floats) -> float:
-        return float(np.sum(self.costs * np.maximum(0.0, 1 - self.margins(W))))
-
-    def judged(self) -> _Judged:
-        return self.bounds(self.lost(self.W), float(np.sum(self.alpha)), self.alpha)
+    def alphas(self) -> Floats:
+        """Return α."""
+        return self.alpha
 
     def step(self) -> bool:
         """Make one step: predict without centring, and correct by what the prediction shows.
@@ -265,7 +256,7 @@ class _Interior(_Steps):
         diagonal = self.at_zero / self.alpha + self.at_cost / self.room
         values = self.alpha, self.room, self.at_zero, self.at_cost
         try:
-            factors = self.factorised(1 / diagonal)
+            factors = self.factorise(1 / diagonal)
             predicted = self._towards(factors, diagonal, 0.0, 0.0)
             length = _lengths(values, predicted[2:])
             there = _products(*(v + length * s for v, s in zip(values, predicted[2:], strict=True)))
@@ -275,13 +266,13 @@ class _Interior(_Steps):
             step = self._towards(factors, diagonal, *targets)
         except (LinAlgError, ValueError):  # no longer positive definite, or not finite: as far as float64 goes
             return False
-        self._move(NEAR_THE_WALL * _lengths(values, step[2:]), step)
+        self._move(STEP_TO_BOUND * _lengths(values, step[2:]), step)
         return True
 
     def _towards(self, factors: Factors, diagonal: Floats, zero_target: Any, cost_target: Any) -> tuple[Floats, ...]:
         """Return the step of W, inner nodes, α, room and multipliers to products of bounds and multipliers."""
         wanted = 1 - self.margins(self.W) + zero_target / self.alpha - cost_target / self.room
-        leaves, inner = self.solved(factors, self.sums(self.alpha + wanted / diagonal))
+        leaves, inner = self.solve(factors, self.sums(self.alpha + wanted / diagonal))
         alpha = (wanted - self.margins(leaves)) / diagonal
         at_zero = (zero_target - self.at_zero * alpha) / self.alpha - self.at_zero
         at_cost = (cost_target + self.at_cost * alpha) / self.room - self.at_cost

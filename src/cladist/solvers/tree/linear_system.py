@@ -95,16 +95,16 @@ class TreeSystem:
             found += w @ s + reach * np.sqrt(s @ s)
         return float(found)
 
-    def factorised(self, hessian: Callable[[Any], Floats], bent: Iterable[Any], executor: Executor) -> Factors:
+    def factorise(self, hessian: Callable[[Any], Floats], bent: Iterable[Any], executor: Executor) -> Factors:
         """Factorise M + diag(H_k at leaf k), H_k = hessian(bent[k]), so that `solve` can take any right side."""
 
-        def eliminated(given: Any) -> tuple[Factor, Floats]:
+        def eliminate(given: Any) -> tuple[Factor, Floats]:
             factor = self._factor(hessian(given) + self.identity)
-            return factor, solved(factor, self.identity)
+            return factor, solve_factored(factor, self.identity)
 
         A = self.diagonal[:, None, None] * self.identity
         leaves: list[Factor] = []
-        for above, (factor, inverse) in zip(self.above_leaves.tolist(), executor.map(eliminated, bent), strict=True):
+        for above, (factor, inverse) in zip(self.above_leaves.tolist(), executor.map(eliminate, bent), strict=True):
             leaves.append(factor)
             if above >= 0:
                 A[above] -= inverse
@@ -112,20 +112,22 @@ class TreeSystem:
         for u in range(len(A) - 1, -1, -1):
             inner.append(self._factor(A[u]))
             if self.above[u] >= 0:
-                A[self.above[u]] -= self.pull**2 * solved(inner[-1], self.identity)
+                A[self.above[u]] -= self.pull**2 * solve_factored(inner[-1], self.identity)
         return Factors(leaves, inner[::-1])
 
     def solve(self, factors: Factors, leaves: Floats, inner: Floats) -> tuple[Floats, Floats]:
         """Solve (M + diag(H_k at leaf k)) W = R, R being given for leaves and inner nodes."""
         right = np.vstack([inner, np.zeros(self.d)])  # the last one takes what has no place above it
         for k, above in enumerate(self.above_leaves.tolist()):
-            right[above] += solved(factors.leaves[k], leaves[k])
+            right[above] += solve_factored(factors.leaves[k], leaves[k])
         for u in range(len(inner) - 1, -1, -1):
-            right[self.above[u]] += self.pull * solved(factors.inner[u], right[u])
+            right[self.above[u]] += self.pull * solve_factored(factors.inner[u], right[u])
         found = np.zeros((len(inner) + 1, self.d))
         for u, above in enumerate(self.above.tolist()):
-            found[u] = solved(factors.inner[u], right[u] + self.pull * found[above])
-        of_leaves = [solved(factors.leaves[k], leaves[k] + found[above]) for k, above in enumerate(self.above_leaves)]
+            found[u] = solve_factored(factors.inner[u], right[u] + self.pull * found[above])
+        of_leaves = [
+            solve_factored(factors.leaves[k], leaves[k] + found[above]) for k, above in enumerate(self.above_leaves)
+        ]
         return np.stack(of_leaves), found[:-1]
 
     def _factor(self, matrix: Floats) -> Factor:
@@ -136,7 +138,7 @@ class TreeSystem:
         return scale, cho_factor(scaled, overwrite_a=True)
 
 
-def solved(factor: Factor, right: Floats) -> Floats:
+def solve_factored(factor: Factor, right: Floats) -> Floats:
     """Solve a system that is factorised, for one right side or several side by side."""
     scale, cholesky = factor
     if right.ndim == 1:

@@ -1,7 +1,10 @@
 """Recursive regularisation on a tree, solved jointly and certified.
 
-Sweeps over all blocks (`cladist.solvers.tree.joint_dual`) raise the joint dual; from time to time the leaves are solved
-by themselves, the nodes above fixed, which gives a good primal point, and the two together a gap.
+Problem   min ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + Σ_leaves n Σ_i c_in ℓ(y_in w_n·x_i)
+Moves     sweeps over all blocks raise the joint dual, `cladist.solvers.tree.joint_dual`
+Stops     every few sweeps, leaves are solved given the nodes above, which gives a good primal point,
+          `cladist.solvers.tree.duality_gap`; the search ends when (primal − dual) / primal ≤ tol
+Found by  Gopal & Yang 2013, eqs. 2 and 3, for the problem
 """
 
 from __future__ import annotations
@@ -30,30 +33,28 @@ from cladist.linear_model.weights import Weights
 from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.solution import Solution, duality_gap
-from cladist.solvers.tree.duality_gap import Finished, Measured, finished, measured, primal_of_differences
-from cladist.solvers.tree.joint_dual import Joint
+from cladist.solvers.tree.duality_gap import DualValue, PrimalPoint, evaluate_dual, primal_of_differences, primal_point
+from cladist.solvers.tree.joint_dual import JointDual
 from cladist.solvers.tree.leaf_energy import leaf_energy
 
 FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
-NEAR, SETTLED = 20.0, 3.0  # as multiples of tol: the last gap, or the dual's rise since, at which a check is worth it
-# Violations of optimality that sweeps over blocks leave, at first; they are tightened with every check that fails.
-EPS = {"hinge": 0.01, "squared_hinge": 0.01, "logistic": 0.001}
+NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
 LEAF_SWEEPS = 50
-CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap, one sweep over so many rows and some over active ones do
+CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep over all rows is enough
 
 
 @dataclass(frozen=True)
 class State:
-    """Where a search ended.
+    """Where a search ended, for a warm start.
 
     Attributes
     ----------
     alphas : list of BlockAlphas
-        Of each block.
+        The α of each block.
     order : array
-        The order of the rows that they speak of.
+        The order of their rows.
     centres : array (free roots × features in use)
     """
 
@@ -62,7 +63,7 @@ class State:
     centres: npt.NDArray[np.float32]
 
     def scaled(self, factor: float) -> State:
-        """Return where to begin if C is so many times as large."""
+        """Return the state to begin from when all costs are multiplied by a factor."""
         alphas = [BlockAlphas(a.rows, a.values * np.float32(factor)) for a in self.alphas]
         return State(alphas, self.order, self.centres)
 
@@ -85,43 +86,43 @@ def solve_recursive(
     Parameters
     ----------
     problem : OneVsRest
-        One problem a leaf.
+        One problem per leaf.
     tree : ProblemTree
     settings : Settings, optional
-        `tol` is the relative duality gap, `max_iter` the most sweeps.
+        `tol` is the relative duality gap, `max_iter` the maximal number of sweeps.
     root : {"zero", "free", "fixed"}
         Whether inner roots are pulled to 0, pulled nowhere, or held at 0. A leaf that is a root is always pulled to 0.
     blocks_per_round : int
-        How many blocks are solved from one snapshot; part of the algorithm, whatever the number of workers.
+        The number of blocks solved from one snapshot; part of the algorithm, whatever the number of workers.
     executor : Executor, optional
         Runs the blocks of a round; the result does not depend on it.
     form : {"dense", "sparse", "dual", "differences"}
-        That of the weights returned; "dual" takes no more memory than the search. "differences" are those of all nodes
-        from their parents, without which one cannot walk down the tree.
+        The form of the weights returned; "dual" takes no more memory than the search. "differences" are those of all
+        nodes from their parents, which beam search needs.
     prune : float
-        With "sparse" weights, with "differences" those, up to this size are dropped.
+        Weights, or differences, up to this size are dropped in the forms "sparse" and "differences".
     state : State, optional
         Where to begin, from an earlier call for the same rows and tree.
     keep_state : bool
-        Whether to return that.
+        Whether to return the state.
 
     Returns
     -------
     Solution
-        `weights` are those of the leaves; `history` has an entry a check: `objective`, `dual`, `gap` (relative),
-        `passes`, `seconds` and, with free roots, `reach`. The last entry is that of the weights returned: the nodes
-        above them are those that "dual" and "differences" hold, and the best given the leaves in other forms.
+        `weights` are those of the leaves; `history` has one entry per check: `objective`, `dual`, `gap` (relative),
+        `passes`, `seconds` and, with free roots, `reach`. The last entry is that of the weights returned, with the
+        inner nodes of the forms "dual" and "differences", and the best inner nodes given the leaves in other forms.
 
     Notes
     -----
-    Memory: 4 bytes a feature for each node whose leaves fill more than one block, 128 bytes a feature and 64 a row for
-    each worker, 68 bytes for each row and block in which an α is not 0, five times at most, and 4 bytes a leaf and
-    feature for dense weights.
+    Memory: 4 bytes per feature for each node whose leaves fill more than one block, 128 bytes per feature and 64 per
+    row for each worker, 68 bytes for each row and block in which an α is not 0, at most five times, and 4 bytes per
+    leaf and feature for dense weights.
 
-    A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
-    wherever no root is further than `reach` from where it is now: than the longest leaf is from 0, or than what moves
-    the score of a row of usual length by 1, if that is further; the objective being convex, a point k times as far away
-    is better by k times that gap at most. As roots move, such a bound may fall.
+    A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` then bounds the objective from below
+    as long as no root is further than `reach` from its present position. `reach` is the length of the longest leaf, or
+    the distance that moves the score of a row of usual length by 1, if that is larger; the objective being convex, a
+    point k times as far away is better by at most k times that gap. As roots move, such a bound may fall.
     """
     one_of("solve_recursive", "root", root, ROOTS)
     one_of("solve_recursive", "form", form, FORMS)
@@ -130,33 +131,33 @@ def solve_recursive(
     settings = settings or Settings(max_iter=100)
     if tree.sharing == 0 or not len(tree.inner) or (root == "fixed" and np.all(tree.parent[tree.inner] < 0)):
         if form != "differences":
-            return _flat(problem, settings, executor, form, prune, state, keep_state)
-        apart = _flat(problem, settings, executor, "sparse", prune, state, keep_state)
-        return replace(apart, weights=differences_of_leaves(apart.weights, replace(tree, sharing=0.0), root))
+            return _solve_flat(problem, settings, executor, form, prune, state, keep_state)
+        flat = _solve_flat(problem, settings, executor, "sparse", prune, state, keep_state)
+        return replace(flat, weights=differences_of_leaves(flat.weights, replace(tree, sharing=0.0), root))
     search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, dense=form == "dense")
-    with progress.task("recursive regularisation", search.settings.max_iter) as running:
-        for sweep in range(search.settings.max_iter):
-            search.sweep(sweep)
+    with progress.task("recursive regularisation", settings.max_iter) as running:
+        for sweep in range(settings.max_iter):
+            search.joint.sweep(sweep, search.rounds, search.eps)
             running.advance()
-            if search.is_due(sweep) and search.check(sweep):
+            if search.is_check_due(sweep) and search.check(sweep):
                 break
     return search.solution(form, prune, keep_state)
 
 
-def _flat(
+def _solve_flat(
     problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any, keep_state: bool
 ) -> Solution:
-    """Solve leaves that share nothing, each by itself."""
+    """Solve leaves that share nothing independently, and sum up their objectives."""
     started = time.perf_counter()
     solution = solve_one_vs_rest(
         problem, settings, executor=executor, form=form, prune=prune, state=state, keep_state=keep_state
     )
     objective = float(sum(entry["objective"] for entry in solution.history))
-    lost = float(sum(entry["objective"] * entry["gap"] for entry in solution.history))
+    gap = float(sum(entry["objective"] * entry["gap"] for entry in solution.history))
     entry = {
         "objective": objective,
-        "dual": objective - lost,
-        "gap": lost / objective if objective > 0 else 0.0,
+        "dual": objective - gap,
+        "gap": gap / objective if objective > 0 else 0.0,
         "passes": max((entry["passes"] for entry in solution.history), default=0),
         "seconds": time.perf_counter() - started,
     }
@@ -164,16 +165,30 @@ def _flat(
 
 
 @dataclass(frozen=True)
-class _Point:
-    """Leaves, and the α that say what lies above them; None: as they are now."""
+class _BestPoint:
+    """The best primal point, and the α that its inner nodes belong to; None: the present ones."""
 
-    finished: Finished
+    point: PrimalPoint
     alphas: list[BlockAlphas] | None = None
     centres: Any = None
 
 
 class _Search:
-    """Sweeps, checks, and the decision to stop."""
+    """The bounds found so far, and the decision to stop.
+
+    Attributes
+    ----------
+    best : _BestPoint, or None
+        The primal point with the lowest objective.
+    dual : float
+        The best lower bound.
+    reach : float
+        How far free roots may move for the bound to hold.
+    root_bound : (DualValue, vectors), or None
+        With free roots: the dual value of the best bound, and the positions of the roots then.
+    highest_alphas : list of BlockAlphas, or None
+        The α of the highest dual, while over-relaxed steps may lower it.
+    """
 
     def __init__(
         self,
@@ -191,45 +206,61 @@ class _Search:
         self.order = np.random.default_rng(settings.seed).permutation(len(problem.rows))
         if state is not None:
             self.order = state.order
-        self.problem, self.settings = problem.taken(self.order), settings
+        self.problem, self.settings = problem.reorder(self.order), settings
+        self.tree, self.root, self.dense = tree, root, dense
         self.layout = build_leaf_blocks(tree, root)
-        roots = free_roots(self.layout, tree, root)
-        self.tree, self.root = tree, root
-        self.joint = Joint(self.problem, self.layout, executor, settings.seed, free=roots)
+        free = free_roots(self.layout, tree, root)
+        self.joint = JointDual(self.problem, self.layout, executor, settings.seed, free=free)
         self.rounds = schedule_rounds(len(self.layout.blocks), blocks_per_round)
         self.largest_cost = max(1.0, float(np.max(problem.costs, initial=0.0)))
-        self.eps = EPS[problem.loss] / (1.0 if problem.loss == "logistic" else self.largest_cost)
-        self.dense = dense
-        self.best: _Point | None = None
+        self.eps = problem.surrogate.first_violation(self.largest_cost)
+        self.best: _BestPoint | None = None
         self.dual, self.reach = -np.inf, 0.0
-        self.bound: tuple[Measured, npt.NDArray[np.float64]] | None = None  # the best, and where free roots were then
-        self.kept: list[BlockAlphas] | None = None  # where the dual was highest
+        self.root_bound: tuple[DualValue, npt.NDArray[np.float64]] | None = None
+        self.highest_alphas: list[BlockAlphas] | None = None
         self.history: list[dict[str, float]] = []
         self.started = time.perf_counter()
         if state is not None:
             self.joint.centres[:] = state.centres
             self.joint.start_from(state.alphas)
 
-    def sweep(self, sweep: int) -> None:
-        """Visit all blocks."""
-        self.joint.sweep(sweep, self.rounds, self.eps)
+    @property
+    def primal(self) -> float:
+        """The lowest objective so far."""
+        return self.best.point.primal if self.best is not None else np.inf
 
-    def is_due(self, sweep: int) -> bool:
-        """Tell whether it is time to check."""
+    @property
+    def gap(self) -> float:
+        """The relative duality gap; an objective of 0 cannot be lowered."""
+        return duality_gap(self.primal, self.dual)["gap"] if self.primal < np.inf else np.inf
+
+    @property
+    def alphas(self) -> list[BlockAlphas]:
+        """The present α of all blocks."""
+        return [state.alphas for state in self.joint.states]
+
+    # ---------------------------------------------------------------- checks
+
+    def is_check_due(self, sweep: int) -> bool:
+        """Tell whether to check after a sweep."""
         done = sweep + 1
         return done >= self.settings.max_iter or (done >= FIRST_CHECK and (done - FIRST_CHECK) % CHECK_EVERY == 0)
 
     def check(self, sweep: int) -> bool:
-        """Measure how far it is; return whether that is near enough."""
+        """Update the bounds and the history; return whether the gap is small enough.
+
+        The dual is cheap to evaluate. A new primal point is worth its cost where the gap is nearly small enough, or
+        where the dual has settled.
+        """
         tol, last = self.settings.tol, sweep + 1 >= self.settings.max_iter
         if last or not self.history or self.gap <= NEAR * tol:
-            self._finish()
+            self._update_primal()
         else:
-            now = self._risen(measured(self.joint))
-            rise = now.dual(self.reach) - self.dual
-            self._keep(now)
-            if rise <= SETTLED * tol * abs(self.dual) or self.gap <= tol:  # what is returned has been measured
-                self._finish()
+            value = self._restore_if_fallen(evaluate_dual(self.joint))
+            rise = value.bound(self.reach) - self.dual
+            self._update_dual(value)
+            if rise <= SETTLED * tol * abs(self.dual) or self.gap <= tol:  # the result needs a point of its own
+                self._update_primal()
         entry = {**duality_gap(self.primal, self.dual), "passes": sweep + 1}
         if len(self.joint.free):
             entry["reach"] = self.reach
@@ -237,100 +268,83 @@ class _Search:
         self.eps = max(self.eps / 2, SMALLEST_EPS)
         return self.gap <= tol
 
-    @property
-    def primal(self) -> float:
-        """The lowest objective so far."""
-        return self.best.finished.primal if self.best is not None else np.inf
-
-    @property
-    def gap(self) -> float:
-        """The relative duality gap; an objective of 0 cannot be lowered."""
-        return duality_gap(self.primal, self.dual)["gap"] if self.primal < np.inf else np.inf
-
-    def _risen(self, now: Measured) -> Measured:
-        """Go back to where the dual was highest if it has fallen, and take no longer steps than are safe from there."""
-        if self.kept is None or len(self.joint.free) or now.dual(0.0) >= self.dual:
-            return now
-        self.joint.further = 1.0
-        self.joint.start_from(self.kept)
-        self.kept = None  # rounding alone lowers the dual from now on, and that is no reason to go back so far
-        return measured(self.joint)
-
-    def _keep(self, now: Measured) -> None:
-        if len(self.joint.free):
-            self.dual = self._bound_here(now)
-        else:
-            self.dual = max(self.dual, now.dual(self.reach))
-        if self.joint.further > 1:
-            self.kept = self._alphas()
-
-    def _bound_here(self, now: Measured) -> float:
-        """Return the higher of the present bound and the best before, both for what free roots can reach from here."""
-        roots = self.joint.V[self.joint.free].astype(np.float64)
-        if self.bound is not None:
-            before, where = self.bound
-            moved = float(np.sqrt(np.max(np.sum((roots - where) ** 2, axis=1))))
-            if before.dual(self.reach + moved) > now.dual(self.reach):
-                return before.dual(self.reach + moved)
-        self.bound = now, roots
-        return now.dual(self.reach)
-
-    def _alphas(self) -> list[BlockAlphas]:
-        return [state.alphas for state in self.joint.states]
-
-    def _finish(self) -> None:
-        """Solve the leaves by themselves, and keep what comes of it if it is the best."""
-        tol = self.settings.tol
-        eps = {"hinge": 0.1 * tol / self.largest_cost, "squared_hinge": min(0.01, 10 * tol), "logistic": 0.1 * tol}
+    def _update_primal(self) -> None:
+        """Compute a primal point, and keep it if it is the best; update the dual."""
+        tol, surrogate = self.settings.tol, self.problem.surrogate
+        eps = surrogate.leaf_violation(tol, self.largest_cost)
         sweeps = LEAF_SWEEPS if tol < CLOSE or len(self.order) < MANY_ROWS else 1
-        finish = partial(finished, self.joint, eps[self.problem.loss], sweeps, dense=self.dense)
-        found = finish()
-        if self._risen(found.measured) is not found.measured:
-            found = finish()
-        self.reach = max(found.longest, self.problem.rows.least_reach)
-        self._keep(found.measured)
-        if self.problem.loss == "logistic":  # all rows have α: a second set of them would be twice the memory
-            self.best = _Point(found)
-        elif found.primal < self.primal:
-            self.best = _Point(found, self._alphas(), self.joint.centres.copy())
+        compute = partial(primal_point, self.joint, eps, sweeps, dense=self.dense)
+        point = compute()
+        if self._restore_if_fallen(point.dual) is not point.dual:
+            point = compute()
+        self.reach = max(point.longest, self.problem.rows.least_reach)
+        self._update_dual(point.dual)
+        if not surrogate.sparse_dual:  # all rows have α: a second set of them would take twice the memory
+            self.best = _BestPoint(point)
+        elif point.primal < self.primal:
+            self.best = _BestPoint(point, self.alphas, self.joint.centres.copy())
 
-    # ---------------------------------------------------------------- what comes of it
+    def _restore_if_fallen(self, value: DualValue) -> DualValue:
+        """Return to the α of the highest dual if over-relaxed steps have lowered it, and end over-relaxation."""
+        if self.highest_alphas is None or len(self.joint.free) or value.bound(0.0) >= self.dual:
+            return value
+        self.joint.relaxation = 1.0
+        self.joint.start_from(self.highest_alphas)
+        self.highest_alphas = None  # from now on only rounding lowers the dual, which is no reason to go back
+        return evaluate_dual(self.joint)
+
+    def _update_dual(self, value: DualValue) -> None:
+        """Keep the best lower bound."""
+        bound = value.bound(self.reach)
+        self.dual = self._bound_with_free_roots(value) if len(self.joint.free) else max(self.dual, bound)
+        if self.joint.relaxation > 1:
+            self.highest_alphas = self.alphas
+
+    def _bound_with_free_roots(self, value: DualValue) -> float:
+        """Return the higher of the present bound and the best before, both within reach of the present roots."""
+        roots, bound = self.joint.V[self.joint.free].astype(np.float64), value.bound(self.reach)
+        if self.root_bound is not None:
+            best, positions = self.root_bound
+            moved = float(np.sqrt(np.max(np.sum((roots - positions) ** 2, axis=1))))
+            if best.bound(self.reach + moved) > bound:
+                return best.bound(self.reach + moved)
+        self.root_bound = value, roots
+        return bound
+
+    # ---------------------------------------------------------------- the result
 
     def solution(self, form: str, prune: float, keep_state: bool) -> Solution:
-        """Return the best point."""
+        """Return the best point in its final form."""
         assert self.best is not None
         state = None
         if keep_state:
-            copies = [BlockAlphas(a.rows, a.values.copy()) for a in self._alphas()]
+            copies = [BlockAlphas(a.rows, a.values.copy()) for a in self.alphas]
             state = State(copies, self.order, self.joint.centres.copy())
         weights = self._weights(self.best, form, prune)
-        if (
-            isinstance(weights, (DenseWeights, SparseWeights)) and not prune
-        ):  # other forms hold the nodes above, which were measured
+        # Other forms hold the inner nodes of the search, with which the last entry was computed.
+        if isinstance(weights, (DenseWeights, SparseWeights)) and not prune:
             energy = leaf_energy(weights.columns(), self.tree, self.root)
-            self._tell(self.best, energy / 2 + self.best.finished.lost)
+            self._replace_primal(self.best, energy / 2 + self.best.point.lost)
         return Solution(weights, weights.intercepts, self.history, self.gap <= self.settings.tol, state)
 
-    def _tell(self, best: _Point, primal: float) -> None:
-        """Put another objective into what was measured last: that of weights as they are returned."""
-        self.best = replace(best, finished=replace(best.finished, primal=primal))
+    def _replace_primal(self, best: _BestPoint, primal: float) -> None:
+        """Put the objective of the weights returned into the last entry of the history."""
+        self.best = replace(best, point=replace(best.point, primal=primal))
         self.history[-1] |= duality_gap(primal, self.dual)
 
-    def _weights(self, best: _Point, form: str, prune: float) -> Weights:
+    def _weights(self, best: _BestPoint, form: str, prune: float) -> Weights:
         n_classes, rows = self.problem.n_classes, self.problem.rows
-        if best.finished.weights is not None:
-            return DenseWeights.from_blocks(
-                in_class_order(best.finished.weights, self.layout, n_classes), n_classes, rows
-            )
-        if best.alphas is not None and any(a is not b for a, b in zip(self._alphas(), best.alphas, strict=True)):
+        if best.point.weights is not None:
+            return DenseWeights.from_blocks(in_class_order(best.point.weights, self.layout, n_classes), n_classes, rows)
+        if best.alphas is not None and any(a is not b for a, b in zip(self.alphas, best.alphas, strict=True)):
             self.joint.centres[:] = best.centres
             self.joint.start_from(best.alphas)
-        weights = PathSumWeights(self.joint.sums(best.finished.own), self.tree, self.root, self.joint.centres)
+        weights = PathSumWeights(self.joint.path_sums(best.point.own), self.tree, self.root, self.joint.centres)
         if form == "dense":
             blocks = in_class_order(weights.sums.blocks(), self.layout, n_classes)
             return DenseWeights.from_blocks(blocks, n_classes, rows)
         if form == "differences":
-            self._tell(best, primal_of_differences(weights, self.joint))
+            self._replace_primal(best, primal_of_differences(weights, self.joint))
             return differences_of_paths(weights, prune)
         return SparseWeights.from_weights(weights, prune) if form == "sparse" else weights
 
