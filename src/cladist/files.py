@@ -21,7 +21,7 @@ from typing import IO, Any, NoReturn
 
 from cladist import progress
 from cladist.errors import CladistError, DatasetError
-from cladist.locks import sweep, temporary
+from cladist.locks import make_temporary, sweep
 
 Source = str | PathLike[str] | IO[bytes]
 ErrorClass = type[CladistError]
@@ -282,7 +282,9 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
             yield stream
         return
     sweep(target.parent)
-    with temporary(target.parent, "file") as path_meanwhile:  # its name is short: the target's may be as long as any
+    with make_temporary(
+        target.parent, "file"
+    ) as path_meanwhile:  # its name is short: the target's may be as long as any
         with io.BufferedWriter(NamedFile(path_meanwhile, "w", name=fspath(path))) as stream:
             yield stream
         if target.exists():
