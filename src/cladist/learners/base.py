@@ -101,7 +101,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if decode == "multi" and not self.answers_sets:
             raise ParameterError(f"{who} predicts one path a row and has no decode='multi'; use 'auto' or 'single'.")
 
-    def _check_form(self, decode: str) -> None:
+    def check_label_form(self, decode: str) -> None:
         """Refuse to answer sets in a form of y that holds one label a row."""
         if decode == "multi" and not self.label_form_.is_multi:
             raise ParameterError(

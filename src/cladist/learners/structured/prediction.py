@@ -51,7 +51,7 @@ class LabellingClassifier(HierarchicalClassifier):
         """
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
-        self._check_form(self.decode)
+        self.check_label_form(self.decode)
         who = type(self).__name__
         nodes = np.arange(self.taxonomy_.n_nodes) if self.decodes_sets else np.unique(labels.nodes(who))
         self.set_classes(nodes)
