@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cladist import files
-from cladist.locks import left_over, sweep, temporary, temporary_path
+from cladist.locks import find_abandoned, make_temporary, sweep, temporary_path
 from cladist.storage import write_folder
 
 pytestmark = [
@@ -38,7 +38,7 @@ def test_a_file_is_written_and_what_the_dead_left_is_swept(tmp_path):
 
 @pytest.mark.parametrize("stranger", [False, True], ids=["ours", "with a stranger's file"])
 def test_a_model_is_saved_and_what_the_dead_left_is_swept(tmp_path, stranger):
-    killed_inside(lambda: temporary(tmp_path, "model"))
+    killed_inside(lambda: make_temporary(tmp_path, "model"))
     (left,) = tmp_path.iterdir()
     for name in ("manifest.json", "arrays-0123456789ab.safetensors", ".arrays-0123456789abcdef.tmp"):
         (left / name).write_text("half")
@@ -52,11 +52,11 @@ def test_a_model_is_saved_and_what_the_dead_left_is_swept(tmp_path, stranger):
 
 @pytest.mark.parametrize("kind", ["file", "model"])
 def test_what_is_in_use_stays(tmp_path, kind):
-    with temporary(tmp_path, kind) as path:
+    with make_temporary(tmp_path, kind) as path:
         child = os.fork()
         if child == 0:
             sweep(tmp_path, kind)
-            os._exit(len(list(left_over(tmp_path, kind))))
+            os._exit(len(list(find_abandoned(tmp_path, kind))))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert path.exists()
         with files.written(tmp_path / "c.txt"):
@@ -93,7 +93,7 @@ def test_a_file_swept_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", swept)
     with files.written(tmp_path / "c.txt") as stream:
         stream.write(b"c")
-        assert list(left_over(tmp_path, "file")) == [], "nobody takes it for a file of the dead"
+        assert list(find_abandoned(tmp_path, "file")) == [], "nobody takes it for a file of the dead"
     assert first
     assert os.listdir(tmp_path) == ["c.txt"]
     assert (tmp_path / "c.txt").read_bytes() == b"c"

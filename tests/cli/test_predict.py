@@ -356,14 +356,14 @@ def test_altered_weights_are_seen_on_request(refused, walking):
 
 def test_a_model_and_its_notes_are_of_one_save(walking, monkeypatch):
     """Another process saves while a model is opened: its notes must not be taken for those of the model before."""
-    restored = models._restored
+    restored = models._unpack_model
 
     def restored_then_saved(*parts):
         model = restored(*parts)
         cladist.save(walking, "walking", notes={"zero_based": True})
         return model
 
-    monkeypatch.setattr(models, "_restored", restored_then_saved)
+    monkeypatch.setattr(models, "_unpack_model", restored_then_saved)
     assert open_model(Path("walking"))[1] == {"zero_based": False}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cladist.errors import ModelFormatError
-from cladist.storage import lock, locked, read_folder, write_folder
+from cladist.storage import lock, lock_folder, read_folder, write_folder
 from cladist.storage.lock import LOCK
 
 pytestmark = [
@@ -48,7 +48,7 @@ def held_by_another(folder):
     ours, theirs = os.pipe(), os.pipe()
 
     def hold():
-        with locked(folder):
+        with lock_folder(folder):
             os.write(ours[1], b".")
             os.read(theirs[0], 1)
 
@@ -70,7 +70,7 @@ def test_a_second_writer_is_refused_by_a_sentence_that_names_the_first(tmp_path,
         write_folder(folder, *OLD)
     with held_by_another(folder) as child:
         sentence = rf"is in use: another process \(id {child}\) writes to it; .*\.$"
-        with pytest.raises(ModelFormatError, match=sentence), locked(folder):
+        with pytest.raises(ModelFormatError, match=sentence), lock_folder(folder):
             pass
         if place != "absent/model":  # where the folders above are yet to be made, who makes them first is first
             with pytest.raises(ModelFormatError, match="is in use"):
@@ -109,7 +109,7 @@ def test_a_lock_left_behind_is_no_file_of_somebody_else(tmp_path):
 def test_a_process_that_has_the_lock_may_take_it_again_by_any_name(tmp_path):
     write_folder(tmp_path / "model", *OLD)
     (tmp_path / "link").symlink_to("model")
-    with locked(tmp_path / "model"), locked(tmp_path / "link"):
+    with lock_folder(tmp_path / "model"), lock_folder(tmp_path / "link"):
         write_folder(tmp_path / "link", *NEW)
         assert (tmp_path / "model" / LOCK).exists(), "the inner block does not end the outer one"
         assert ended(forked(lambda: write_folder(tmp_path / "model", *OLD))) == 2
@@ -121,7 +121,7 @@ def test_threads_take_turns(tmp_path):
     inside, most = [], []
 
     def work():
-        with locked(tmp_path):
+        with lock_folder(tmp_path):
             inside.append(1)
             most.append(len(inside))
             write_folder(tmp_path, *NEW)
@@ -138,7 +138,7 @@ def test_threads_take_turns(tmp_path):
 def test_a_forked_child_neither_has_nor_keeps_its_parents_lock(tmp_path):
     ours = os.pipe()
     try:
-        with locked(tmp_path):
+        with lock_folder(tmp_path):
             orphan = forked(lambda: os.read(ours[0], 1))
             assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 2
         assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 0
@@ -148,12 +148,12 @@ def test_a_forked_child_neither_has_nor_keeps_its_parents_lock(tmp_path):
 
 
 def test_a_child_forked_inside_a_block_leaves_the_lock_alone_when_it_ends_it(tmp_path):
-    with locked(tmp_path):
+    with lock_folder(tmp_path):
         child = os.fork()
     if child == 0:  # it has left the block, as the parent has
         os._exit(0)
     assert ended(child) == 0
-    with locked(tmp_path):
+    with lock_folder(tmp_path):
         assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 2
 
 
@@ -177,7 +177,7 @@ def test_a_lock_that_would_write_over_something_else_is_refused(tmp_path, kind):
 def test_where_no_file_can_be_made_the_folder_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file" / "model", *(["/proc/model"] if Path("/proc").is_dir() else [])):
-        with pytest.raises(OSError, match="no file can be made in this folder") as caught, locked(folder):
+        with pytest.raises(OSError, match="no file can be made in this folder") as caught, lock_folder(folder):
             pass
         assert caught.value.filename == os.path.dirname(folder)
 
@@ -242,14 +242,14 @@ def test_many_writers_at_once_leave_one_whole_model(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="rights")
 def test_the_lock_has_the_usual_rights(tmp_path):
     (tmp_path / "usual").touch()
-    with locked(tmp_path):
+    with lock_folder(tmp_path):
         assert stat.S_IMODE((tmp_path / LOCK).stat().st_mode) == stat.S_IMODE((tmp_path / "usual").stat().st_mode)
     assert not Path(tmp_path / LOCK).exists()
 
 
 def test_a_lock_removed_just_before_it_was_taken_is_taken_anew(tmp_path, monkeypatch):
     """Its last owner removes the file; whoever has opened it before that would hold a lock that nobody else sees."""
-    real, removed = lock.lock_if_known, []
+    real, removed = lock.try_lock_if_supported, []
 
     def late(fd):
         if not removed:
@@ -257,6 +257,6 @@ def test_a_lock_removed_just_before_it_was_taken_is_taken_anew(tmp_path, monkeyp
             (tmp_path / LOCK).unlink()
         return real(fd)
 
-    monkeypatch.setattr(lock, "lock_if_known", late)
-    with locked(tmp_path):
+    monkeypatch.setattr(lock, "try_lock_if_supported", late)
+    with lock_folder(tmp_path):
         assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 2

@@ -16,7 +16,7 @@ from cladist.errors import ModelFormatError, TaxonomyError
 from cladist.losses import HLoss, SymmetricDifference, TreeDistance, ZeroOne, node_costs
 from cladist.metrics import report
 from cladist.metrics.counts import Counts
-from cladist.persistence.taxonomies import pack, unpack
+from cladist.persistence.taxonomies import pack_taxonomy, unpack_taxonomy
 from cladist.registry import METHODS
 from tests.strategies import awkward_names, dags, edge_lists, forests, plain_names
 
@@ -129,7 +129,7 @@ def test_equality_copies_and_packing(taxonomy, data):
     assert hash(again) == hash(taxonomy)
     assert pickle.loads(pickle.dumps(taxonomy)) == taxonomy
     assert copy.deepcopy(taxonomy) is taxonomy
-    assert unpack(*pack(taxonomy)) == taxonomy
+    assert unpack_taxonomy(*pack_taxonomy(taxonomy)) == taxonomy
     edges = list(taxonomy.edges())
     if edges:
         without = data.draw(st.sampled_from(edges))
@@ -166,7 +166,7 @@ def test_paths_cannot_hold_a_dag(tmp_path):
 
 
 def test_damaged_dags_are_refused():
-    content, arrays = pack(DIAMOND)
+    content, arrays = pack_taxonomy(DIAMOND)
     for key, wrong in [
         ("parents/indptr", [0, 0, 1, 2, 4]),
         ("parents/indptr", [0, 0, 2, 1, 4, 5]),
@@ -176,7 +176,7 @@ def test_damaged_dags_are_refused():
         ("parents/indices", [0, 0, 1, 2, 9]),
     ]:
         with pytest.raises(ModelFormatError, match="damaged"):
-            unpack(content, {**arrays, key: np.array(wrong)})
+            unpack_taxonomy(content, {**arrays, key: np.array(wrong)})
 
 
 # ---------------------------------------------------------------- other shapes

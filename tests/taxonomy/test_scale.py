@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cladist import LabelMatrix, Taxonomy
-from cladist.persistence.taxonomies import pack, unpack
+from cladist.persistence.taxonomies import pack_taxonomy, unpack_taxonomy
 from tests.steps import steps
 
 DEEP = 200_000
@@ -47,7 +47,7 @@ def test_every_shape_of_a_chain(chain):
     assert chain.flattened().depth.max() == 1
     assert chain.flattened(keep="leaves").n_nodes == 1
     assert chain.with_stop_leaves().n_nodes == 2 * DEEP - 1
-    assert unpack(*pack(chain)) == chain
+    assert unpack_taxonomy(*pack_taxonomy(chain)) == chain
 
 
 @pytest.mark.parametrize("ending", [".edges", ".paths", ".csv", ".tsv", ".json", ".txt"])

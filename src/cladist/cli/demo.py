@@ -91,7 +91,7 @@ def _show_codes(terminal: Any, html: Path, svg: Path | None, markdown: Path | No
     from cladist.cli.output_files import write_text
     from cladist.datasets import load_icd10cm
     from cladist.errors import ParameterError
-    from cladist.storage import check_replaceable, locked
+    from cladist.storage import check_replaceable, lock_folder
 
     if markdown is not None:
         raise ParameterError(
@@ -99,7 +99,7 @@ def _show_codes(terminal: Any, html: Path, svg: Path | None, markdown: Path | No
         )
     html.parent.mkdir(exist_ok=True)
     check_replaceable(html.parent / MODEL)
-    with terminal.bars(), locked(html.parent / MODEL):
+    with terminal.bars(), lock_folder(html.parent / MODEL):
         with progress.task("Reading ICD-10-CM"):
             data = load_icd10cm(level="code")
         found = show_codes(data, html.parent / MODEL)

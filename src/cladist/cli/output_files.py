@@ -14,7 +14,7 @@ from typing import TextIO
 
 from cladist import files
 from cladist.errors import ParameterError
-from cladist.locks import temporary
+from cladist.locks import make_temporary
 
 PathLike = str | os.PathLike[str]
 
@@ -60,7 +60,7 @@ def check_target(
     if target.exists() and not target.is_file():
         return  # a device or a pipe
     try:
-        with temporary(target.resolve().parent, "file"):  # rights do not tell all: try it
+        with make_temporary(target.resolve().parent, "file"):  # rights do not tell all: try it
             pass
     except OSError as problem:
         said = f"no file can be made in this folder ({problem.strerror})"

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from cladist.errors import DatasetError, visible
 from cladist.files import NamedFile
-from cladist.locks import lock_if_known
+from cladist.locks import try_lock_if_supported
 
 
 class Answers:
@@ -59,7 +59,7 @@ class Answers:
         self.file, self.path, self.is_new = io.BufferedWriter(raw), str(target), not is_known
         keep = noted_bytes if is_known else 0
         try:
-            if not lock_if_known(raw.fileno()):
+            if not try_lock_if_supported(raw.fileno()):
                 raise DatasetError(f"{out} is in use: another process writes its answers there; name another file.")
             if self.file.seek(0, os.SEEK_END) < keep:
                 raise DatasetError(f"{out} is shorter than when the model was saved; move it away, or write elsewhere.")

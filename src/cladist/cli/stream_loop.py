@@ -25,7 +25,7 @@ from cladist.errors import CladistError, DatasetError, ModelFormatError, Paramet
 from cladist.learners.online.base import OnlineClassifier
 from cladist.learners.out_of_fold import transformed
 from cladist.persistence.models import load_noted, save
-from cladist.storage import locked
+from cladist.storage import lock_folder
 
 
 @dataclass
@@ -79,7 +79,7 @@ class Stream:
         self.done, self.unsaved, self.is_sound = Streamed(), 0, True
         with ExitStack() as opened:
             if folder.is_dir():  # what is no folder is no model, which reading it says
-                opened.enter_context(locked(folder))
+                opened.enter_context(lock_folder(folder))
             self._load(new_input)
             self.blank = BlankRows(self.model)
             self.reader = self._reader(text, label, id_column, name)

@@ -20,7 +20,7 @@ from cladist.cli.taxonomy_input import read_taxonomy
 from cladist.errors import DatasetError
 from cladist.features import text_features
 from cladist.persistence.models import save
-from cladist.storage import check_replaceable, locked
+from cladist.storage import check_replaceable, lock_folder
 from cladist.taxonomy import Taxonomy
 
 HOW_TO_DROP = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
@@ -59,7 +59,7 @@ def train(
     Nobody else can write to the folder meanwhile. `remark` is told what may not be as meant, without being wrong.
     """
     check_replaceable(out)
-    with locked(out):  # makes a file there: that it cannot is known before hours of training, not after them
+    with lock_folder(out):  # makes a file there: that it cannot is known before hours of training, not after them
         return _trained(source, out, taxonomy, method, parameters or {}, hashing, remark)
 
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from cladist.errors import DatasetError
 from cladist.files.open import ErrorClass, check_name
-from cladist.locks import sweep, temporary
+from cladist.locks import make_temporary, sweep
 
 _PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
     ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # no name and no time: equal content, equal file
@@ -55,7 +55,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
             yield stream
         return
     sweep(target.parent)
-    with temporary(target.parent, "file") as path_meanwhile:  # its name is short: the target's may be as long as any
+    with make_temporary(target.parent, "file") as path_meanwhile:  # a short name: the target's may be long
         with io.BufferedWriter(NamedFile(path_meanwhile, "w", name=fspath(path))) as stream:
             yield stream
         if target.exists():

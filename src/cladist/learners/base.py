@@ -205,7 +205,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if decode == "multi" and not self.answers_sets:
             raise ParameterError(f"{who} predicts one path per row and has no decode='multi'; use 'auto' or 'single'.")
 
-    def _check_form(self, decode: str) -> None:
+    def check_label_form(self, decode: str) -> None:
         """Refuse to predict sets where y has one label per row, and predictions are to have its form."""
         if decode == "multi" and not self.label_form_.is_multi:
             raise ParameterError(

@@ -2,7 +2,7 @@
 
 from cladist.storage.array_groups import pack_strings, unpack_strings
 from cladist.storage.folder import check_replaceable, read_content, read_folder, write_folder
-from cladist.storage.lock import locked
+from cladist.storage.lock import lock_folder
 from cladist.storage.spool import Spool
 from cladist.storage.tensor_file import is_mapped, is_unread
 from cladist.storage.values import from_json_value, to_json_value
@@ -13,7 +13,7 @@ __all__ = [
     "from_json_value",
     "is_mapped",
     "is_unread",
-    "locked",
+    "lock_folder",
     "pack_strings",
     "read_content",
     "read_folder",

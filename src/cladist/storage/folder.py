@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from cladist.errors import ModelFormatError
 from cladist.files import naming
-from cladist.locks import left_over, temporary
+from cladist.locks import find_abandoned, make_temporary
 from cladist.storage.array_groups import Arrays
 from cladist.storage.json_text import MAX_BYTES
-from cladist.storage.lock import LOCK, locked
+from cladist.storage.lock import LOCK, lock_folder
 from cladist.storage.manifest import ARRAY_FILE, parse, seal, unseal
 from cladist.storage.tensor_file import ByName, read_arrays, write_tensors
 
@@ -157,7 +157,7 @@ def write_folder(folder: str | os.PathLike[str], manifest: dict[str, Any], array
     existed = os.path.lexists(target)
     check_replaceable(target)  # before a lock is put into somebody else's folder
     target.parent.mkdir(parents=True, exist_ok=True)
-    with locked(target), naming(target):
+    with lock_folder(target), naming(target):
         if os.path.lexists(target):
             if not existed:
                 check_replaceable(target)
@@ -192,12 +192,12 @@ def check_replaceable(folder: str | os.PathLike[str]) -> None:
 
 def _write_new(target: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a folder beside its place, and move it there."""
-    for abandoned in left_over(target.parent, "model"):
+    for abandoned in find_abandoned(target.parent, "model"):
         _sweep(abandoned, keep=set())
         with suppress(OSError):  # it may hold files of others
             (abandoned / MANIFEST).unlink(missing_ok=True)
             abandoned.rmdir()
-    with temporary(target.parent, "model") as stage:
+    with make_temporary(target.parent, "model") as stage:
         _write_into(stage, manifest, arrays)
         try:
             os.rename(stage, target)

@@ -1,7 +1,7 @@
 """JSON text → values, within limits on its size and on the number of its values.
 
-A parsed value takes up to a hundred bytes of memory, a written one as few as two: a text of 64 MB can ask for
-gigabytes. So values are counted before any is made.
+A parsed value takes up to a hundred bytes of memory, a written one as few as two: a text of 64 MB can need gigabytes.
+So values are counted before parsing.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import json
 import re
 from typing import Any
 
-# Enough for the names of a million features, and refused within a second or two otherwise.
+# Enough for the names of a million features; larger texts are refused within a second or two.
 MAX_BYTES = 32 * 2**20
 MAX_MARKS = 2_000_000
-# Possessive, so that a string without an end is read once, and nothing of it is kept to go back to.
+# Possessive quantifiers: a string without an end is read once, without backtracking.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+', re.DOTALL)
 
 
 def parse_json(raw: bytes) -> Any:
-    """Return the value of a JSON text; a ValueError or RecursionError says what is wrong with it.
+    """Return the value of a JSON text; a ValueError or RecursionError describes a fault.
 
     Examples
     --------
@@ -42,5 +42,5 @@ def check_size(raw: bytes) -> None:
 
 
 def _count_marks(raw: bytes) -> int:
-    """Return a bound on the number of values: each but the first follows one of these."""
+    """Return an upper bound on the number of values: each but the first follows one of these marks."""
     return sum(raw.count(mark) for mark in (b",", b":", b"[", b"{"))

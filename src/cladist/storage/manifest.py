@@ -1,4 +1,4 @@
-"""The text of `manifest.json`: the caller's content, the array files it goes with, a checksum over both."""
+"""The text of `manifest.json`: the caller's content, its array files, and a checksum over both."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def seal(content: dict[str, Any], files: list[dict[str, Any]]) -> bytes:
     try:
         body["checksum"] = _checksum(body)
         raw = json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
-        kept = json.loads(raw)["content"] == content
+        is_lossless = json.loads(raw)["content"] == content
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFormatError(f"The manifest cannot be written as JSON: {error}.") from error
     try:
         check_size(raw)
     except ValueError as error:
         raise ModelFormatError(f"The manifest is too large: {error}; put long lists into arrays.") from error
-    if not kept or not isinstance(content, dict):
+    if not is_lossless or not isinstance(content, dict):
         raise ModelFormatError(
             "The manifest must be a dict of JSON values, but holds something JSON does not keep,"
             " such as a tuple or a key that is not a string; pass such values through to_json_value first."
@@ -74,7 +74,7 @@ def unseal(raw: bytes, path: object) -> tuple[dict[str, Any], list[dict[str, Any
 
 
 def parse(raw: bytes, path: object) -> dict[str, Any]:
-    """Return the JSON object in `raw`, which must call itself a cladist model; nothing else is verified."""
+    """Return the JSON object in `raw`, which must have the format of a cladist model; nothing else is verified."""
     try:
         body = parse_json(raw)
     except (ValueError, RecursionError) as error:
@@ -114,7 +114,7 @@ def _check_entry(entry: Any, path: object) -> None:
 
 
 def _check_parts(entry: dict[str, Any], name: object, path: object) -> None:
-    """Refuse checksums of parts that are none; manifests of the first versions have none of these."""
+    """Refuse malformed checksums of parts; manifests of the first versions have none."""
     large = entry.get("large")
     digests = [entry["header"], entry.get("small"), *(large.values() if isinstance(large, dict) else [None])]
     if not all(isinstance(digest, str) and _SHA256.fullmatch(digest) for digest in digests):

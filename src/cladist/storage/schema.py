@@ -1,7 +1,7 @@
-"""What the arrays of a file must be, declared, and checked before anything is made of them.
+"""Declarations of arrays, checked before the arrays are used.
 
-A declaration names types, a shape in terms of sizes such as ``n_nodes``, and a range. A size that is not known takes
-the value of the first array that has it, and all others must agree.
+A declaration has types, a shape in terms of sizes such as ``n_nodes``, and a range. The first array with an unknown
+size defines it, and all others must agree.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ REAL = ("float32", "float64")
 
 @dataclass(frozen=True)
 class Declared:
-    """What an array must be.
+    """The types, shape and range of an array.
 
     Attributes
     ----------
     types : tuple of str
-        The names of the types it may have.
+        Names of the types that are allowed.
     shape : tuple of str and int
-        Its dimensions: numbers, names of sizes, or such as ``n_nodes + 1``.
+        Dimensions: numbers, names of sizes, or sums such as ``n_nodes + 1``.
     low : float, optional
-        The least value there may be.
+        The smallest value that is allowed.
     below : str or float, optional
-        What all values must be less than: a number, or the name of a size.
+        A number, or the name of a size, that all values must be less than.
     finite : bool
         Whether infinite values are refused.
     missing : bool
-        Whether NaN may stand for what is not known; otherwise it is refused.
+        Whether NaN is allowed, for unknown values.
     """
 
     types: tuple[str, ...]
@@ -51,9 +51,9 @@ class Declared:
 def check_arrays(
     arrays: Mapping[str, NDArray[Any]], table: Mapping[str, Declared], sizes: Mapping[str, int]
 ) -> dict[str, int]:
-    """Raise a `ModelFormatError` unless all arrays are as declared; return all sizes, those found included.
+    """Raise a `ModelFormatError` unless all arrays are as declared; return all sizes.
 
-    The content of arrays that were left in their file, and not verified, is not looked at.
+    The content of arrays that were left in their file unverified is not checked.
 
     Examples
     --------
@@ -85,8 +85,8 @@ def _check_shape(name: str, array: NDArray[Any], declared: Declared, known: dict
             fits = fits and length == wanted
             continue
         size, _, more = wanted.partition(" + ")
-        found = length - int(more or 0)
-        fits = fits and found >= 0 and known.setdefault(size, found) == found
+        n = length - int(more or 0)
+        fits = fits and n >= 0 and known.setdefault(size, n) == n
     if not fits:
         shape = ", ".join(str(part) for part in declared.shape)
         sizes = ", ".join(f"{size} = {n:,}" for size, n in known.items() if size in shape)
@@ -100,7 +100,7 @@ def _check_content(name: str, array: NDArray[Any], declared: Declared, known: Ma
     if not array.size:
         return
     least, most = array.min(), array.max()
-    # If there is a NaN, it is the least and the most.
+    # If any value is NaN, so are the minimum and the maximum.
     if np.isnan(least) or (declared.finite and not (np.isfinite(least) and np.isfinite(most))):
         raise ModelFormatError(f"Its array {name!r} must hold finite numbers; some are infinite, or none at all.")
     below = known[declared.below] if isinstance(declared.below, str) else declared.below

@@ -1,4 +1,4 @@
-"""An array that grows piece by piece, in memory while it is small and in a file of its own beyond that."""
+"""An array that grows piece by piece, in memory while it is small and in a temporary file beyond that."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from cladist.files import naming
 
-IN_MEMORY = 2**26  # bytes; what is larger goes to a file that nobody else sees, and that ends with its last reader
+IN_MEMORY = 2**26  # bytes; larger arrays go to a file without a name, which ends with its last reader
 
 
 class Spool:
-    """One dimension, one dtype; pieces are appended, and what came of them is read as one array.
+    """A one-dimensional array to which pieces are appended.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Parameters ↔ JSON values, without loss.
 
-What JSON has no word for becomes an object with one key that begins with ``$``: ``{"$tuple": [1, 2]}``.
+A value that JSON does not have becomes an object with one key that begins with ``$``: ``{"$tuple": [1, 2]}``.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def to_json_value(value: Any, where: str, *, extend: Encode | None = None, depth
         None, a boolean, a number, a string, a numpy scalar, a numeric type or numpy dtype, or a list, tuple
         or dict with string keys of these; anything else is refused.
     where : str
-        What the value is, for the message; parts of it are named by a path below this.
+        A name of the value for messages; its parts are named by paths below it.
     extend : callable, optional
-        ``extend(value, where, depth)`` is asked first, for every part; it returns an object with one key of
-        its own that begins with ``$``, or None to leave the part to this function.
+        ``extend(value, where, depth)`` is called first for every part; it returns an object with one key of its own
+        that begins with ``$``, or None to leave the part to this function.
     depth : int, optional
-        How deep `value` lies; for calls from inside `extend`.
+        The nesting depth of `value`, for calls from inside `extend`.
 
     Examples
     --------
@@ -61,23 +61,23 @@ def to_json_value(value: Any, where: str, *, extend: Encode | None = None, depth
         return items if kind is list else {"$tuple": items}
     if kind is dict and all(type(key) in (str, np.str_) for key in value):
         members = {str(key): part(item, key) for key, item in value.items()}
-        return {"$dict": members} if _tagged(members) else members
-    return _scalar(value, where)
+        return {"$dict": members} if _is_tagged(members) else members
+    return _encode_scalar(value, where)
 
 
 def from_json_value(value: Any, where: str = "value", *, extend: Decode | None = None, depth: int = 0) -> Any:
-    """Return what `to_json_value` was given.
+    """Return the value that `to_json_value` encoded.
 
     Parameters
     ----------
     value : JSON value
     where : str, optional
-        What the value is, for the message.
+        A name of the value for messages.
     extend : callable, optional
-        ``extend(tag, body, where, depth)`` is asked first, for every tagged object; it returns the value, or
-        None to leave it to this function.
+        ``extend(tag, body, where, depth)`` is called first for every tagged object; it returns the value, or None to
+        leave it to this function.
     depth : int, optional
-        How deep `value` lies; for calls from inside `extend`.
+        The nesting depth of `value`, for calls from inside `extend`.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def from_json_value(value: Any, where: str = "value", *, extend: Decode | None =
         return [part(item, i) for i, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    if not _tagged(value):
+    if not _is_tagged(value):
         return {key: part(item, key) for key, item in value.items()}
     tag, body = next(iter(value.items()))
     if len(value) == 1:
@@ -103,10 +103,10 @@ def from_json_value(value: Any, where: str = "value", *, extend: Decode | None =
             return tuple(part(item, i) for i, item in enumerate(body))
         if tag == "$dict" and isinstance(body, dict):
             return {key: part(item, key) for key, item in body.items()}
-    return _untag(tag, body, where)
+    return _decode_tagged(tag, body, where)
 
 
-def _scalar(value: Any, where: str) -> Any:
+def _encode_scalar(value: Any, where: str) -> Any:
     kind = type(value)
     if value is None or kind in (bool, int, str):
         return value
@@ -115,7 +115,7 @@ def _scalar(value: Any, where: str) -> Any:
     if kind is float:
         return value if math.isfinite(value) else {"$float": repr(value)}
     if isinstance(value, np.generic) and value.dtype.name in DTYPES:
-        return {"$numpy": [value.dtype.name, _scalar(value.item(), where)]}
+        return {"$numpy": [value.dtype.name, _encode_scalar(value.item(), where)]}
     if isinstance(value, np.dtype) and value.name in DTYPES and value.isnative:
         return {"$dtype": value.name}
     if isinstance(value, type) and value in _TYPE_NAMES:
@@ -126,7 +126,7 @@ def _scalar(value: Any, where: str) -> Any:
     )
 
 
-def _untag(tag: str, body: Any, where: str) -> Any:
+def _decode_tagged(tag: str, body: Any, where: str) -> Any:
     if tag == "$float" and body in ("nan", "inf", "-inf"):
         return float(body)
     if tag == "$dtype" and isinstance(body, str) and body in DTYPES:
@@ -135,14 +135,14 @@ def _untag(tag: str, body: Any, where: str) -> Any:
         return _TYPES[body]
     if tag == "$numpy" and isinstance(body, list) and len(body) == 2 and body[0] in list(DTYPES):
         kind = _TYPES[f"numpy.{body[0]}"]
-        number = _untag("$float", body[1].get("$float"), where) if isinstance(body[1], dict) else body[1]
+        number = _decode_tagged("$float", body[1].get("$float"), where) if isinstance(body[1], dict) else body[1]
         plain = {"b": bool, "f": float}.get(np.dtype(kind).kind, int)
         if type(number) is plain and (plain is not int or np.iinfo(kind).min <= number <= np.iinfo(kind).max):
             return kind(number)
     raise ModelFormatError(f"{where}: {str(body)[:80]!r} cannot be read as {tag!r}; the file is damaged or too new.")
 
 
-def _tagged(members: dict[str, Any]) -> bool:
+def _is_tagged(members: dict[str, Any]) -> bool:
     return any(key.startswith("$") for key in members)
 
 

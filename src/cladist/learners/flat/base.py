@@ -174,7 +174,7 @@ class FlatLinear(LinearAnswers):
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
         X, labels = self.validate_fit(X, y)
-        self._check_form(self.decode)
+        self.check_label_form(self.decode)
         if not self.decodes_sets:
             labels.nodes(type(self).__name__)
         if self.targets == "nodes" and self.repair == "best":

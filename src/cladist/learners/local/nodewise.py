@@ -143,7 +143,7 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         started = time.perf_counter()
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
-        self._check_form(self.decode)
+        self.check_label_form(self.decode)
         if not self.decodes_sets:
             labels.nodes("NodewiseSVM")
         X, labels, weights = self._weighted(X, labels, sample_weight)

@@ -102,7 +102,7 @@ class NodeDecisions(OnlineClassifier):
         return kernels.UnitKernel(function) if self.normalize and not self._is_linear else function
 
     def _check_labels(self, labels: LabelMatrix) -> None:
-        self._check_form(self.decode)
+        self.check_label_form(self.decode)
         if not self.decodes_sets:
             labels.nodes(type(self).__name__)
 
