@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.harness import print_rows, write_results
 from cladist import LabelMatrix, Taxonomy, metrics
 from cladist.metrics.counts import Counts
-from cladist.metrics.intervals import accelerated_interval, acceleration_of, percentile_interval, t_interval
+from cladist.metrics.intervals import accelerated_interval, estimate_acceleration, percentile_interval, t_interval
 from cladist.metrics.resamples import ADDED
 
 Floats = npt.NDArray[np.float64]
@@ -165,7 +165,7 @@ def accelerations(counts: Floats, sums: Any) -> dict[str, Floats]:
         without = counts.copy()
         without[:, kind] = np.maximum(without[:, kind] - 1, 0)
         left_out.append(measured(without, sums))
-    return {name: acceleration_of(np.stack([part[name] for part in left_out], axis=-1), counts) for name in METRICS}
+    return {name: estimate_acceleration(np.stack([part[name] for part in left_out], axis=-1), counts) for name in METRICS}
 
 
 def study(name: str, quality: str, n_rows: int, *, paired: bool, n_samples: int, seed: int) -> list[dict[str, Any]]:

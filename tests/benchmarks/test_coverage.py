@@ -33,7 +33,7 @@ def test_rows_are_added_as_the_library_adds_them(n_models):
     sums = np.zeros(4)
     expected = _shares(population, population.added(counts))
     for seed in range(200):
-        sample = Sample.of(true, preds, np.random.default_rng(seed))  # type: ignore[arg-type]
+        sample = Sample.from_rows(true, preds, np.random.default_rng(seed))  # type: ignore[arg-type]
         weights = sample.weights()[sample.n_rows :]
         assert weights.sum() == pytest.approx(ADDED)
         right = [_same(sample.true, pred)[sample.n_rows :] for pred in sample.preds]

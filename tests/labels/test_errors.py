@@ -88,9 +88,9 @@ CASES = {
     "orphan": (np.array([[1, 0, 0, 0], [0, 1, 1, 0]]), ["Row 1", "'tennis'", "'sport'", "ancestors"]),
     "orphan in a sparse matrix": (sparse.csr_array([[0, 0, 0, 1]]), ["Row 0", "'chess'", "'sport'"]),
     "orphan in a frame": (pd.DataFrame([[0, 0, 0, 1]]), ["Row 0", "'chess'", "'sport'"]),
-    "too narrow": (np.zeros((2, 3)), ["one column a node", "4", "(2, 3)"]),
-    "too wide": (sparse.csr_array(np.zeros((2, 5))), ["one column a node", "4", "(2, 5)"]),
-    "too narrow a frame": (pd.DataFrame(np.zeros((2, 3), int)), ["one column a node", "4", "(2, 3)"]),
+    "too narrow": (np.zeros((2, 3)), ["one column per node", "4", "(2, 3)"]),
+    "too wide": (sparse.csr_array(np.zeros((2, 5))), ["one column per node", "4", "(2, 5)"]),
+    "too narrow a frame": (pd.DataFrame(np.zeros((2, 3), int)), ["one column per node", "4", "(2, 3)"]),
     "other values": (np.array([[1, 0, 0, 0], [1, 0, 0, 2]]), ["row 1", "2", "'chess'", "only 0 and 1"]),
     "NaN in an indicator": (np.array([[1, nan, 0, 0]]), ["row 0", "nan", "'art'"]),
     "numbers in a frame": (pd.DataFrame([[1, 2], [1, 3]]), ["Row 0", "1 → 2", "not a path"]),
@@ -150,7 +150,7 @@ def test_zero_padded_codes_are_not_integers():
 def test_a_form_for_one_label_refuses_to_write_several():
     form = encode(["art"], TREE).form
     for rows, what in (([["art", "chess"]], "2 labels"), ([[]], "no label")):
-        with pytest.raises(LabelError, match=f"exactly one label a row; row 0 has {what}"):
+        with pytest.raises(LabelError, match=f"exactly one label per row; row 0 has {what}"):
             form.render(LabelMatrix.from_sets(rows, TREE))
 
 

@@ -135,13 +135,13 @@ def test_other_values_are_named_with_row_and_label(value, make):
 @pytest.mark.parametrize("shape", [(2, 3), (2, 5), (2, 0)])
 @pytest.mark.parametrize("make", [np.zeros, sparse.csr_array])
 def test_the_width_must_be_one_column_a_node(shape, make):
-    with pytest.raises(LabelError, match=rf"one column a node, here 4; this one has shape \(2, {shape[1]}\)"):
+    with pytest.raises(LabelError, match=rf"one column per node, here 4; this one has shape \(2, {shape[1]}\)"):
         LabelMatrix.from_indicator(make(shape), TREE)
 
 
 @pytest.mark.parametrize("matrix", [np.zeros(4), np.zeros((1, 4, 1)), np.float64(1), sparse.coo_array(np.zeros(4))])
 def test_other_dimensions_are_refused(matrix):
-    with pytest.raises(LabelError, match="one column a node"):
+    with pytest.raises(LabelError, match="one column per node"):
         LabelMatrix.from_indicator(matrix, TREE)
 
 
@@ -179,7 +179,7 @@ def test_ids_outside_are_refused_before_they_reach_compiled_code(ids):
 def test_where_one_label_is_needed_the_row_is_named(rows, what):
     labels = LabelMatrix.from_sets(rows, TREE)
     assert not labels.is_single
-    with pytest.raises(LabelError, match=f"Hieron needs exactly one label a row; {what}"):
+    with pytest.raises(LabelError, match=f"Hieron needs exactly one label per row; {what}"):
         labels.nodes("Hieron")
 
 
@@ -214,7 +214,7 @@ def test_rows_are_cut_as_from_an_array(case, data):
 def test_columns_cannot_be_cut():
     labels = LabelMatrix.from_sets([["art"], ["chess"]], TREE)
     for key in ((0, 1), (slice(None), slice(0, 2)), (slice(None), slice(None), slice(None))):
-        with pytest.raises(LabelError, match="cut by rows alone"):
+        with pytest.raises(LabelError, match="indexed by rows only"):
             labels[key]
     with pytest.raises(IndexError):
         labels[2]

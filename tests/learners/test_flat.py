@@ -334,7 +334,7 @@ def test_decode():
     assert one.predict_paths(new[:1]) == [[TAXONOMY.path(names[0])]]
     with pytest.raises(ParameterError, match="decode='multi' answers sets of labels, and y holds one label per row"):
         FlatSVM(TAXONOMY, decode="multi").fit(X, y)
-    with pytest.raises(LabelError, match="FlatSVM needs exactly one label a row; row 0 has 2 labels"):
+    with pytest.raises(LabelError, match="FlatSVM needs exactly one label per row; row 0 has 2 labels"):
         FlatSVM(TAXONOMY, decode="single").fit(X[:1], [{"film", "food"}])
 
 

@@ -399,7 +399,7 @@ def test_a_precomputed_kernel_must_be_square_and_cannot_grow():
 
 def test_several_labels_a_row_are_refused_by_row():
     taxonomy = complete_binary(2)
-    with pytest.raises(LabelError, match="Hieron needs exactly one label a row; row 1 has 2 labels: '3', '4'"):
+    with pytest.raises(LabelError, match="Hieron needs exactly one label per row; row 1 has 2 labels: '3', '4'"):
         Hieron(taxonomy).fit([[1.0], [2.0]], [["3"], ["3", "4"]])
     with pytest.raises(LabelError, match="row 0 has no label"):
         Hieron(taxonomy).fit([[1.0], [2.0]], [[], ["3"]])

@@ -30,7 +30,7 @@ def objects(rows):
 def test_lists_that_read_as_paths(method, y):
     with (
         pytest.warns(LabelWarning, match=r"read as paths.*np\.array\(rows, dtype=object\).*write sets"),
-        pytest.raises(LabelError, match="one label a row") if method.name in ONE_LABEL else nullcontext(),
+        pytest.raises(LabelError, match="one label per row") if method.name in ONE_LABEL else nullcontext(),
     ):
         method.load()().fit(X, y)
 

@@ -232,7 +232,7 @@ def test_a_dag_is_refused_by_name(learner):
         (MaxMarginMarkov(FOREST, sampling="best"), SETS, "sampling must be one of"),
         (MaxMarginMarkov(FOREST, kernel="sigmoid"), SETS, "kernel must be one of"),
         (MaxMarginMarkov(FOREST, cache_size=0), SETS, "cache_size must be positive"),
-        (MaxMarginMarkov(FOREST, node_weights=[1.0]), SETS, "one number a node"),
+        (MaxMarginMarkov(FOREST, node_weights=[1.0]), SETS, "one number per node"),
         (MaxMarginMarkov(FOREST, kernel="precomputed"), SETS, "square matrix"),
         (StructuralSVM(FOREST, loss="best"), SINGLE, "loss must be one of"),
         (StructuralSVM(FOREST, loss="hamming"), SINGLE, "is for sets of labels"),

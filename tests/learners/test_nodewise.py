@@ -252,7 +252,7 @@ def test_a_dag_is_refused_with_what_can_learn_on_it():
     dag = Taxonomy.from_edges([("a", "c"), ("b", "c")])
     with pytest.raises(TaxonomyError, match=r"NodewiseSVM needs a tree or forest.*FlatSVM and FlatLogistic can learn"):
         NodewiseSVM(dag).fit(np.eye(3), [{"a"}, {"b"}, {"c"}])
-    with pytest.raises(LabelError, match="NodewiseSVM needs exactly one label a row; row 0 has 2 labels"):
+    with pytest.raises(LabelError, match="NodewiseSVM needs exactly one label per row; row 0 has 2 labels"):
         NodewiseSVM(TAXONOMY, decode="single").fit([[1.0]], [{"film", "food"}])
 
 

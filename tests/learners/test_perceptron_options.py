@@ -66,7 +66,7 @@ def test_several_labels_need_a_form_that_holds_them(cls, data):
     with pytest.raises(ParameterError, match="decode='multi' answers sets"):
         cls(data.taxonomy, decode="multi").fit(data.X_train, data.y_train)
     names = data.taxonomy.names
-    with pytest.raises(LabelError, match=f"{cls.__name__} needs exactly one label a row; row 0 has 2 labels"):
+    with pytest.raises(LabelError, match=f"{cls.__name__} needs exactly one label per row; row 0 has 2 labels"):
         cls(data.taxonomy, decode="single").fit(np.eye(2), [{names[-1], names[-2]}, {names[-1]}])
 
 

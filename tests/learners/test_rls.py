@@ -338,7 +338,7 @@ def test_a_new_node_leaves_the_others_as_they_are(options):
 
 def test_y_of_another_length():
     model = HierarchicalRLS({"b": "a"}).partial_fit([[1.0]], ["b"])
-    with pytest.raises(LabelError, match="one label a row"):
+    with pytest.raises(LabelError, match="one label per row"):
         model.partial_fit([[1.0], [2.0]], ["b"])
     with pytest.raises(LabelError, match="exactly one label"):
         model.partial_fit([[1.0]], [{"a", "b"} - {"a", "b"}])

@@ -258,7 +258,7 @@ def test_over_top_down_the_first_guess_is_its_prediction():
 
 
 def test_several_labels_a_row_are_for_learners_that_take_them():
-    with pytest.raises(LabelError, match="Hieron needs exactly one label a row"):
+    with pytest.raises(LabelError, match="Hieron needs exactly one label per row"):
         Thresholded(Hieron(TAXONOMY)).fit(X, Y)
 
 

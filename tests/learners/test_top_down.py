@@ -169,7 +169,7 @@ def test_sparse_and_dense_agree(topics):
 
 
 def test_several_labels_a_row_are_refused_by_row(topics):
-    with pytest.raises(LabelError, match="TopDown needs exactly one label a row; row 0 has 2 labels"):
+    with pytest.raises(LabelError, match="TopDown needs exactly one label per row; row 0 has 2 labels"):
         TopDown(Taxonomy.from_paths(["a", "b"])).fit([[1.0]], [["a", "b"]])
 
 

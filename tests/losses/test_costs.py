@@ -51,7 +51,7 @@ def test_costs_by_their_definitions(forest, virtual_root):
     ("weights", "message"),
     [
         ("sibbling", "must be one of 'uniform', 'sibling', 'subtree'; got 'sibbling'"),
-        ([1, 2], r"one number a node, here 7; got shape \(2,\)"),
+        ([1, 2], r"one number per node, here 7; got shape \(2,\)"),
         (np.ones((7, 1)), r"got shape \(7, 1\)"),
         (3.0, r"got shape"),
         ([1, 1, 1, -2, 1, 1, 1], "'3' has -2.0"),

@@ -191,7 +191,7 @@ def test_the_tree_distance_needs_one_path_a_row(true, pred, message):
     ("true", "pred", "message"),
     [
         ([3], [7], "y_pred: Row 0: the label 7 is not in the taxonomy"),
-        (np.zeros((1, 6)), [3], "y_true: .* one column a node, here 7"),
+        (np.zeros((1, 6)), [3], "y_true: .* one column per node, here 7"),
         (np.full((1, 7), 2), [3], "y_true: .* only 0 and 1"),
     ],
 )
@@ -203,7 +203,7 @@ def test_the_side_at_fault_is_named(true, pred, message):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1, 1], r"one number a row, here 1; got shape \(2,\)"),
+        ([1, 1], r"one number per row, here 1; got shape \(2,\)"),
         ([-1], "row 0 has -1.0"),
         ([float("nan")], "row 0 has nan"),
         ([0], "all are 0"),

@@ -84,7 +84,7 @@ def test_repeating_a_row_is_doubling_its_weight(metric):
 
 @pytest.mark.parametrize("metric", OF_NODES)
 def test_errors_of_nodes_refuse_several_labels(metric):
-    with pytest.raises(LabelError, match=r"\(y_true\) needs exactly one label a row; row 1 has 2 labels"):
+    with pytest.raises(LabelError, match=r"\(y_true\) needs exactly one label per row; row 1 has 2 labels"):
         metric(TRUE, PRED, TREE)
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 from benchmarks import coverage
 from cladist import LabelMatrix, Taxonomy, metrics
 from cladist.errors import LabelError, ParameterError
-from cladist.losses.pairs import Rows
+from cladist.losses.pairs import NodeRows
 from cladist.metrics import intervals
 from cladist.metrics.resamples import Sample
 from cladist.metrics.significance import (
@@ -151,7 +151,7 @@ def test_the_acceleration_is_that_of_scipy():
     found = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", random_state=0)
     left_out = (values.sum() - values) / 39
     skew = ((values - values.mean()) ** 3).sum() / (6 * ((values - values.mean()) ** 2).sum() ** 1.5)
-    assert intervals.acceleration_of(left_out) == pytest.approx(skew)
+    assert intervals.estimate_acceleration(left_out) == pytest.approx(skew)
     resampled = np.sort(np.random.default_rng(1).choice(values, (20_000, 40)).mean(axis=1))
     ours = intervals.accelerated_interval(values.mean(), resampled, skew, 10**6, 0.95)
     # Of the two corrections of scipy's interval one moves it by the resamples' median, ours by their mean.
@@ -160,15 +160,17 @@ def test_the_acceleration_is_that_of_scipy():
 
 def test_a_group_left_out_tells_what_rows_left_out_tell():
     true, pred = rows(1000, 0.9)
-    matrices = (Rows(m.indptr, m.indices) for m in (LabelMatrix.from_nodes(labels, TREE) for labels in (true, pred)))
+    matrices = (
+        NodeRows(m.indptr, m.indices) for m in (LabelMatrix.from_nodes(labels, TREE) for labels in (true, pred))
+    )
     first, second = matrices
-    sample = Sample.of(first, [second], np.random.default_rng(0))
+    sample = Sample.from_rows(first, [second], np.random.default_rng(0))
     wrong = np.concatenate([true != pred, np.zeros(len(sample.weights()) - 1000, bool)])
-    by_group = [np.average(wrong, weights=weight) for weight in sample.left_out(np.random.default_rng(0))]
+    by_group = [np.average(wrong, weights=weight) for weight in sample.leave_out(np.random.default_rng(0))]
     by_row = [(wrong.sum() - bad) / 999 for bad in wrong[:1000]]
     assert len(by_group) == 200
-    assert intervals.acceleration_of(np.array(by_group)) == pytest.approx(
-        intervals.acceleration_of(np.array(by_row)), rel=0.5
+    assert intervals.estimate_acceleration(np.array(by_group)) == pytest.approx(
+        intervals.estimate_acceleration(np.array(by_row)), rel=0.5
     )
 
 

@@ -1,4 +1,4 @@
-"""Between names and arrays: every form of y, and the one matrix they all become."""
+"""Labels: every accepted form of y, and the one matrix into which it is encoded."""
 
 from cladist.labels.encoder import Encoded, encode, to_indicator
 from cladist.labels.form import LabelForm

@@ -1,11 +1,11 @@
-"""The one encoder: every accepted form of y → a `LabelMatrix` and the `LabelForm` to answer in.
+"""Encode every accepted form of y as a `LabelMatrix`, with the `LabelForm` in which predictions are returned.
 
 | y | kind |
 |---|---|
 | 1-D sequence, array or Series of names | single |
 | sequence of sets, lists or tuples of names | sets |
 | 2-D object or string array, or frame, of path columns | paths |
-| 0/1 matrix or frame with one column a node | indicator |
+| 0/1 matrix or frame with one column per node | indicator |
 | `LabelMatrix` | matrix |
 """
 
@@ -31,7 +31,7 @@ from cladist.taxonomy.construction import as_text, is_missing
 
 @dataclass(frozen=True)
 class Encoded:
-    """What y became."""
+    """The result of `encode`."""
 
     taxonomy: Taxonomy
     labels: LabelMatrix
@@ -39,9 +39,14 @@ class Encoded:
 
 
 def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
-    """Turn any accepted form of y into a `LabelMatrix`.
+    """Encode any accepted form of y as a `LabelMatrix`.
 
-    Without a taxonomy, path rows build theirs, and names make a star of the classes seen.
+    Parameters
+    ----------
+    y : labels in any form
+        Names, collections of names, rows of path parts, a 0/1 matrix or a `LabelMatrix`.
+    taxonomy : Taxonomy, optional
+        The taxonomy of the labels. None: built from rows of path parts; for names, a star of the classes.
 
     Examples
     --------
@@ -70,7 +75,14 @@ def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
 
 
 def to_indicator(y: Any, taxonomy: Taxonomy) -> sparse.csr_array:
-    """Turn any accepted form of y into a 0/1 CSR matrix with one column a node.
+    """Encode any accepted form of y as a 0/1 CSR matrix.
+
+    Parameters
+    ----------
+    y : labels in any form
+        The labels; see `encode`.
+    taxonomy : Taxonomy
+        The taxonomy of the labels; its nodes are the columns of the matrix.
 
     Examples
     --------
@@ -123,7 +135,7 @@ def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
 
 
 def _may_be_paths(bits: Any, taxonomy: Taxonomy) -> bool:
-    """Tell whether a frame of 0 and 1 that has not one column a node can hold paths: 0 or 1 are names."""
+    """Tell whether a frame of 0 and 1 may hold paths: it has not one column per node, and 0 or 1 are names."""
     return bits.shape[1] != taxonomy.n_nodes and ("0" in taxonomy or "1" in taxonomy)
 
 
@@ -137,32 +149,32 @@ def _are_bits(y: Any, values: npt.NDArray[Any]) -> bool:
 
 
 def _encode_paths(y: npt.NDArray[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
-    """Resolve each distinct path once; predictions and data repeat few paths many times."""
+    """Encode rows of path parts; each distinct path is looked up once, since data repeat few paths many times."""
     if not len(y):
         raise LabelError("There are no labels: y has 0 rows.")
     rows = [tuple("" if is_missing(part) else part for part in row) for row in y.tolist()]
-    first_row = _first_rows(rows)
-    parts_of = {row: _path_parts(row, k) for row, k in first_row.items()}
+    first_row = _find_first_rows(rows)
+    parts_of = {row: _split_path(row, k) for row, k in first_row.items()}
     if taxonomy is None:
         taxonomy = Taxonomy.from_paths(parts_of.values())
     node_of: dict[tuple[Any, ...], int] = {}
     for row, parts in parts_of.items():
-        found = taxonomy.find_path(parts)
-        if found is None:
+        node = taxonomy.find_path(parts)
+        if node is None:
             raise LabelError(f"Row {first_row[row]}: {' → '.join(parts)} is not a path of the taxonomy.")
-        node_of[row] = found
+        node_of[row] = node
     nodes = np.fromiter((node_of[row] for row in rows), np.int64, len(rows))
     form = replace(
         form,
-        padding=_padding(y),
+        padding=_find_padding(y),
         below_root=all(len(parts_of[row]) <= taxonomy.depth[v] for row, v in node_of.items()),
         scalar=scalar_of(part for row in first_row for part in row if part != ""),
     )
     return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), form)
 
 
-def _first_rows(rows: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
-    """Return where each distinct row stands first."""
+def _find_first_rows(rows: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
+    """Return the position at which each distinct row stands first."""
     first: dict[tuple[Any, ...], int] = {}
     for k, row in enumerate(rows):
         try:
@@ -172,7 +184,7 @@ def _first_rows(rows: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
     return first
 
 
-def _path_parts(row: tuple[Any, ...], k: int) -> list[str]:
+def _split_path(row: tuple[Any, ...], k: int) -> list[str]:
     end = len(row)
     while end and row[end - 1] == "":
         end -= 1
@@ -184,8 +196,8 @@ def _path_parts(row: tuple[Any, ...], k: int) -> list[str]:
     return [as_text(part) for part in row[:end]]
 
 
-def _padding(y: npt.NDArray[Any]) -> str | None:
-    """Return what fills short rows: "", None, or "nan" for a missing number."""
+def _find_padding(y: npt.NDArray[Any]) -> str | None:
+    """Return the filler of short rows: "", None, or "nan" for a missing number."""
     filler = next((part for part in y[:, -1].tolist() if is_missing(part)), "")
     return filler if filler is None or isinstance(filler, str) else "nan"
 
@@ -203,12 +215,12 @@ def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:
     if not len(values):
         raise LabelError("There are no labels: y has 0 rows.")
     form = _series_form(y) if container == "series" else LabelForm(container=container)
-    listed = values if isinstance(values, list) else values.tolist()
-    element = next((type(row).__name__ for row in listed if is_collection(row)), None)
+    labels = values if isinstance(values, list) else values.tolist()
+    element = next((type(row).__name__ for row in labels if is_collection(row)), None)
     if element is not None:
         element = "list" if element == "ndarray" else element
-        return _encode_sets(listed, taxonomy, replace(form, kind="sets", dtype="object", element=element))
-    return _encode_single(listed, taxonomy, replace(form, dtype=dtype_of(values), scalar=scalar_of(listed)))
+        return _encode_sets(labels, taxonomy, replace(form, kind="sets", dtype="object", element=element))
+    return _encode_single(labels, taxonomy, replace(form, dtype=dtype_of(values), scalar=scalar_of(labels)))
 
 
 def _series_form(y: Any) -> LabelForm:
@@ -219,80 +231,85 @@ def _series_form(y: Any) -> LabelForm:
     return replace(form, categories=tuple(y.cat.categories.tolist()), ordered=bool(y.cat.ordered))
 
 
-def _encode_single(listed: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
+def _encode_single(labels: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
     if taxonomy is None:
-        taxonomy = _star(listed)
-    node_of = _resolve(listed, taxonomy)
-    nodes = np.fromiter((node_of[label] for label in listed), np.int64, len(listed))
-    return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), _spelt(form, node_of, taxonomy))
+        taxonomy = _build_star(labels)
+    node_of = _find_nodes(labels, taxonomy)
+    nodes = np.fromiter((node_of[label] for label in labels), np.int64, len(labels))
+    return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), _detect_spelling(form, node_of, taxonomy))
 
 
-def _encode_sets(listed: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
-    for k, row in enumerate(listed):
+def _encode_sets(rows: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
+    for k, row in enumerate(rows):
         if not is_collection(row):
             instead = [] if is_missing(row) else [row]
             raise LabelError(f"Row {k} is {row!r}, while other rows are collections of labels; write {instead!r}.")
-    flat = [label for row in listed for label in row]
-    row_of = np.repeat(np.arange(len(listed)), [len(row) for row in listed])
+    flat = [label for row in rows for label in row]
+    counts = [len(row) for row in rows]
+    row_of = np.repeat(np.arange(len(rows)), counts)
     if taxonomy is None:
         if not flat:
             raise LabelError("No row has a label, so there are no classes to learn; give a taxonomy.")
-        taxonomy = _star(flat, row_of)
-    node_of = _resolve(flat, taxonomy, row_of)
+        taxonomy = _build_star(flat, row_of)
+    node_of = _find_nodes(flat, taxonomy, row_of)
     indices = np.fromiter((node_of[label] for label in flat), np.int32, len(flat))
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in listed])])
-    form = _spelt(replace(form, scalar=scalar_of(flat)), node_of, taxonomy)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    form = _detect_spelling(replace(form, scalar=scalar_of(flat)), node_of, taxonomy)
     return Encoded(taxonomy, LabelMatrix.closing(indptr, indices, taxonomy), form)
 
 
-Rows = npt.NDArray[Any] | None
+RowOf = npt.NDArray[Any] | None  # the row of each label; None: one label per row
 
 
-def _row(labels: list[Any], label: Any, row_of: Rows) -> int:
+def _find_row(labels: list[Any], label: Any, row_of: RowOf) -> int:
     """Return the row in which a label stands first."""
     position = next(k for k, other in enumerate(labels) if other is label)
     return position if row_of is None else int(row_of[position])
 
 
-def _distinct(labels: list[Any], row_of: Rows) -> list[Any]:
+def _list_distinct(labels: list[Any], row_of: RowOf) -> list[Any]:
     """Return each label once, in order of appearance."""
     try:
         distinct = list(dict.fromkeys(labels))
-    except TypeError:  # only one that holds others cannot be hashed
+    except TypeError:  # only a collection cannot be hashed
         distinct = labels
     for label in distinct:
         if isinstance(label, Collection) and not isinstance(label, str):
-            raise LabelError(f"Row {_row(labels, label, row_of)}: a label is a text or a number; got {label!r}.")
+            raise LabelError(f"Row {_find_row(labels, label, row_of)}: a label is a text or a number; got {label!r}.")
     return distinct
 
 
-def _resolve(labels: list[Any], taxonomy: Taxonomy, row_of: Rows = None) -> dict[Any, int]:
-    """Look up each distinct label once; an unknown one is reported with the row it first stands in."""
+def _find_nodes(labels: list[Any], taxonomy: Taxonomy, row_of: RowOf = None) -> dict[Any, int]:
+    """Return the node of each distinct label; an unknown label is an error that names its first row."""
     node_of: dict[Any, int] = {}
-    for label in _distinct(labels, row_of):
+    for label in _list_distinct(labels, row_of):
         if is_missing(label):
-            raise LabelError(f"Row {_row(labels, label, row_of)} has no label ({label!r}); every label needs a name.")
-        found = taxonomy.find(label)
-        if found is None:
-            row = _row(labels, label, row_of)
+            raise LabelError(
+                f"Row {_find_row(labels, label, row_of)} has no label ({label!r}); every label needs a name."
+            )
+        node = taxonomy.find(label)
+        if node is None:
+            row = _find_row(labels, label, row_of)
             raise LabelError(f"Row {row}: the label {label!r} is not in the taxonomy{taxonomy.suggestion(label)}")
-        node_of[label] = found
+        node_of[label] = node
     return node_of
 
 
-def _star(labels: list[Any], row_of: Rows = None) -> Taxonomy:
-    """Return the star of the classes seen, sorted as scikit-learn sorts them."""
-    distinct = _distinct(labels, row_of)
+def _build_star(labels: list[Any], row_of: RowOf = None) -> Taxonomy:
+    """Return the star of the classes, sorted as scikit-learn sorts them."""
+    distinct = _list_distinct(labels, row_of)
     for label in distinct:
         if is_missing(label):
-            raise LabelError(f"Row {_row(labels, label, row_of)} has no label ({label!r}); every label needs a name.")
+            raise LabelError(
+                f"Row {_find_row(labels, label, row_of)} has no label ({label!r}); every label needs a name."
+            )
         if isinstance(label, (float, np.floating)) and not float(label).is_integer():
-            row = _row(labels, label, row_of)
+            row = _find_row(labels, label, row_of)
             raise LabelError(f"Unknown label type: continuous. Row {row} has {label!r}; labels are names or integers.")
     other = next((label for label in distinct if isinstance(label, str) != isinstance(distinct[0], str)), None)
     if other is not None:
         raise LabelError(
-            f"Without a taxonomy, labels must be of one type to be sorted; row {_row(labels, other, row_of)} has "
+            f"Without a taxonomy, labels must be of one type to be sorted; row {_find_row(labels, other, row_of)} has "
             f"{other!r} beside {distinct[0]!r}."
         )
     try:
@@ -302,10 +319,10 @@ def _star(labels: list[Any], row_of: Rows = None) -> Taxonomy:
     return Taxonomy.from_parents(dict.fromkeys(distinct))
 
 
-def _spelt(form: LabelForm, node_of: dict[Any, int], taxonomy: Taxonomy) -> LabelForm:
-    """Remember that all labels were joined paths, if one of them is more than the name of a root.
+def _detect_spelling(form: LabelForm, node_of: dict[Any, int], taxonomy: Taxonomy) -> LabelForm:
+    """Return the form with the spelling "path" if all labels are joined paths, at least one of several parts.
 
-    A node that shares its last part with others is named by its path: then both spellings fit, and paths are meant.
+    The name of a node that shares its last part with others is its path: then both spellings fit, and "path" is used.
     """
     sep = taxonomy.sep
     if sep is None or not any(isinstance(label, str) and sep in label for label in node_of):

@@ -1,4 +1,4 @@
-"""What the values of a `LabelForm` in a file must be."""
+"""The values that a `LabelForm` in a model file may have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cladist.errors import ModelFormatError
 
 MOST_COLUMNS = 2**20
 _SPARSE = r"(bsr|coo|csc|csr|dia|dok|lil)_(array|matrix)"
-# The kinds of y, and what holds each.
+# The kinds of y, and the containers of each, as patterns.
 CONTAINERS = {
     "single": "array|list|series",
     "sets": "array|list|series",

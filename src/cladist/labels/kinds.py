@@ -1,4 +1,4 @@
-"""What a value of y is: a collection, a frame, which type of number."""
+"""Recognise the values of y: collections, frames, types of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cladist.errors import LabelError
 
 
 def is_collection(value: Any) -> bool:
-    """Tell whether a row of y holds several labels; columns of lists read from Parquet hold arrays."""
+    """Tell whether a row of y holds several labels; lists read from Parquet are arrays."""
     return isinstance(value, (list, tuple, set, frozenset)) or (isinstance(value, np.ndarray) and value.ndim == 1)
 
 
@@ -33,7 +33,7 @@ def sparse_kind(y: Any) -> str:
 
 
 def scalar_of(labels: Iterable[Any]) -> str:
-    """Tell what labels are in Python; one number among texts makes all texts that are numbers numbers."""
+    """Return the Python type of labels; one number among texts makes all texts that are numbers numbers."""
     kinds = {type(label) for label in labels}
     if any(issubclass(kind, (bool, np.bool_)) for kind in kinds):
         return "bool"
@@ -43,7 +43,7 @@ def scalar_of(labels: Iterable[Any]) -> str:
 
 
 def dtype_of(values: npt.NDArray[Any] | list[Any]) -> str:
-    """Return numpy's name of the labels' type; text is "str", a list of several types "object"."""
+    """Return the name of the numpy type of labels; text is "str", a list of several types "object"."""
     if isinstance(values, list):
         if len({type(label) for label in values}) > 1:
             return "object"
@@ -56,5 +56,5 @@ def dtype_of(values: npt.NDArray[Any] | list[Any]) -> str:
 
 
 def plain_key(key: Any) -> str | int:
-    """Return the name of a Series or a column as something that a file can hold."""
+    """Return the name of a Series or a column as a value that a file can hold."""
     return key if isinstance(key, (str, int)) else str(key)

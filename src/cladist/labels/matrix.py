@@ -1,4 +1,4 @@
-"""`LabelMatrix`: who carries which nodes, closed under ancestors by construction."""
+"""`LabelMatrix`: the nodes of each row, closed under ancestors by construction."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from cladist.taxonomy import Taxonomy
 
 
 class LabelMatrix:
-    """A 0/1 matrix (rows × nodes) in which a node never stands without its ancestors.
+    """A 0/1 matrix (rows × nodes) in which every node of a row has its ancestors in that row.
 
-    Held as CSR index arrays, rows sorted: memory is one int32 a positive entry. Build one with `from_nodes`,
-    `from_sets`, `from_indicator`, or through `cladist.labels.encode`.
+    Stored as sorted CSR index arrays: memory is one int32 per positive entry. Build one with `from_nodes`, `from_sets`,
+    `from_indicator` or `cladist.labels.encode`.
 
     Examples
     --------
@@ -38,14 +38,14 @@ class LabelMatrix:
     """
 
     def __init__(self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], taxonomy: Taxonomy) -> None:
-        """Wrap index arrays that are closed, sorted and in range already."""
+        """Wrap index arrays that are closed under ancestors, sorted and in range."""
         self.indptr = indptr
         self.indices = indices
         self.taxonomy = taxonomy
 
     @classmethod
     def closing(cls, indptr: npt.NDArray[Any], indices: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:
-        """Build from a CSR list of node ids a row, in any order; ancestors are added."""
+        """Build from the node ids of each row, as CSR in any order; ancestors are added."""
         outside = np.flatnonzero((indices < 0) | (indices >= taxonomy.n_nodes))
         if len(outside):
             row = int(np.searchsorted(indptr, outside[0], side="right")) - 1
@@ -59,7 +59,7 @@ class LabelMatrix:
 
     @classmethod
     def from_nodes(cls, nodes: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:
-        """Build from one node id a row."""
+        """Build from one node id per row."""
         return cls.closing(np.arange(len(nodes) + 1), nodes, taxonomy)
 
     @classmethod
@@ -71,7 +71,7 @@ class LabelMatrix:
 
     @classmethod
     def from_indicator(cls, matrix: Any, taxonomy: Taxonomy) -> LabelMatrix:
-        """Build from a 0/1 matrix with one column a node; a node without its parent is a `LabelError`."""
+        """Build from a 0/1 matrix with one column per node; a node without its parent is a `LabelError`."""
         indicator = as_indicator(matrix, taxonomy)
         above = taxonomy.parents
         indptr, indices = indicator.indptr.astype(np.int64), indicator.indices.astype(np.int32)
@@ -86,7 +86,7 @@ class LabelMatrix:
 
     @classmethod
     def stacked(cls, parts: Sequence[LabelMatrix], taxonomy: Taxonomy) -> LabelMatrix:
-        """Build from the rows of several matrices of one taxonomy, one after the other."""
+        """Build from the rows of several matrices of one taxonomy, in their order."""
         counts = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
         indices = [np.zeros(0, np.int32), *(part.indices for part in parts)]
         return cls(np.cumsum(np.concatenate(counts)), np.concatenate(indices), taxonomy)
@@ -101,21 +101,21 @@ class LabelMatrix:
 
     def __getitem__(self, rows: Any) -> LabelMatrix:
         if isinstance(rows, tuple) and len(rows) == 2 and (rows[1] is Ellipsis or rows[1] == slice(None)):
-            rows = rows[0]  # scikit-learn cuts by labels[rows, ...]
+            rows = rows[0]  # scikit-learn indexes labels[rows, ...]
         if isinstance(rows, tuple):
-            raise LabelError("A LabelMatrix is cut by rows alone; to_indicator() gives a matrix to cut by columns.")
+            raise LabelError("A LabelMatrix is indexed by rows only; to_indicator() has columns to index.")
         if isinstance(rows, (int, np.integer)):
             rows = [rows]
         part = self.to_indicator()[rows]
         return LabelMatrix(part.indptr.astype(np.int64), part.indices.astype(np.int32, copy=False), self.taxonomy)
 
     def to_indicator(self) -> sparse.csr_array:
-        """Return the matrix as a scipy CSR array of int8; it shares the index arrays."""
+        """Return the matrix as a scipy CSR array of int8, which shares the index arrays."""
         return sparse.csr_array((np.ones(len(self.indices), np.int8), self.indices, self.indptr), shape=self.shape)
 
     @cached_property
     def frontier(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """The deepest nodes of each row, those with no child in it, as CSR (indptr, indices)."""
+        """The deepest nodes of each row, which have no child in it, as CSR (indptr, indices)."""
         above = self.taxonomy.parents
         return tree.frontier_rows(self.indptr, self.indices, above.indptr, above.indices)
 
@@ -125,15 +125,15 @@ class LabelMatrix:
         return bool(np.all(np.diff(self.frontier[0]) == 1))
 
     def nodes(self, who: str) -> npt.NDArray[np.int64]:
-        """Return the one node of every row; a row with none or several is a `LabelError` that names `who`."""
+        """Return the only label of every row; a row with none or several is a `LabelError` that names `who`."""
         indptr, indices = self.frontier
         counts = np.diff(indptr)
         wrong = np.flatnonzero(counts != 1)
         if len(wrong):
             row = int(wrong[0])
-            found = [self.taxonomy.names[v] for v in indices[indptr[row] : indptr[row + 1]]]
-            what = "no label" if not found else f"{len(found)} labels: {', '.join(map(repr, found[:5]))}"
-            raise LabelError(f"{who} needs exactly one label a row; row {row} has {what}.")
+            names = [self.taxonomy.names[v] for v in indices[indptr[row] : indptr[row + 1]]]
+            what = "no label" if not names else f"{len(names)} labels: {', '.join(map(repr, names[:5]))}"
+            raise LabelError(f"{who} needs exactly one label per row; row {row} has {what}.")
         return indices.astype(np.int64)
 
     def frontier_names(self) -> list[list[str]]:
@@ -143,7 +143,7 @@ class LabelMatrix:
         return [[names[v] for v in indices[a:b]] for a, b in pairwise(indptr)]
 
     def frontier_paths(self) -> list[list[list[str]]]:
-        """Return the paths to each row's deepest nodes, in a DAG the shortest, each as a list of its parts."""
+        """Return the parts of the paths to each row's deepest nodes; in a DAG, of the shortest paths."""
         indptr, indices = self.frontier
         path_of = {v: self.taxonomy.shortest_path_parts(v) for v in np.unique(indices).tolist()}
         return [[list(path_of[v]) for v in indices[a:b].tolist()] for a, b in pairwise(indptr)]
@@ -166,7 +166,7 @@ class LabelMatrix:
 def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
     """Check a 0/1 matrix, dense or sparse, and return it as sorted CSR without stored zeros.
 
-    It need not be closed under ancestors: losses are defined for any vectors.
+    It need not be closed under ancestors, since losses are defined for all vectors.
     """
     if isinstance(matrix, LabelMatrix):
         return matrix.to_indicator()
@@ -175,7 +175,7 @@ def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
         raise LabelError(f"An indicator matrix holds numbers 0 and 1; this one holds {given.dtype}.")
     if given.ndim != 2 or given.shape[1] != taxonomy.n_nodes:
         raise LabelError(
-            f"An indicator matrix has one column a node, here {taxonomy.n_nodes}; this one has shape {given.shape}."
+            f"An indicator matrix has one column per node, here {taxonomy.n_nodes}; this one has shape {given.shape}."
         )
     indicator = sparse.csr_array(given, copy=True)
     indicator.sum_duplicates()

@@ -1,4 +1,4 @@
-"""What predictions are judged by, one example at a time."""
+"""Losses: numbers that evaluate one prediction against the truth."""
 
 from cladist.losses.costs import node_costs
 from cladist.losses.losses import LOSSES, HLoss, Loss, SymmetricDifference, TreeDistance, ZeroOne

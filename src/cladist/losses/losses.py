@@ -1,7 +1,7 @@
-"""The losses: Δ(y, ŷ) for one example, by which predictions are judged.
+"""The losses Δ(y, ŷ) of one example.
 
-z and ẑ are the 0/1 vectors over nodes of y and ŷ, anc(j) the strict ancestors of node j, ⟦·⟧ is 1 where its
-inside holds. The virtual root of a forest is in no vector.
+z and ẑ are the 0/1 vectors over nodes of y and ŷ, anc(j) the strict ancestors of node j, ⟦·⟧ is 1 if the condition
+holds and 0 otherwise. The virtual root of a forest is not part of the vectors.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ PerExample = npt.NDArray[np.float64]
 
 
 class Loss(ABC):
-    """What every loss can do: one number for each pair of rows, and their mean.
+    """A loss: one number for each pair of rows, and their mean.
 
-    Labels come in any form of y. A 0/1 matrix is taken as it is, consistent or not, except by `TreeDistance`.
+    Labels may have any form of y. A 0/1 matrix need not be closed under ancestors, except for `TreeDistance`.
     """
 
     @abstractmethod
@@ -32,7 +32,7 @@ class Loss(ABC):
         """Return the loss of each row, shape (n_rows,)."""
 
     def __call__(self, y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None) -> float:
-        """Return the mean over rows, weighted if weights are given."""
+        """Return the mean over rows, weighted by `sample_weight` if given."""
         return weighted_mean(self.per_example(y_true, y_pred, taxonomy), sample_weight)
 
 
@@ -49,14 +49,14 @@ class ZeroOne(Loss):
     """
 
     def per_example(self, y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> PerExample:
-        """Return 1 for each row that is not exactly right, 0 for the others."""
+        """Return 1 for each row that is not exactly correct, 0 for the others."""
         true, pred = read_vectors(y_true, y_pred, taxonomy)
         return (label_comparison.count_differences(*true, *pred) > 0).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class SymmetricDifference(Loss):
-    """ℓ_Δ = Σ_j ⟦z_j ≠ ẑ_j⟧, the number of nodes on which the two differ.
+    """ℓ_Δ = Σ_j ⟦z_j ≠ ẑ_j⟧, the number of nodes that differ.
 
     Examples
     --------
@@ -74,19 +74,19 @@ class SymmetricDifference(Loss):
 
 @dataclass(frozen=True)
 class HLoss(Loss):
-    """ℓ_H = Σ_j c_j ⟦z_j ≠ ẑ_j and z_h = ẑ_h for all h ∈ anc(j)⟧: only a path's first mistake is charged.
+    """ℓ_H = Σ_j c_j ⟦z_j ≠ ẑ_j and z_h = ẑ_h for all h ∈ anc(j)⟧: only the first mistake on each path counts.
 
-    On consistent labels the simplified form, which asks only j's parent to agree, is the same number. It is
-    symmetric, and 0 exactly on equality if all costs are positive, but the triangle inequality fails.
+    The simplified form requires only the parent of j to agree, which is the same on labels closed under ancestors. The
+    H-loss is symmetric, and 0 exactly on equality if all costs are positive, but violates the triangle inequality.
 
     Parameters
     ----------
     weights : {"uniform", "sibling", "subtree"} or array of shape (n_nodes,)
-        The costs c_j; see `node_costs`. An array is kept as a tuple.
+        The costs c_j; see `node_costs`. An array is stored as a tuple.
     simplified : bool
-        Ask only the parents to agree.
+        Whether only the parents must agree.
     virtual_root : bool
-        See `node_costs`.
+        Whether "sibling" shares a cost of 1 among the roots of a forest; see `node_costs`.
 
     References
     ----------
@@ -109,7 +109,7 @@ class HLoss(Loss):
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, str):
-            # So that losses stay equal by content and hashable.
+            # Losses stay equal by content and hashable.
             object.__setattr__(self, "weights", tuple(np.atleast_1d(np.asarray(self.weights)).tolist()))
 
     def per_example(self, y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> PerExample:
@@ -122,7 +122,7 @@ class HLoss(Loss):
 
 @dataclass(frozen=True)
 class TreeDistance(Loss):
-    """γ(y, ŷ), the number of edges between two nodes; trees of a forest meet in the virtual root.
+    """γ(y, ŷ), the number of edges between two nodes; the trees of a forest meet in the virtual root.
 
     Every row needs exactly one label.
 
@@ -134,7 +134,7 @@ class TreeDistance(Loss):
     array([2., 3.])
     >>> TreeDistance()([["tennis", "art"]], [["art"]], taxonomy)
     Traceback (most recent call last):
-    cladist.errors.LabelError: Tree distance (y_true) needs exactly one label a row; row 0 has 2 labels: ...
+    cladist.errors.LabelError: Tree distance (y_true) needs exactly one label per row; row 0 has 2 labels: ...
     """
 
     def per_example(self, y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> PerExample:
@@ -144,7 +144,7 @@ class TreeDistance(Loss):
         return taxonomy.distances(*nodes).astype(np.float64)
 
 
-# Every loss once, each H-loss in both forms; the laws run over these.
+# Every loss, each H-loss in both forms; the tests of laws run over these.
 LOSSES: tuple[Loss, ...] = (
     ZeroOne(),
     SymmetricDifference(),

@@ -1,4 +1,4 @@
-"""The two sides of a comparison: what is true and what was predicted, row for row."""
+"""True and predicted labels in any form, as two arrays with the same rows."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from cladist.labels.matrix import as_indicator
 from cladist.taxonomy import Taxonomy
 
 
-class Rows(NamedTuple):
-    """A CSR list of ascending node ids a row; closed under ancestors or not."""
+class NodeRows(NamedTuple):
+    """The ascending node ids of each row, as CSR; not necessarily closed under ancestors."""
 
     indptr: npt.NDArray[np.int64]
     indices: npt.NDArray[np.int32]
 
 
-def read_vectors(y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> tuple[Rows, Rows]:
-    """Read both sides as 0/1 vectors; a 0/1 matrix is taken as it is, even where a node lacks its parent."""
+def read_vectors(y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> tuple[NodeRows, NodeRows]:
+    """Return both sides as 0/1 vectors; a 0/1 matrix need not be closed under ancestors."""
     _check_taxonomy(taxonomy)
-    true = _vectors(y_true, taxonomy, "y_true")
-    pred = _vectors(y_pred, taxonomy, "y_pred")
+    true = _read_vector_rows(y_true, taxonomy, "y_true")
+    pred = _read_vector_rows(y_pred, taxonomy, "y_pred")
     _check_rows(len(true.indptr) - 1, len(pred.indptr) - 1)
     return true, pred
 
 
 def read_labels(y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> tuple[LabelMatrix, LabelMatrix]:
-    """Read both sides as closed labels, each in any form of y; an inconsistent matrix is a `LabelError`."""
+    """Return both sides as label matrices; a 0/1 matrix that is not closed under ancestors is a `LabelError`."""
     _check_taxonomy(taxonomy)
-    true = _labels(y_true, taxonomy, "y_true")
-    pred = _labels(y_pred, taxonomy, "y_pred")
+    true = _encode_side(y_true, taxonomy, "y_true")
+    pred = _encode_side(y_pred, taxonomy, "y_pred")
     _check_rows(len(true), len(pred))
     return true, pred
 
 
-def row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
-    """Return one weight a row, all ones for None; they are finite, not negative and not all zero."""
+def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Return one weight per row, all ones for None; checked to be finite, not negative and not all zero."""
     if sample_weight is None:
         return np.ones(n_rows)
     try:
@@ -49,7 +49,7 @@ def row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
         kind = type(sample_weight).__name__
         raise ParameterError(f"sample_weight must hold numbers; got {kind}.") from None
     if weight.shape != (n_rows,):
-        raise ParameterError(f"sample_weight must be one number a row, here {n_rows}; got shape {weight.shape}.")
+        raise ParameterError(f"sample_weight must be one number per row, here {n_rows}; got shape {weight.shape}.")
     wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(wrong):
         row = int(wrong[0])
@@ -60,9 +60,9 @@ def row_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
 
 
 def weighted_mean(values: npt.NDArray[np.float64], sample_weight: Any) -> float:
-    """Return the mean of one value a row."""
-    weight = row_weights(sample_weight, len(values))
-    # Not a BLAS product: its threads would make the last digits, and the time, depend on who else runs.
+    """Return the weighted mean of one value per row."""
+    weight = check_weights(sample_weight, len(values))
+    # Not a BLAS product: its last digits depend on the number of threads.
     return float((weight * values).sum() / weight.sum())
 
 
@@ -76,25 +76,25 @@ def _check_taxonomy(taxonomy: Any) -> None:
 
 def _check_rows(n_true: int, n_pred: int) -> None:
     if n_true != n_pred:
-        raise LabelError(f"y_true has {n_true} rows and y_pred has {n_pred}; give one prediction a true row.")
+        raise LabelError(f"y_true has {n_true} rows and y_pred has {n_pred}; give one prediction per true row.")
     if n_true == 0:
         raise LabelError("There is nothing to compare: y_true and y_pred have 0 rows.")
 
 
-def _vectors(y: Any, taxonomy: Taxonomy, side: str) -> Rows:
-    matrix = _indicator_part(y, taxonomy)
+def _read_vector_rows(y: Any, taxonomy: Taxonomy, side: str) -> NodeRows:
+    matrix = _find_indicator(y, taxonomy)
     if matrix is None:
-        labels = _labels(y, taxonomy, side)
-        return Rows(labels.indptr, labels.indices)
+        labels = _encode_side(y, taxonomy, side)
+        return NodeRows(labels.indptr, labels.indices)
     try:
         indicator = as_indicator(matrix, taxonomy)
     except LabelError as error:
         raise LabelError(f"{side}: {error}") from None
-    return Rows(indicator.indptr.astype(np.int64), indicator.indices.astype(np.int32))
+    return NodeRows(indicator.indptr.astype(np.int64), indicator.indices.astype(np.int32))
 
 
-def _indicator_part(y: Any, taxonomy: Taxonomy) -> Any:
-    """Return the 0/1 matrix that y is, by the same rules as `encode`; None where y is another form."""
+def _find_indicator(y: Any, taxonomy: Taxonomy) -> Any:
+    """Return y as a matrix if it is a 0/1 matrix by the rules of `encode`, else None."""
     if sparse.issparse(y):
         return y
     is_frame = hasattr(y, "columns") and hasattr(y, "to_numpy")
@@ -108,7 +108,7 @@ def _indicator_part(y: Any, taxonomy: Taxonomy) -> Any:
     return values
 
 
-def _labels(y: Any, taxonomy: Taxonomy, side: str) -> LabelMatrix:
+def _encode_side(y: Any, taxonomy: Taxonomy, side: str) -> LabelMatrix:
     try:
         return encode(y, taxonomy).labels
     except LabelError as error:

@@ -1,4 +1,4 @@
-"""Numbers from true and predicted labels, in any form; each metric is ``f(y_true, y_pred, taxonomy)``."""
+"""Metrics of predicted labels, in any form of y; each is a function ``f(y_true, y_pred, taxonomy)``."""
 
 from cladist.metrics import scorers, significance
 from cladist.metrics.counts import Counts, LevelScore, PrecisionRecallF1

@@ -1,7 +1,7 @@
 """Bootstrap intervals: how much a metric would vary over other test sets like this one.
 
-A resample is drawn as weights, how often each row is drawn, and handed to the metric as `sample_weight`: rows
-are encoded once and never copied. How often the intervals cover what they should, ``benchmarks/coverage.py`` measures.
+A resample is an array of weights, how often each row is drawn, passed to the metric as `sample_weight`: rows are
+encoded once and never copied. ``benchmarks/coverage.py`` measures the coverage of the intervals.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from scipy import sparse
 from cladist.errors import ParameterError, one_of
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
-from cladist.losses.pairs import Rows, read_vectors
-from cladist.metrics.intervals import accelerated_interval, acceleration_of, percentile_interval, t_interval
+from cladist.losses.pairs import NodeRows, read_vectors
+from cladist.metrics.intervals import accelerated_interval, estimate_acceleration, percentile_interval, t_interval
 from cladist.metrics.resamples import Sample
 from cladist.progress import task
 from cladist.taxonomy import Taxonomy
@@ -54,21 +54,25 @@ def bootstrap_interval(
         ``metric(y_true, y_pred, taxonomy, sample_weight=...)`` that returns one number; `functools.partial`
         sets its options.
     y_true, y_pred : labels in any form
+        The true and the predicted labels.
     taxonomy : Taxonomy
+        The taxonomy of the labels.
     level : float
-        How often the interval is to contain what the metric is on very many rows.
+        The probability with which the interval should contain the metric of very many rows.
     n_resamples : int
+        The number of resamples.
     method : {"accelerated", "t", "percentile"}
-        "accelerated" follows how skewed the metric is, as those near 0 or 1 are; "t" is symmetric about the estimate;
-        both are widened as Student's t is for few rows, and draw from the rows and two more, one right and one wrong,
-        so that rows without an error do not promise that there will never be one. "percentile" does none of this; it
-        is narrower, and covers less often than it says.
+        "accelerated" corrects for skewness, which metrics near 0 or 1 have; "t" is symmetric about the estimate. Both
+        are widened for few rows like Student's t, and draw from the rows and two more, one correct and one wrong, since
+        a sample without errors does not prove that there are none. "percentile" does neither; it is narrower, and
+        covers less often than `level`.
     random_state : int, numpy Generator or None
+        The seed or source of the resamples.
 
     Notes
     -----
-    A macro F1 over all nodes counts those without a row as 0, so it grows with the number of rows as long as rare
-    nodes come up. Its interval is one for test sets of this size, not for very many rows.
+    A macro F1 over all nodes counts those without a row as 0, so it grows with the number of rows until all nodes
+    occur. Its interval is for test sets of this size, not for very many rows.
 
     Examples
     --------
@@ -99,8 +103,12 @@ def bootstrap_difference(
 ) -> Interval:
     """Return metric(a) − metric(b) with a paired bootstrap interval: both see the same resampled rows.
 
-    The other parameters are those of `bootstrap_interval`. The rows that are added are half a row for each way in which
-    the two can be right and wrong.
+    Parameters
+    ----------
+    metric, y_true, taxonomy, level, n_resamples, method, random_state
+        As in `bootstrap_interval`; the added rows are half a row for each combination of correct and wrong.
+    y_pred_a, y_pred_b : labels in any form
+        The labels that the two models predict.
 
     Examples
     --------
@@ -128,52 +136,52 @@ def _bootstrap(
     method: str,
     rng: np.random.Generator,
 ) -> Interval:
-    """Return the metric of the first prediction, less that of the second if there is one, and its interval."""
-    _check(level, n_resamples, method)
+    """Return the metric of the first prediction, minus that of the second if there is one, and its interval."""
+    _check_options(level, n_resamples, method)
     read = [read_vectors(y_true, pred, taxonomy) for pred in predicted]
     true, preds = read[0][0], [pred for _, pred in read]
     n_rows = len(true.indptr) - 1
-    estimate = _Measured(metric, true, preds, taxonomy)(None)
+    estimate = _WeightedMetric(metric, true, preds, taxonomy)(None)
     if method == "percentile":
-        measured = _Measured(metric, true, preds, taxonomy)
-        values = np.array([measured(weight) for weight in _resamples(n_rows, n_resamples, rng)])
-        return measured.limited(estimate, percentile_interval(estimate, values, level))
-    sample = Sample.of(true, preds, rng)
-    measured = _Measured(metric, sample.true, sample.preds, taxonomy)
-    centre = measured(sample.weights())
-    values = np.array([measured(weight) for weight in sample.resampled(n_resamples, rng)])
+        evaluate = _WeightedMetric(metric, true, preds, taxonomy)
+        values = np.array([evaluate(weight) for weight in _draw_weights(n_rows, n_resamples, rng)])
+        return evaluate.limit(estimate, percentile_interval(estimate, values, level))
+    sample = Sample.from_rows(true, preds, rng)
+    evaluate = _WeightedMetric(metric, sample.true, sample.preds, taxonomy)
+    centre = evaluate(sample.weights())
+    values = np.array([evaluate(weight) for weight in sample.resample(n_resamples, rng)])
     if method == "t":
         ends = t_interval(centre, values, n_rows, level)
     else:
-        acceleration = acceleration_of(np.array([measured(weight) for weight in sample.left_out(rng)]))
+        acceleration = estimate_acceleration(np.array([evaluate(weight) for weight in sample.leave_out(rng)]))
         ends = accelerated_interval(centre, values, acceleration, n_rows, level)
-    return measured.limited(estimate, ends)
+    return evaluate.limit(estimate, ends)
 
 
-class _Measured:
-    """A metric of one prediction, or of one less another, for given weights of rows."""
+class _WeightedMetric:
+    """A metric of one prediction, or the difference of two, as a function of the weights of rows."""
 
-    def __init__(self, metric: Metric, true: Rows, preds: Any, taxonomy: Taxonomy) -> None:
+    def __init__(self, metric: Metric, true: NodeRows, preds: Any, taxonomy: Taxonomy) -> None:
         self.metric, self.taxonomy = metric, taxonomy
-        self.true = _readable(true, taxonomy)
-        self.preds = [_readable(pred, taxonomy) for pred in preds]
-        self.least, self.most = np.inf, -np.inf  # of the metric itself, as far as was seen
+        self.true = _as_labels(true, taxonomy)
+        self.preds = [_as_labels(pred, taxonomy) for pred in preds]
+        self.least, self.most = np.inf, -np.inf  # values of the metric so far
 
     def __call__(self, weight: Weights | None) -> float:
-        found = [_number(self.metric, self.true, pred, self.taxonomy, weight) for pred in self.preds]
-        self.least, self.most = min(self.least, *found), max(self.most, *found)
-        return found[0] - found[1] if len(found) > 1 else found[0]
+        values = [_call_metric(self.metric, self.true, pred, self.taxonomy, weight) for pred in self.preds]
+        self.least, self.most = min(self.least, *values), max(self.most, *values)
+        return values[0] - values[1] if len(values) > 1 else values[0]
 
-    def limited(self, estimate: float, ends: Any) -> Interval:
-        """Return an interval that contains the estimate, and of a metric from 0 up or to 1 nothing beyond."""
+    def limit(self, estimate: float, ends: Any) -> Interval:
+        """Return an interval that contains the estimate and stays in the range of the metric: from 0, and up to 1."""
         low, high = min(float(ends[0]), estimate), max(float(ends[1]), estimate)
         least, most = 0.0 if self.least >= 0 else -np.inf, 1.0 if self.most <= 1 else np.inf
-        if len(self.preds) > 1:  # of a difference neither end is known unless both are
+        if len(self.preds) > 1:  # the range of a difference is known only if both ends are
             least, most = least - most, most - least
         return Interval(estimate, max(low, least), min(high, most))
 
 
-def _check(level: float, n_resamples: int, method: str) -> None:
+def _check_options(level: float, n_resamples: int, method: str) -> None:
     if not 0 < level < 1:
         raise ParameterError(f"bootstrap: level must lie between 0 and 1; got {level!r}.")
     if not isinstance(n_resamples, (int, np.integer)) or n_resamples < 1:
@@ -181,26 +189,26 @@ def _check(level: float, n_resamples: int, method: str) -> None:
     one_of("bootstrap", "method", method, METHODS)
 
 
-def _readable(rows: Rows, taxonomy: Taxonomy) -> Any:
+def _as_labels(rows: NodeRows, taxonomy: Taxonomy) -> Any:
     above = taxonomy.parents
     orphan_row, _, _ = tree.first_orphan(*rows, above.indptr, above.indices)
     if orphan_row < 0:
         return LabelMatrix(rows.indptr, rows.indices, taxonomy)
-    # Inconsistent: the losses take it as it is, the other metrics refuse it with their own message.
+    # Not closed under ancestors: the losses accept it, the other metrics refuse it with their own message.
     shape = (len(rows.indptr) - 1, taxonomy.n_nodes)
     return sparse.csr_array((np.ones(len(rows.indices), np.int8), rows.indices, rows.indptr), shape=shape)
 
 
-def _resamples(n_rows: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Weights]:
+def _draw_weights(n_rows: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Weights]:
     """Yield how often each row is drawn when n_rows of them are drawn with replacement."""
     with task("bootstrap", total=n_resamples) as resampling:
         for _ in range(n_resamples):
-            drawn = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
-            yield drawn.astype(np.float64)
+            counts = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
+            yield counts.astype(np.float64)
             resampling.advance()
 
 
-def _number(metric: Metric, true: Any, pred: Any, taxonomy: Taxonomy, weight: Any = None) -> float:
+def _call_metric(metric: Metric, true: Any, pred: Any, taxonomy: Taxonomy, weight: Any = None) -> float:
     value = metric(true, pred, taxonomy, sample_weight=weight)
     if not isinstance(value, (int, float, np.number)):
         name = getattr(metric, "__name__", repr(metric))

@@ -1,7 +1,8 @@
-"""`Counts`: the sums that metrics are made of; counts of two parts add up to the counts of the whole."""
+"""`Counts`: the sums from which metrics are computed; the counts of two parts add up to those of the whole."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -13,11 +14,11 @@ from cladist.kernels import label_comparison
 from cladist.labels import LabelMatrix
 from cladist.losses import node_costs
 from cladist.losses.costs import NAMED_WEIGHTS
-from cladist.losses.pairs import read_labels, row_weights
-from cladist.metrics.selection import Nodes, first_nonroot, select
+from cladist.losses.pairs import check_weights, read_labels
 from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
+Nodes = str | Sequence[str]  # "leaves", "all", "nonroot", or names
 
 
 class PrecisionRecallF1(NamedTuple):
@@ -29,7 +30,7 @@ class PrecisionRecallF1(NamedTuple):
 
 
 class LevelScore(NamedTuple):
-    """Precision, recall and F1 over the nodes of one level, counted together; roots are level 0."""
+    """Precision, recall and F1 of the counts added up over the nodes of one level; roots are level 0."""
 
     level: int
     precision: float
@@ -39,26 +40,28 @@ class LevelScore(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What was counted over pairs of rows; everything is a sum, so ``a + b`` counts both.
+    """Sums over pairs of true and predicted rows; ``a + b`` counts the rows of both.
 
-    Memory is three numbers a node, however many rows were counted.
+    Memory is three numbers per node, for any number of rows.
 
     Attributes
     ----------
     taxonomy : Taxonomy
-    n_rows, weight : number of rows and their summed weights
+        The taxonomy of the labels.
+    n_rows, weight : int, float
+        The number of rows and their summed weights.
     tp, fp, fn : arrays of shape (n_nodes,)
-        Weight of the rows that have each node in both, in the prediction only, in the truth only.
+        The weight of the rows that have each node in both, only in the prediction, only in the truth.
     zero_one, symmetric_difference, h_uniform, h_sibling, h_subtree : float
         Summed losses.
     n_multi : int
-        Rows where the truth or the prediction is not exactly one path.
+        The number of rows whose truth or prediction is not exactly one path.
     tree_distance : float
-        Summed over the other rows.
+        The tree distance, summed over the other rows.
     sample_precision, sample_recall : float
-        Sums over rows of ``|true ∩ predicted| / |predicted|`` and ``/ |true|``, a tree's root left out, 0/0 left out.
+        Sums over rows of ``|true ∩ predicted| / |predicted|`` and ``/ |true|``, without a tree's root and without 0/0.
     no_precision, no_recall : float
-        Weight of the rows where those were 0/0.
+        The weight of the rows where these are 0/0.
 
     Examples
     --------
@@ -94,17 +97,17 @@ class Counts:
 
     @classmethod
     def from_labels(cls, true: LabelMatrix, pred: LabelMatrix, *, sample_weight: Any = None) -> Counts:
-        """Count two label matrices of one taxonomy, in O(entries) time and O(rows + nodes) memory."""
+        """Return the counts of two label matrices, in O(entries) time and O(rows + nodes) memory."""
         taxonomy = true.taxonomy
         true, pred = read_labels(true, pred, taxonomy)
-        weight = row_weights(sample_weight, len(true))
+        weight = check_weights(sample_weight, len(true))
         above = taxonomy.parents
         costs = np.column_stack([node_costs(kind, taxonomy) for kind in NAMED_WEIGHTS])
         tp, fp, fn, losses, samples = label_comparison.tally(
             true.indptr, true.indices, pred.indptr, pred.indices,
             above.indptr, above.indices, weight, costs, first_nonroot(taxonomy),
         )  # fmt: skip
-        single, distance = _single_rows(true, pred)
+        single, distance = _measure_single_rows(true, pred)
         return cls(
             taxonomy=taxonomy, n_rows=len(true), weight=float(weight.sum()), tp=tp, fp=fp, fn=fn,
             n_multi=len(true) - len(single), tree_distance=float((weight[single] * distance).sum()),
@@ -129,7 +132,7 @@ class Counts:
         return self.n_multi == 0
 
     def mean(self, loss: str) -> float:
-        """Return the mean of one of the summed losses, by its attribute's name.
+        """Return the mean of a summed loss, given by the name of its attribute.
 
         Examples
         --------
@@ -143,7 +146,7 @@ class Counts:
         one_of("Counts.mean", "loss", loss, (*_LOSS_SUMS, "tree_distance"))
         if loss == "tree_distance" and not self.is_single:
             raise LabelError(
-                "Tree distance needs exactly one label a row; "
+                "Tree distance needs exactly one label per row; "
                 f"{self.n_multi} of {self.n_rows} rows have none or several."
             )
         return float(getattr(self, loss) / self.weight)
@@ -151,7 +154,7 @@ class Counts:
     # ---------------------------------------------------------------- precision, recall, F1
 
     def node_scores(self, ids: Any = slice(None), *, zero_division: float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return precision, recall and F1 of each node among `ids` (all by default)."""
+        """Return precision, recall and F1 of each node among `ids`, by default all."""
         tp, fp, fn = self.tp[ids], self.fp[ids], self.fn[ids]
         return (
             _ratio(tp, tp + fp, zero_division),
@@ -162,19 +165,19 @@ class Counts:
     def precision_recall_f1(
         self, *, average: str = "micro", nodes: Nodes = "leaves", zero_division: float = 0.0
     ) -> PrecisionRecallF1:
-        """Return precision, recall and F1 of counts added up over nodes, or their means over nodes."""
+        """Return precision, recall and F1 of the counts added up over nodes, or their means over nodes."""
         one_of("precision_recall_f1", "average", average, ("micro", "macro"))
         check_zero_division(zero_division)
-        ids = select(nodes, self.taxonomy)
+        ids = select_nodes(nodes, self.taxonomy)
         if average == "micro":
-            return self._together(ids, zero_division)
+            return self._sum_up(ids, zero_division)
         scores = self.node_scores(ids, zero_division=zero_division)
         return PrecisionRecallF1(*(_mean(values, zero_division) for values in scores))
 
     def macro_f1(self, *, nodes: Nodes = "leaves", absent: str = "zero") -> float:
-        """Return the mean F1 of nodes; those without a true row count 0 ("zero") or are left out ("skip")."""
+        """Return the mean F1 of nodes; nodes without a true row count 0 ("zero") or are left out ("skip")."""
         one_of("macro_f1", "absent", absent, ("zero", "skip"))
-        ids = select(nodes, self.taxonomy)
+        ids = select_nodes(nodes, self.taxonomy)
         if absent == "skip":
             ids = ids[self.tp[ids] + self.fn[ids] > 0]
         return _mean(self.node_scores(ids)[2], 0.0)
@@ -186,19 +189,19 @@ class Counts:
         one_of("hierarchical_precision_recall_f1", "average", average, ("micro", "samples"))
         check_zero_division(zero_division)
         if average == "micro":
-            return self._together(select("nonroot", self.taxonomy), zero_division)
+            return self._sum_up(select_nodes("nonroot", self.taxonomy), zero_division)
         precision = (self.sample_precision + zero_division * self.no_precision) / self.weight
         recall = (self.sample_recall + zero_division * self.no_recall) / self.weight
         both = precision + recall
         return PrecisionRecallF1(precision, recall, 2 * precision * recall / both if both else 0.0)
 
     def per_level_precision_recall(self, *, zero_division: float = 0.0) -> list[LevelScore]:
-        """Return precision, recall and F1 of each level's nodes, counted together."""
+        """Return precision, recall and F1 of the counts added up over the nodes of each level."""
         check_zero_division(zero_division)
         levels = self.taxonomy.levels
-        return [LevelScore(k, *self._together(ids, zero_division)) for k, ids in enumerate(levels)]
+        return [LevelScore(k, *self._sum_up(ids, zero_division)) for k, ids in enumerate(levels)]
 
-    def _together(self, ids: Any, zero_division: float) -> PrecisionRecallF1:
+    def _sum_up(self, ids: Any, zero_division: float) -> PrecisionRecallF1:
         tp, fp, fn = self.tp[ids].sum(), self.fp[ids].sum(), self.fn[ids].sum()
         return PrecisionRecallF1(
             float(_ratio(tp, tp + fp, zero_division)),
@@ -213,12 +216,12 @@ _SAMPLE_SUMS = ("sample_precision", "no_precision", "sample_recall", "no_recall"
 
 
 def check_zero_division(value: Any) -> None:
-    """Raise a `ParameterError` unless `value` can stand for 0/0."""
+    """Raise a `ParameterError` unless `value` can be the value of 0/0."""
     if not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise ParameterError(f"zero_division must be a number from 0 to 1; got {value!r}.")
 
 
-def _single_rows(true: LabelMatrix, pred: LabelMatrix) -> tuple[npt.NDArray[np.int64], Floats]:
+def _measure_single_rows(true: LabelMatrix, pred: LabelMatrix) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return the rows that are one path on both sides, and the tree distance of each."""
     (t_indptr, t_deepest), (p_indptr, p_deepest) = true.frontier, pred.frontier
     single = np.flatnonzero((np.diff(t_indptr) == 1) & (np.diff(p_indptr) == 1))
@@ -234,3 +237,24 @@ def _ratio(part: Any, whole: Any, zero_division: float) -> Any:
 
 def _mean(values: Floats, of_none: float) -> float:
     return float(values.mean()) if len(values) else float(of_none)
+
+
+def first_nonroot(taxonomy: Taxonomy) -> int:
+    """Return the smallest id that is not the only root of a tree, which every non-empty row has."""
+    return 1 if len(taxonomy.roots) == 1 else 0
+
+
+def select_nodes(nodes: Nodes, taxonomy: Taxonomy) -> npt.NDArray[np.int64]:
+    """Return the ids of "leaves", "all", "nonroot", or a list of names."""
+    if isinstance(nodes, str):
+        one_of("metrics", "nodes", nodes, ("leaves", "all", "nonroot"))
+        if nodes == "leaves":
+            return taxonomy.leaves
+        return np.arange(first_nonroot(taxonomy) if nodes == "nonroot" else 0, taxonomy.n_nodes)
+    ids = [taxonomy.index(name) for name in nodes]
+    if not ids:
+        raise ParameterError("metrics: nodes must name at least one node; the list is empty.")
+    if len(set(ids)) < len(ids):
+        repeated = next(v for v in ids if ids.count(v) > 1)
+        raise ParameterError(f"metrics: nodes must name each node once; {taxonomy.names[repeated]!r} is repeated.")
+    return np.array(ids, np.int64)

@@ -1,6 +1,6 @@
-"""Metrics that are means of one number an example: losses and errors.
+"""Metrics that are means of one number per row: losses and errors.
 
-``reduction="none"`` gives the numbers themselves, for tests of significance.
+``reduction="none"`` returns the numbers themselves, for significance tests.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ def tree_induced_error(
 
     Parameters
     ----------
-    y_true, y_pred : labels in any form, exactly one a row
+    y_true, y_pred : labels in any form
+        The true and the predicted labels, exactly one per row.
     taxonomy : Taxonomy
-        Two trees of a forest meet in a virtual root above their roots.
+        The taxonomy of the labels; the trees of a forest meet in a virtual root.
     sample_weight : array of shape (n_rows,), optional
+        The weight of each row; None: all equal.
     reduction : {"mean", "none"}
-        "none": an array of one number a row.
+        "none" returns an array with one number per row.
 
     Examples
     --------
@@ -41,13 +43,18 @@ def tree_induced_error(
     >>> tree_induced_error(["chess", "art"], ["tennis", "art"], taxonomy)
     1.0
     """
-    return _reduced(TreeDistance().per_example(y_true, y_pred, taxonomy), sample_weight, reduction)
+    return _reduce(TreeDistance().per_example(y_true, y_pred, taxonomy), sample_weight, reduction)
 
 
 def multiclass_error(
     y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None, reduction: Reduction = "mean"
 ) -> Any:
-    """Return the part of rows whose node is wrong; exactly one label a row.
+    """Return the fraction of rows whose node is wrong; every row has exactly one label.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight, reduction
+        As in `tree_induced_error`.
 
     Examples
     --------
@@ -56,12 +63,18 @@ def multiclass_error(
     >>> multiclass_error(["chess", "art"], ["tennis", "art"], taxonomy, reduction="none")
     array([1., 0.])
     """
-    true, pred = _nodes(y_true, y_pred, taxonomy, "Multiclass error")
-    return _reduced((true != pred).astype(np.float64), sample_weight, reduction)
+    true, pred = read_labels(y_true, y_pred, taxonomy)
+    wrong = true.nodes("Multiclass error (y_true)") != pred.nodes("Multiclass error (y_pred)")
+    return _reduce(wrong.astype(np.float64), sample_weight, reduction)
 
 
 def accuracy(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None) -> float:
-    """Return the part of rows that are exactly right; for sets, all nodes have to be.
+    """Return the fraction of rows that are exactly correct; a set is, if all its nodes are.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight
+        As in `h_loss`.
 
     Examples
     --------
@@ -70,16 +83,18 @@ def accuracy(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any
     >>> accuracy([["chess"], ["art", "sport"]], [["chess"], ["art"]], taxonomy)
     0.5
     """
-    right = 1.0 - ZeroOne().per_example(y_true, y_pred, taxonomy)
-    return weighted_mean(right, sample_weight)
+    return weighted_mean(1.0 - ZeroOne().per_example(y_true, y_pred, taxonomy), sample_weight)
 
 
 def zero_one_loss(
     y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None, reduction: Reduction = "mean"
 ) -> Any:
-    """Return the part of rows that are not exactly right: ℓ_{0/1} = ⟦z ≠ ẑ⟧.
+    """Return the fraction of rows that are not exactly correct: ℓ_{0/1} = ⟦z ≠ ẑ⟧.
 
-    A 0/1 matrix is compared as it is, whether consistent or not.
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight, reduction
+        As in `h_loss`.
 
     Examples
     --------
@@ -88,15 +103,18 @@ def zero_one_loss(
     >>> zero_one_loss([["chess"], ["art", "sport"]], [["chess"], ["art"]], taxonomy)
     0.5
     """
-    return _reduced(ZeroOne().per_example(y_true, y_pred, taxonomy), sample_weight, reduction)
+    return _reduce(ZeroOne().per_example(y_true, y_pred, taxonomy), sample_weight, reduction)
 
 
 def symmetric_difference_loss(
     y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None, reduction: Reduction = "mean"
 ) -> Any:
-    """Return the mean number of nodes that are wrong: ℓ_Δ = Σ_j ⟦z_j ≠ ẑ_j⟧.
+    """Return the mean number of wrong nodes: ℓ_Δ = Σ_j ⟦z_j ≠ ẑ_j⟧.
 
-    A 0/1 matrix is compared as it is, whether consistent or not.
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight, reduction
+        As in `h_loss`.
 
     Examples
     --------
@@ -105,15 +123,18 @@ def symmetric_difference_loss(
     >>> symmetric_difference_loss([["chess"], ["art", "chess"]], [["chess"], ["art"]], taxonomy)
     1.0
     """
-    return _reduced(SymmetricDifference().per_example(y_true, y_pred, taxonomy), sample_weight, reduction)
+    return _reduce(SymmetricDifference().per_example(y_true, y_pred, taxonomy), sample_weight, reduction)
 
 
 def hamming_loss(
     y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None, reduction: Reduction = "mean"
 ) -> Any:
-    """Return the mean part of nodes that are wrong: ℓ_Δ divided by the number of nodes.
+    """Return the mean fraction of wrong nodes: ℓ_Δ divided by the number of nodes.
 
-    A 0/1 matrix is compared as it is, whether consistent or not.
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight, reduction
+        As in `h_loss`.
 
     Examples
     --------
@@ -123,7 +144,7 @@ def hamming_loss(
     0.25
     """
     wrong = SymmetricDifference().per_example(y_true, y_pred, taxonomy)
-    return _reduced(wrong / taxonomy.n_nodes, sample_weight, reduction)
+    return _reduce(wrong / taxonomy.n_nodes, sample_weight, reduction)
 
 
 def h_loss(
@@ -137,19 +158,21 @@ def h_loss(
     sample_weight: Any = None,
     reduction: Reduction = "mean",
 ) -> Any:
-    """Return the mean H-loss: only the first mistake on each path from a root is charged.
-
-    A 0/1 matrix is compared as it is; only on inconsistent ones does `simplified` make a difference.
+    """Return the mean H-loss, in which only the first mistake on each path from a root counts.
 
     Parameters
     ----------
     y_true, y_pred : labels in any form
+        The true and the predicted labels; a 0/1 matrix need not be closed under ancestors.
     taxonomy : Taxonomy
+        The taxonomy of the labels.
     weights, simplified, virtual_root
-        See `cladist.losses.HLoss` and `cladist.losses.node_costs`.
+        The costs of nodes and the form of the loss; see `cladist.losses.HLoss`. `simplified` makes a difference only on
+        matrices that are not closed under ancestors.
     sample_weight : array of shape (n_rows,), optional
+        The weight of each row; None: all equal.
     reduction : {"mean", "none"}
-        "none": an array of one number a row.
+        "none" returns an array with one number per row.
 
     Examples
     --------
@@ -161,7 +184,7 @@ def h_loss(
     0.5
     """
     loss = HLoss(weights, simplified=simplified, virtual_root=virtual_root)
-    return _reduced(loss.per_example(y_true, y_pred, taxonomy), sample_weight, reduction)
+    return _reduce(loss.per_example(y_true, y_pred, taxonomy), sample_weight, reduction)
 
 
 def cumulative_error(
@@ -169,14 +192,14 @@ def cumulative_error(
 ) -> PerExample:
     """Return the mean error of the first t rounds, for t = 1 … n: the learning curve of an online method.
 
-    Each prediction is the one made before the round's label was learnt from.
-
     Parameters
     ----------
-    y_true, y_pred : labels in any form, exactly one a row, in the order of the rounds
+    y_true, y_pred : labels in any form
+        Exactly one label per row, in the order of the rounds; each prediction was made before the round's update.
     taxonomy : Taxonomy
+        The taxonomy of the labels.
     error : {"tree", "multiclass"}
-        Count edges between nodes, or wrong nodes (a fraction, not a percentage).
+        The number of edges between nodes, or the fraction of wrong nodes.
 
     Examples
     --------
@@ -186,19 +209,12 @@ def cumulative_error(
     array([2.        , 2.        , 1.33333333, 1.        ])
     """
     one_of("cumulative_error", "error", error, ("tree", "multiclass"))
-    of = tree_induced_error if error == "tree" else multiclass_error
-    values = of(y_true, y_pred, taxonomy, reduction="none")
+    metric = tree_induced_error if error == "tree" else multiclass_error
+    values = metric(y_true, y_pred, taxonomy, reduction="none")
     return np.cumsum(values) / np.arange(1, len(values) + 1)
 
 
-def _nodes(
-    y_true: Any, y_pred: Any, taxonomy: Taxonomy, who: str
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    true, pred = read_labels(y_true, y_pred, taxonomy)
-    return true.nodes(f"{who} (y_true)"), pred.nodes(f"{who} (y_pred)")
-
-
-def _reduced(values: PerExample, sample_weight: Any, reduction: str) -> Any:
+def _reduce(values: PerExample, sample_weight: Any, reduction: str) -> Any:
     one_of("metrics", "reduction", reduction, ("mean", "none"))
     if reduction == "mean":
         return weighted_mean(values, sample_weight)

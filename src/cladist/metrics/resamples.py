@@ -1,9 +1,9 @@
-"""Resamples of rows as weights, with two imagined rows added: what the rows do not show may still happen.
+"""Resamples of rows as weights, with two pseudo-rows added: errors that the sample does not show may still happen.
 
-Resamples of rows without an error have none either, and would say that the model makes none, ever. So, as Laplace's
-rule of succession does for a share, one row is added that is right and one that is wrong; to compare two models, half a
-row for each way in which they can be right and wrong (Agresti & Min 2005). Each is spread over some rows of the sample,
-whose labels it has, and is wrong by having the labels of another.
+Resamples of rows without an error have none either, so an interval would claim that the model never errs. As in
+Laplace's rule of succession, one correct and one wrong row are added; to compare two models, half a row for each
+combination of correct and wrong (Agresti & Min 2005). An added row is spread over some rows of the sample: it has their
+labels, and is wrong by being predicted the labels of another row.
 """
 
 from __future__ import annotations
@@ -15,62 +15,63 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.losses.pairs import Rows
+from cladist.losses.pairs import NodeRows
 from cladist.progress import task
 
 Floats = npt.NDArray[np.float64]
-ADDED = 2.0  # rows, in all
+ADDED = 2.0  # pseudo-rows in total
 MOST_CARRIERS = 50  # rows of the sample over which an added row is spread
-MOST_GROUPS = 200  # of rows left out in turn
+MOST_GROUPS = 200  # groups of rows that the jackknife leaves out
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows and the added ones behind them.
+    """The rows of a sample, followed by the added rows.
 
     Attributes
     ----------
-    true, preds : rows of labels, and of each model's
+    true, preds : rows of node ids
+        The true labels, and the predicted labels of each model.
     n_rows : int
-        How many are the caller's.
+        The number of rows of the caller.
     n_blocks, n_carriers : int
-        Kinds of added rows, and how many rows each is spread over.
+        The number of kinds of added rows, and of rows over which each is spread.
     """
 
-    true: Rows
-    preds: tuple[Rows, ...]
+    true: NodeRows
+    preds: tuple[NodeRows, ...]
     n_rows: int
     n_blocks: int
     n_carriers: int
 
     @classmethod
-    def of(cls, true: Rows, preds: Sequence[Rows], rng: np.random.Generator) -> Sample:
-        """Add rows in which the model is right and wrong, or two models in every combination."""
+    def from_rows(cls, true: NodeRows, preds: Sequence[NodeRows], rng: np.random.Generator) -> Sample:
+        """Add rows on which the model is correct and wrong, or two models in every combination."""
         n_rows = len(true.indptr) - 1
         carriers = rng.permutation(n_rows)[:MOST_CARRIERS]
-        others = _with_other_labels(true, carriers, rng)
+        others = _choose_others(true, carriers, rng)
         kinds: list[tuple[bool, ...]] = [()]
         for _ in preds:
             kinds = [(*kind, right) for kind in kinds for right in (True, False)]
-        if others is None:  # all rows have the same labels, so none can be wrong by those of another
+        if others is None:  # all rows have the same labels, so no row can be wrong
             kinds = [kind for kind in kinds if all(kind)]
         carried = np.tile(carriers, len(kinds))
         extended = []
         for k, pred in enumerate(preds):
             sources = np.concatenate([carriers if kind[k] or others is None else others for kind in kinds])
-            extended.append(_stacked(pred, true, sources))
-        return cls(_stacked(true, true, carried), tuple(extended), n_rows, len(kinds), len(carriers))
+            extended.append(_append(pred, true, sources))
+        return cls(_append(true, true, carried), tuple(extended), n_rows, len(kinds), len(carriers))
 
     @property
     def _n_added(self) -> int:
         return self.n_blocks * self.n_carriers
 
     def weights(self) -> Floats:
-        """Return the weight of every row: 1, or what falls to it of the added ones."""
+        """Return the weight of every row: 1, or its share of the added rows."""
         return np.concatenate([np.ones(self.n_rows), np.full(self._n_added, ADDED / self._n_added)])
 
-    def resampled(self, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Yield how often each row is drawn when as many as there are, added ones among them, are drawn."""
+    def resample(self, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield how often each row is drawn when as many rows as there are, with the added ones, are drawn."""
         n_drawn = self.n_rows + int(ADDED)
         with task("bootstrap", total=n_resamples) as resampling:
             for _ in range(n_resamples):
@@ -80,14 +81,14 @@ class Sample:
                 yield np.concatenate([own, more]).astype(np.float64)
                 resampling.advance()
 
-    def left_out(self, rng: np.random.Generator) -> Iterator[Floats]:
-        """Yield weights in which a row is left out, or one of at most `MOST_GROUPS` groups of rows."""
+    def leave_out(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield weights that leave out one row, or one of at most `MOST_GROUPS` groups of rows."""
         weights = self.weights()
         for group in np.array_split(rng.permutation(self.n_rows), min(self.n_rows, MOST_GROUPS)):
             without = weights.copy()
             without[group] = 0.0
             yield without
-        if self.n_rows <= MOST_GROUPS:  # as many rows in a group as an added one is worth
+        if self.n_rows <= MOST_GROUPS:  # a group is one row, as much as an added row
             for block in range(self.n_blocks):
                 without = weights.copy()
                 start = self.n_rows + block * self.n_carriers
@@ -95,8 +96,8 @@ class Sample:
                 yield without
 
 
-def _with_other_labels(true: Rows, carriers: Any, rng: np.random.Generator) -> Any:
-    """Return for each of some rows another one whose labels differ, or None where all are the same."""
+def _choose_others(true: NodeRows, carriers: Any, rng: np.random.Generator) -> Any:
+    """Return for each carrier another row with different labels, or None if all rows have the same."""
     number_of: dict[bytes, int] = {}
     pairs = zip(true.indptr[:-1].tolist(), true.indptr[1:].tolist(), strict=True)
     kind = np.array([number_of.setdefault(true.indices[a:b].tobytes(), len(number_of)) for a, b in pairs])
@@ -109,8 +110,8 @@ def _with_other_labels(true: Rows, carriers: Any, rng: np.random.Generator) -> A
     return others
 
 
-def _stacked(rows: Rows, source: Rows, added: Any) -> Rows:
-    """Return rows and behind them some rows of another list."""
+def _append(rows: NodeRows, source: NodeRows, added: Any) -> NodeRows:
+    """Return rows followed by some rows of another list."""
     counts = np.concatenate([np.diff(rows.indptr), np.diff(source.indptr)[added]])
     pieces = [source.indices[source.indptr[k] : source.indptr[k + 1]] for k in added]
-    return Rows(np.concatenate([[0], np.cumsum(counts)]), np.concatenate([rows.indices, *pieces]))
+    return NodeRows(np.concatenate([[0], np.cumsum(counts)]), np.concatenate([rows.indices, *pieces]))

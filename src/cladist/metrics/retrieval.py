@@ -1,4 +1,4 @@
-"""Precision, recall and F1 over chosen nodes, over levels, and hierarchical.
+"""Precision, recall and F1 over selected nodes, over levels, and hierarchical.
 
 True positives, false positives and false negatives of a node are counted on labels closed under ancestors.
 F1 = 2TP / (2TP + FP + FN), which is 2PR / (P + R); 0/0 is `zero_division`.
@@ -9,13 +9,17 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from cladist.losses.pairs import read_labels
-from cladist.metrics.counts import Counts, LevelScore, PrecisionRecallF1
-from cladist.metrics.selection import Nodes
+from cladist.metrics.counts import Counts, LevelScore, Nodes, PrecisionRecallF1
 from cladist.taxonomy import Taxonomy
 
 
 def count(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None) -> Counts:
-    """Count labels in any form; see `Counts`.
+    """Return the `Counts` of labels in any form.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight
+        As in `precision_recall_f1`.
 
     Examples
     --------
@@ -38,20 +42,22 @@ def precision_recall_f1(
     sample_weight: Any = None,
     zero_division: float = 0.0,
 ) -> PrecisionRecallF1:
-    """Return precision, recall and F1 over chosen nodes.
+    """Return precision, recall and F1 over selected nodes.
 
     Parameters
     ----------
     y_true, y_pred : labels in any form
+        The true and the predicted labels.
     taxonomy : Taxonomy
+        The taxonomy of the labels.
     average : {"micro", "macro"}
-        Add the counts of all nodes up first, or average the nodes' scores.
+        Whether the counts of all nodes are added up first, or the scores of nodes are averaged.
     nodes : {"leaves", "all", "nonroot"} or list of names
-        "nonroot" leaves out the only root of a tree; in a forest it is "all", since the roots are ordinary
-        nodes there.
+        The nodes that count. "nonroot" leaves out the only root of a tree; in a forest it is "all".
     sample_weight : array of shape (n_rows,), optional
+        The weight of each row; None: all equal.
     zero_division : float
-        What 0/0 is.
+        The value of 0/0.
 
     Examples
     --------
@@ -73,9 +79,12 @@ def micro_f1(
     sample_weight: Any = None,
     zero_division: float = 0.0,
 ) -> float:
-    """Return F1 of the counts added up over nodes; for one leaf a row, over leaves, it is the accuracy.
+    """Return the F1 of counts added up over nodes; over leaves, with one leaf per row, it is the accuracy.
 
-    `nodes` and `zero_division` are those of `precision_recall_f1`.
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, nodes, sample_weight, zero_division
+        As in `precision_recall_f1`.
 
     Examples
     --------
@@ -102,13 +111,10 @@ def macro_f1(
 
     Parameters
     ----------
-    y_true, y_pred : labels in any form
-    taxonomy : Taxonomy
-    nodes : {"leaves", "all", "nonroot"} or list of names
-        See `precision_recall_f1`.
+    y_true, y_pred, taxonomy, nodes, sample_weight
+        As in `precision_recall_f1`.
     absent : {"zero", "skip"}
-        A node that no true row has counts 0, as Gopal & Yang (2013) count it, or is left out.
-    sample_weight : array of shape (n_rows,), optional
+        Whether a node that no true row has counts 0, as in Gopal & Yang (2013), or is left out.
 
     Examples
     --------
@@ -131,21 +137,20 @@ def hierarchical_precision_recall_f1(
     sample_weight: Any = None,
     zero_division: float = 0.0,
 ) -> PrecisionRecallF1:
-    """Return hierarchical precision, recall and F1 (Kiritchenko et al.): labels compared with all ancestors.
+    """Return hierarchical precision, recall and F1 (Kiritchenko et al.), which compare labels with their ancestors.
 
     The only root of a tree is left out; the roots of a forest are not.
 
     Parameters
     ----------
-    y_true, y_pred : labels in any form
-    taxonomy : Taxonomy
+    y_true, y_pred, taxonomy, sample_weight
+        As in `precision_recall_f1`.
     average : {"micro", "samples"}
-        "micro": sizes of intersections and sets are summed over rows first, which makes it
-        ``precision_recall_f1(nodes="nonroot")``. "samples": precision and recall of each row are averaged,
-        and F1 is the harmonic mean of the two averages.
-    sample_weight : array of shape (n_rows,), optional
+        "micro" sums the sizes of intersections and sets over rows first, which equals
+        ``precision_recall_f1(nodes="nonroot")``. "samples" averages precision and recall over rows, and F1 is the
+        harmonic mean of the two averages.
     zero_division : float
-        What 0/0 is, in each row for "samples".
+        The value of 0/0, for "samples" in each row.
 
     Examples
     --------
@@ -169,7 +174,12 @@ def hierarchical_f1(
     sample_weight: Any = None,
     zero_division: float = 0.0,
 ) -> float:
-    """Return the F1 of `hierarchical_precision_recall_f1` alone, for intervals and scorers.
+    """Return only the F1 of `hierarchical_precision_recall_f1`, for intervals and scorers.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, average, sample_weight, zero_division
+        As in `hierarchical_precision_recall_f1`.
 
     Examples
     --------
@@ -185,7 +195,12 @@ def hierarchical_f1(
 def per_level_precision_recall(
     y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None, zero_division: float = 0.0
 ) -> list[LevelScore]:
-    """Return precision, recall and F1 of each level's nodes, counted together; level 0 holds the roots.
+    """Return precision, recall and F1 of the counts added up over the nodes of each level, roots first.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight, zero_division
+        As in `precision_recall_f1`.
 
     Examples
     --------

@@ -35,8 +35,8 @@ class Scorer:
     options: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the metric of ``estimator.predict(X)`` against y, negated where less is better."""
-        taxonomy = _taxonomy_of(estimator)
+        """Return the metric of ``estimator.predict(X)`` against y, negated if less is better."""
+        taxonomy = _find_taxonomy(estimator)
         value = self.metric(y, estimator.predict(X), taxonomy, sample_weight=sample_weight, **self.options)
         return float(value if self.greater_is_better else -value)
 
@@ -51,12 +51,12 @@ def make_scorer(metric: Callable[..., float], *, greater_is_better: bool, **opti
     Parameters
     ----------
     metric : callable
-        ``metric(y_true, y_pred, taxonomy, *, sample_weight=None, **options)``, such as those of
-        `cladist.metrics`; to be sent to other processes it has to be importable by name.
+        ``metric(y_true, y_pred, taxonomy, *, sample_weight=None, **options)``, such as those of `cladist.metrics`;
+        other processes can use it only if it can be imported by name.
     greater_is_better : bool
-        False negates it.
+        False negates the metric.
     **options
-        Given to the metric at every call.
+        Passed to the metric at every call.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def make_scorer(metric: Callable[..., float], *, greater_is_better: bool, **opti
     return Scorer(metric, greater_is_better, options)
 
 
-def _taxonomy_of(estimator: Any) -> Taxonomy:
+def _find_taxonomy(estimator: Any) -> Taxonomy:
     inner = estimator
     while not hasattr(inner, "taxonomy_"):
         if hasattr(inner, "best_estimator_"):

@@ -1,7 +1,6 @@
-"""Whether one method is better than another, or luck: paired tests and bootstrap intervals.
+"""Paired significance tests of two methods, and bootstrap intervals.
 
-The tests compare one number an example of each method, such as
-``tree_induced_error(..., reduction="none")``.
+The tests compare one number per row of each method, such as ``tree_induced_error(..., reduction="none")``.
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ __all__ = [
     "wilcoxon_test",
 ]
 
-# Below this many discordant pairs the χ² distribution is a poor stand-in for the binomial one; it is the
-# customary border.
+# With fewer discordant pairs the χ² distribution approximates the binomial one poorly; the usual limit.
 FEWEST_FOR_CHI_SQUARE = 25
 
 
 class PairedTest(NamedTuple):
-    """A two-sided test: statistic, p-value, and the number of examples on which the methods differ."""
+    """A two-sided test: the statistic, the p-value, and the number of rows on which the methods differ."""
 
     statistic: float
     p_value: float
@@ -39,25 +37,25 @@ class PairedTest(NamedTuple):
 
 
 def sign_test(a: Any, b: Any) -> PairedTest:
-    """Test whether a and b are each as often the larger one; ties are left out.
+    """Test whether a and b are equally often the larger one; ties are left out.
 
     Parameters
     ----------
-    a, b : arrays of shape (n_examples,)
-        One number an example of each method.
+    a, b : arrays of shape (n_rows,)
+        One number per row of each method.
 
     Returns
     -------
     PairedTest
-        The statistic is how often a is larger; p is exact (binomial), and 1 where nothing differs.
+        The statistic is how often a is larger; p is exact (binomial), and 1 if no row differs.
 
     Examples
     --------
     >>> sign_test([2, 4, 1, 3, 2, 2], [0, 2, 0, 1, 2, 1])
     PairedTest(statistic=5.0, p_value=0.0625, n=5)
     """
-    difference = _difference(a, b)
-    return _binomial(int((difference > 0).sum()), len(difference))
+    difference = _nonzero_differences(a, b)
+    return _test_binomial(int((difference > 0).sum()), len(difference))
 
 
 def wilcoxon_test(a: Any, b: Any) -> PairedTest:
@@ -65,21 +63,21 @@ def wilcoxon_test(a: Any, b: Any) -> PairedTest:
 
     Parameters
     ----------
-    a, b : arrays of shape (n_examples,)
-        One number an example of each method.
+    a, b : arrays of shape (n_rows,)
+        One number per row of each method.
 
     Returns
     -------
     PairedTest
-        The statistic is the smaller sum of signed ranks. p is exact for few examples and from the normal
-        approximation for more, as `scipy.stats.wilcoxon` chooses; 1 where nothing differs.
+        The statistic is the smaller sum of signed ranks. p is exact or from the normal approximation, as
+        `scipy.stats.wilcoxon` chooses; 1 if no row differs.
 
     Examples
     --------
     >>> wilcoxon_test([2, 4, 1, 3, 2, 2], [0, 1, 0, -1, 2, 1.5])
     PairedTest(statistic=0.0, p_value=0.0625, n=5)
     """
-    difference = _difference(a, b)
+    difference = _nonzero_differences(a, b)
     if not len(difference):
         return PairedTest(0.0, 1.0, 0)
     result = stats.wilcoxon(difference)
@@ -87,61 +85,61 @@ def wilcoxon_test(a: Any, b: Any) -> PairedTest:
 
 
 def mcnemar_test(correct_a: Any, correct_b: Any) -> PairedTest:
-    """Test whether two methods are right equally often, on the same examples.
+    """Test whether two methods are correct equally often, on the same rows.
 
-    Only discordant examples count, those on which exactly one method is right.
+    Only discordant rows count, on which exactly one method is correct.
 
     Parameters
     ----------
-    correct_a, correct_b : arrays of shape (n_examples,)
-        Whether each method is right, as booleans or 0/1.
+    correct_a, correct_b : arrays of shape (n_rows,)
+        Whether each method is correct, as booleans or 0/1.
 
     Returns
     -------
     PairedTest
-        With fewer than 25 discordant examples p is exact (binomial) and the statistic is the smaller of the
-        two discordant counts, b and c; with more the statistic is ``(|b − c| − 1)² / (b + c)``, a χ² with one
-        degree of freedom, corrected for continuity.
+        With fewer than 25 discordant rows p is exact (binomial) and the statistic is the smaller of the two discordant
+        counts, b and c; with more the statistic is ``(|b − c| − 1)² / (b + c)``, χ² with one degree of freedom and
+        continuity correction.
 
     Examples
     --------
     >>> mcnemar_test([1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0])
     PairedTest(statistic=0.0, p_value=0.0625, n=5)
     """
-    right_a, right_b = _aligned(correct_a, correct_b, "correct_a", "correct_b")
+    right_a, right_b = _check_pair(correct_a, correct_b, "correct_a", "correct_b")
     for name, values in (("correct_a", right_a), ("correct_b", right_b)):
         if not np.all((values == 0) | (values == 1)):
             raise ParameterError(f"{name} must say right or wrong, as booleans or 0/1; got other values.")
     only_a, only_b = int((right_a > right_b).sum()), int((right_b > right_a).sum())
     n = only_a + only_b
     if n < FEWEST_FOR_CHI_SQUARE:
-        return _binomial(min(only_a, only_b), n)
+        return _test_binomial(min(only_a, only_b), n)
     statistic = max(abs(only_a - only_b) - 1, 0) ** 2 / n
     return PairedTest(statistic, float(stats.chi2.sf(statistic, 1)), n)
 
 
-def _binomial(k: int, n: int) -> PairedTest:
+def _test_binomial(k: int, n: int) -> PairedTest:
     p_value = float(stats.binomtest(k, n, 0.5).pvalue) if n else 1.0
     return PairedTest(float(k), p_value, n)
 
 
-def _difference(a: Any, b: Any) -> npt.NDArray[np.float64]:
+def _nonzero_differences(a: Any, b: Any) -> npt.NDArray[np.float64]:
     """Return a − b where they differ."""
-    first, second = _aligned(a, b, "a", "b")
+    first, second = _check_pair(a, b, "a", "b")
     difference = first - second
     return difference[difference != 0]
 
 
-def _aligned(a: Any, b: Any, name_a: str, name_b: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _check_pair(a: Any, b: Any, name_a: str, name_b: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     arrays = []
     for name, values in ((name_a, a), (name_b, b)):
         array = np.asarray(values)
         if array.dtype.kind not in "biuf" or array.ndim != 1 or not np.isfinite(array).all():
-            raise ParameterError(f"{name} must be one finite number an example, in a 1-D array.")
+            raise ParameterError(f"{name} must be one finite number per row, in a 1-D array.")
         arrays.append(array.astype(np.float64))
     if len(arrays[0]) != len(arrays[1]):
         raise ParameterError(
             f"{name_a} has {len(arrays[0])} values and {name_b} has {len(arrays[1])}; "
-            "a paired test needs both for every example."
+            "a paired test needs both for every row."
         )
     return arrays[0], arrays[1]

@@ -1,4 +1,4 @@
-"""`report`: every metric of one prediction, as a table, as JSON, as Markdown."""
+"""`report`: every metric of one prediction, as tables, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cladist.metrics.counts import Counts, LevelScore
 from cladist.metrics.retrieval import count
 from cladist.taxonomy import Taxonomy
 
-# Key in `Report.metrics`, what the tables call it.
+# Key in `Report.metrics`: title in the tables.
 _NUMBERS = {
     "accuracy": "accuracy (exact match)",
     "tree_induced_error": "tree-induced error (edges)",
@@ -24,7 +24,7 @@ _NUMBERS = {
     "h_loss_subtree": "H-loss, subtree",
     "macro_f1_present": "macro F1, leaves with true rows",
 }
-# Pattern of three keys, what the tables call them.
+# Pattern of three keys: title in the tables.
 _SCORES = {
     "micro_{}": "leaves, micro",
     "macro_{}": "leaves, macro",
@@ -39,7 +39,7 @@ _Table = tuple[list[str], list[list[str]]]
 
 
 class NodeScore(NamedTuple):
-    """How well one node was found; `support` is the weight of the rows that truly have it."""
+    """The scores of one node; `support` is the weight of the rows that truly have it."""
 
     name: str
     support: float
@@ -52,13 +52,12 @@ class NodeScore(NamedTuple):
 class Report:
     """Every metric of one prediction; printing it shows the tables.
 
-    Measures that do not apply are left out: tree-induced and multiclass error where a row has no label or
-    several. 0/0 is 0.
+    Tree-induced and multiclass error are left out if a row has no label or several. 0/0 is 0.
 
     Attributes
     ----------
     counts : Counts
-        The sums that all numbers come from.
+        The sums from which all numbers are computed.
     """
 
     counts: Counts
@@ -66,23 +65,23 @@ class Report:
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Every number by name, in the order of the tables."""
-        return _means(self.counts) | _scores(self.counts)
+        return _collect_means(self.counts) | _collect_scores(self.counts)
 
     @cached_property
     def per_level(self) -> list[LevelScore]:
-        """One row a level, roots first."""
+        """One entry per level, roots first."""
         return self.counts.per_level_precision_recall()
 
     @cached_property
     def per_node(self) -> list[NodeScore]:
-        """One row a node, in taxonomy order."""
+        """One entry per node, in the order of the taxonomy."""
         support = self.counts.tp + self.counts.fn
         columns = (support, *self.counts.node_scores())
         rows = zip(self.counts.taxonomy.names, *(column.tolist() for column in columns), strict=True)
         return [NodeScore(*row) for row in rows]
 
     def to_dict(self, *, per_node: bool = False) -> dict[str, Any]:
-        """Return everything as plain values; one entry a node only if asked for, there may be many."""
+        """Return everything as plain values; the entries of nodes, which may be many, only with `per_node`."""
         content = {
             "n_rows": self.counts.n_rows,
             "weight": self.counts.weight,
@@ -100,25 +99,25 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the tables in Markdown."""
-        return "\n\n".join(_as_markdown(*table) for table in self._tables())
+        return "\n\n".join(_format_markdown(*table) for table in self._tables())
 
     def __str__(self) -> str:
         taxonomy = self.counts.taxonomy
         title = f"{self.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
-        return "\n\n".join([title, *(_as_text(*table) for table in self._tables())])
+        return "\n\n".join([title, *(_format_text(*table) for table in self._tables())])
 
     def __repr__(self) -> str:
         return f"Report({self.counts.n_rows} rows, accuracy {self.metrics['accuracy']:.4f})"
 
     def _tables(self) -> list[_Table]:
-        numbers = [[title, _shown(self.metrics[key])] for key, title in _NUMBERS.items() if key in self.metrics]
+        numbers = [[title, _format(self.metrics[key])] for key, title in _NUMBERS.items() if key in self.metrics]
         scores = [
-            [title, *(_shown(self.metrics[pattern.format(kind)]) for kind in _KINDS)]
+            [title, *(_format(self.metrics[pattern.format(kind)]) for kind in _KINDS)]
             for pattern, title in _SCORES.items()
         ]
         sizes = [f"{len(ids):,}" for ids in self.counts.taxonomy.levels]
         levels = [
-            [f"{row.level}", size, *map(_shown, row[1:])] for row, size in zip(self.per_level, sizes, strict=True)
+            [f"{row.level}", size, *map(_format, row[1:])] for row, size in zip(self.per_level, sizes, strict=True)
         ]
         return [
             (["measure", "value"], numbers),
@@ -129,6 +128,15 @@ class Report:
 
 def report(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None) -> Report:
     """Return every metric at once.
+
+    Parameters
+    ----------
+    y_true, y_pred : labels in any form
+        The true and the predicted labels.
+    taxonomy : Taxonomy
+        The taxonomy of the labels.
+    sample_weight : array of shape (n_rows,), optional
+        The weight of each row; None: all equal.
 
     Examples
     --------
@@ -167,11 +175,11 @@ def report(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any =
     return Report(count(y_true, y_pred, taxonomy, sample_weight=sample_weight))
 
 
-def _shown(value: float) -> str:
+def _format(value: float) -> str:
     return f"{value:.2e}" if 0 < value < 0.001 else f"{value:.4f}"
 
 
-def _means(counts: Counts) -> dict[str, float]:
+def _collect_means(counts: Counts) -> dict[str, float]:
     wrong = counts.mean("zero_one")
     differences = counts.mean("symmetric_difference")
     single = {"tree_induced_error": counts.mean("tree_distance"), "multiclass_error": wrong} if counts.is_single else {}
@@ -188,7 +196,7 @@ def _means(counts: Counts) -> dict[str, float]:
     }
 
 
-def _scores(counts: Counts) -> dict[str, float]:
+def _collect_scores(counts: Counts) -> dict[str, float]:
     triples = (
         counts.precision_recall_f1(average="micro", nodes="leaves"),
         counts.precision_recall_f1(average="macro", nodes="leaves"),
@@ -204,7 +212,7 @@ def _scores(counts: Counts) -> dict[str, float]:
     }
 
 
-def _as_text(header: list[str], rows: list[list[str]]) -> str:
+def _format_text(header: list[str], rows: list[list[str]]) -> str:
     """Align the first column left, the others right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
 
@@ -215,6 +223,6 @@ def _as_text(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(map(line, [header, *rows]))
 
 
-def _as_markdown(header: list[str], rows: list[list[str]]) -> str:
+def _format_markdown(header: list[str], rows: list[list[str]]) -> str:
     rule = ["---"] + ["---:"] * (len(header) - 1)
     return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
