@@ -80,6 +80,7 @@ class TextBlock:
     source: Source
     text: npt.NDArray[np.uint8]
     lines_before: int
+    sizes: tuple[int, int, int, int]  # as `measure` returns them
 
     def place(self, position: int) -> tuple[int, int]:
         """Return line and column (in bytes) of a position, both from 1."""
@@ -116,8 +117,10 @@ def text_blocks(source: Source) -> Iterator[TextBlock]:
     lines_before = 0
     with opened(source) as stream:
         for content in whole_lines(source, stream):
-            yield TextBlock(source, np.frombuffer(content, np.uint8), lines_before)
-            lines_before += content.count(b"\n")
+            text = np.frombuffer(content, np.uint8)
+            sizes = kernels.measure(text)
+            yield TextBlock(source, text, lines_before, sizes)
+            lines_before += sizes[0]
 
 
 def read_chunks(source: Source, form: RowFormat) -> Iterator[RowChunk]:
@@ -143,7 +146,7 @@ def _has_id(content: bytes) -> bool | None:
 
 
 def _parse_block(block: TextBlock, form: RowFormat, with_id: bool) -> RowChunk:
-    n_lines, n_features, n_labels, crowded = kernels.measure(block.text)
+    n_lines, n_features, n_labels, crowded = block.sizes
     if crowded >= 0:
         most = f"{kernels.MOST_LABELS:,}"
         problem = f"the row has more than {most} labels; check that commas stand between labels only."
@@ -168,6 +171,7 @@ def _parse_block(block: TextBlock, form: RowFormat, with_id: bool) -> RowChunk:
         block.source,
         block.text,
         block.lines_before,
+        block.sizes,
         n_rows,
         indices[:n_features].copy(),
         values[:n_features].copy(),

@@ -102,185 +102,101 @@ class CatalogueEntry:
 
 def _genes(labels: str, ontology: str, which: str, licence: str) -> CatalogueEntry:
     kind = labels.upper()
-    return CatalogueEntry(
-        f"genes_{labels}_{which}",
-        f"Yeast genes, {ontology}, {which}",
-        folder=f"genes_{labels}",
-        files=tuple(f"{which}/{which}_{kind}.{part}.arff" for part in ("train", "valid", "test")),
-        loader=f'load_genes_{labels}(which="{which}")',
-        source=f"{_C_HMCNN}/datasets_{kind} (Vens et al. 2008)",
-        licence=licence,
-    )
+    files = tuple(f"{which}/{which}_{kind}.{part}.arff" for part in ("train", "valid", "test"))
+    source, title = f"{_C_HMCNN}/datasets_{kind} (Vens et al. 2008)", f"Yeast genes, {ontology}, {which}"
+    name, loader = f"genes_{labels}", f'load_genes_{labels}(which="{which}")'
+    return CatalogueEntry(f"{name}_{which}", title, name, files, loader, source, licence)
+
+
+def _lshtc_small(task: int) -> CatalogueEntry:
+    files = ("cat_hier.txt", *(f"Task{task}/{part}.txt" for part in ("train", "test", "validation")))
+    name, title = f"lshtc_small_task{task}", f"LSHTC-small, task {task}"
+    source, used_by = f"{_LSHTC}, dry run of 2009", (f"{_GOPAL} (LSHTC-small)",) if task == 1 else ()
+    return CatalogueEntry(name, title, "lshtc_dryrun", files, f"load_lshtc_small(task={task})", source, _ODP, used_by)
 
 
 def _lshtc(title: str, loader: str, challenge: str, licence: str, *more_files: str) -> CatalogueEntry:
     name = title.replace("-", "").lower()
-    return CatalogueEntry(
-        name,
-        title,
-        folder=name,
-        files=("cat_hier.txt", "train.txt", "test.txt", *more_files),
-        loader=loader,
-        source=f"{_LSHTC}, {challenge}",
-        licence=licence,
-        used_by=(f"{_GOPAL} ({title})",),
-    )
+    files = ("cat_hier.txt", "train.txt", "test.txt", *more_files)
+    return CatalogueEntry(name, title, name, files, loader, f"{_LSHTC}, {challenge}", licence, (f"{_GOPAL} ({title})",))
 
 
+# fmt: off
 _ENTRIES = (
     CatalogueEntry(
-        "imclef07a",
-        "ImCLEF07A",
-        folder="imclef07a",
-        files=("ImCLEF07A_Train.arff", "ImCLEF07A_Test.arff"),
-        loader="load_imclef07a()",
-        source=f"{_C_HMCNN}/others (features of Dimitrovski et al. 2008, images of ImageCLEF 2007)",
-        licence=_NO_LICENCE,
-        used_by=(f"{_GOPAL} (CLEF)",),
+        "imclef07a", "ImCLEF07A", "imclef07a", ("ImCLEF07A_Train.arff", "ImCLEF07A_Test.arff"), "load_imclef07a()",
+        f"{_C_HMCNN}/others (features of Dimitrovski et al. 2008, images of ImageCLEF 2007)", _NO_LICENCE,
+        (f"{_GOPAL} (CLEF)",),
     ),
     CatalogueEntry(
-        "enron",
-        "Enron e-mails",
-        folder="enron",
-        files=("Enron_corr_trainvalid.arff", "Enron_corr_test.arff"),
-        loader="load_enron()",
-        source=f"{_C_HMCNN}/others (labels of UC Berkeley)",
-        licence=_NO_LICENCE,
+        "enron", "Enron e-mails", "enron", ("Enron_corr_trainvalid.arff", "Enron_corr_test.arff"), "load_enron()",
+        f"{_C_HMCNN}/others (labels of UC Berkeley)", _NO_LICENCE,
     ),
     _genes("fun", "FunCat", "cellcycle", _NO_LICENCE),
     _genes("fun", "FunCat", "derisi", _NO_LICENCE),
     _genes("go", "Gene Ontology", "cellcycle", f"{_NO_LICENCE}; the ontology itself CC BY 4.0"),
     CatalogueEntry(
-        "news20",
-        "20 Newsgroups by date",
-        folder="news20_bydate",
-        files=("20news-bydate-train/", "20news-bydate-test/", "hierarchy.tsv"),
-        loader="load_news20()",
-        source="J. Rennie's 20news-bydate archive; hierarchy.tsv is in the guide on real data",
-        licence="none stated; public posts",
-        used_by=(f"{_LIU} (NEWS20, another split)",),
+        "news20", "20 Newsgroups by date", "news20_bydate",
+        ("20news-bydate-train/", "20news-bydate-test/", "hierarchy.tsv"), "load_news20()",
+        "J. Rennie's 20news-bydate archive; hierarchy.tsv is in the guide on real data", "none stated; public posts",
+        (f"{_LIU} (NEWS20, another split)",),
     ),
-    *(
-        CatalogueEntry(
-            f"lshtc_small_task{task}",
-            f"LSHTC-small, task {task}",
-            folder="lshtc_dryrun",
-            files=("cat_hier.txt", *(f"Task{task}/{part}.txt" for part in ("train", "test", "validation"))),
-            loader=f"load_lshtc_small(task={task})",
-            source=f"{_LSHTC}, dry run of 2009",
-            licence=_ODP,
-            used_by=(f"{_GOPAL} (LSHTC-small)",) if task == 1 else (),
-        )
-        for task in (1, 2)
+    _lshtc_small(1),
+    _lshtc_small(2),
+    CatalogueEntry(
+        "onet_titles", "O*NET alternate titles", "onet_titles",
+        ("Alternate Titles.txt", "Occupation Data.txt", "Related Occupations.txt"), "load_onet_titles()",
+        "O*NET 27.0 database as text, www.onetcenter.org", "CC BY 4.0",
     ),
     CatalogueEntry(
-        "onet_titles",
-        "O*NET alternate titles",
-        folder="onet_titles",
-        files=("Alternate Titles.txt", "Occupation Data.txt", "Related Occupations.txt"),
-        loader="load_onet_titles()",
-        source="O*NET 27.0 database as text, www.onetcenter.org",
-        licence="CC BY 4.0",
-    ),
-    CatalogueEntry(
-        "naics2017",
-        "NAICS 2017 index",
-        folder="naics2017",
-        files=("2017_NAICS_Index_File.csv",),
+        "naics2017", "NAICS 2017 index", "naics2017", ("2017_NAICS_Index_File.csv",), "load_naics2017()",
+        "United States Census Bureau, www.census.gov/naics", "public domain",
         optional_files=("2-6 digit_2017_Codes.xlsx",),
-        loader="load_naics2017()",
-        source="United States Census Bureau, www.census.gov/naics",
-        licence="public domain",
     ),
     CatalogueEntry(
-        "clinc150",
-        "CLINC150",
-        folder="clinc150",
-        files=("data_full.json", "domains.json"),
-        loader="load_clinc150()",
-        source="repository clinc/oos-eval, data",
-        licence="CC BY 3.0",
+        "clinc150", "CLINC150", "clinc150", ("data_full.json", "domains.json"), "load_clinc150()",
+        "repository clinc/oos-eval, data", "CC BY 3.0",
     ),
     CatalogueEntry(
-        "rcv1",
-        "RCV1-v2",
-        folder="rcv1",
-        files=(
-            "rcv1-v2.topics.qrels",
-            "rcv1.topics.hier.orig",
-            "lyrl2004_vectors_train.dat",
-            *(f"lyrl2004_vectors_test_pt{part}.dat" for part in range(4)),
-        ),
-        optional_files=("rcv1.topics.hier.expanded",),
-        loader="load_rcv1()",
-        source="online appendices 2, 8 and 13 of Lewis et al. 2004, jmlr.csail.mit.edu/papers/volume5/lewis04a",
-        licence="free for research",
-        used_by=(
-            f"{_ROUSU} (Reuters, family CCAT)",
-            f"{_CESA} (RCV1)",
-            f"{_LIU} (CCAT, ECAT, GCAT, MCAT)",
-            f"{_GOPAL} (RCV1)",
-        ),
+        "rcv1", "RCV1-v2", "rcv1",
+        ("rcv1-v2.topics.qrels", "rcv1.topics.hier.orig", "lyrl2004_vectors_train.dat",
+         *(f"lyrl2004_vectors_test_pt{part}.dat" for part in range(4))), "load_rcv1()",
+        "online appendices 2, 8 and 13 of Lewis et al. 2004, jmlr.csail.mit.edu/papers/volume5/lewis04a",
+        "free for research",
+        (f"{_ROUSU} (Reuters, family CCAT)", f"{_CESA} (RCV1)", f"{_LIU} (CCAT, ECAT, GCAT, MCAT)", f"{_GOPAL} (RCV1)"),
+        ("rcv1.topics.hier.expanded",),
     ),
     CatalogueEntry(
-        "wipo_alpha",
-        "WIPO-alpha",
-        folder="wipo_alpha",
-        files=("train/", "test/"),
-        loader='load_wipo_alpha(section="D")',
-        source=_WIPO,
-        licence=_ON_REQUEST,
-        used_by=(f"{_ROUSU} (WIPO-alpha)", f"{_LIU} (WIPO)"),
+        "wipo_alpha", "WIPO-alpha", "wipo_alpha", ("train/", "test/"), 'load_wipo_alpha(section="D")', _WIPO,
+        _ON_REQUEST, (f"{_ROUSU} (WIPO-alpha)", f"{_LIU} (WIPO)"),
     ),
     CatalogueEntry(
-        "ipc",
-        "IPC",
-        folder="wipo_alpha",
-        files=("train/", "test/"),
-        loader="load_ipc()",
-        source=_WIPO,
-        licence=_ON_REQUEST,
-        used_by=(f"{_GOPAL} (IPC)",),
+        "ipc", "IPC", "wipo_alpha", ("train/", "test/"), "load_ipc()", _WIPO, _ON_REQUEST, (f"{_GOPAL} (IPC)",),
     ),
     CatalogueEntry(
-        "ohsumed",
-        "OHSUMED",
-        folder="ohsumed",
-        files=("ohsumed.87", "mtrees.bin"),
-        optional_files=("ohsumed.88", "ohsumed.89", "ohsumed.90", "ohsumed.91", "ohsumed.88-91"),
-        loader="load_ohsumed()",
-        source="Hersh et al. 1994, also TREC-9 filtering, trec.nist.gov; MeSH trees: National Library of Medicine",
-        licence="research, not clinical use",
-        used_by=(f"{_CESA} (OHSUMED)",),
+        "ohsumed", "OHSUMED", "ohsumed", ("ohsumed.87", "mtrees.bin"), "load_ohsumed()",
+        "Hersh et al. 1994, also TREC-9 filtering, trec.nist.gov; MeSH trees: National Library of Medicine",
+        "research, not clinical use", (f"{_CESA} (OHSUMED)",),
+        ("ohsumed.88", "ohsumed.89", "ohsumed.90", "ohsumed.91", "ohsumed.88-91"),
     ),
     CatalogueEntry(
-        "phonemes",
-        "TIMIT phonemes",
-        folder="phonemes",
-        files=("train/", "test/"),
-        loader="load_phonemes()",
-        source="TIMIT, Linguistic Data Consortium LDC93S1; features computed from it, as HTK writes them",
-        licence="LDC user agreement",
-        used_by=(f"{_DEKEL} (phonemes)",),
+        "phonemes", "TIMIT phonemes", "phonemes", ("train/", "test/"), "load_phonemes()",
+        "TIMIT, Linguistic Data Consortium LDC93S1; features computed from it, as HTK writes them",
+        "LDC user agreement", (f"{_DEKEL} (phonemes)",),
     ),
     CatalogueEntry(
-        "dekel_dmoz",
-        "DMOZ of Dekel et al. 2004",
-        folder="dekel_dmoz",
-        files=("pages.svm", "hierarchy.txt"),
-        loader="load_dekel_dmoz()",
-        source="never published; its authors",
-        licence=_ODP,
-        used_by=(f"{_DEKEL} (DMOZ)",),
+        "dekel_dmoz", "DMOZ of Dekel et al. 2004", "dekel_dmoz", ("pages.svm", "hierarchy.txt"), "load_dekel_dmoz()",
+        "never published; its authors", _ODP, (f"{_DEKEL} (DMOZ)",),
     ),
     _lshtc("DMOZ-2010", "load_dmoz(year=2010)", "first challenge, large_lshtc_dataset, task 1", _ODP, "validation.txt"),
     _lshtc("DMOZ-2011", "load_dmoz(year=2011)", "second challenge, task 1", _ODP),
     _lshtc("DMOZ-2012", "load_dmoz(year=2012)", "third challenge", _ODP),
     _lshtc(
-        "SWIKI-2011", "load_swiki2011()", "second challenge, task 2 (the third's wikipediaMediumPreproc)", _CC_BY_SA
+        "SWIKI-2011", "load_swiki2011()", "second challenge, task 2 (the third's wikipediaMediumPreproc)", _CC_BY_SA,
     ),
     _lshtc("LWIKI", "load_lwiki()", "second challenge, task 3; also kaggle.com/c/lshtc", _CC_BY_SA),
 )
+# fmt: on
 
 DATA_SETS: dict[str, CatalogueEntry] = {entry.name: entry for entry in _ENTRIES}
 

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, NoReturn
 
 from cladist.errors import DatasetError, ParameterError
 from cladist.files import Source, refuse, shown_name, text_lines
@@ -97,26 +97,20 @@ def read_header(source: Source, stream: IO[bytes], id_columns: Sequence[str] = (
     raise DatasetError.at(shown_name(source), None, None, problem, kind="bad-header")
 
 
-def _refuse(place: Place, problem: str) -> None:
+def _refuse(place: Place, problem: str) -> NoReturn:
     refuse(*place, problem, kind="bad-header")
 
 
-def _refuse_wide(place: Place) -> None:
-    _refuse(
-        place,
-        f"the header makes more than {MOST_COLUMNS:,} columns, or names too long for them; nominal attributes have a "
-        "column for each value. Leave such attributes out with id_columns.",
-    )
+def _refuse_wide(place: Place) -> NoReturn:
+    problem = f"the header makes more than {MOST_COLUMNS:,} columns, or names too long for them"
+    advice = "nominal attributes have a column for each value. Leave such attributes out with id_columns."
+    _refuse(place, f"{problem}; {advice}")
 
 
 def _add_attribute(place: Place, header: Header, line: str, id_columns: Sequence[str], most_values: int) -> None:
     match = _ATTRIBUTE.match(line)
     if match is None:
-        refuse(
-            *place,
-            f"wanted @attribute NAME TYPE, got {line[:40]!r}; a name with blanks stands in quotes.",
-            kind="bad-header",
-        )
+        _refuse(place, f"wanted @attribute NAME TYPE, got {line[:40]!r}; a name with blanks stands in quotes.")
     name, definition = unquote(match[1]), match[2]
     is_id = name in id_columns
     kind = NOMINAL if definition.startswith("{") else _kind_of_type(place, name, definition)
@@ -134,12 +128,9 @@ def _kind_of_type(place: Place, name: str, definition: str) -> int:
     word, rest = [*definition.split(maxsplit=1), "", ""][:2]
     kind = _KIND_OF_TYPE.get(word.lower())
     if kind is None or (kind == NUMERIC and rest and not rest.startswith("%")):
-        _refuse(
-            place,
-            f"the attribute {name!r} has the type {definition[:40]!r}; wanted numeric, real, integer, string, date, "
-            "values in braces, or hierarchical.",
-        )
-    return kind or IGNORED
+        wanted = "numeric, real, integer, string, date, values in braces, or hierarchical"
+        _refuse(place, f"the attribute {name!r} has the type {definition[:40]!r}; wanted {wanted}.")
+    return kind
 
 
 def _set_hierarchy(place: Place, header: Header, name: str, definition: str, is_id: bool) -> None:
@@ -169,9 +160,8 @@ def _split_values(place: Place, name: str, definition: str) -> Iterator[str]:
     while end == ",":
         match = _VALUE.match(definition, position)
         if match is None:
-            got = definition[position : position + 40]
             wanted = f"the attribute {name!r} wants values as in {{red, green, 'dark blue'}}"
-            refuse(*place, f"{wanted}, got {got!r}.", kind="bad-header")
+            _refuse(place, f"{wanted}, got {definition[position : position + 40]!r}.")
         yield unquote(match[1])
         position, end = match.end(), match[2]
     rest = definition[position:].lstrip(BLANKS)

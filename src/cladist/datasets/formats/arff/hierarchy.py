@@ -103,13 +103,10 @@ def list_hierarchy(taxonomy: Taxonomy, hierarchy: Hierarchy) -> tuple[list[str],
     if is_dag or hierarchy == "dag" or (hierarchy == "auto" and taxonomy.depth[-1] > 0 and not has_slashes):
         return _list_edges(taxonomy), list(names)
     heads = ["" if p < 0 else names[p] + "/" for p in taxonomy.parent.tolist()]
-    are_paths = all(name.startswith(head) for name, head in zip(names, heads, strict=True))
-    tails = [name[len(head) :] for name, head in zip(names, heads, strict=True)]
-    if are_paths and not any("/" in tail for tail in tails):
-        for tail in tails:
-            _check_name(tail)
-        return list(names), list(names)
-    paths = ["/".join(map(_check_name, taxonomy.path_parts(v))) for v in range(taxonomy.n_nodes)]
+    if all(name.startswith(head) and "/" not in name[len(head) :] for name, head in zip(names, heads, strict=True)):
+        paths = [head + _check_name(name[len(head) :]) for name, head in zip(names, heads, strict=True)]
+    else:
+        paths = ["/".join(map(_check_name, taxonomy.path_parts(v))) for v in range(taxonomy.n_nodes)]
     return paths, paths
 
 

@@ -18,6 +18,8 @@ from cladist.errors import one_of
 from cladist.files import Source, opened, refuse, shown_name
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
+NO_ROWS = "there are no rows below @data."
+
 
 def read_arff_hmc(
     path: Source,
@@ -37,28 +39,28 @@ def read_arff_hmc(
     path : path or binary stream
         ``.gz``, ``.xz`` and ``.bz2`` are unpacked.
     taxonomy : Taxonomy, or what one can be built from, optional
-        To be used instead of the header's; every label must be in it.
+        Replaces the one of the header; every label must be in it.
     hierarchy : {"auto", "tree", "dag"}
-        What the hierarchical attribute lists: paths of a tree, or edges ``parent/child`` where ``root`` stands above
-        all. "auto": edges, if every entry has one ``/`` and some entry begins with ``root/``.
+        The entries of the hierarchical attribute: paths of a tree, or edges ``parent/child`` where ``root`` stands
+        above all. "auto": edges, if every entry has one ``/`` and some entry begins with ``root/``.
     on_cycle : {"error", "drop"}
-        What to do about edges that close cycles; "drop" lists them in the taxonomy's `dropped_edges`.
+        Whether edges that close cycles are refused or dropped; ``taxonomy.dropped_edges`` lists dropped ones.
     multilabel : bool or "auto"
-        "auto": several labels a row if any row has two of which none implies the other. Then, and with True, a row may
-        also have none.
+        "auto": several labels per row if any row has two of which none implies the other. Then, and with True, a row
+        may also have none.
     id_columns : str or sequence of str, optional
         Attributes to leave out of `X`; those of type string and date are always left out.
     zero_based : bool or "auto"
         Whether indices of sparse rows begin at 0, as in Weka, or at 1, as in Clus; "auto": the first row that tells.
     dtype : float32 or float64
-        Of the features.
+        The dtype of the features.
 
     Returns
     -------
     Dataset
         `X` is an array, or for sparse rows CSR with sorted indices. A missing value, ``?``, is NaN. A nominal
         attribute has a column ``name=value`` for each value. In a tree, a node's name is its path. `y` is an array of
-        names or, with several labels a row, a list of lists of them as they are written.
+        names or, with several labels per row, a list of lists of them as they are written.
 
     Notes
     -----
@@ -94,15 +96,10 @@ def read_arff_hmc(
         labels = LabelRows(path, tree, multilabel)
         header.hierarchy = ""  # it may be as long as the rest of the file
         pieces = list(RowParser(path, header, tree, kind).parse(stream, zero_based, labels.add))
-    _check_rows(path, bool(pieces))
-    return Dataset(
-        stack_rows(pieces), labels.as_y(), tree, feature_names=header.feature_names(), source=shown_name(path)
-    )
-
-
-def _check_rows(path: Source, has_rows: bool) -> None:
-    if not has_rows:
-        refuse(path, None, None, "there are no rows below @data.", kind="no-rows")
+    if not pieces:
+        refuse(path, None, None, NO_ROWS, kind="no-rows")
+    y, names = labels.as_y(), header.feature_names()
+    return Dataset(stack_rows(pieces), y, tree, feature_names=names, source=shown_name(path))
 
 
 class LabelRows:
@@ -182,4 +179,5 @@ def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto")
         for X in parser.parse(stream, zero_based, lambda line, column, labels: None):
             has_rows = True
             yield NamedRows(X, names)
-    _check_rows(path, has_rows)
+    if not has_rows:
+        refuse(path, None, None, NO_ROWS, kind="no-rows")

@@ -44,7 +44,7 @@ def _value_pattern(ends: bytes) -> re.Pattern[bytes]:
 
 _DENSE_VALUE, _SPARSE_VALUE = _value_pattern(b","), _value_pattern(b",}")
 _BLANK_RUN = re.compile(_BLANK + rb"*+")
-_INDEX = re.compile(rb"%b*+(\d++)%b++" % (_BLANK, _BLANK))
+_INDEX = re.compile(rb"(\d++)%b++" % _BLANK)
 _NUMBER = re.compile(rb"[+-]?+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?+\d++)?+")
 _NOT_PLAIN = re.compile(rb"""['"%_{}]|nan""", re.IGNORECASE)  # what `split` and `float` would read otherwise
 _FIRST_BYTE = re.compile(rb"^[ \t\r\v\f]*+([^ \t\r\v\f\n%])", re.MULTILINE)
@@ -78,11 +78,10 @@ class RowParser:
         self, stream: IO[bytes], zero_based: bool | str, add_labels: Callable[[int, int, list[int]], None]
     ) -> Iterator[Any]:
         """Yield the features of all rows as matrices of some megabytes; the first row says which kind they are."""
-        is_known = False
+        first = None
         for block in whole_lines(self.source, stream, first_line=self.number + 1):
-            if not is_known and (first := _FIRST_BYTE.search(block)):
-                is_known = True
-                self.first_index = self._find_first_index(block, zero_based) if first[1] == b"{" else None
+            if first is None and (first := _FIRST_BYTE.search(block)) and first[1] == b"{":
+                self.first_index = self._find_first_index(block, zero_based)
             self.n_bytes += len(block)
             rows: list[Any] = []
             n_values = 0
@@ -194,45 +193,43 @@ class RowParser:
 
     def _dense_tokens(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield attribute, position and text of each value."""
-        position, n = 0, len(self.widths)
-        for k in range(n):
-            start, token, position = self._token(_DENSE_VALUE, position)
-            yield k, start, token
-            follower = self.line[position : position + 1]
-            if k + 1 < n and follower in (b"", b"%"):
-                problem = f"the row ends after {k + 1} of {n} values; {self.header.names[k + 1]!r} is missing."
+        position, names = 0, self.header.names
+        for k, name in enumerate(names):
+            if k and self.line[position : position + 1] in (b"", b"%"):
+                problem = f"the row ends after {k} of {len(names)} values; {name!r} is missing."
                 self._refuse(position, problem, "column-count")
-            if k + 1 < n and follower != b",":
-                self._refuse_comma(k, position)
-            position += k + 1 < n
-        self._check_row_end(n - 1, position)
+            if k and self.line[position : position + 1] != b",":
+                self._refuse_comma(k - 1, position)
+            start, token, position = self._token(_DENSE_VALUE, position + (k > 0))
+            yield k, start, token
+        self._check_row_end(len(names) - 1, position)
 
     def _sparse_tokens(self, position: int) -> Iterator[tuple[int, int, bytes]]:
         """Yield attribute, position and text of each value of a row whose brace is before `position`."""
-        seen, k, n, base = set(), 0, len(self.widths), self.first_index or 0
-        follower = b"}" if self.line[position:].lstrip(_BLANKS).startswith(b"}") else b","
-        position = position if follower == b"," else self.line.index(b"}", position)
-        while follower == b",":
-            match = _INDEX.match(self.line, position)
+        seen, k, names, base = set[int](), 0, self.header.names, self.first_index or 0
+        position = _skip_blanks(self.line, position)
+        is_open = self.line[position : position + 1] != b"}"
+        while is_open:
             position = _skip_blanks(self.line, position)
+            match = _INDEX.match(self.line, position)
             if match is None:
                 self._refuse_pair(position)
             k = int(match[1][:18]) - base
-            if len(match[1]) > 18 or not 0 <= k < n:
-                shown = self._show_field(position)
-                self._refuse(position, f"the index of {shown!r} is not in {base} … {n - 1 + base}.", "index-range")
+            if len(match[1]) > 18 or not 0 <= k < len(names):
+                problem = f"the index of {self._show_field(position)!r} is not in {base} … {len(names) - 1 + base}."
+                self._refuse(position, problem, "index-range")
             if k in seen:
-                problem = f"the row has a second value for {self.header.names[k]!r}: {self._show_field(position)!r}."
+                problem = f"the row has a second value for {names[k]!r}: {self._show_field(position)!r}."
                 self._refuse(position, problem, "repeated-index")
             seen.add(k)
             start, token, position = self._token(_SPARSE_VALUE, match.end())
             yield k, start, token
-            follower = self.line[position : position + 1]
-            if follower == b"":
+            is_open = self.line[position : position + 1] == b","
+            if position == len(self.line):
                 self._refuse_pair(position)
-            if follower not in (b",", b"}"):
+            if not is_open and self.line[position : position + 1] != b"}":
                 self._refuse_comma(k, position)
-            position += follower == b","
+            position += is_open
         self._check_row_end(k, _skip_blanks(self.line, position + 1))
 
     def _token(self, pattern: re.Pattern[bytes], position: int) -> tuple[int, bytes, int]:

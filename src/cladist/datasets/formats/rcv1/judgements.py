@@ -69,9 +69,8 @@ class Judgements:
 def _read(source: Source, names: LabelNames) -> tuple[Numbers, Numbers]:
     documents, ids = [], []
     for block in text_blocks(source):
-        n_lines = int(np.count_nonzero(block.text == kernels.LINE_FEED))
-        starts, ends, numbers = (np.empty(n_lines, np.int32) for _ in range(3))
-        keys = np.empty(n_lines, np.uint64)
+        starts, ends, numbers = (np.empty(block.sizes[0], np.int32) for _ in range(3))
+        keys = np.empty(block.sizes[0], np.uint64)
         n, error, position = kernels.parse_judgements(block.text, (starts, ends, keys), numbers)
         if error != kernels.FINE:
             kind, wanted = _WANTED[error]
