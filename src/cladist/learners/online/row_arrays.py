@@ -1,4 +1,4 @@
-"""Rows as the online learners take them: of unit length, as CSR arrays, one set below another."""
+"""Rows and weights of the online learners: unit length, CSR arrays, support rows that grow, columns that move."""
 
 from __future__ import annotations
 
@@ -9,29 +9,32 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.errors import TooLargeError
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
 
-def csr_rows(X: Any) -> tuple[Any, Any, Any]:
-    """Return X as CSR arrays; dense rows lose their zeros."""
+def to_csr_arrays(X: Any) -> tuple[Any, Any, Any]:
+    """Return (indptr, indices, data) of X; dense rows lose their zeros."""
     rows = X if sparse.issparse(X) else sparse.csr_array(X)
     return rows.indptr, rows.indices, rows.data
 
 
-def stacked(above: Any, below: Any) -> Any:
-    """Return two matrices of rows as one, CSR where the first is."""
+def append_rows(above: Any, below: Any) -> Any:
+    """Return two matrices of rows as one, CSR if the first is; `above` may be None."""
+    if above is None:
+        return below
     return sparse.vstack([above, below], format="csr") if sparse.issparse(above) else np.vstack([above, below])
 
 
-def unit_rows(X: Any, dtype: Any = np.float64) -> Any:
-    """Return the rows, dense or CSR, scaled to length 1, in a type of number; rows of zeros stay.
+def normalize_rows(X: Any, dtype: Any = np.float64) -> Any:
+    """Return the rows, dense or CSR, scaled to length 1, as `dtype`; rows of zeros stay.
 
     Examples
     --------
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    >>> normalize_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
     if not sparse.issparse(X):
-        # Divided by the largest value first: the square of 1e200 is no float64.
+        # Divided by the largest value first: the square of 1e200 overflows float64.
         largest = np.abs(X).max(axis=1, initial=0.0)
         scaled = X / np.where(largest > 0, largest, 1.0)[:, None].astype(np.float64)
         lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
@@ -47,8 +50,8 @@ def unit_rows(X: Any, dtype: Any = np.float64) -> Any:
     return sparse.csr_array((data.astype(dtype, copy=False), X.indices, X.indptr), shape=X.shape)
 
 
-def zeros(who: str, n_features: int, n_nodes: int, dtype: Any = np.float64) -> npt.NDArray[Any]:
-    """Return weights (features × nodes) of 0 that claim memory only where they are written."""
+def allocate_weights(who: str, n_features: int, n_nodes: int, dtype: Any = np.float64) -> npt.NDArray[Any]:
+    """Return weights (features × nodes) of 0, whose memory is allocated when it is written."""
     try:
         return np.zeros((n_features, n_nodes), dtype)
     except MemoryError:
@@ -57,3 +60,21 @@ def zeros(who: str, n_features: int, n_nodes: int, dtype: Any = np.float64) -> n
             f"{who}'s weights for {n_features} features × {n_nodes} nodes need {size:.1f} GiB, which this machine "
             "does not have; use fewer features (min_df, hashing), a smaller taxonomy, or float32 input."
         ) from None
+
+
+def move_columns(who: str, columns: Any, new_id: npt.NDArray[np.int64], n_nodes: int) -> Any:
+    """Return columns at their nodes' new ids, with zeros for new nodes."""
+    moved = allocate_weights(who, columns.shape[0], n_nodes, columns.dtype)
+    moved[:, new_id] = columns
+    return moved
+
+
+def pack_rows(name: str, rows: Any) -> Arrays:
+    """Return the arrays of a matrix of rows in a model file; None has none."""
+    return {} if rows is None else prefixed(name, pack_matrix(rows))
+
+
+def unpack_rows(name: str, arrays: Arrays, n_columns: int) -> Any:
+    """Restore the rows that `pack_rows` packed, or None."""
+    packed = group(name, arrays)
+    return unpack_matrix(packed, n_columns) if packed else None
