@@ -150,13 +150,14 @@ def make_kernel(
     >>> make_kernel("poly", 1.0, 2, 1.0).between(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0]]))
     array([[16.]])
     """
-    if not callable(kernel) and kernel == "precomputed":
+    function: KernelFunction
+    if callable(kernel):
+        function = CallableKernel(kernel)
+    elif kernel == "precomputed":
         return GivenGram() if gram is None else TrainingGram(np.asarray(gram, dtype=np.float64))
-    named = NamedKernel(kernel, gamma, degree, coef0)
-    if not callable(kernel) and kernel == "linear":
-        return named
-    function = CallableKernel(kernel) if callable(kernel) else named
-    return UnitKernel(function) if normalize else function
+    else:
+        function = NamedKernel(kernel, gamma, degree, coef0)
+    return UnitKernel(function) if normalize and kernel != "linear" else function
 
 
 def check_kernel(who: str, kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:

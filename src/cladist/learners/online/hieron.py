@@ -16,9 +16,10 @@ from cladist.decoders import path_scores, prototype_argmax
 from cladist.errors import DatasetError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix
-from cladist.learners.explanation import Explanation, explain_rows, nodes_to_explain
+from cladist.learners.explanation import Explanation, explain_rows
 from cladist.learners.kernel_functions import KernelFunction, check_kernel, gamma_for, make_kernel
-from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier
+from cladist.learners.online.allowed_labels import NO_NODES, Ids
+from cladist.learners.online.base import Entry, OnlineClassifier
 from cladist.learners.online.prototypes import KernelPrototypes, Rule, WeightPrototypes
 from cladist.learners.row_lengths import check_lengths
 from cladist.storage.array_groups import Arrays
@@ -276,20 +277,10 @@ class Hieron(OnlineClassifier):
         """Return W^v·x of every class for every (validated) row."""
         return path_scores(self.prototypes_.scores(X), self.taxonomy_)[:, self.class_nodes_]
 
-    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
-        """Return what every feature adds to a label's score along its path; the parts sum to the score.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to explain.
-        nodes : sequence of labels, optional
-            The label to explain of every row; the predicted one by default.
-        """
-        weights = self._weights("explain")
-        rows = self._fitted_rows(X)
-        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-        return explain_rows(rows, ids, weights, self.taxonomy_, getattr(self, "feature_names_in_", None))
+    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
+        """Explain node ``nodes[i]`` of every (validated) row i."""
+        names = getattr(self, "feature_names_in_", None)
+        return explain_rows(X, nodes, self._weights("explain"), self.taxonomy_, names)
 
     def _weights(self, attribute: str) -> npt.NDArray[Any]:
         check_is_fitted(self)

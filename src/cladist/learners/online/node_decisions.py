@@ -19,7 +19,8 @@ from cladist.errors import ParameterError, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.explanation import Explanation, by_feature, row_of
 from cladist.learners.kernel_functions import check_kernel
-from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier
+from cladist.learners.online.allowed_labels import NO_NODES, Ids
+from cladist.learners.online.base import Entry, OnlineClassifier
 from cladist.losses import HLoss
 from cladist.taxonomy import Taxonomy
 
@@ -106,67 +107,57 @@ class NodeDecisions:
             right_above[:, level] = right_above[:, above] & ~wrong[:, above]
         return np.count_nonzero(wrong & right_above, axis=1)
 
+    def run_rounds(
+        self, learner: OnlineClassifier, train: TrainRows, X: Any, labels: LabelMatrix, *, predicting: bool
+    ) -> tuple[Entry, Any]:
+        """Train chunk by chunk; returns the entry of `history_` and, if `predicting`, each row's prediction."""
+        who, taxonomy = type(learner).__name__, self.taxonomy
+        since = learner.allow_labels(NO_NODES if self.sets else labels.nodes(who))
+        is_repaired = self.sets and not self.is_top_down  # then the H-loss is that of the repaired sets
+        predictions: list[Any] = []
+        h_loss = n_wrong = done = 0
+        for rows in learner._chunks(X):
+            part = labels if rows is X else labels[done : done + rows.shape[0]]
+            margins, losses = train(rows, part, learner.rows_seen_ + done + 1, predicting or is_repaired)
+            if margins is not None:
+                predictions.append(self.decode_sets(margins) if self.sets else self.decode_nodes(margins, since, done))
+            if is_repaired:
+                losses = HLoss().per_example(part, predictions[-1], taxonomy).astype(np.int64)
+            h_loss, n_wrong = h_loss + int(losses.sum()), n_wrong + int(np.count_nonzero(losses))
+            done += rows.shape[0]
+        entry = {"objective": h_loss / max(1, done), "rounds": done}
+        if self.sets:
+            entry["zero_one_loss"] = n_wrong / max(1, done)
+            return entry, LabelMatrix.stacked(predictions, taxonomy) if predicting else None
+        if not predicting:
+            return entry, None
+        nodes, true = np.concatenate(predictions), labels.nodes(who)
+        entry["multiclass_error"] = float(np.mean(true != nodes))
+        entry["tree_induced_error"] = float(np.mean(taxonomy.distances(true, nodes)))
+        return entry, nodes
 
-def run_decided_rounds(
-    learner: OnlineClassifier,
-    decisions: NodeDecisions,
-    train: TrainRows,
-    X: Any,
-    labels: LabelMatrix,
-    *,
-    predicting: bool,
-) -> tuple[Entry, Any]:
-    """Train chunk by chunk; returns the entry of `history_` and, if `predicting`, the predictions before updates."""
-    who, sets = type(learner).__name__, decisions.sets
-    since = learner.allow_labels(NO_NODES if sets else labels.nodes(who))
-    is_repaired = sets and not decisions.is_top_down  # then the H-loss is that of the repaired sets
-    predictions: list[Any] = []
-    h_loss = n_wrong = done = 0
-    for rows in learner._chunks(X):
-        part = labels if rows is X else labels[done : done + rows.shape[0]]
-        margins, losses = train(rows, part, learner.rows_seen_ + done + 1, predicting or is_repaired)
-        if margins is not None:
-            predictions.append(decisions.decode_sets(margins) if sets else decisions.decode_nodes(margins, since, done))
-        if is_repaired:
-            losses = HLoss().per_example(part, predictions[-1], decisions.taxonomy).astype(np.int64)
-        h_loss, n_wrong = h_loss + int(losses.sum()), n_wrong + int(np.count_nonzero(losses))
-        done += rows.shape[0]
-    entry = {"objective": h_loss / max(1, done), "rounds": done}
-    if sets:
-        entry["zero_one_loss"] = n_wrong / max(1, done)
-        return entry, LabelMatrix.stacked(predictions, decisions.taxonomy) if predicting else None
-    if not predicting:
-        return entry, None
-    nodes, true = np.concatenate(predictions), labels.nodes(who)
-    entry["multiclass_error"] = float(np.mean(true != nodes))
-    entry["tree_induced_error"] = float(np.mean(decisions.taxonomy.distances(true, nodes)))
-    return entry, nodes
+    def explain(
+        self, X: Any, nodes: Ids, W: Margins, margins: Margins, plain: Margins, feature_names: Any
+    ) -> list[Explanation]:
+        """Explain node ``nodes[i]`` of every row i by what each feature adds to the margins on its path.
 
-
-def explain_margins(
-    X: Any, nodes: Ids, W: Margins, margins: Margins, plain: Margins, decisions: NodeDecisions, feature_names: Any
-) -> list[Explanation]:
-    """Explain node ``nodes[i]`` of every row i by what each feature adds to the margins on its path.
-
-    Given weights W (nodes × features), the margins, and the plain scores W x, which margins are multiples of. With one
-    label per row, the best child of a label that is not a leaf is one more part, with its signs reversed.
-    """
-    taxonomy = decisions.taxonomy
-    factors = np.divide(margins, plain, out=np.ones_like(plain), where=plain != 0)
-    explanations, rows = [], sparse.csr_array(X)
-    for i, v in enumerate(nodes.tolist()):
-        features, values = row_of(rows, i)
-        signs = dict.fromkeys(taxonomy.path_ids(v), 1.0)
-        if not decisions.sets and not taxonomy.is_leaf[v]:
-            children = taxonomy.child_ids(v)
-            signs[int(children[margins[i, children].argmax()])] = -1.0
-        parts = {}
-        for u, sign in signs.items():
-            contributions = sign * values * W[u, features] * factors[i, u]
-            rest = sign * margins[i, u] - float(contributions.sum())
-            constant = rest if abs(rest) > NEGLIGIBLE else 0.0  # of a node that has seen no row
-            parts[taxonomy.names[u]] = by_feature(
-                features, contributions, feature_names, constant - sign * decisions.threshold
-            )
-        explanations.append(Explanation.of(taxonomy.names[v], parts, "lowest"))
-    return explanations
+        W (nodes × features) are the weights, and margins are multiples of the plain scores W x. With one label per row,
+        the best child of a label that is not a leaf is one more part, with its signs reversed.
+        """
+        taxonomy, rows = self.taxonomy, sparse.csr_array(X)
+        factors = np.divide(margins, plain, out=np.ones_like(plain), where=plain != 0)
+        explanations = []
+        for i, v in enumerate(nodes.tolist()):
+            features, values = row_of(rows, i)
+            signs = dict.fromkeys(taxonomy.path_ids(v), 1.0)
+            if not self.sets and not taxonomy.is_leaf[v]:
+                children = taxonomy.child_ids(v)
+                signs[int(children[margins[i, children].argmax()])] = -1.0
+            parts = {}
+            for u, sign in signs.items():
+                contributions = sign * values * W[u, features] * factors[i, u]
+                rest = sign * margins[i, u] - float(contributions.sum())
+                constant = (rest if abs(rest) > NEGLIGIBLE else 0.0) - sign * self.threshold  # rest: no row seen
+                parts[taxonomy.names[u]] = by_feature(features, contributions, feature_names, constant)
+            explanations.append(Explanation.of(taxonomy.names[v], parts, "lowest"))
+        return explanations

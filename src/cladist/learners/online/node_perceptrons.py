@@ -16,14 +16,7 @@ from cladist.errors import ModelFormatError
 from cladist.kernels import perceptron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import KernelFunction
-from cladist.learners.online.row_arrays import (
-    allocate_weights,
-    append_rows,
-    move_columns,
-    pack_rows,
-    to_csr_arrays,
-    unpack_rows,
-)
+from cladist.learners.online import row_arrays
 from cladist.linear_model.arrays import unpack_ids
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 from cladist.taxonomy import Taxonomy
@@ -46,7 +39,7 @@ class ShownRows:
     def move_nodes(self, taxonomy: Taxonomy, new_id: Ids) -> None:
         """Move counts to the nodes' new ids, and make scratch space for all nodes."""
         n_nodes = taxonomy.n_nodes
-        self.seen = move_columns(WHO, self.seen[None], new_id, n_nodes)[0]
+        self.seen = row_arrays.move_columns(WHO, self.seen[None], new_id, n_nodes)[0]
         self.tree = (taxonomy.child_start, len(taxonomy.roots))
         floats, booleans = np.zeros((3, n_nodes)), np.zeros((3, n_nodes), bool)
         self.scratch = (tuple(floats), np.zeros(n_nodes, np.int64), tuple(booleans))
@@ -70,8 +63,8 @@ class WeightPerceptrons:
 
     def __init__(self, taxonomy: Taxonomy, shown: ShownRows, n_features: int, dtype: Any, *, average: bool) -> None:
         self.shown, self.average, self.n_updates = shown, average, 0
-        self.W = allocate_weights(WHO, n_features, taxonomy.n_nodes, dtype)
-        self.acc = allocate_weights(WHO, n_features if average else 0, taxonomy.n_nodes, dtype)
+        self.W = row_arrays.allocate_weights(WHO, n_features, taxonomy.n_nodes, dtype)
+        self.acc = row_arrays.allocate_weights(WHO, n_features if average else 0, taxonomy.n_nodes, dtype)
 
     def train(self, X: Any, labels: LabelMatrix, *, everywhere: bool) -> tuple[Matrix | None, Ids]:
         """Make one round per row; returns the margins before each if `everywhere`, and the uniform H-losses."""
@@ -79,7 +72,9 @@ class WeightPerceptrons:
         margins = np.empty((X.shape[0] if everywhere else 0, len(shown.seen)))
         weights = self.W, self.acc, shown.seen, shown.empty, shown.scratch
         y = labels.indptr, labels.indices
-        self.n_updates += rounds.run_rounds(to_csr_arrays(X), y, shown.tree, shown.gated, *weights, margins, h_losses)
+        self.n_updates += rounds.run_rounds(
+            row_arrays.to_csr_arrays(X), y, shown.tree, shown.gated, *weights, margins, h_losses
+        )
         return (margins if everywhere else None), h_losses
 
     def margins(self, X: Any) -> Matrix:
@@ -95,7 +90,7 @@ class WeightPerceptrons:
     def move_nodes(self, taxonomy: Taxonomy, new_id: Ids) -> None:
         """Move every node's vector to its new id."""
         self.shown.move_nodes(taxonomy, new_id)
-        self.W, self.acc = (move_columns(WHO, part, new_id, taxonomy.n_nodes) for part in (self.W, self.acc))
+        self.W, self.acc = (row_arrays.move_columns(WHO, part, new_id, taxonomy.n_nodes) for part in (self.W, self.acc))
 
     def pack(self) -> Arrays:
         """Return the arrays of a model file."""
@@ -162,7 +157,7 @@ class KernelPerceptrons:
             return
         supports = np.unique(rows)
         before = 0 if self.vectors is None else self.vectors.shape[0]
-        self.vectors = append_rows(self.vectors, X[supports])
+        self.vectors = row_arrays.append_rows(self.vectors, X[supports])
         places = before + np.searchsorted(supports, rows)
         new = (places, nodes, steps[rows, nodes].astype(np.int64), when[rows, nodes])
         self.updates = tuple(np.concatenate(pair) for pair in zip(self.updates, new, strict=True))
@@ -194,12 +189,12 @@ class KernelPerceptrons:
     def pack(self) -> Arrays:
         """Return the arrays of a model file."""
         updates = dict(zip(UPDATE_NAMES, self.updates, strict=True))
-        return {"seen": self.shown.seen, **updates, **pack_rows("vectors", self.vectors)}
+        return {"seen": self.shown.seen, **updates, **row_arrays.pack_rows("vectors", self.vectors)}
 
     def unpack(self, arrays: Arrays, n_features: int) -> None:
         """Restore packed updates, checking that each refers to a support and to a node."""
         self.shown.unpack_seen(arrays["seen"])
-        self.vectors = unpack_rows("vectors", arrays, n_features)
+        self.vectors = row_arrays.unpack_rows("vectors", arrays, n_features)
         support, node, sign, when = (unpack_ids(arrays[name]) for name in UPDATE_NAMES)
         n_supports = 0 if self.vectors is None else self.vectors.shape[0]
         for ids, limit in ((support, n_supports), (node, len(self.shown.seen))):

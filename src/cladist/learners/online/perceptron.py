@@ -13,17 +13,11 @@ import numpy.typing as npt
 
 from cladist.errors import ParameterError, is_count
 from cladist.labels import LabelMatrix
-from cladist.learners.explanation import Explanation, nodes_to_explain
+from cladist.learners.explanation import Explanation
 from cladist.learners.kernel_functions import gamma_for, make_kernel
-from cladist.learners.online.base import Entry, Ids, OnlineClassifier
-from cladist.learners.online.node_decisions import (
-    UNSEEN,
-    Margins,
-    NodeDecisions,
-    check_decision_parameters,
-    explain_margins,
-    run_decided_rounds,
-)
+from cladist.learners.online.allowed_labels import Ids
+from cladist.learners.online.base import Entry, OnlineClassifier
+from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
 from cladist.learners.online.node_perceptrons import KernelPerceptrons, ShownRows, WeightPerceptrons
 from cladist.learners.online.row_arrays import normalize_rows
 from cladist.learners.row_lengths import check_lengths
@@ -180,7 +174,7 @@ class HierarchicalPerceptron(OnlineClassifier):
             return margins, h_losses
 
         n_before = self.perceptrons_.n_updates
-        entry, predictions = run_decided_rounds(self, self._decisions, train, X, labels, predicting=predicting)
+        entry, predictions = self._decisions.run_rounds(self, train, X, labels, predicting=predicting)
         self.converged_ = self.perceptrons_.n_updates == n_before
         return entry, predictions
 
@@ -242,25 +236,12 @@ class HierarchicalPerceptron(OnlineClassifier):
         """Return the score of every class for every (validated) row."""
         return self._decisions.class_scores(self._margins(X), self.class_nodes_)
 
-    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
-        """Return what every feature adds to the margins on a label's path; the lowest margin is its score.
-
-        With one label per row, a label that is not a leaf has one more part: its best child's, with the signs reversed,
-        because what speaks for the child speaks against ending here. Linear kernels only.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to explain.
-        nodes : sequence of labels, optional
-            The label to explain of every row; by default the one of highest score.
-        """
-        rows = self._fitted_rows(X)
-        W = self.node_coef_
-        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-        self._columns_of([self.taxonomy_.names[v] for v in ids])
-        margins, names = self._margins(rows), getattr(self, "feature_names_in_", None)
-        return explain_margins(rows, ids, W, margins, margins, self._decisions, names)
+    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
+        """Explain node ``nodes[i]`` of every (validated) row i."""
+        W, margins = self.node_coef_, self._margins(X)
+        self._columns_of([self.taxonomy_.names[v] for v in nodes])
+        names = getattr(self, "feature_names_in_", None)
+        return self._decisions.explain(X, nodes, W, margins, margins, names)
 
     @property
     def node_coef_(self) -> npt.NDArray[np.float64]:

@@ -16,14 +16,7 @@ from cladist.errors import ModelFormatError
 from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import KernelFunction
-from cladist.learners.online.row_arrays import (
-    allocate_weights,
-    append_rows,
-    move_columns,
-    pack_rows,
-    to_csr_arrays,
-    unpack_rows,
-)
+from cladist.learners.online import row_arrays
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 from cladist.taxonomy import Taxonomy
 
@@ -48,11 +41,11 @@ class WeightPrototypes:
     @classmethod
     def zero(cls, taxonomy: Taxonomy, n_features: int, dtype: Any) -> WeightPrototypes:
         """Return prototypes that are all 0."""
-        return cls(taxonomy, allocate_weights("Hieron", n_features, taxonomy.n_nodes, dtype))
+        return cls(taxonomy, row_arrays.allocate_weights("Hieron", n_features, taxonomy.n_nodes, dtype))
 
     def start_averaging(self) -> None:
         """Accumulate the average of the states from now on."""
-        self.acc = allocate_weights("Hieron", self.W.shape[0], self.W.shape[1], self.W.dtype)
+        self.acc = row_arrays.allocate_weights("Hieron", self.W.shape[0], self.W.shape[1], self.W.dtype)
         self.n_rounds = 0
 
     def finish_averaging(self) -> None:
@@ -66,7 +59,7 @@ class WeightPrototypes:
 
     def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats, predictions: Ids) -> None:
         """Make one round for each row in `order`; `predictions`, unless empty, receives the prediction before each."""
-        rows = to_csr_arrays(X)
+        rows = row_arrays.to_csr_arrays(X)
         with progress.task("Hieron", len(order)) as running:
             for start in range(0, len(order), ROUNDS_PER_CALL):
                 part = slice(start, start + ROUNDS_PER_CALL)
@@ -82,12 +75,15 @@ class WeightPrototypes:
     def predict(self, X: Any, allowed: npt.NDArray[np.bool_]) -> Ids:
         """Return the best allowed node of every row, without an array of all scores."""
         out = np.empty(X.shape[0], np.int64)
-        rounds.predict_rows(to_csr_arrays(X), self.W, self.tree[0], allowed, out)
+        rounds.predict_rows(row_arrays.to_csr_arrays(X), self.W, self.tree[0], allowed, out)
         return out
 
     def move_nodes(self, taxonomy: Taxonomy, new_id: Ids) -> None:
         """Move every node's vector to its new id; that of a new node is 0, so it begins as its parent's prototype."""
-        self.W, self.tree = move_columns("Hieron", self.W, new_id, taxonomy.n_nodes), (taxonomy.parent, taxonomy.depth)
+        self.W, self.tree = (
+            row_arrays.move_columns("Hieron", self.W, new_id, taxonomy.n_nodes),
+            (taxonomy.parent, taxonomy.depth),
+        )
 
     def pack(self) -> Arrays:
         """Return the arrays of a model file."""
@@ -175,7 +171,7 @@ class KernelPrototypes:
         chosen = rows[new - n_support]
         place_of.update((int(row), n_support + k) for k, row in enumerate(chosen))
         self.support = np.concatenate([self.support, self.first_row + chosen])
-        self.vectors = append_rows(self.vectors, X[chosen])
+        self.vectors = row_arrays.append_rows(self.vectors, X[chosen])
         return np.where(support >= n_support, n_support + np.searchsorted(new, support), support)
 
     @property
@@ -205,13 +201,13 @@ class KernelPrototypes:
     def pack(self) -> Arrays:
         """Return the arrays of a model file."""
         updates = dict(zip(UPDATE_NAMES, self.updates, strict=True))
-        return {"support": self.support, **updates, **pack_rows("vectors", self.vectors)}
+        return {"support": self.support, **updates, **row_arrays.pack_rows("vectors", self.vectors)}
 
     @classmethod
     def unpack(cls, taxonomy: Taxonomy, kernel: KernelFunction, n_columns: int, arrays: Arrays) -> KernelPrototypes:
         """Restore packed updates, checking that each refers to a support and to nodes."""
         restored = cls(taxonomy, kernel)
-        restored.support, restored.vectors = arrays["support"], unpack_rows("vectors", arrays, n_columns)
+        restored.support, restored.vectors = arrays["support"], row_arrays.unpack_rows("vectors", arrays, n_columns)
         support, alpha, y, r = (arrays[name] for name in UPDATE_NAMES)
         n_vectors = 0 if restored.vectors is None else restored.vectors.shape[0]
         if restored.support.shape != (n_vectors,):

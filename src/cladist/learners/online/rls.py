@@ -12,18 +12,12 @@ import numpy.typing as npt
 
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
-from cladist.learners.explanation import Explanation, nodes_to_explain
+from cladist.learners.explanation import Explanation
 from cladist.learners.kernel_functions import KernelFunction, gamma_for, make_kernel
-from cladist.learners.online.base import Entry, Ids, OnlineClassifier
+from cladist.learners.online.allowed_labels import Ids
+from cladist.learners.online.base import Entry, OnlineClassifier
 from cladist.learners.online.dual_ridge import DualRidge
-from cladist.learners.online.node_decisions import (
-    UNSEEN,
-    Margins,
-    NodeDecisions,
-    check_decision_parameters,
-    explain_margins,
-    run_decided_rounds,
-)
+from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
 from cladist.learners.online.node_groups import EVERY_ROW, NodeGroups
 from cladist.learners.online.ridge import PrimalRidge, RidgeRule
 from cladist.learners.online.row_arrays import normalize_rows
@@ -226,7 +220,7 @@ class HierarchicalRLS(OnlineClassifier):
             margins = _round_to_zero(margins)
             return (margins if everywhere else None), decisions.count_first_mistakes(margins, part)
 
-        entry, predictions = run_decided_rounds(self, decisions, train, X, labels, predicting=predicting)
+        entry, predictions = decisions.run_rounds(self, train, X, labels, predicting=predicting)
         self.converged_ = entry["objective"] == 0
         return {**entry, "stored": int(sum(self.ridge_.counts))}, predictions
 
@@ -314,25 +308,12 @@ class HierarchicalRLS(OnlineClassifier):
         """Return the score of every class for every (validated) row."""
         return self._decisions.class_scores(self._margins(X), self.class_nodes_)
 
-    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
-        """Return what every feature adds to the margins on a label's path; the lowest margin is its score.
-
-        With one label per row, a label that is not a leaf has one more part: its best child's, with the signs reversed,
-        because what speaks for the child speaks against ending here. Linear kernels only.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to explain.
-        nodes : sequence of labels, optional
-            The label to explain of every row; by default the one of highest score.
-        """
-        rows = self._fitted_rows(X)
-        W = self.node_coef_
-        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-        self._columns_of([self.taxonomy_.names[v] for v in ids])
-        margins, names = self._margins(rows), getattr(self, "feature_names_in_", None)
-        return explain_margins(rows, ids, W, margins, self._margins(rows, signs_only=True), self._decisions, names)
+    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
+        """Explain node ``nodes[i]`` of every (validated) row i."""
+        W, margins = self.node_coef_, self._margins(X)
+        self._columns_of([self.taxonomy_.names[v] for v in nodes])
+        names = getattr(self, "feature_names_in_", None)
+        return self._decisions.explain(X, nodes, W, margins, self._margins(X, signs_only=True), names)
 
     @property
     def n_stored_(self) -> Ids:

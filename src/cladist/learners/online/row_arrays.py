@@ -1,4 +1,4 @@
-"""Rows and weights of the online learners: unit length, CSR arrays, support rows that grow, columns that move."""
+"""Arrays of the online learners: rows that are valid, of unit length, or supports, and weights by node."""
 
 from __future__ import annotations
 
@@ -10,6 +10,19 @@ from scipy import sparse
 
 from cladist.errors import TooLargeError
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
+
+
+def is_valid(X: Any, n_features: int) -> bool:
+    """Return whether rows need no conversion and validation would accept them."""
+    is_csr = isinstance(X, (sparse.csr_array, sparse.csr_matrix))
+    if not (is_csr or type(X) is np.ndarray) or X.dtype not in (np.float32, np.float64) or X.ndim != 2:
+        return False
+    if X.shape[1] != n_features or X.shape[0] == 0 or (is_csr and not X.has_canonical_format):
+        return False
+    values = X.data if is_csr else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum proves that all values are finite; if it overflows, validation looks at each value.
+        return bool(np.isfinite(values.sum()))
 
 
 def to_csr_arrays(X: Any) -> tuple[Any, Any, Any]:
