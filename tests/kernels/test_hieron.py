@@ -25,7 +25,8 @@ def run(function, seed, *, by_margin, average, dtype=np.float64):
     allowed = random.random(TREE.n_nodes) < 0.8
     allowed[labels] = True
     lately = 0 if by_margin else 1
-    answers = np.zeros(15, np.int64)
+    since = np.where(allowed, random.integers(-1, 15, TREE.n_nodes) * lately, np.iinfo(np.int64).max)
+    predictions = np.zeros(15, np.int64)
     function(
         (X.indptr, X.indices, X.data),
         labels,
@@ -33,16 +34,13 @@ def run(function, seed, *, by_margin, average, dtype=np.float64):
         W,
         acc,
         (TREE.parent, TREE.depth),
-        margin,
-        by_margin,
-        np.where(allowed, random.integers(-1, 15, TREE.n_nodes) * lately, np.iinfo(np.int64).max),
-        0.7,
+        (margin, by_margin, since, 0.7),
         1,
         0,
         tally,
-        answers,
+        predictions,
     )
-    return W, acc, tally, answers
+    return W, acc, tally, predictions
 
 
 @settings(max_examples=20)

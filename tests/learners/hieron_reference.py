@@ -19,6 +19,7 @@ class Reference:
         self.w = np.zeros((len(nodes), n_features))
         self.states = [self.w.copy()]
         self.predictions, self.losses, self.competitors = [], [], []
+        self.rounding_decides = False  # whether in some round the best values differ by less than they are exact
 
     def predict(self, x, w=None):
         S = self.A @ (self.w if w is None else w) @ x
@@ -28,6 +29,9 @@ class Reference:
         S = self.A @ self.w @ x
         self.predictions.append(int(np.argmax(np.where(self.allowed, S, -np.inf))))
         bonus = self.margin(self.gamma[y].astype(float)) if self.update == "max_loss" else 0.0
+        for values in (S[self.allowed], (S + bonus)[self.allowed]):
+            gaps = values.max() - values
+            self.rounding_decides |= bool(np.any((gaps > 0) & (gaps < 1e-9)))
         r = int(np.argmax(np.where(self.allowed, S + bonus, -np.inf)))
         gamma = self.gamma[y, r]
         loss = max(0.0, S[r] - S[y] + self.margin(float(gamma))) if r != y else 0.0

@@ -51,6 +51,7 @@ def test_equals_the_reference(problem, update, average, C):
     taxonomy, X, y = problem
     model = Hieron(taxonomy, update=update, average=average, shuffle=False, C=C).fit(X, names(taxonomy, y))
     reference = Reference(taxonomy, X.shape[1], update=update, C=C or np.inf).run(X, y)
+    assume(not reference.rounding_decides)
     expected = reference.average if average else reference.w
     np.testing.assert_allclose(model.node_coef_, expected, atol=1e-10)
     entry = model.history_[-1]
@@ -68,9 +69,10 @@ def test_partial_fit_is_the_online_rule_in_any_pieces(problem):
     for i in range(len(X)):
         one_by_one.partial_fit(X[i : i + 1], labels[i : i + 1])
     at_once = Hieron(taxonomy).partial_fit(sparse.csr_array(X), labels)
-    reference = Reference(taxonomy, X.shape[1], update="prediction").run(X, y)
-    np.testing.assert_allclose(at_once.node_coef_, reference.w, atol=1e-10)
     np.testing.assert_array_equal(one_by_one.node_coef_, at_once.node_coef_)
+    reference = Reference(taxonomy, X.shape[1], update="prediction").run(X, y)
+    assume(not reference.rounding_decides)
+    np.testing.assert_allclose(at_once.node_coef_, reference.w, atol=1e-10)
     cumulative = cumulative_error(labels, names(taxonomy, reference.predictions), taxonomy)
     assert at_once.history_[-1]["tree_induced_error"] == pytest.approx(cumulative[-1])
 
@@ -81,6 +83,7 @@ def test_other_margins(problem, margin):
     model = Hieron(taxonomy, margin=margin, average=False, shuffle=False).fit(X, names(taxonomy, y))
     function = {"distance": lambda g: g, "one": np.sign}[margin]
     reference = Reference(taxonomy, X.shape[1], margin=function).run(X, y)
+    assume(not reference.rounding_decides)
     np.testing.assert_allclose(model.node_coef_, reference.w, atol=1e-10)
 
 
@@ -89,6 +92,7 @@ def test_several_passes_average_over_all_rounds(problem, passes):
     taxonomy, X, y = problem
     model = Hieron(taxonomy, shuffle=False, max_iter=passes).fit(X, names(taxonomy, y))
     reference = Reference(taxonomy, X.shape[1]).run(np.tile(X, (passes, 1)), np.tile(y, passes))
+    assume(not reference.rounding_decides)
     np.testing.assert_allclose(model.node_coef_, reference.average, atol=1e-10)
     assert len(model.history_) == model.n_iter_ == passes
 

@@ -80,20 +80,20 @@ def hieron_states(model):
 def perceptron_states(model):
     state = model.perceptrons_
     if model.kernel == "linear":
-        columns = zip(state.W.T, state.acc.T, state.seen, strict=True)
+        columns = zip(state.W.T, state.acc.T, state.shown.seen, strict=True)
         return [(w.tobytes(), acc.tobytes(), int(n)) for w, acc, n in columns]
     support, node, sign, when = state.updates
-    return [[a[node == v].tolist() for a in (support, sign, when)] for v in range(len(state.seen))]
+    return [[a[node == v].tolist() for a in (support, sign, when)] for v in range(len(state.shown.seen))]
 
 
 def rls_states(model):
     ridge, found = model.ridge_, {}
-    for store, nodes in enumerate(ridge.stores.nodes):
+    for store, nodes in enumerate(ridge.groups.nodes):
         if model.solver_ == "primal":
-            P, W = ridge._state(store)
+            P, W = ridge.state(store)
             found.update((v, (P.tobytes(), W[k].tobytes())) for k, v in enumerate(nodes))
         else:
-            factor = ridge.factors[store].pack().get("factor", np.zeros(0))
+            factor = ridge.factors[store].pack()
             targets = ridge.targets[store]
             found.update((v, (factor.tobytes(), targets[:, k].tobytes())) for k, v in enumerate(nodes))
     return [found[v] for v in range(len(found))]

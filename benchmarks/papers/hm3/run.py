@@ -30,7 +30,7 @@ from benchmarks.rcv1_standin import load_rcv1_standin
 from cladist.datasets import Dataset
 from cladist.errors import DatasetError
 from cladist.labels import LabelMatrix, encode
-from cladist.learners.online.rows import unit_rows
+from cladist.learners.online.row_arrays import normalize_rows
 from cladist.losses import HLoss, Loss, SymmetricDifference, ZeroOne
 from cladist.taxonomy import Taxonomy
 
@@ -47,7 +47,7 @@ def cut(data: Dataset) -> tuple[Split, Taxonomy]:
     columns = [data.taxonomy.index(name) for name in below.names]
     kept = sparse.csr_array(sparse.csc_array(marks)[:, columns])
     labels: LabelMatrix = encode(kept, below).labels
-    X = unit_rows(sparse.csr_array(data.X))
+    X = normalize_rows(sparse.csr_array(data.X))
     train, test = np.arange(len(data.y))[data.train_rows], np.arange(len(data.y))[data.test_rows]
     return Split(X[train], X[test], labels[train], labels[test]), below
 

@@ -13,7 +13,7 @@ from benchmarks.rcv1_standin import load_rcv1_standin
 from cladist.datasets import Dataset, load_enron, load_icd10cm
 from cladist.errors import DatasetError
 from cladist.labels import LabelMatrix, encode
-from cladist.learners.online.rows import unit_rows
+from cladist.learners.online.row_arrays import normalize_rows
 
 SHUFFLES = 5
 
@@ -51,7 +51,7 @@ def shuffled(data: Dataset, chosen: DataSet, seed: int) -> Split:
     """Put all rows in a random order; the first are for training, the next for testing."""
     order = np.random.default_rng(seed).permutation(data.X.shape[0])
     train, test = order[: chosen.n_train], order[chosen.n_train : chosen.n_train + chosen.n_test]
-    X = unit_rows(sparse.csr_array(data.X))
+    X = normalize_rows(sparse.csr_array(data.X))
     labels = encode(data.y, data.taxonomy).labels
     return Split(X[train], X[test], labels[train], labels[test])
 

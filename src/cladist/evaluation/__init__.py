@@ -1,4 +1,4 @@
-"""How good a learner is, found by asking before telling."""
+"""Evaluation of online learners: every row is predicted before it is trained on."""
 
 from cladist.evaluation.progressive import Progress, progressive
 

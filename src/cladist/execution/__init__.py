@@ -1,4 +1,4 @@
-"""How independent work runs. Nothing here knows of nodes."""
+"""Executors that run independent tasks; nothing here depends on the rest of the package."""
 
 from cladist.execution.executors import Executor, Serial, Threads, executor_for
 

@@ -1,7 +1,6 @@
-"""Executors: hand them a function and a list of tasks, get the results in the tasks' order.
+"""Executors: given a function and a list of tasks, they yield the results in the tasks' order.
 
-The results never depend on the executor or the number of workers: what is computed from what is decided by
-whoever makes the tasks.
+Results never depend on the executor or the number of workers: each task computes its result from its own input.
 """
 
 from __future__ import annotations
@@ -20,43 +19,56 @@ ResultT = TypeVar("ResultT")
 
 
 class Executor(Protocol):
-    """Runs independent tasks."""
-
-    def map(self, function: Callable[[TaskT], ResultT], tasks: Iterable[TaskT]) -> Iterator[ResultT]:
-        """Yield ``function(task)`` for each task, in the tasks' order."""
-
-
-@dataclass(frozen=True)
-class Serial:
-    """One task after the other, in the caller's thread."""
+    """Runs independent tasks; any object with this method can be a learner's `executor`."""
 
     def map(self, function: Callable[[TaskT], ResultT], tasks: Iterable[TaskT]) -> Iterator[ResultT]:
         """Yield ``function(task)`` for each task, in the tasks' order.
 
-        Examples
-        --------
-        >>> list(Serial().map(abs, [-1, 2]))
-        [1, 2]
+        Parameters
+        ----------
+        function : callable
+            The work; it takes one task.
+        tasks : iterable
+            The inputs, in the order of the results.
         """
+
+
+@dataclass(frozen=True)
+class Serial:
+    """Runs one task after the other in the caller's thread.
+
+    Examples
+    --------
+    >>> list(Serial().map(abs, [-1, 2]))
+    [1, 2]
+    """
+
+    def map(self, function: Callable[[TaskT], ResultT], tasks: Iterable[TaskT]) -> Iterator[ResultT]:
+        """Yield ``function(task)`` for each task, in the tasks' order; see `Executor.map`."""
         return map(function, tasks)
 
 
 @dataclass(frozen=True)
 class Threads:
-    """`workers` threads, for work that releases the GIL: compiled kernels and most of scikit-learn's solvers."""
+    """Runs tasks in threads, for work that releases the GIL: compiled kernels and most solvers of scikit-learn.
+
+    Parameters
+    ----------
+    workers : int
+        The number of threads.
+
+    Examples
+    --------
+    >>> list(Threads(2).map(abs, [-1, 2]))
+    [1, 2]
+    """
 
     workers: int
 
     def map(self, function: Callable[[TaskT], ResultT], tasks: Iterable[TaskT]) -> Iterator[ResultT]:
-        """Yield ``function(task)`` for each task, in the tasks' order.
-
-        Examples
-        --------
-        >>> list(Threads(2).map(abs, [-1, 2]))
-        [1, 2]
-        """
+        """Yield ``function(task)`` for each task, in the tasks' order; see `Executor.map`."""
         with ThreadPoolExecutor(self.workers) as pool:
-            # Each task sees the caller's context, and so reports progress to the same place.
+            # Each task runs in the caller's context, and so reports progress to the same place.
             futures = [pool.submit(copy_context().run, function, task) for task in tasks]
             try:
                 for future in futures:
@@ -67,14 +79,14 @@ class Threads:
 
 
 def executor_for(n_jobs: int | None, executor: Any = None) -> Executor:
-    """Return the executor a learner's `n_jobs` and `executor` ask for.
+    """Return the executor that a learner's `n_jobs` and `executor` describe.
 
     Parameters
     ----------
     n_jobs : int or None
-        None or 1: serial. A negative number counts back from the number of cores, −1 being all of them.
+        The number of threads. None or 1: serial. A negative number counts back from the number of cores; −1 is all.
     executor : Executor or None
-        One of your own; it wins over `n_jobs`.
+        An executor of your own, which takes precedence over `n_jobs`.
 
     Examples
     --------
@@ -89,6 +101,7 @@ def executor_for(n_jobs: int | None, executor: Any = None) -> Executor:
         raise ParameterError(f"n_jobs must be an integer or None; got {n_jobs!r}.")
     if n_jobs == 0:
         raise ParameterError("n_jobs must not be 0; use 1 for one worker or -1 for all cores.")
-    wanted = 1 if n_jobs is None else int(n_jobs)
-    workers = wanted if wanted > 0 else max(1, (os.cpu_count() or 1) + 1 + wanted)
+    workers = 1 if n_jobs is None else int(n_jobs)
+    if workers < 0:
+        workers = max(1, (os.cpu_count() or 1) + 1 + workers)
     return Serial() if workers == 1 else Threads(workers)

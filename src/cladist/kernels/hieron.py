@@ -1,9 +1,16 @@
-"""The rounds of Hieron (Dekel, Keshet & Singer 2004), with weights and with kernel columns.
+r"""The rounds of Hieron (Dekel, Keshet & Singer 2004), with weights and with kernel values.
 
-In the paper's letters: s_v = w_v·x, S_v = Σ_{u ∈ path(v)} s_u, γ the tree distance, y the label, r the competitor.
-A round finds r, its loss ℓ(r) = [S_r − S_y + margin(γ)]₊ and the step α = min(C, ℓ(r) / (γ ‖x‖²)).
+In the paper's letters: s_v = w_v·x, S_v = W^v·x = Σ_{u ∈ path(v)} s_u, y the label, r the competitor, γ the tree
+distance of y and r. A round computes
 
-Weights lie feature by feature, ``W[d, N]``: the N weights of one feature are read as one stretch of memory.
+    ŷ = argmax_v S_v                                                                       eq. (3)
+    ℓ = [S_r − S_y + √γ]₊                                                                  eq. (5)
+    α = min(C, ℓ / (γ ‖x‖²)), C = ∞ in the paper                                           eq. (8)
+    w_v += α x for v ∈ path(y) \ path(r),  w_v −= α x for v ∈ path(r) \ path(y)            eq. (7)
+
+`tree` is (parent, depth). `rule` is (margin, by_margin, since, C): the margin by tree distance, √γ in the paper;
+whether r is the label of largest ℓ, or else ŷ; the row after which each label can be predicted, −1 for the start; the
+cap on α. Weights are stored feature by feature, ``W[d, N]``: the N weights of one feature are contiguous.
 """
 
 from __future__ import annotations
@@ -12,7 +19,7 @@ import numpy as np
 
 from cladist.kernels.jit import kernel
 
-# What a run has added up, by position.
+# Positions in the tally, the sums over all rounds of a run.
 ROUNDS, ERRORS, DISTANCE, LOSS, SQUARED_LOSS, UPDATES = range(6)
 TALLY = 6
 
@@ -29,15 +36,14 @@ def node_scores(indices, data, W, out):
 
 
 @kernel
-def best_and_competitor(s, y, tree, margin, since, now, S, common):
-    """Return (ŷ, r, γ(y, ŷ), γ(y, r)): the best label and the one that violates its margin most.
+def find_competitor(s, y, tree, rule, now, S, common):
+    """Return (ŷ, r, γ(y, ŷ), γ(y, r)), and write the path scores S; ties go to the lowest id. Cost O(N).
 
-    `margin` is indexed by distance; r = ŷ when it is empty. Label v can be predicted if since[v] < now: a row's own
-    label, if it is new, cannot. Where no label can be predicted yet, ŷ is the best of all nodes and r = y: there is
-    nothing to compete with. Ties go to the lowest id. S and `common` (the depth of the deepest ancestor shared with y)
-    are scratch of length N. Cost O(N).
+    Label v can be predicted if since[v] < now, so a new label of the row itself cannot. If no label can be predicted
+    yet, ŷ is the best of all nodes and r = y. common[v] is the depth of the deepest ancestor that v shares with y.
     """
     parent, depth = tree
+    margin, by_margin, since, _ = rule
     common[:] = -2
     u = y
     while u >= 0:
@@ -54,37 +60,40 @@ def best_and_competitor(s, y, tree, margin, since, now, S, common):
             continue
         if S[v] > best_value:
             best, best_value = v, S[v]
-        if margin.shape[0]:
+        if by_margin:
             value = S[v] + margin[depth[y] + depth[v] - 2 * common[v]]
             if value > competitor_value:
                 competitor, competitor_value = v, value
     if best < 0:
         best, competitor = np.argmax(S), y
-    elif not margin.shape[0]:
+    elif not by_margin:
         competitor = best
     to_best = depth[y] + depth[best] - 2 * common[best]
     return best, competitor, to_best, depth[y] + depth[competitor] - 2 * common[competitor]
 
 
 @kernel
-def step_size(S, y, r, distance, margin, squared_norm, C, tally):
-    """Return α for the pair (y, r) and note the loss; 0 where there is nothing to do."""
-    if r == y:
-        return 0.0
-    loss = S[r] - S[y] + margin[distance]
-    if loss <= 0:
-        return 0.0
+def choose_step(s, y, tree, rule, now, squared_norm, scratch, tally):
+    """Return (ŷ, r, α) of one round and add it to the tally; α is 0 if y beats r by the margin, or if x is 0."""
+    S, common = scratch
+    best, r, to_best, distance = find_competitor(s, y, tree, rule, now, S, common)
+    tally[ROUNDS] += 1
+    tally[ERRORS] += best != y
+    tally[DISTANCE] += to_best
+    loss = S[r] - S[y] + rule[0][distance]  # eq. (5)
+    if r == y or loss <= 0:
+        return best, r, 0.0
     tally[LOSS] += loss
     tally[SQUARED_LOSS] += loss * loss
     if squared_norm == 0:  # no step can meet the margin of an empty row
-        return 0.0
+        return best, r, 0.0
     tally[UPDATES] += 1
-    return min(C, loss / (distance * squared_norm))
+    return best, r, min(rule[3], loss / (distance * squared_norm))  # eq. (8)
 
 
 @kernel
 def add_to_path(W, indices, data, node, other, parent, step, acc, weight):
-    r"""Add step · x to w_v for v ∈ path(node) \ path(other), and weight times as much to acc if there is one."""
+    r"""Add step · x to w_v for v ∈ path(node) \ path(other), and weight · step · x to acc unless it is empty."""
     a, b = node, other
     while a != b:
         # Ids ascend with depth, so the larger id is never an ancestor of the smaller.
@@ -99,50 +108,42 @@ def add_to_path(W, indices, data, node, other, parent, step, acc, weight):
 
 
 @kernel
-def run_rounds(rows, labels, order, W, acc, tree, margin, by_margin, since, C, first_round, place, tally, answers):
-    """Make one round for each row in `order`, changing W (and acc, the sum of round · Δw, unless it is empty).
+def run_rounds(rows, labels, order, W, acc, tree, rule, first_round, place, tally, predictions):
+    """Make one round for each row in `order`, changing W and, unless it is empty, acc, the sum of round · Δw.
 
-    Parameters: rows = CSR (indptr, indices, data); tree = (parent, depth); margin by distance; by_margin: r is
-    the most violating label (max-loss rule), else the prediction; since: the place of the row after which each label
-    can be predicted, −1 from the start; first_round: the number of the first round, from 1; place: that of the first
-    row; tally: sums over rounds, see the positions above, infinite where a step cannot be held in W; answers: unless it
-    is empty, gets the prediction before each round. Cost a round O((N + γ) · nnz(x)).
+    rows = CSR (indptr, indices, data); first_round: the number of the first round, from 1; place: the position of the
+    first row, which `since` of the rule refers to. The tally becomes infinite if a step exceeds the type of W.
+    `predictions`, unless it is empty, receives ŷ of every round. Cost per round: O((N + γ) · nnz(x)).
     """
     indptr, indices, data = rows
     parent = tree[0]
     n_nodes = parent.shape[0]
     s = np.empty(n_nodes, W.dtype)
-    S = np.empty(n_nodes, np.float64)
-    common = np.empty(n_nodes, np.int64)
-    search_margin = margin if by_margin else margin[:0]
+    scratch = (np.empty(n_nodes, np.float64), np.empty(n_nodes, np.int64))
     for k in range(order.shape[0]):
         i = order[k]
         x_indices = indices[indptr[i] : indptr[i + 1]]
         x = data[indptr[i] : indptr[i + 1]]
         y = labels[i]
-        node_scores(x_indices, x, W, s)
-        best, r, to_best, distance = best_and_competitor(s, y, tree, search_margin, since, place + k, S, common)
-        if answers.shape[0]:
-            answers[k] = best
-        tally[ROUNDS] += 1
-        tally[ERRORS] += best != y
-        tally[DISTANCE] += to_best
         squared_norm, largest = 0.0, 0.0
         for value in x:
             squared_norm += np.float64(value) * np.float64(value)  # a float32 square overflows at 1e19
             largest = max(largest, abs(np.float64(value)))
-        alpha = step_size(S, y, r, distance, margin, squared_norm, C, tally)
+        node_scores(x_indices, x, W, s)
+        best, r, alpha = choose_step(s, y, tree, rule, place + k, squared_norm, scratch, tally)
+        if predictions.shape[0]:
+            predictions[k] = best
         if alpha > 0:
             if not np.isfinite(W.dtype.type(2.0 * alpha * largest)):
-                tally[LOSS] = np.inf  # the step cannot be held in W
+                tally[LOSS] = np.inf
             now = first_round + k
-            add_to_path(W, x_indices, x, y, r, parent, alpha, acc, now)
+            add_to_path(W, x_indices, x, y, r, parent, alpha, acc, now)  # eq. (7)
             add_to_path(W, x_indices, x, r, y, parent, -alpha, acc, now)
 
 
 @kernel
 def subtract_nonzero(W, acc, divisor):
-    """W −= acc / divisor, writing only where acc is not zero: memory never touched stays unclaimed."""
+    """Set W −= acc / divisor, writing only where acc is not zero, so that untouched pages stay unallocated."""
     for j in range(W.shape[0]):
         for v in range(W.shape[1]):
             if acc[j, v] != 0:
@@ -151,10 +152,10 @@ def subtract_nonzero(W, acc, divisor):
 
 @kernel
 def score_updates(column, updates, n_updates, parent, s):
-    """Set s_v = Σ_updates α K [v ∈ path(y)] − [v ∈ path(r)], given the kernel values `column` by support.
+    """Set s_v = Σ_updates α K ([v ∈ path(y)] − [v ∈ path(r)]), eq. (12), given the kernel values `column` by support.
 
-    Each update walks up to where its paths meet: adding α K at y and taking it away at r, to let one pass up do the
-    rest, would leave a rest of rounding where they cancel, and break ties that weights keep. Cost O(updates · γ).
+    Each update walks up to where its two paths meet. Adding α K at y and −α K at r and summing up the tree would leave
+    rounding errors on the shared part, and break ties that weights keep. Cost O(updates · γ).
     """
     support, alpha, positive, negative = updates
     s[:] = 0
@@ -162,7 +163,7 @@ def score_updates(column, updates, n_updates, parent, s):
         weight = alpha[e] * column[support[e]]
         a, b = positive[e], negative[e]
         while a != b:
-            if a > b:  # ids ascend with depth, so the larger is never above the smaller
+            if a > b:  # ids ascend with depth, so the larger is never an ancestor of the smaller
                 s[a] += weight
                 a = parent[a]
             else:
@@ -172,47 +173,26 @@ def score_updates(column, updates, n_updates, parent, s):
 
 @kernel
 def run_kernel_rounds(
-    columns,
-    norms,
-    column_of,
-    labels,
-    updates,
-    n_updates,
-    tree,
-    margin,
-    by_margin,
-    since,
-    C,
-    first_round,
-    place,
-    tally,
-    answers,
+    columns, norms, column_of, labels, updates, n_updates, tree, rule, first_round, place, tally, predictions
 ):
-    """Make one round for each row of `columns`, its kernel values against all supports it may use.
+    """Make one round for each row of `columns`, which holds its kernel values with all possible supports.
 
-    `updates` = (support, α, y, r, round) has room for one more a row; returns how many are used. column_of[i] is
-    where row i itself stands, or would stand, among the supports; norms[i] is K(x_i, x_i).
+    `updates` = (support, α, y, r, round) has room for one more update per row; returns the number of updates. Row i
+    itself is, or would become, support column_of[i]; norms[i] is K(x_i, x_i). The rest is as in `run_rounds`.
     """
     support, alpha, positive, negative, when = updates
     parent = tree[0]
     s = np.empty(parent.shape[0], np.float64)
-    S = np.empty(parent.shape[0], np.float64)
-    common = np.empty(parent.shape[0], np.int64)
-    search_margin = margin if by_margin else margin[:0]
+    scratch = (np.empty(parent.shape[0], np.float64), np.empty(parent.shape[0], np.int64))
     for i in range(columns.shape[0]):
-        y = labels[i]
         score_updates(columns[i], (support, alpha, positive, negative), n_updates, parent, s)
-        best, r, to_best, distance = best_and_competitor(s, y, tree, search_margin, since, place + i, S, common)
-        if answers.shape[0]:
-            answers[i] = best
-        tally[ROUNDS] += 1
-        tally[ERRORS] += best != y
-        tally[DISTANCE] += to_best
-        step = step_size(S, y, r, distance, margin, norms[i], C, tally)
+        best, r, step = choose_step(s, labels[i], tree, rule, place + i, norms[i], scratch, tally)
+        if predictions.shape[0]:
+            predictions[i] = best
         if step > 0:
             support[n_updates] = column_of[i]
             alpha[n_updates] = step
-            positive[n_updates] = y
+            positive[n_updates] = labels[i]
             negative[n_updates] = r
             when[n_updates] = first_round + i
             n_updates += 1

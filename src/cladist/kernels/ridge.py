@@ -1,16 +1,16 @@
-"""The rounds of recursive least squares at one store of examples (Cesa-Bianchi, Gentile & Zaniboni 2006, H-RLS).
+"""The rounds of recursive least squares on one set of examples (Cesa-Bianchi, Gentile & Zaniboni 2006, H-RLS).
 
-A store holds examples S with targets s ∈ {−1, +1} for each of its k nodes. The margin of a row x at a node is
+The k nodes of a group share the examples S and have targets s ∈ {−1, +1} each. The margin of a row x at a node is
 
     m = xᵀ (αI + S Sᵀ + x xᵀ)⁻¹ S s,
 
-x itself being part of the inverse. A row is then stored if m² ≤ c ln t / Q at its node, Q the number of examples
-stored, t the number of the round; c = ∞ stores every row (H-RLS), and while Q = 0 every row is stored. With `current`
-false, x xᵀ is left out of the inverse, which changes the size of m and never its sign. Where nothing is stored yet, m
-is 0; `empty` is written instead.
+with x itself in the inverse. The row is then stored if m² ≤ c ln t / Q, where Q is the number of stored examples and t
+the number of the round (SH-RLS). c = ∞ stores every row (H-RLS), and while Q = 0 every row is stored. If `current` is
+false, x xᵀ is left out of the inverse, which changes the size of m but not its sign. While nothing is stored, m is 0
+and `empty` is written instead.
 
-Two forms, equal in exact arithmetic. Primal: P = (αI + S Sᵀ)⁻¹ and w = P S s, with q = P x,
-m = w·x / (1 + x·q). Dual: αI + SᵀS = L Lᵀ, U = L⁻¹ s; a row with kernel values k against the store has l = L⁻¹ k,
+Two forms are equal in exact arithmetic. Primal: P = (αI + S Sᵀ)⁻¹ and w = P S s, with q = P x,
+m = w·x / (1 + x·q). Dual: αI + SᵀS = L Lᵀ, U = L⁻¹ s; a row with kernel values k to the examples has l = L⁻¹ k,
 p = α + K(x, x) − l·l, and m = α l·U / p; storing it appends the row (l, √p) to L and (s − l·U) / √p to U.
 """
 
@@ -20,12 +20,12 @@ import numpy as np
 
 from cladist.kernels.jit import kernel
 
-EQUAL = 1 + 1e-9  # weights that differ by less do so by rounding: of two examples of unit length they are always equal
+EQUAL = 1 + 1e-9  # smaller differences of weights are rounding errors; two examples of unit length have equal weights
 
 
 @kernel
 def is_stored(margins, c, round_number, count):
-    """Tell whether a row is stored: some node's margin is small, or nothing is stored yet."""
+    """Return whether a row is stored: a margin is small, m² ≤ c ln t / Q, or nothing is stored yet."""
     if count == 0:
         return True
     limit = c * np.log(round_number) / count
@@ -34,10 +34,10 @@ def is_stored(margins, c, round_number, count):
 
 @kernel
 def primal_rounds(X, targets, learns, round_of, P, W, count, c, current, empty, margins):
-    """Make one round for each row of X, changing P (d × d) and W (k × d); returns how many examples are stored.
+    """Make one round for each row of X, changing P (d × d) and W (k × d); returns the number of examples.
 
-    `targets` (rows × k) holds ±1; rows with `learns` false are only given their margins. `margins` (rows × k) is
-    written. Cost a row: O(nnz(x) d) for q, O(d² + k d) where it is stored.
+    `targets` (rows × k) holds ±1; rows with `learns` false only receive margins. `margins` (rows × k) is written. Cost
+    per row: O(nnz(x) d) for q, and O(d² + k d) if the row is stored.
     """
     d = P.shape[0]
     q = np.empty(d)
@@ -75,11 +75,11 @@ def primal_rounds(X, targets, learns, round_of, P, W, count, c, current, empty, 
 
 @kernel
 def dual_rounds(C, numerators, targets, learns, round_of, count, alpha, c, current, empty, LT, U, stored, margins):
-    """Make one round for each row of a block, given what the examples stored before the block say of its rows.
+    """Make one round for each row of a block, given its products with the examples stored before.
 
-    With z_r = L₀⁻¹ k_r over those examples: C[r, s] = K(x_r, x_s) − z_r·z_s, numerators[r] = z_r·U₀. Rows stored
-    append to L (here transposed, block × block) and to U (block × k), which begin empty, and their numbers in the block
-    to `stored`. Writes the margins; returns how many rows of the block are stored. Cost O(block · stored (stored + k)).
+    With z_r = L₀⁻¹ k_r over those examples: C[r, s] = K(x_r, x_s) − z_r·z_s, numerators[r] = z_r·U₀. Stored rows are
+    appended to L (here transposed, block × block), to U (block × k) and, as numbers in the block, to `stored`, which
+    all begin empty. Writes the margins; returns the number of stored rows. Cost O(block · stored (stored + k)).
     """
     n_new = 0
     n_nodes = numerators.shape[1]
@@ -91,7 +91,7 @@ def dual_rounds(C, numerators, targets, learns, round_of, count, alpha, c, curre
             row[j] = C[r, stored[j]]
         for j in range(n_new):
             row[j] /= LT[j, j]
-            for i in range(j + 1, n_new):  # along a row of Lᵀ, so that this becomes vector code
+            for i in range(j + 1, n_new):  # along a row of Lᵀ, so that the loop is vectorised
                 row[i] -= row[j] * LT[j, i]
             pivot -= row[j] * row[j]
         for v in range(n_nodes):
@@ -115,7 +115,7 @@ def dual_rounds(C, numerators, targets, learns, round_of, count, alpha, c, curre
 
 @kernel
 def least_weighted(L, U, count, weights):
-    """Return the stored example of smallest dual weight, its norm over the nodes; weights = L⁻ᵀ U is written."""
+    """Return the example of smallest dual weight, the norm of its row of L⁻ᵀ U, which is written to `weights`."""
     best = -1
     smallest = np.inf
     for i in range(count - 1, -1, -1):
@@ -126,25 +126,25 @@ def least_weighted(L, U, count, weights):
                 value -= L[j, i] * weights[j, v]
             weights[i, v] = value / L[i, i]
             size += weights[i, v] * weights[i, v]
-        if size <= smallest * EQUAL:  # of equals the oldest goes
+        if size <= smallest * EQUAL:  # the oldest of equal ones
             best, smallest = i, min(size, smallest)
     return best
 
 
 @kernel
 def drop_example(L, U, r, count):
-    """Take example r out of L and U in place; rotations carry its column into those behind it. Cost O(count²)."""
+    """Remove example r from L and U in place by Givens rotations. Cost O(count²)."""
     for k in range(r + 1, count):
         length = np.hypot(L[k, k], L[k, r])
         cosine, sine = L[k, k] / length, L[k, r] / length
         for i in range(k, count):
-            kept = cosine * L[i, k] + sine * L[i, r]
+            rotated = cosine * L[i, k] + sine * L[i, r]
             L[i, r] = cosine * L[i, r] - sine * L[i, k]
-            L[i, k] = kept
+            L[i, k] = rotated
         for v in range(U.shape[1]):
-            kept = cosine * U[k, v] + sine * U[r, v]
+            rotated = cosine * U[k, v] + sine * U[r, v]
             U[r, v] = cosine * U[r, v] - sine * U[k, v]
-            U[k, v] = kept
+            U[k, v] = rotated
     for i in range(r + 1, count):
         for k in range(r):
             L[i - 1, k] = L[i, k]
@@ -156,11 +156,11 @@ def drop_example(L, U, r, count):
 
 @kernel
 def budget_rounds(K, norms, targets, learns, round_of, place, count, alpha, c, current, empty, L, U, margins):
-    """Make one round for each row of a block at a store that holds at most B examples: `place` has room for B + 1.
+    """Make one round for each row of a block with at most B examples stored; `place` has room for B + 1.
 
-    K[r, place[j]] is the kernel value of row r and stored example j; row r itself is column K.shape[1] − rows + r.
+    K[r, place[j]] is the kernel value of row r and example j; row r itself is column K.shape[1] − rows + r.
     L (B + 1 × B + 1), U (B + 1 × k) and `place` change in place. When B + 1 are stored, the one of smallest dual
-    weight goes. Writes the margins; returns how many examples are stored. Cost O(B (B + k)) a row.
+    weight is removed. Writes the margins; returns the number of examples. Cost per row: O(B (B + k)).
     """
     n_rows = K.shape[0]
     budget = place.shape[0] - 1
@@ -191,9 +191,9 @@ def budget_rounds(K, norms, targets, learns, round_of, place, count, alpha, c, c
         place[count] = K.shape[1] - n_rows + r
         count += 1
         if count > budget:
-            gone = least_weighted(L, U, count, weights)
-            drop_example(L, U, gone, count)
-            for j in range(gone + 1, count):
+            dropped = least_weighted(L, U, count, weights)
+            drop_example(L, U, dropped, count)
+            for j in range(dropped + 1, count):
                 place[j - 1] = place[j]
             count -= 1
     return count

@@ -1,4 +1,7 @@
-"""Kernel functions K(x, z) as learners use them: matrices of values between rows, and K(x, x)."""
+"""Kernel functions K(x, z) for learners: matrices of values between rows, and K(x, x).
+
+`make_kernel` turns a learner's parameters into one of the classes.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ NAMES = ("linear", "poly", "rbf", "precomputed")
 
 
 class KernelFunction(Protocol):
-    """What a kernel learner needs."""
+    """The two functions that a kernel learner calls."""
 
     def between(self, A: Any, B: Any) -> Matrix:
         """Return K(a, b) for every row a of A and b of B."""
@@ -41,16 +44,12 @@ class NamedKernel:
 
     def between(self, A: Any, B: Any) -> Matrix:
         """Return K(a, b) for every row a of A and b of B."""
-        if self.name == "linear":
-            with np.errstate(over="ignore", invalid="ignore"):
-                return _finite(A @ B.T)
         with np.errstate(over="ignore", invalid="ignore"):
-            # pairwise_kernels drops the parameters its kernel does not have.
-            return _finite(
-                pairwise_kernels(
-                    A, B, metric=self.name, filter_params=True, gamma=self.gamma, degree=self.degree, coef0=self.coef0
-                )
-            )
+            if self.name == "linear":
+                return _to_finite(A @ B.T)
+            # pairwise_kernels drops the parameters that its kernel does not have.
+            options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            return _to_finite(pairwise_kernels(A, B, metric=self.name, filter_params=True, **options))
 
     def diagonal(self, A: Any) -> Matrix:
         """Return K(a, a) for every row a of A."""
@@ -58,7 +57,7 @@ class NamedKernel:
             return np.ones(A.shape[0])
         squares = squared_lengths(A)
         with np.errstate(over="ignore", invalid="ignore"):
-            return _finite(squares if self.name == "linear" else (self.gamma * squares + self.coef0) ** self.degree)
+            return _to_finite(squares if self.name == "linear" else (self.gamma * squares + self.coef0) ** self.degree)
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class CallableKernel:
 
     def between(self, A: Any, B: Any) -> Matrix:
         """Return K(a, b) for every row a of A and b of B."""
-        values = _finite(self.function(A, B))
+        values = _to_finite(self.function(A, B))
         if values.shape != (A.shape[0], B.shape[0]):
             raise ParameterError(
                 f"The kernel was given {A.shape[0]} and {B.shape[0]} rows and must return that shape; "
@@ -84,7 +83,7 @@ class CallableKernel:
 
 @dataclass(frozen=True)
 class UnitKernel:
-    """K(x, z) / √(K(x, x) K(z, z)): rows have length 1 in the kernel's space, but those of length 0 that keep it."""
+    """K(x, z) / √(K(x, x) K(z, z)): rows have length 1 in the kernel's space; rows of length 0 stay 0."""
 
     inner: KernelFunction
 
@@ -93,7 +92,7 @@ class UnitKernel:
         return self.inner.between(A, B) / np.outer(self._lengths(A), self._lengths(B))
 
     def diagonal(self, A: Any) -> Matrix:
-        """Return K(a, a) for every row a of A: 1, or 0."""
+        """Return K(a, a), which is 1 or 0, for every row a of A."""
         return np.where(self.inner.diagonal(A) > 0, 1.0, 0.0)
 
     def _lengths(self, A: Any) -> Matrix:
@@ -103,7 +102,7 @@ class UnitKernel:
 
 @dataclass(frozen=True)
 class TrainingGram:
-    """A precomputed kernel while learning: a row is a 1 × 1 matrix that holds its number."""
+    """A precomputed kernel during training: a row is a 1 × 1 matrix that holds its number."""
 
     gram: Matrix
 
@@ -118,44 +117,63 @@ class TrainingGram:
 
 @dataclass(frozen=True)
 class GivenGram:
-    """A precomputed kernel while predicting: rows come as their kernel values against all training rows."""
+    """A precomputed kernel during prediction: a row holds its kernel values with all training rows."""
 
     def between(self, A: Any, B: Any) -> Matrix:
         """Return K(a, b) for training row numbers in A and rows of kernel values in B."""
         return np.asarray(B[:, A[:, 0]].T, dtype=np.float64)
 
     def diagonal(self, A: Any) -> Matrix:
-        """Refuse: K(x, x) is not among kernel values against training rows."""
+        """Raise: the kernel values with training rows do not include K(x, x)."""
         raise ParameterError("A precomputed kernel has no K(x, x) for new rows.")
 
 
-def _finite(values: Any) -> Matrix:
-    """Return kernel values as a plain matrix, or say that rows are too long for the kernel."""
-    values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A sum is finite where all values are, unless it overflows: then they are looked at one by one.
-        if not np.isfinite(values.sum()) and not np.isfinite(values).all():
-            raise DatasetError(
-                "The kernel has values between these rows that are not finite numbers; scale the features, with "
-                "StandardScaler for instance, or choose a smaller gamma or degree."
-            )
-    return values
+def make_kernel(
+    kernel: Any, gamma: float, degree: int, coef0: float, *, gram: Any = None, normalize: bool = False
+) -> KernelFunction:
+    """Return the kernel function that a learner's parameters describe.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable
+        The name of the kernel, or a function of two matrices of rows.
+    gamma, degree, coef0 : float, int, float
+        Parameters of the named kernels; `gamma_for` turns a learner's gamma into a number.
+    gram : array, optional
+        The training rows' kernel values, if the kernel is precomputed; without them the kernel is for prediction.
+    normalize : bool
+        Whether rows have unit length in the kernel's space; linear kernels are left as they are, since their rows can
+        be scaled.
+
+    Examples
+    --------
+    >>> make_kernel("poly", 1.0, 2, 1.0).between(np.array([[1.0, 2.0]]), np.array([[3.0, 0.0]]))
+    array([[16.]])
+    """
+    function: KernelFunction
+    if callable(kernel):
+        function = CallableKernel(kernel)
+    elif kernel == "precomputed":
+        return GivenGram() if gram is None else TrainingGram(np.asarray(gram, dtype=np.float64))
+    else:
+        function = NamedKernel(kernel, gamma, degree, coef0)
+    return UnitKernel(function) if normalize and kernel != "linear" else function
 
 
 def check_kernel(who: str, kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
-    """Raise unless the kernel and its parameters are ones we know."""
+    """Raise unless the kernel and its parameters are valid."""
     if not callable(kernel):
         one_of(who, "kernel", kernel, NAMES)
     for name, value in (("degree", degree), ("coef0", coef0)):
         if not isinstance(value, Real) or not math.isfinite(value):
             raise ParameterError(f"{who}: {name} must be a finite number; got {value!r}.")
-    words = isinstance(gamma, str) and gamma in ("scale", "auto")
-    if not words and not (is_positive(gamma) and math.isfinite(gamma)):
+    is_word = isinstance(gamma, str) and gamma in ("scale", "auto")
+    if not is_word and not (is_positive(gamma) and math.isfinite(gamma)):
         raise ParameterError(f"{who}: gamma must be 'scale', 'auto' or a positive number; got {gamma!r}.")
 
 
 def gamma_for(gamma: Any, X: Any) -> float:
-    """Return gamma as a number, "scale" and "auto" as scikit-learn's SVC defines them."""
+    """Return gamma as a number; "scale" and "auto" are defined as in scikit-learn's SVC."""
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma == "scale":
@@ -164,3 +182,16 @@ def gamma_for(gamma: Any, X: Any) -> float:
         variance = float(square - mean * mean)
         return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
     return float(gamma)
+
+
+def _to_finite(values: Any) -> Matrix:
+    """Return kernel values as a dense matrix; raise if some are not finite."""
+    values = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum proves that all values are finite; an infinite one may have overflowed.
+        if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+            raise DatasetError(
+                "The kernel has values between these rows that are not finite numbers; scale the features, with "
+                "StandardScaler for instance, or choose a smaller gamma or degree."
+            )
+    return values

@@ -1,263 +1,282 @@
-"""What the online learners share: rows that come in pieces, labels that come later, a taxonomy that grows.
+"""`OnlineClassifier`: training row by row, on labels and nodes that may arrive later.
 
-A learner provides `check_parameters`, `_begin(X)` (its state before the first row), `_rounds(X, labels, answers)`
-(one round a row, in order), `_renumber_nodes(new_id, node)` (its state after a node was added) and the hooks of
-`HierarchicalClassifier`.
+A learner provides `fit` and the hooks below, beside those of `HierarchicalClassifier`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
-from cladist.errors import LabelError, ParameterError, one_of
-from cladist.labels import Encoded, LabelMatrix, encode
-from cladist.learners.base import HierarchicalClassifier
+from cladist.errors import LabelError
+from cladist.labels import LabelMatrix, encode
+from cladist.learners.base import HierarchicalClassifier, random_generator
+from cladist.learners.explanation import Explanation, nodes_to_explain
 from cladist.learners.label_warnings import warn_of_paths
-from cladist.taxonomy import Taxonomy
+from cladist.learners.online.allowed_labels import NEVER, NO_NODES, Ids, check_allowed, find_since
+from cladist.learners.online.row_arrays import is_valid
 
-Ids = npt.NDArray[np.int64]
-MOST_HISTORY = 1000  # calls that `history_` remembers, so that a stream of single rows does not fill the memory
-NEVER = np.iinfo(np.int64).max
+Entry = dict[str, Any]
+MOST_HISTORY = 1000  # entries of `history_`, so that a stream of single rows does not fill the memory
 
 
 def _can_grow(model: Any) -> bool:
-    """Say why a model cannot learn from more rows, where it cannot."""
-    if isinstance(model.kernel, str) and model.kernel == "precomputed":
+    """Return True, or raise if the model cannot be trained on more rows."""
+    if model._kernel_name == "precomputed":
         raise AttributeError("partial_fit cannot grow a precomputed kernel; name the kernel instead.")
     return True
 
 
-def _is_clean(X: Any, n_features: int) -> bool:
-    """Tell whether rows need no conversion and raise no complaint."""
-    is_csr = isinstance(X, (sparse.csr_array, sparse.csr_matrix))
-    if not (is_csr or type(X) is np.ndarray) or X.dtype not in (np.float32, np.float64) or X.ndim != 2:
-        return False
-    if X.shape[1] != n_features or X.shape[0] == 0 or (is_csr and not X.has_canonical_format):
-        return False
-    values = X.data if is_csr else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A sum is finite where all values are, unless it overflows: then the slow way looks again.
-        return bool(np.isfinite(values.sum()))
-
-
 class OnlineClassifier(HierarchicalClassifier):
-    """Base of the learners that learn row by row; see the module for what a subclass provides."""
+    """Base of the learners that are trained row by row."""
 
     kernel: Any
     allowed_labels: Any
+    decode: str
     shuffle: bool
     random_state: Any
     verbose: bool | int
 
     rows_seen_: int
     n_iter_: int
-    history_: list[dict[str, Any]]
+    history_: list[Entry]
     converged_: bool
     gamma_: float
 
     # ---------------------------------------------------------------- hooks
 
     def check_parameters(self) -> None:
-        raise TypeError(f"{type(self).__name__} does not check its parameters.")
+        """Raise unless all parameters are valid."""
+        raise NotImplementedError
 
-    def _begin(self, X: Any) -> None:
+    def start(self, X: Any) -> None:
         """Make the state before the first round."""
-        raise TypeError(f"{type(self).__name__} does not say how it begins.")
+        raise NotImplementedError
 
-    def _rounds(self, X: Any, labels: LabelMatrix, *, answers: bool) -> tuple[dict[str, Any], Any]:
-        """Make one round a row; returns what `history_` says of them, and the predictions before each if wanted."""
-        raise TypeError(f"{type(self).__name__} does not say how it learns.")
+    def run_rounds(self, X: Any, labels: LabelMatrix, *, predicting: bool) -> tuple[Entry, Any]:
+        """Make one round per row; returns their entry of `history_` and, if `predicting`, each row's prediction."""
+        raise NotImplementedError
 
-    def _renumber_nodes(self, new_id: Ids, node: int) -> None:
-        """Move the state of each node to its new id, and make that of a new node."""
-        raise TypeError(f"{type(self).__name__} does not say how it grows.")
+    def move_nodes(self, new_id: Ids, node: int) -> None:
+        """Move the state of each node to its new id, and make that of the new node."""
+        raise NotImplementedError
 
-    # ---------------------------------------------------------------- learning
+    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
+        """Explain node ``nodes[i]`` of every (validated) row i."""
+        raise NotImplementedError
 
-    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        """Return X as float32 or float64, dense or CSR, or raise what scikit-learn would.
-
-        What is such a matrix already, as nearly always in a stream, is looked at here: scikit-learn's own validation
-        takes longer than a round.
-        """
-        if not reset and not hasattr(self, "feature_names_in_") and _is_clean(X, self.n_features_in_):
-            return X
-        return super()._checked_rows(X, reset=reset)
+    # ---------------------------------------------------------------- training
 
     @available_if(_can_grow)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from some rows, in their order, going on from where the model is.
+        """Train on some rows, in their order, continuing from the current state.
 
-        Rows that come in one call and rows that come in many make the same model.
+        The model is the same whether rows come in one call or in many.
 
         Parameters
         ----------
-        X, y
-            As for `fit`.
+        X : array-like, CSR or data frame (rows × features)
+            The rows to train on.
+        y : labels in any form
+            One label per row or, for learners that predict sets, a set of labels per row.
         classes : sequence of labels, optional
-            All labels there will be; needed in the first call where there is no taxonomy.
+            All labels that will occur; needed in the first call if there is no taxonomy.
+
+        Returns
+        -------
+        model
+            The model itself.
         """
-        X, labels = self._enter_batch(X, y, classes)
-        self._learn(X, labels, answers=False)
+        X, labels = self.validate_batch(X, y, classes)
+        self.train_rows(X, labels)
         return self
 
     @available_if(_can_grow)  # type: ignore[untyped-decorator]
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Predict every row, then learn it, before the next is looked at; returns the predictions.
+        """Predict each row and then train on it, before the next row; returns the predictions.
 
-        The same as `predict` and `partial_fit` called in turn with one row each, in one pass.
+        The result is that of `predict` and `partial_fit` called in turn on single rows, in one pass.
 
         Parameters
         ----------
-        X, y, classes
+        X : array-like, CSR or data frame (rows × features)
+            The rows to predict and to train on.
+        y : labels in any form
             As for `partial_fit`.
-        """
-        rows, labels = self._enter_batch(X, y, classes)
-        answers = self._learn(rows, labels, answers=True)
-        if isinstance(answers, LabelMatrix):
-            return self.label_form_.render(answers)
-        return self.label_form_.render_nodes(answers, self.taxonomy_)
+        classes : sequence of labels, optional
+            As for `partial_fit`.
 
-    def _enter_batch(self, X: Any, y: Any, classes: Any) -> tuple[Any, LabelMatrix]:
-        """Validate some rows; the first settle the taxonomy and the form of y, and begin the state."""
+        Returns
+        -------
+        labels
+            One prediction per row, in the form of y.
+        """
+        rows, labels = self.validate_batch(X, y, classes)
+        predictions = self.train_rows(rows, labels, predicting=True)
+        if isinstance(predictions, LabelMatrix):
+            return self.label_form_.render(predictions)
+        return self.label_form_.render_nodes(predictions, self.taxonomy_)
+
+    def begin(self, X: Any, nodes: Ids = NO_NODES) -> None:
+        """Reset the model, with the labels `nodes` as known ones."""
+        self.allow_labels(nodes, grow=False)
+        self.start(X)
+        self.rows_seen_, self.n_iter_, self.history_ = 0, 0, []
+
+    def train_rows(self, X: Any, labels: LabelMatrix, *, predicting: bool = False) -> Any:
+        """Make one round per row, and return the predictions before each if `predicting`."""
+        predictions = self.record(lambda: self.run_rounds(X, labels, predicting=predicting))
+        self.history_ = self.history_[-MOST_HISTORY:]
+        self.rows_seen_ += X.shape[0]
+        return predictions
+
+    def record(self, rounds: Callable[[], tuple[Entry, Any]]) -> Any:
+        """Run some rounds, add their entry and the seconds to `history_`, and return their predictions."""
+        started = time.perf_counter()
+        with progress.shown(self.verbose):
+            entry, predictions = rounds()
+        self.n_iter_ += 1
+        self.history_ = [*self.history_, {**entry, "seconds": time.perf_counter() - started}]
+        return predictions
+
+    def row_orders(self, n_rows: int, n_passes: int) -> Iterator[Ids]:
+        """Yield the order of the rows in each pass of `fit`."""
+        random = random_generator(type(self).__name__, self.random_state)
+        for _ in range(n_passes):
+            yield random.permutation(n_rows) if self.shuffle else np.arange(n_rows)
+
+    # ---------------------------------------------------------------- validation
+
+    @property
+    def _kernel_name(self) -> str:
+        return self.kernel if isinstance(self.kernel, str) else "callable"
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        """Return X as float32 or float64, dense or CSR, or raise as scikit-learn does.
+
+        scikit-learn's validation takes longer than a round; rows that need none, as most in a stream, pass here.
+        """
+        if not reset and not hasattr(self, "feature_names_in_") and is_valid(X, self.n_features_in_):
+            return X
+        return super()._checked_rows(X, reset=reset)
+
+    def validate_batch(self, X: Any, y: Any, classes: Any) -> tuple[Any, LabelMatrix]:
+        """Return valid rows and labels; the first batch sets the taxonomy and the form of y and begins the model."""
         self.check_parameters()
-        first = not hasattr(self, "rows_seen_")
-        X = self._checked_rows(X, reset=first)
+        is_first = not hasattr(self, "rows_seen_")
+        X = self._checked_rows(X, reset=is_first)
         self._check_lengths(X)
-        labels = self._labels_of_batch(X, y, classes, first=first)
-        if first:
+        labels = self._encode_batch(X, y, classes, is_first=is_first)
+        if is_first:
             warn_of_paths(self, y)
-            self._check_labels(labels)
-            self._allow(np.zeros(0, np.int64))
-            self._begin(X)
-            self.rows_seen_, self.n_iter_, self.history_ = 0, 0, []
-        else:
-            self._check_labels(labels)
+        self.check_labels(labels)
+        if is_first:
+            self.begin(X)
         return X, labels
 
-    def _check_labels(self, labels: LabelMatrix) -> None:
-        """Refuse labels that this learner, in the form it was begun in, cannot learn."""
-
-    def _labels_of_batch(self, X: Any, y: Any, classes: Any, *, first: bool) -> LabelMatrix:
-        """Return the labels of every row; the first batch settles the taxonomy and the form of y."""
+    def _encode_batch(self, X: Any, y: Any, classes: Any, *, is_first: bool) -> LabelMatrix:
+        """Return the labels of every row; the first batch sets the taxonomy and the form of y."""
         who = type(self).__name__
-        if first and self.taxonomy is None and classes is None:
+        if is_first and self.taxonomy is None and classes is None:
             raise LabelError(f"{who}: the first partial_fit needs a taxonomy, or all labels in `classes`.")
-        known = (self._given_taxonomy() if first else self.taxonomy_) or encode(classes, None).taxonomy
+        known = (self._given_taxonomy() if is_first else self.taxonomy_) or encode(classes, None).taxonomy
         if classes is not None:
-            self._check_classes(encode(classes, known), known)
+            named = np.unique(encode(classes, known).labels.indices)
+            if self.taxonomy is None and len(named) < known.n_nodes:
+                raise LabelError(f"{who}: `classes` must be the same in every call of partial_fit; some are missing.")
         encoded = encode(y, known)
         if len(encoded.labels) != X.shape[0]:
-            raise LabelError(f"X has {X.shape[0]} rows and y has {len(encoded.labels)}; one label a row is needed.")
-        if first:
+            raise LabelError(f"X has {X.shape[0]} rows and y has {len(encoded.labels)}; give one label per row.")
+        if is_first:
             self.taxonomy_, self.label_form_ = known, encoded.form
         return encoded.labels
 
-    def _check_classes(self, announced: Encoded, known: Taxonomy) -> None:
-        """Refuse, where there is no taxonomy, other labels than those of the first call."""
-        if self.taxonomy is None and len(np.unique(announced.labels.indices)) < known.n_nodes:
-            raise LabelError(
-                f"{type(self).__name__}: `classes` must be the same in every call of partial_fit; some are missing now."
-            )
+    def check_labels(self, labels: LabelMatrix) -> None:
+        """Raise if this learner cannot be trained on the labels in the form it began with."""
+        self.check_label_form(self.decode)
+        if not self.decodes_sets:
+            labels.nodes(type(self).__name__)
 
-    def _learn(self, X: Any, labels: LabelMatrix, *, answers: bool) -> Any:
-        """Make a round for each row, note what they saw, and return the predictions if they are wanted."""
-        started = time.perf_counter()
-        with progress.shown(self.verbose):
-            entry, found = self._rounds(X, labels, answers=answers)
-        self.rows_seen_ += X.shape[0]
-        self.n_iter_ += 1
-        self.history_ = [*self.history_[-MOST_HISTORY + 1 :], {**entry, "seconds": time.perf_counter() - started}]
-        return found
+    # ---------------------------------------------------------------- prediction
+
+    @property
+    def node_coef_(self) -> npt.NDArray[Any]:
+        """The vectors of all nodes, one row per node in `taxonomy_.names` order."""
+        raise NotImplementedError
+
+    @property
+    def coef_(self) -> npt.NDArray[Any]:
+        """The vectors of the classes' own nodes, one row per class."""
+        return self.node_coef_[self.class_nodes_]
+
+    def predict_nodes(self, X: Any) -> Ids:
+        """Return the class of highest score of every (validated) row; node 0 while there is no class."""
+        if not len(self.class_nodes_):
+            return np.zeros(X.shape[0], np.int64)
+        parts = [self.class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
+        return self.class_nodes_[np.concatenate([NO_NODES, *parts])]
+
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return what every feature adds to a label's score at each node of its path; linear kernels only.
+
+        The score is the sum over the path (`Hieron`) or the lowest margin on it. In the second case, with one label per
+        row, a label that is not a leaf has one more part, that of its best child with the signs reversed: evidence for
+        the child is evidence against ending here.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+            The rows to explain.
+        nodes : sequence of labels, optional
+            The label to explain of every row; by default the one of highest score.
+        """
+        rows = self._fitted_rows(X)
+        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        return self.explain_nodes(rows, ids)
 
     # ---------------------------------------------------------------- labels that can be predicted
 
-    def _allow(self, nodes: Ids, *, grow: bool = False) -> Ids:
-        """Let labels be predicted, those seen now among them; returns after which of the rows, by node.
+    def allow_labels(self, nodes: Ids, *, grow: bool = True) -> Ids:
+        """Make the labels `nodes` of some rows predictable if `allowed_labels` says so; see `find_since`.
 
-        −1 stands for labels that could be predicted before; a training label outside them is an error.
+        Returns, by node, the row after which it can be predicted. With ``grow=False`` only these rows count. For sets
+        every node is a class from the start.
         """
-        self._check_allowed()
-        taxonomy, wanted = self.taxonomy_, self.allowed_labels
-        since = np.full(taxonomy.n_nodes, NEVER)
-        if grow:
-            since[self.class_nodes_] = -1
-        if isinstance(wanted, str):
-            if wanted != "seen":
-                since[taxonomy.leaves if wanted == "leaves" else slice(None)] = -1
-            else:
-                np.minimum.at(since, nodes, np.arange(len(nodes)))
-        else:
-            since[[taxonomy.index(name) for name in wanted]] = -1
-        outside = np.flatnonzero(since[nodes] == NEVER)
-        if len(outside):
-            name = taxonomy.names[nodes[outside[0]]]
-            raise LabelError(
-                f"{type(self).__name__}: row {outside[0]} has the label {name!r}, which allowed_labels does not allow."
-            )
+        if self.decodes_sets:
+            if not grow:
+                self.set_classes(np.arange(self.taxonomy_.n_nodes))
+            return np.full(self.taxonomy_.n_nodes, -1)
+        classes = self.class_nodes_ if grow else NO_NODES
+        since = find_since(type(self).__name__, self.allowed_labels, self.taxonomy_, nodes, classes)
         allowed = np.flatnonzero(since != NEVER)
-        if not (grow and len(allowed) == len(self.class_nodes_)):  # naming them anew takes longer than a round
+        if not (grow and len(allowed) == len(classes)):  # rendering their names takes longer than a round
             self.set_classes(allowed)
         return since
 
-    def _check_allowed(self) -> None:
-        """Refuse what names no labels."""
-        who, wanted = type(self).__name__, self.allowed_labels
-        if isinstance(wanted, str):
-            one_of(who, "allowed_labels", wanted, ("all", "leaves", "seen"))
-        elif not isinstance(wanted, Iterable):
-            raise ParameterError(
-                f"{who}: allowed_labels must be 'all', 'leaves', 'seen' or a list of labels; got {wanted!r}."
-            )
-
-    @property
-    def _allowed(self) -> npt.NDArray[np.bool_]:
-        mask = np.zeros(self.taxonomy_.n_nodes, bool)
-        mask[self.class_nodes_] = True
-        return mask
-
-    # ---------------------------------------------------------------- being saved
-
-    def _told_state(self) -> dict[str, Any]:
-        """Return the plain values that a model file holds."""
-        return {
-            "history": self.history_,
-            "n_iter": self.n_iter_,
-            "rows_seen": self.rows_seen_,
-            "converged": self.converged_,
-            "gamma": getattr(self, "gamma_", None),
-        }
-
-    def _take_state(self, state: dict[str, Any]) -> None:
-        """Restore what `_told_state` gave."""
-        self.history_, self.n_iter_, self.rows_seen_ = state["history"], state["n_iter"], state["rows_seen"]
-        self.converged_ = state["converged"]
-        self._check_allowed()
-        if state["gamma"] is not None:
-            self.gamma_ = state["gamma"]
-
-    # ---------------------------------------------------------------- growing
-
     def add_node(self, name: Any, parent: Any = None) -> Self:
-        """Add a leaf to the taxonomy; what the model knows of all other nodes stays as it is, bit for bit.
+        """Add a leaf to the taxonomy; the state of all other nodes stays the same, bit for bit.
 
-        The new node has seen no row yet. `classes_` gets it at once, or with its first row where
-        ``allowed_labels="seen"``. The parameter `taxonomy` stays what it was: a later `fit` begins from that.
+        The new node has seen no row yet. It joins `classes_` at once, or with its first row if
+        ``allowed_labels="seen"``. The parameter `taxonomy` does not change: a later `fit` begins from it.
 
         Parameters
         ----------
         name : str
+            The name of the new node.
         parent : str or None
-            The node to hang it below; None: it becomes a root.
+            The node above it; None adds a root.
+
+        Returns
+        -------
+        model
+            The model itself.
 
         Examples
         --------
@@ -276,6 +295,26 @@ class OnlineClassifier(HierarchicalClassifier):
         classes = np.sort(new_id[self.class_nodes_])
         if isinstance(self.allowed_labels, str) and self.allowed_labels != "seen":
             classes = grown.leaves if self.allowed_labels == "leaves" else np.arange(grown.n_nodes)
-        self._renumber_nodes(new_id, node)
+        self.move_nodes(new_id, node)
         self.set_classes(classes)
         return self
+
+    # ---------------------------------------------------------------- model files
+
+    def pack_counters(self) -> dict[str, Any]:
+        """Return the plain values of a model file."""
+        return {
+            "history": self.history_,
+            "n_iter": self.n_iter_,
+            "rows_seen": self.rows_seen_,
+            "converged": self.converged_,
+            "gamma": getattr(self, "gamma_", None),
+        }
+
+    def unpack_counters(self, state: dict[str, Any]) -> None:
+        """Restore the plain values of a model file."""
+        self.history_, self.n_iter_, self.rows_seen_ = state["history"], state["n_iter"], state["rows_seen"]
+        self.converged_ = state["converged"]
+        check_allowed(type(self).__name__, self.allowed_labels)
+        if state["gamma"] is not None:
+            self.gamma_ = state["gamma"]

@@ -1,7 +1,7 @@
 """`GrowingFactor`: the Cholesky factor L of a symmetric matrix that gains rows, held in panels of rows.
 
-Nothing that stands is moved when rows are added: memory is the lower triangle and at most one panel more, and the
-work is matrix products. All rows together cost what one factorisation of the final matrix costs.
+Adding rows moves nothing: memory is the lower triangle and at most one more panel, and the work is matrix products.
+All rows together cost as much as one factorisation of the final matrix.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from scipy.linalg import solve_triangular
 from threadpoolctl import ThreadpoolController
 
 from cladist.errors import ModelFormatError
-from cladist.storage.array_groups import Arrays
 
 Matrix = npt.NDArray[np.float64]
 PANEL = 512  # rows of a panel: large enough that products, not calls, take the time
-SMALLEST = 16  # rows that the first panel begins with; most stores of a large tree stay small
-LARGE = 4096  # rows from which products gain more by several threads than they lose to other programs
+SMALLEST = 16  # capacity of a first panel; most groups of a large tree stay small
+LARGE = 4096  # rows from which several BLAS threads are faster
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looking for libraries takes longer than a small solve
+    return ThreadpoolController()  # searching for libraries takes longer than a small solve
 
 
-def blas_threads(n_rows: int) -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread while factors are small: waiting for a second one costs more than it brings."""
+def limit_blas_threads(n_rows: int) -> AbstractContextManager[Any]:
+    """Limit BLAS to one thread while factors are small: synchronising costs more than it gains."""
     return nullcontext() if n_rows >= LARGE else _controller().limit(limits=1, user_api="blas")
 
 
@@ -44,34 +43,33 @@ class Panel:
 
     @property
     def capacity(self) -> int:
-        """How many rows there is room for."""
+        """The number of rows that fit."""
         return len(self.corner)
 
     @property
     def used(self) -> tuple[slice, Matrix, Matrix]:
-        """The rows' numbers, and the parts of `left` and `corner` in use."""
+        """The slice of the rows in L, and the used parts of `left` and `corner`."""
         n = self.n_rows
         return slice(self.start, self.start + n), self.left[:n], self.corner[:n, :n]
 
-    def widen(self) -> None:
-        """Make twice as much room."""
+    def double(self) -> None:
+        """Double the capacity."""
         wider = Panel(self.start, 2 * self.capacity)
-        wider.left[: self.n_rows] = self.left[: self.n_rows]
-        wider.corner[: self.n_rows, : self.n_rows] = self.corner[: self.n_rows, : self.n_rows]
+        _, wider.left[: self.n_rows], wider.corner[: self.n_rows, : self.n_rows] = self.used
         self.left, self.corner = wider.left, wider.corner
 
 
 class GrowingFactor:
-    """L, lower triangular, of so many rows."""
+    """L, lower triangular; with a budget B a single panel of B + 1 rows, which the caller updates in place."""
 
-    def __init__(self) -> None:
-        self.panels: list[Panel] = []
+    def __init__(self, budget: int | None = None) -> None:
+        self.panels = [] if budget is None else [Panel(0, budget + 1)]
 
     def __len__(self) -> int:
         return self.panels[-1].start + self.panels[-1].n_rows if self.panels else 0
 
     def solve(self, K: Matrix) -> Matrix:
-        """Return L⁻¹ K; cost O(rows²) a column."""
+        """Return L⁻¹ K. Cost O(rows²) per column."""
         Z = np.empty(K.shape)
         for panel in self.panels:
             rows, left, corner = panel.used
@@ -80,7 +78,7 @@ class GrowingFactor:
         return Z
 
     def solve_transposed(self, U: Matrix) -> Matrix:
-        """Return L⁻ᵀ U; cost O(rows²) a column."""
+        """Return L⁻ᵀ U. Cost O(rows²) per column."""
         right = np.array(U)
         for panel in reversed(self.panels):
             rows, left, corner = panel.used
@@ -89,10 +87,10 @@ class GrowingFactor:
         return right
 
     def append(self, Z: Matrix, corner: Matrix) -> None:
-        """Add rows: Z (rows × len(self)) in the columns that stand, `corner` (lower triangular) in their own."""
+        """Add rows: Z (rows × len(self)) in the existing columns, `corner` (lower triangular) in their own."""
         before, done, n_new = len(self), 0, len(corner)
         while done < n_new:
-            panel = self._roomy(n_new - done)
+            panel = self._panel_with_room(n_new - done)
             fits = min(panel.capacity - panel.n_rows, n_new - done)
             rows = np.concatenate([Z[done : done + fits], corner[done : done + fits, : done + fits]], axis=1)
             at = slice(panel.n_rows, panel.n_rows + fits)
@@ -101,40 +99,37 @@ class GrowingFactor:
             panel.n_rows += fits
             done += fits
 
-    def _roomy(self, wanted: int) -> Panel:
-        """Return the last panel, with room for at least one more row."""
+    def _panel_with_room(self, n_rows: int) -> Panel:
+        """Return the last panel, with room for at least one more row, for `n_rows` if it may grow so far."""
         if not self.panels:
             self.panels.append(Panel(0, SMALLEST))
         last = self.panels[-1]
-        while last.n_rows + wanted > last.capacity < PANEL:
-            last.widen()
+        while last.n_rows + n_rows > last.capacity < PANEL:
+            last.double()
         if last.n_rows == last.capacity:
             self.panels.append(Panel(len(self), PANEL))
         return self.panels[-1]
 
-    def pack(self) -> Arrays:
-        """Return the arrays a model file holds: the rows in use of every panel, one after the other."""
-        if not self.panels:
-            return {}
-        parts: list[Any] = []
+    def pack(self) -> Matrix:
+        """Return the used rows of every panel in one array: `left`, then the lower triangle of `corner`."""
+        parts = [np.zeros(0)]
         for panel in self.panels:
             _, left, corner = panel.used
             parts += [left.ravel(), corner[np.tril_indices(panel.n_rows)]]
-        return {"factor": np.concatenate(parts)}
+        return np.concatenate(parts)
 
     @classmethod
-    def unpack(cls, n_rows: int, arrays: Arrays) -> GrowingFactor:
-        """Restore what `pack` gave of so many rows."""
-        made = cls()
-        if not n_rows:
-            return made
-        values = arrays["factor"].astype(np.float64)
-        if values.shape != (n_rows * (n_rows + 1) // 2,) or not np.all(np.isfinite(values)):
-            raise ModelFormatError("The factor of a store does not have as many numbers as its examples need.")
-        at = 0
-        for start in range(0, n_rows, PANEL):
-            size = min(PANEL, n_rows - start)
-            panel = Panel(start, PANEL if start else _capacity(size))
+    def unpack(cls, n_rows: int, values: Matrix, budget: int | None = None) -> GrowingFactor:
+        """Restore a packed factor of `n_rows` rows from its n (n + 1) / 2 values."""
+        if not np.all(np.isfinite(values)):
+            raise ModelFormatError("The factor of a store has values that are not finite numbers.")
+        restored, at = cls(budget), 0
+        per_panel = PANEL if budget is None else budget + 1
+        for start in range(0, n_rows, per_panel):
+            size = min(per_panel, n_rows - start)
+            if budget is None:
+                restored.panels.append(Panel(start, PANEL if start else _first_capacity(size)))
+            panel = restored.panels[-1]
             panel.n_rows = size
             panel.left[:size] = values[at : at + size * start].reshape(size, start)
             at += size * start
@@ -143,10 +138,9 @@ class GrowingFactor:
             at += own
             if np.any(np.diag(panel.corner)[:size] <= 0):
                 raise ModelFormatError("The factor of a store has a diagonal that is not positive.")
-            made.panels.append(panel)
-        return made
+        return restored
 
 
-def _capacity(size: int) -> int:
-    """Return how many rows the first panel has room for once it holds so many."""
+def _first_capacity(size: int) -> int:
+    """Return the capacity of a first panel that holds `size` rows."""
     return min(PANEL, SMALLEST * 2 ** max(0, int(np.ceil(np.log2(size / SMALLEST)))))

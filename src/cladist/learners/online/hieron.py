@@ -5,7 +5,6 @@ Dekel, Keshet & Singer, "Large Margin Hierarchical Classification", ICML 2004. E
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -13,15 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from cladist import progress
 from cladist.decoders import path_scores, prototype_argmax
-from cladist.errors import DatasetError, LabelError, ParameterError, is_count, is_positive, one_of
+from cladist.errors import DatasetError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import hieron as rounds
-from cladist.labels import LabelMatrix, encode
-from cladist.learners import kernel_functions as kernels
-from cladist.learners.base import random_generator
+from cladist.labels import LabelMatrix
 from cladist.learners.explanation import Explanation, explain_rows
-from cladist.learners.online.base import NEVER, Ids, OnlineClassifier
+from cladist.learners.kernel_functions import KernelFunction, check_kernel, gamma_for, make_kernel
+from cladist.learners.online.allowed_labels import NO_NODES, Ids
+from cladist.learners.online.base import Entry, OnlineClassifier
 from cladist.learners.online.prototypes import KernelPrototypes, Rule, WeightPrototypes
 from cladist.learners.row_lengths import check_lengths
 from cladist.storage.array_groups import Arrays
@@ -30,72 +28,77 @@ MARGINS: dict[str, Callable[[Any], Any]] = {"sqrt_distance": np.sqrt, "distance"
 
 
 class Hieron(OnlineClassifier):
-    r"""Prototypes along the taxonomy's paths, learnt by passive-aggressive rounds.
+    r"""Prototypes along the taxonomy's paths, trained by passive-aggressive rounds.
 
-    Every node v has a vector w_v; its prototype is W^v = Σ_{u ∈ path(v)} w_u, and the prediction is the label
-    with the highest W^v·x (eq. 3). A round with label y and competitor r makes the least change to w after
-    which y beats r by the margin √γ(y, r), γ the tree distance (eqs. 5–8)::
+    Every node v has a vector w_v. Its prototype is W^v = Σ_{u ∈ path(v)} w_u (eq. 2), and the prediction is the label
+    of largest W^v·x (eq. 3). A round with label y and competitor r makes the smallest change of w after which y beats r
+    by the margin √γ, where γ is the tree distance of y and r (eq. 6)::
 
-        ℓ = [W^r·x − W^y·x + √γ(y, r)]₊,    α = ℓ / (γ(y, r) ‖x‖²)
-        w_v += α x  for v ∈ path(y) \ path(r),    w_v −= α x  for v ∈ path(r) \ path(y)
+        ℓ = [W^r·x − W^y·x + √γ]₊                                                                   (5)
+        α = ℓ / (γ ‖x‖²)                                                                            (8)
+        w_v += α x  for v ∈ path(y) \ path(r),    w_v −= α x  for v ∈ path(r) \ path(y)             (7)
 
-    Online (`partial_fit`, or ``update="prediction"``), r is the prediction. In batch (`fit`), r is the label that
-    violates its margin most, and the model is the average of all states.
+    Online (`partial_fit`, or ``update="prediction"``), r is the prediction (Algorithm 1). In batch (`fit`), r is the
+    label of largest ℓ, and the model is the average of all states (eq. 13). With a kernel, W^v·x is a sum of kernel
+    values with the rows that changed w (eq. 12).
 
-    Every label, inner nodes and a tree's root included, can be a label and a prediction. The root's vector stays 0:
-    it wins when every other prototype scores below 0. A forest's virtual root is never predicted.
+    Every node can be a label and a prediction: leaves, inner nodes and a tree's root. The root's vector stays 0: it
+    wins when every other prototype scores below 0. A forest's virtual root is never predicted.
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
-        The labels' tree or forest. None: a star of the classes seen, or the paths in y where y has path columns.
+        The labels' tree or forest. None: a star of the classes in y, or the paths in y if y has path columns.
     update : {"max_loss", "prediction"}
-        How `fit` picks the competitor r. `partial_fit` always uses the prediction.
+        How `fit` chooses the competitor r. `partial_fit` always uses the prediction.
     average : bool
-        Whether `fit` ends with the average of all states (the paper's "Batch") or the last one.
+        Whether `fit` returns the average of all states (the paper's "Batch") or the last one.
     margin : {"sqrt_distance", "distance", "one"}
-        The margin by tree distance γ: √γ (which alone has the paper's loss bound), γ, or 1.
+        The margin as a function of γ: √γ (the only one with the paper's loss bound), γ, or 1.
     C : float or None
-        Cap on α, as in PA-I; None as in the paper. Useful for noisy labels.
+        Upper bound of α, as in PA-I; None as in the paper. Useful for noisy labels.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable
         A callable takes (X, Z) and returns the matrix of kernel values, as in scikit-learn's SVC.
-    degree, coef0 : int, float
-        Of the polynomial kernel (gamma ⟨x, z⟩ + coef0)^degree.
+    degree : int
+        Degree of the polynomial kernel (gamma ⟨x, z⟩ + coef0)^degree.
+    coef0 : float
+        Constant term of the polynomial kernel.
     gamma : {"scale", "auto"} or float
-        Of "poly" and of "rbf", exp(−gamma ‖x − z‖²); the words mean what they do in scikit-learn's SVC.
+        Factor in "poly" and in "rbf", exp(−gamma ‖x − z‖²); the words mean the same as in scikit-learn's SVC.
     max_iter : int
-        Passes over the data; the paper makes one.
+        Number of passes over the data; the paper makes one.
     shuffle : bool
-        Whether `fit` visits the rows in random order. Sorted data would be disastrous for one pass.
+        Whether `fit` visits the rows in random order. Sorted data would ruin a single pass.
     allowed_labels : {"all", "leaves", "seen"} or sequence of names
         The labels that can be predicted.
     decode : {"auto", "single"}
-        Hieron predicts one label a row whatever the form of y, so that both mean the same.
+        Both mean the same: Hieron predicts one label per row whatever the form of y.
     random_state : int, RandomState or None
-        For the order of the rows.
+        Seed of the order of the rows.
     verbose : bool or int
-        Whether to print how far a long run is.
+        Whether to print the progress of a long run.
 
     Attributes
     ----------
     classes_ : array
         The labels that can be predicted, in taxonomy order.
     taxonomy_ : Taxonomy
+        The taxonomy of the labels.
     n_iter_ : int
-        Passes, or calls of `partial_fit`, made.
+        The number of passes, or of calls of `partial_fit`.
     converged_ : bool
         Whether the last pass changed nothing.
     history_ : list of dict
-        One entry a pass (or a call of `partial_fit`, the last thousand): `objective`, the mean loss ℓ over its rounds;
-        `tree_induced_error` and `multiclass_error` of the predictions made before each update; `squared_loss`, Σℓ²;
+        One entry per pass or per call of `partial_fit` (the last thousand): `objective`, the mean loss ℓ over its
+        rounds; `tree_induced_error` and `multiclass_error` of the predictions before each update; `squared_loss`, Σℓ²;
         `updates`; `rounds`; `seconds`.
     support_, dual_coef_ : arrays
-        With a kernel: the rows with α > 0, and α_i^v as CSR (nodes × supports).
+        With a kernel: the numbers of the rows with α > 0, and α_i^v as CSR (nodes × supports).
 
     Notes
     -----
     A round costs O((N + γ) · nnz(x)) for N nodes. Memory: N · d numbers of X's type, twice that while averaging.
-    There is no bias term; append a constant feature if one is wanted.
+    There is no bias term; append a constant feature if one is needed.
 
     Examples
     --------
@@ -106,6 +109,8 @@ class Hieron(OnlineClassifier):
     >>> bool(model.score(data.X_test, data.y_test) > 0.9)
     True
     """
+
+    prototypes_: Any
 
     def __init__(
         self,
@@ -144,19 +149,21 @@ class Hieron(OnlineClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self._kernel_name == "precomputed"
+        tags.input_tags.sparse = self._kernel_name != "precomputed"
         return tags
 
-    # ---------------------------------------------------------------- learning
+    # ---------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from all rows, starting anew.
+        """Train on all rows, from zero.
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features); with ``kernel="precomputed"``, rows × rows
-        y : labels in any form, one a row
+        X : array-like, CSR or data frame (rows × features)
+            The rows; with ``kernel="precomputed"``, their kernel values (rows × rows).
+        y : labels in any form
+            One label per row.
 
         Returns
         -------
@@ -166,79 +173,50 @@ class Hieron(OnlineClassifier):
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         nodes = labels.nodes("Hieron")
-        since = self._allow(nodes)
-        rule = self._rule(np.where(since == NEVER, NEVER, -1), by_margin=self.update == "max_loss")
-        rows = self._start(X)
-        self.rows_seen_, self.n_iter_, self.history_ = X.shape[0], self.max_iter, []
+        self.begin(X, nodes)  # every label of y can be predicted from the first round
+        rule = self._rule(self.allow_labels(nodes), by_margin=self.update == "max_loss")
+        rows = np.arange(X.shape[0])[:, None] if self._kernel_name == "precomputed" else X
         if self.average:
             self.prototypes_.start_averaging()
-        random = random_generator("Hieron", self.random_state)
-        for _ in range(self.max_iter):
-            started = time.perf_counter()
-            n = X.shape[0]
-            order = random.permutation(n) if self.shuffle else np.arange(n)
-            with progress.shown(self.verbose):
-                entry = self._run(rows, nodes, order, rule, np.zeros(0, np.int64))
-            self.history_.append({**entry, "seconds": time.perf_counter() - started})
+        for order in self.row_orders(X.shape[0], self.max_iter):
+            self.record(lambda order=order: self._run_order(rows, nodes, order, rule, NO_NODES))  # type: ignore[misc]
         if self.average:
             self.prototypes_.finish_averaging()
-        if self.kernel == "precomputed":
-            self.prototypes_.kernel = kernels.GivenGram()
+        if self._kernel_name == "precomputed":
+            self.prototypes_.kernel = self._kernel()
+        self.rows_seen_ = X.shape[0]
         return self
 
-    def _check_labels(self, labels: LabelMatrix) -> None:
-        labels.nodes("Hieron")
-
-    def _begin(self, X: Any) -> None:
-        self._start(X)
-
-    def _rounds(self, X: Any, labels: LabelMatrix, *, answers: bool) -> tuple[dict[str, Any], Any]:
+    def run_rounds(self, X: Any, labels: LabelMatrix, *, predicting: bool) -> tuple[Entry, Ids]:
+        """Make one round of Algorithm 1 per row: the competitor is the prediction."""
         nodes = labels.nodes("Hieron")
-        rule = self._rule(self._allow(nodes, grow=True), by_margin=False)
+        rule = self._rule(self.allow_labels(nodes), by_margin=False)
         if isinstance(self.prototypes_, KernelPrototypes):
             self.prototypes_.first_row = self.rows_seen_
-        found = np.empty(len(nodes) if answers else 0, np.int64)
-        return self._run(X, nodes, np.arange(len(nodes)), rule, found), found
+        predictions = np.empty(len(nodes) if predicting else 0, np.int64)
+        return self._run_order(X, nodes, np.arange(len(nodes)), rule, predictions)
 
-    def _renumber_nodes(self, new_id: Ids, node: int) -> None:
-        self.prototypes_.grow(self.taxonomy_, new_id)
+    def start(self, X: Any) -> None:
+        """Set all prototypes to 0."""
+        if self._kernel_name == "linear":
+            self.prototypes_ = WeightPrototypes.zero(self.taxonomy_, X.shape[1], X.dtype)
+        else:
+            self.gamma_ = gamma_for(self.gamma, X)
+            self.prototypes_ = KernelPrototypes(self.taxonomy_, self._kernel(gram=X))
 
-    def check_parameters(self) -> None:
-        one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
-        one_of("Hieron", "margin", self.margin, tuple(MARGINS))
-        kernels.check_kernel("Hieron", self.kernel, self.gamma, self.degree, self.coef0)
-        if not is_count(self.max_iter):
-            raise ParameterError(f"Hieron: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
-        self._check_decode(self.decode)
-        if self.C is not None and not is_positive(self.C):
-            raise ParameterError(f"Hieron: C must be positive or None; got {self.C!r}.")
+    def _kernel(self, gram: Any = None) -> KernelFunction:
+        return make_kernel(self.kernel, self.gamma_, self.degree, self.coef0, gram=gram)
 
     def _rule(self, since: Ids, *, by_margin: bool) -> Rule:
+        """Return the margin by tree distance, the rule of the competitor, and C, as the rounds take them."""
         farthest = 2 * (int(self.taxonomy_.depth.max()) + 1)
         margin = MARGINS[self.margin](np.arange(farthest + 1, dtype=np.float64))
-        return Rule(margin, by_margin, since, np.inf if self.C is None else float(self.C))
+        return margin, by_margin, since, np.inf if self.C is None else float(self.C)
 
-    def _start(self, X: Any) -> Any:
-        """Begin with all prototypes 0; returns the rows as the prototypes take them."""
-        self.prototypes_: Any
-        if isinstance(self.kernel, str) and self.kernel == "linear":
-            self.prototypes_ = WeightPrototypes.zero(self.taxonomy_, X.shape[1], X.dtype)
-            return X
-        self.gamma_ = kernels.gamma_for(self.gamma, X)
-        self.prototypes_ = KernelPrototypes(self.taxonomy_, self._kernel_function(X))
-        return np.arange(X.shape[0])[:, None] if self.kernel == "precomputed" else X
-
-    def _kernel_function(self, X: Any) -> kernels.KernelFunction:
-        if callable(self.kernel):
-            return kernels.CallableKernel(self.kernel)
-        if self.kernel == "precomputed":
-            return kernels.TrainingGram(np.asarray(X, dtype=np.float64))
-        return kernels.NamedKernel(self.kernel, self.gamma_, self.degree, self.coef0)
-
-    def _run(self, X: Any, nodes: Ids, order: Ids, rule: Rule, answers: Ids) -> dict[str, Any]:
-        """Make a pass and return what it saw."""
+    def _run_order(self, X: Any, nodes: Ids, order: Ids, rule: Rule, predictions: Ids) -> tuple[Entry, Ids]:
+        """Make one round for each row in `order`; returns their entry of `history_` and the predictions."""
         tally = np.zeros(rounds.TALLY)
-        self.prototypes_.run(X, nodes, order, rule, tally, answers)
+        self.prototypes_.run(X, nodes, order, rule, tally, predictions)
         if not np.isfinite(tally).all():
             raise DatasetError(
                 "Hieron: the weights have left the range of their type, since the lengths of rows differ by too much; "
@@ -246,7 +224,7 @@ class Hieron(OnlineClassifier):
             )
         n = max(1.0, tally[rounds.ROUNDS])
         self.converged_ = bool(tally[rounds.UPDATES] == 0)
-        return {
+        entry = {
             "objective": float(tally[rounds.LOSS] / n),
             "tree_induced_error": float(tally[rounds.DISTANCE] / n),
             "multiclass_error": float(tally[rounds.ERRORS] / n),
@@ -254,62 +232,76 @@ class Hieron(OnlineClassifier):
             "updates": int(tally[rounds.UPDATES]),
             "rounds": int(tally[rounds.ROUNDS]),
         }
+        return entry, predictions
 
-    # ---------------------------------------------------------------- answering
+    def move_nodes(self, new_id: Ids, node: int) -> None:
+        """Move the state of each node to its new id."""
+        self.prototypes_.move_nodes(self.taxonomy_, new_id)
+
+    # ---------------------------------------------------------------- validation
+
+    def check_parameters(self) -> None:
+        """Raise unless all parameters are valid."""
+        one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
+        one_of("Hieron", "margin", self.margin, tuple(MARGINS))
+        check_kernel("Hieron", self.kernel, self.gamma, self.degree, self.coef0)
+        if not is_count(self.max_iter):
+            raise ParameterError(f"Hieron: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
+        self._check_decode(self.decode)
+        if self.C is not None and not is_positive(self.C):
+            raise ParameterError(f"Hieron: C must be positive or None; got {self.C!r}.")
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._checked_rows(X, reset=reset)
-        if reset and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+        if reset and self._kernel_name == "precomputed" and X.shape[0] != X.shape[1]:
             raise ParameterError(f"Hieron: a precomputed kernel is a square matrix in fit; got shape {X.shape}.")
         return X
 
     def _check_lengths(self, X: Any) -> None:
-        """Refuse rows so long or short that a step α x, which divides by ‖x‖², would be no finite number."""
-        if not isinstance(self.kernel, str) or self.kernel != "precomputed":
-            check_lengths("Hieron", X, divides=self.kernel == "linear")
+        """Raise if a row is so long or short that α x, which divides by ‖x‖², is not finite."""
+        if self._kernel_name != "precomputed":
+            check_lengths("Hieron", X, divides=self._kernel_name == "linear")
+
+    # ---------------------------------------------------------------- prediction
 
     def predict_nodes(self, X: Any) -> Ids:
+        """Return the label of highest score of every (validated) row."""
+        allowed = np.zeros(self.taxonomy_.n_nodes, bool)
+        allowed[self.class_nodes_] = True
         if isinstance(self.prototypes_, WeightPrototypes):
-            return self.prototypes_.predict(X, self._allowed)
-        parts = [
-            prototype_argmax(self.prototypes_.scores(chunk), self.taxonomy_, allowed=self._allowed)
-            for chunk in self._chunks(X)
-        ]
-        return np.concatenate(parts)
+            return self.prototypes_.predict(X, allowed)
+        scores = (self.prototypes_.scores(chunk) for chunk in self._chunks(X))
+        return np.concatenate([prototype_argmax(s, self.taxonomy_, allowed=allowed) for s in scores])
 
     def class_scores(self, X: Any) -> npt.NDArray[Any]:
+        """Return W^v·x of every class for every (validated) row."""
         return path_scores(self.prototypes_.scores(X), self.taxonomy_)[:, self.class_nodes_]
 
-    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
-        """Return what every feature adds to a label's score along its path; the parts sum to the score.
+    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
+        """Explain node ``nodes[i]`` of every (validated) row i."""
+        names = getattr(self, "feature_names_in_", None)
+        return explain_rows(X, nodes, self._weights("explain"), self.taxonomy_, names)
 
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-        nodes : sequence of labels, optional
-            The label to explain of every row; the predicted one by default.
-        """
-        weights = self._weights("explain")
-        rows = self._fitted_rows(X)
-        ids = self.predict_nodes(rows) if nodes is None else encode(nodes, self.taxonomy_).labels.nodes("explain")
-        if len(ids) != rows.shape[0]:
-            raise LabelError(f"explain: {rows.shape[0]} rows need as many labels in `nodes`; got {len(ids)}.")
-        return explain_rows(rows, ids, weights, self.taxonomy_, getattr(self, "feature_names_in_", None))
-
-    def _weights(self, asked: str) -> npt.NDArray[Any]:
+    def _weights(self, attribute: str) -> npt.NDArray[Any]:
         check_is_fitted(self)
         if isinstance(self.prototypes_, WeightPrototypes):
             return self.prototypes_.W
-        raise AttributeError(f"{asked} needs weights, which a Hieron with kernel={self.kernel!r} does not have.")
+        raise AttributeError(f"{attribute} needs weights, which a Hieron with kernel={self.kernel!r} does not have.")
+
+    def _supports(self, attribute: str) -> KernelPrototypes:
+        check_is_fitted(self)
+        if isinstance(self.prototypes_, KernelPrototypes):
+            return self.prototypes_
+        raise AttributeError(f"{attribute} belongs to a Hieron with a kernel; this one has weights.")
 
     @property
     def node_coef_(self) -> npt.NDArray[Any]:
-        """The vectors w_v, one row a node in `taxonomy_.names` order; a view, not a copy."""
+        """The vectors w_v, one row per node in `taxonomy_.names` order; a view, not a copy."""
         return self._weights("node_coef_").T
 
     @property
     def coef_(self) -> npt.NDArray[Any]:
-        """The prototypes W^v, one row a class; made when asked for."""
+        """The prototypes W^v, one row per class; computed on access."""
         return path_scores(self._weights("coef_"), self.taxonomy_)[:, self.class_nodes_].T
 
     @property
@@ -327,23 +319,17 @@ class Hieron(OnlineClassifier):
         """The rows whose α is positive; for a precomputed kernel their numbers."""
         return self._supports("support_vectors_").vectors
 
-    def _supports(self, asked: str) -> KernelPrototypes:
-        check_is_fitted(self)
-        if isinstance(self.prototypes_, KernelPrototypes):
-            return self.prototypes_
-        raise AttributeError(f"{asked} belongs to a Hieron with a kernel; this one has weights.")
-
-    # ---------------------------------------------------------------- being saved
+    # ---------------------------------------------------------------- model files
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        return self._told_state(), self.prototypes_.pack()
+        """Return the plain values and the arrays of a model file."""
+        return self.pack_counters(), self.prototypes_.pack()
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._take_state(state)
+        """Restore the state of a model file."""
+        self.unpack_counters(state)
         if state["gamma"] is None:
             self.prototypes_ = WeightPrototypes.unpack(self.taxonomy_, self.n_features_in_, arrays)
-            return
-        precomputed = self.kernel == "precomputed"
-        function = kernels.GivenGram() if precomputed else self._kernel_function(None)
-        n_columns = 1 if precomputed else self.n_features_in_
-        self.prototypes_ = KernelPrototypes.unpack(self.taxonomy_, function, n_columns, arrays)
+        else:
+            n_columns = 1 if self._kernel_name == "precomputed" else self.n_features_in_
+            self.prototypes_ = KernelPrototypes.unpack(self.taxonomy_, self._kernel(), n_columns, arrays)

@@ -1,8 +1,14 @@
-"""`NodeDecisions`: online learners with a classifier of their own at every node, read from the roots down."""
+"""`NodeDecisions`: labels from the margins of a binary classifier at every node, read from the roots down.
+
+Margins are arrays (rows × nodes). `HierarchicalRLS` and `HierarchicalPerceptron` differ in how they compute them; how
+they turn them into labels, count mistakes and explain a label is here.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,267 +17,147 @@ from scipy import sparse
 from cladist.decoders import best_labelling, path_margins, top_down
 from cladist.errors import ParameterError, one_of
 from cladist.labels import LabelMatrix
-from cladist.learners import kernel_functions as kernels
-from cladist.learners.base import random_generator
-from cladist.learners.explanation import Explanation, by_feature, nodes_to_explain, row_of
-from cladist.learners.online.base import Ids, OnlineClassifier
-from cladist.learners.online.rows import unit_rows
-from cladist.learners.row_lengths import check_lengths
+from cladist.learners.explanation import Explanation, by_feature, row_of
+from cladist.learners.kernel_functions import check_kernel
+from cladist.learners.online.allowed_labels import NO_NODES, Ids
+from cladist.learners.online.base import Entry, OnlineClassifier
 from cladist.losses import HLoss
+from cladist.taxonomy import Taxonomy
 
 Margins = npt.NDArray[np.float64]
+# (rows, labels, number of the first round, whether all margins are needed) → margins or None, uniform H-losses
+TrainRows = Callable[[Any, LabelMatrix, int, bool], tuple[Margins | None, Ids]]
 REPAIRS = ("top_down", "bottom_up", "best")
-NEGLIGIBLE = 1e-6  # what rounding, or float32 weights, may leave of a sum
-UNSEEN = {"positive": 0.0, "negative": -1.0}  # the margin of a node that has seen nothing
+NEGLIGIBLE = 1e-6  # sums below are rounding errors, of float32 weights too
+UNSEEN = {"positive": 0.0, "negative": -1.0}  # the margin of a node that has seen no row
 
 
-class NodeDecisions(OnlineClassifier):
-    """The half of `HierarchicalRLS` and `HierarchicalPerceptron` that answers, and the door in.
+def check_decision_parameters(who: str, parameters: Mapping[str, Any], *, flags: Iterable[str]) -> None:
+    """Raise unless the parameters that RLS and perceptron share, and the boolean ones in `flags`, are valid."""
+    kernel, threshold = parameters["kernel"], parameters.get("threshold", 0.0)
+    check_kernel(who, kernel, *(parameters[name] for name in ("gamma", "degree", "coef0")))
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise ParameterError(f"{who} needs K(x, x) of new rows, which a precomputed kernel lacks; name a kernel.")
+    for name in flags:
+        one_of(who, name, parameters[name], (False, True))
+    one_of(who, "unseen", parameters["unseen"], tuple(UNSEEN))
+    one_of(who, "repair", parameters["repair"], REPAIRS)
+    if type(threshold) is bool or not isinstance(threshold, (int, float, np.integer, np.floating)):
+        raise ParameterError(f"{who}: threshold must be a number; got {threshold!r}.")
 
-    A learner provides `_make_state(X)`; `_margins(X, signs_only)`, the margin of every node for every row; and
-    `_round_margins(X, labels, first_round, everywhere)`, which makes one round a row and returns the margins before
-    each, of all nodes if they are wanted `everywhere`, and the uniform H-loss of each.
+
+@dataclass(frozen=True)
+class NodeDecisions:
+    """How margins become labels: a node is on if its margin reaches the threshold and, read top-down, its parent is on.
+
+    Without gates, `repair` makes sets consistent; for single labels the lowest margin of a path is its score.
     """
 
-    answers_sets: ClassVar[bool] = True
-    _row_type: ClassVar[Any] = np.float64  # None: as rows come
-
+    taxonomy: Taxonomy
+    sets: bool  # whether predictions are sets of labels
     gated: bool
-    unseen: str
     repair: str
-    normalize: bool
     threshold: float
-    degree: int
-    coef0: float
-    gamma: Any
-    decode: str
-
-    def _margins(self, X: Any, *, signs_only: bool) -> Margins:
-        raise TypeError(f"{type(self).__name__} does not say how it scores.")
-
-    def _make_state(self, X: Any) -> None:
-        raise TypeError(f"{type(self).__name__} does not say how it begins.")
-
-    def _round_margins(
-        self, X: Any, labels: LabelMatrix, first_round: int, *, everywhere: bool
-    ) -> tuple[Margins | None, Ids]:
-        raise TypeError(f"{type(self).__name__} does not say how it learns.")
-
-    def _more_history(self) -> dict[str, Any]:
-        """Return what else `history_` says after some rounds."""
-        return {}
-
-    def _check_common(self) -> None:
-        """Check the parameters that both learners have."""
-        who = type(self).__name__
-        for name in ("gated", "normalize", "shuffle"):
-            one_of(who, name, getattr(self, name), (False, True))
-        one_of(who, "unseen", self.unseen, tuple(UNSEEN))
-        one_of(who, "repair", self.repair, REPAIRS)
-        if type(self.threshold) is bool or not isinstance(self.threshold, (int, float, np.integer, np.floating)):
-            raise ParameterError(f"{who}: threshold must be a number; got {self.threshold!r}.")
-        kernels.check_kernel(who, self.kernel, self.gamma, self.degree, self.coef0)
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            raise ParameterError(f"{who} needs K(x, x) of rows to come, which a precomputed kernel lacks; name one.")
-        self._check_decode(self.decode)
-
-    # ---------------------------------------------------------------- the door in
-
-    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        """Return rows of unit length if that is asked for and the kernel is linear."""
-        rows = super()._checked_rows(X, reset=reset)
-        if self.normalize and self._is_linear:
-            return unit_rows(rows, self._row_type or rows.dtype)
-        return rows if self._row_type is None else rows.astype(self._row_type, copy=False)
-
-    def _check_lengths(self, X: Any) -> None:
-        """Refuse rows that are too long, unless they were scaled to unit length."""
-        if not (self.normalize and self._is_linear):
-            check_lengths(type(self).__name__, X)
 
     @property
-    def _is_linear(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "linear"
+    def is_top_down(self) -> bool:
+        """Whether sets are read from the roots down, so that only nodes below predicted ones matter."""
+        return self.gated or self.repair == "top_down"
 
-    def _kernel_function(self) -> kernels.KernelFunction:
-        """Return the kernel; where rows are to have unit length, they have it in the kernel's space."""
-        if callable(self.kernel):
-            function: kernels.KernelFunction = kernels.CallableKernel(self.kernel)
-        else:
-            function = kernels.NamedKernel(self.kernel, self.gamma_, self.degree, self.coef0)
-        return kernels.UnitKernel(function) if self.normalize and not self._is_linear else function
+    @property
+    def needs_sizes(self) -> bool:
+        """Whether sets depend on more than the signs of margins."""
+        return self.threshold != 0 or not (self.gated or self.repair != "best")
 
-    def _check_labels(self, labels: LabelMatrix) -> None:
-        self.check_label_form(self.decode)
-        if not self.decodes_sets:
-            labels.nodes(type(self).__name__)
+    def decode_sets(self, margins: Margins) -> LabelMatrix:
+        """Return the nodes whose margin reaches the threshold, made consistent."""
+        on = margins >= self.threshold  # a margin of 0 is positive, as in the paper
+        if self.is_top_down:
+            return top_down(np.where(on, 1.0, -1.0), self.taxonomy)
+        if self.repair == "best":
+            return best_labelling(margins - self.threshold, self.taxonomy)
+        indptr = np.concatenate([[0], np.cumsum(on.sum(axis=1))])
+        return LabelMatrix.closing(indptr, np.nonzero(on)[1], self.taxonomy)
 
-    # ---------------------------------------------------------------- learning
+    def decode_nodes(self, margins: Margins, since: Ids, first: int) -> Ids:
+        """Return the best label of every row among those that could be predicted before it; see `allow_labels`."""
+        scores = path_margins(margins - self.threshold, self.taxonomy)
+        is_late = since[None, :] >= first + np.arange(len(scores))[:, None]
+        is_late[is_late.all(axis=1)] = False  # before the first label all nodes are candidates
+        return np.where(is_late, -np.inf, scores).argmax(axis=1)
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from all rows, starting anew.
+    def class_scores(self, margins: Margins, class_nodes: Ids) -> Margins:
+        """Return the scores of the classes: plain margins, or the lowest margin on each path."""
+        over = margins - self.threshold
+        if self.sets and not self.gated:
+            return over
+        return path_margins(over, self.taxonomy, ends=not self.sets)[:, class_nodes]
 
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-        y : labels in any form, one or a set a row
+    def count_first_mistakes(self, margins: Margins, labels: LabelMatrix) -> Ids:
+        """Return the uniform H-loss of the labels that these margins predict top-down, by row.
 
-        Returns
-        -------
-        model
-            The model itself.
+        Only nodes whose true parent is on are counted, and their margins are known.
         """
-        self.check_parameters()
-        X, labels = self.validate_fit(X, y)
-        self._check_labels(labels)
-        self._allow(np.zeros(0, np.int64))
-        self._begin(X)
-        self.rows_seen_, self.n_iter_, self.history_ = 0, 0, []
-        random = random_generator(type(self).__name__, self.random_state)
-        for _ in range(getattr(self, "max_iter", 1)):
-            order = random.permutation(X.shape[0]) if self.shuffle else np.arange(X.shape[0])
-            self._learn(X[order], labels[order], answers=False)
-        return self
-
-    def _begin(self, X: Any) -> None:
-        self.gamma_ = kernels.gamma_for(self.gamma, X)
-        self._make_state(X)
-
-    def _allow(self, nodes: Ids, *, grow: bool = False) -> Ids:
-        """Let labels be predicted; where sets are, every node is a class."""
-        if self.decodes_sets:
-            if not grow:
-                self.set_classes(np.arange(self.taxonomy_.n_nodes))
-            return np.full(self.taxonomy_.n_nodes, -1)
-        return super()._allow(nodes, grow=grow)
-
-    def _rounds(self, X: Any, labels: LabelMatrix, *, answers: bool) -> tuple[dict[str, Any], Any]:
-        sets = self.decodes_sets
-        since = self._allow(np.zeros(0, np.int64) if sets else labels.nodes(type(self).__name__), grow=True)
-        repaired = sets and not self.gated and self.repair != "top_down"  # predictions are not read top-down
-        found: list[Any] = []
-        h_loss = mistaken = done = 0
-        settled = True
-        for rows in self._chunks(X):
-            at = slice(done, done + rows.shape[0])
-            part = labels if rows is X else labels[at]
-            everywhere = answers or repaired
-            margins, charged = self._round_margins(rows, part, self.rows_seen_ + done + 1, everywhere=everywhere)
-            if margins is not None:
-                found.append(self._decided(margins) if sets else self._single(margins, since, done))
-            if repaired:
-                charged = HLoss().per_example(part, found[-1], self.taxonomy_).astype(np.int64)
-            h_loss, mistaken = h_loss + int(charged.sum()), mistaken + int(np.count_nonzero(charged))
-            settled = settled and self._is_settled(int(np.count_nonzero(charged)))
-            done = at.stop
-        n = max(1, done)
-        self.converged_ = settled
-        entry = {"objective": h_loss / n, "rounds": done, **self._more_history()}
-        if sets:
-            predicted = LabelMatrix.stacked(found, self.taxonomy_) if answers else None
-            return {**entry, "zero_one_loss": mistaken / n}, predicted
-        if not answers:
-            return entry, None
-        nodes = np.concatenate(found)
-        return {**entry, **self._errors_of(labels.nodes(type(self).__name__), nodes)}, nodes
-
-    def _is_settled(self, n_mistaken: int) -> bool:
-        """Tell whether some rounds, with so many wrong predictions among them, changed nothing that matters."""
-        return n_mistaken == 0
-
-    def _errors_of(self, true: Ids, predicted: Ids) -> dict[str, float]:
-        """Return the errors of single labels, as `history_` calls them."""
-        distances = self.taxonomy_.distances(true, predicted)
-        return {"multiclass_error": float(np.mean(true != predicted)), "tree_induced_error": float(np.mean(distances))}
-
-    def _first_mistakes(self, margins: Margins, labels: LabelMatrix) -> Ids:
-        """Return the uniform H-loss of every row, had it been labelled from the roots down by these margins.
-
-        Only a node whose true parent is on can be charged, and of those the margins are known.
-        """
-        taxonomy = self.taxonomy_
         on = labels.to_indicator().toarray().astype(bool)
         wrong = (margins >= self.threshold) != on
         right_above = np.ones_like(on)
-        for level in taxonomy.levels[1:]:
-            above = taxonomy.parent[level]
+        for level in self.taxonomy.levels[1:]:
+            above = self.taxonomy.parent[level]
             wrong[:, level] &= on[:, above]
             right_above[:, level] = right_above[:, above] & ~wrong[:, above]
         return np.count_nonzero(wrong & right_above, axis=1)
 
-    # ---------------------------------------------------------------- answering
+    def run_rounds(
+        self, learner: OnlineClassifier, train: TrainRows, X: Any, labels: LabelMatrix, *, predicting: bool
+    ) -> tuple[Entry, Any]:
+        """Train chunk by chunk; returns the entry of `history_` and, if `predicting`, each row's prediction."""
+        who, taxonomy = type(learner).__name__, self.taxonomy
+        since = learner.allow_labels(NO_NODES if self.sets else labels.nodes(who))
+        is_repaired = self.sets and not self.is_top_down  # then the H-loss is that of the repaired sets
+        predictions: list[Any] = []
+        h_loss = n_wrong = done = 0
+        for rows in learner._chunks(X):
+            part = labels if rows is X else labels[done : done + rows.shape[0]]
+            margins, losses = train(rows, part, learner.rows_seen_ + done + 1, predicting or is_repaired)
+            if margins is not None:
+                predictions.append(self.decode_sets(margins) if self.sets else self.decode_nodes(margins, since, done))
+            if is_repaired:
+                losses = HLoss().per_example(part, predictions[-1], taxonomy).astype(np.int64)
+            h_loss, n_wrong = h_loss + int(losses.sum()), n_wrong + int(np.count_nonzero(losses))
+            done += rows.shape[0]
+        entry = {"objective": h_loss / max(1, done), "rounds": done}
+        if self.sets:
+            entry["zero_one_loss"] = n_wrong / max(1, done)
+            return entry, LabelMatrix.stacked(predictions, taxonomy) if predicting else None
+        if not predicting:
+            return entry, None
+        nodes, true = np.concatenate(predictions), labels.nodes(who)
+        entry["multiclass_error"] = float(np.mean(true != nodes))
+        entry["tree_induced_error"] = float(np.mean(taxonomy.distances(true, nodes)))
+        return entry, nodes
 
-    def _decided(self, margins: Margins) -> LabelMatrix:
-        """Return the nodes whose margin reaches the threshold, made consistent."""
-        on = margins >= self.threshold  # a margin of 0 is positive, as in the paper
-        if self.gated or self.repair == "top_down":
-            return top_down(np.where(on, 1.0, -1.0), self.taxonomy_)
-        if self.repair == "best":
-            return best_labelling(margins - self.threshold, self.taxonomy_)
-        indptr = np.concatenate([[0], np.cumsum(on.sum(axis=1))])
-        return LabelMatrix.closing(indptr, np.nonzero(on)[1], self.taxonomy_)
+    def explain(
+        self, X: Any, nodes: Ids, W: Margins, margins: Margins, plain: Margins, feature_names: Any
+    ) -> list[Explanation]:
+        """Explain node ``nodes[i]`` of every row i by what each feature adds to the margins on its path.
 
-    def _single(self, margins: Margins, since: Ids, first: int) -> Ids:
-        """Return the label of largest margin of every row among those that could be predicted before it."""
-        scores = path_margins(margins - self.threshold, self.taxonomy_)
-        late = since[None, :] >= first + np.arange(len(scores))[:, None]
-        late[late.all(axis=1)] = False  # before the first label any will do
-        return np.where(late, -np.inf, scores).argmax(axis=1)
-
-    def predict_sets(self, X: Any) -> LabelMatrix:
-        signs_only = self.threshold == 0 and (self.gated or self.repair != "best")
-        parts = [self._decided(self._margins(chunk, signs_only=signs_only)) for chunk in self._chunks(X)]
-        return LabelMatrix.stacked(parts, self.taxonomy_)
-
-    def predict_nodes(self, X: Any) -> Ids:
-        if not len(self.class_nodes_):
-            return np.zeros(X.shape[0], np.int64)
-        parts = [self.class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
-        return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
-
-    def class_scores(self, X: Any) -> Margins:
-        margins = self._margins(X, signs_only=False) - self.threshold
-        if self.decodes_sets and not self.gated:
-            return margins
-        return path_margins(margins, self.taxonomy_, ends=not self.decodes_sets)[:, self.class_nodes_]
-
-    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
-        """Return what every feature adds to the margins on the path of a label; the lowest of them is its score.
-
-        With one label a row, a label with nodes below it has one more part: of the child of highest margin, with the
-        signs reversed, since what speaks for going on speaks against ending here. Linear kernels only.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-        nodes : sequence of labels, optional
-            The label to explain of every row; by default the one of highest score.
+        W (nodes × features) are the weights, and margins are multiples of the plain scores W x. With one label per row,
+        the best child of a label that is not a leaf is one more part, with its signs reversed.
         """
-        rows = self._fitted_rows(X)
-        W, plain = self.node_coef_, self._margins(rows, signs_only=True)
-        margins = self._margins(rows, signs_only=False)
+        taxonomy, rows = self.taxonomy, sparse.csr_array(X)
         factors = np.divide(margins, plain, out=np.ones_like(plain), where=plain != 0)
-        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-        self._columns_of([self.taxonomy_.names[v] for v in ids])
-        names, taxonomy = getattr(self, "feature_names_in_", None), self.taxonomy_
-        found, rows = [], sparse.csr_array(rows)
-        for i, v in enumerate(ids.tolist()):
+        explanations = []
+        for i, v in enumerate(nodes.tolist()):
             features, values = row_of(rows, i)
             signs = dict.fromkeys(taxonomy.path_ids(v), 1.0)
-            if not self.decodes_sets and not taxonomy.is_leaf[v]:
+            if not self.sets and not taxonomy.is_leaf[v]:
                 children = taxonomy.child_ids(v)
                 signs[int(children[margins[i, children].argmax()])] = -1.0
-            parts = {
-                taxonomy.names[u]: self._part(
-                    features, sign * values * W[u, features] * factors[i, u], names, sign, margins[i, u]
-                )
-                for u, sign in signs.items()
-            }
-            found.append(Explanation.of(taxonomy.names[v], parts, "lowest"))
-        return found
-
-    def _part(self, features: Any, contributions: Any, names: Any, sign: float, margin: float) -> dict[str, float]:
-        """Return what features add to a node's margin over the threshold; one that has seen nothing has a constant."""
-        rest = sign * margin - float(contributions.sum())
-        constant = rest if abs(rest) > NEGLIGIBLE else 0.0
-        return by_feature(features, contributions, names, constant - sign * self.threshold)
+            parts = {}
+            for u, sign in signs.items():
+                contributions = sign * values * W[u, features] * factors[i, u]
+                rest = sign * margins[i, u] - float(contributions.sum())
+                constant = (rest if abs(rest) > NEGLIGIBLE else 0.0) - sign * self.threshold  # rest: no row seen
+                parts[taxonomy.names[u]] = by_feature(features, contributions, feature_names, constant)
+            explanations.append(Explanation.of(taxonomy.names[v], parts, "lowest"))
+        return explanations

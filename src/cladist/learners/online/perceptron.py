@@ -6,75 +6,90 @@ both.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from cladist.errors import ParameterError, is_count, one_of
+from cladist.errors import ParameterError, is_count
 from cladist.labels import LabelMatrix
-from cladist.learners.online.base import Ids
-from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions
-from cladist.learners.online.perceptron_state import KernelPerceptrons, WeightPerceptrons
+from cladist.learners.explanation import Explanation
+from cladist.learners.kernel_functions import gamma_for, make_kernel
+from cladist.learners.online.allowed_labels import Ids
+from cladist.learners.online.base import Entry, OnlineClassifier
+from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
+from cladist.learners.online.node_perceptrons import KernelPerceptrons, ShownRows, WeightPerceptrons
+from cladist.learners.online.row_arrays import normalize_rows
+from cladist.learners.row_lengths import check_lengths
 from cladist.storage.array_groups import Arrays
 
 
-class HierarchicalPerceptron(NodeDecisions):
-    """A perceptron at every node, on the rows that belong to its parent, read from the roots down.
+class HierarchicalPerceptron(OnlineClassifier):
+    """A perceptron at every node, trained on the rows of its parent and read from the roots down.
 
-    Node v is on where w_v·x ≥ 0 and its parent is on. Once the true labels are seen, every node whose true parent is on
-    (a root always) and whose own sign was wrong changes: w_v += x if it should have been on, w_v −= x if not. On rows
-    that some vector of length ‖u‖ separates with margin 1, a node makes at most ‖u‖² max ‖x‖² mistakes.
+    Node v is on if w_v·x ≥ 0 and its parent is on. The true labels z ∈ {0, 1} are then revealed, and every node whose
+    true parent is on (a root always) and whose own sign was wrong changes (H-PERC)::
+
+        w_v += (2 z_v − 1) x    if  z_par(v) = 1  and  (w_v·x ≥ 0) ≠ z_v
+
+    If a vector u separates the rows of a node with margin 1, the node makes at most ‖u‖² max ‖x‖² mistakes (Novikoff).
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
-        The labels' tree or forest. None: a star of the classes seen.
+        The labels' tree or forest. None: a star of the classes in y.
     average : bool
         Whether to predict by the average of a node's n + 1 vectors before and after the n rows it was shown, or by the
-        last. A vector changes where the last one is wrong, in either case.
+        last vector. In both cases a vector changes if the last one is wrong.
     gated : bool
-        False: every node learns from all rows and is read alone (PERC); see `repair`.
+        Whether a node is trained on the rows of its parent only. False: on all rows, and it is read alone (PERC); see
+        `repair`.
     normalize : bool
-        Whether rows are scaled to unit length, for other kernels in the kernel's space.
+        Whether rows are scaled to unit length, for kernels in the kernel's space.
     kernel : {"linear", "poly", "rbf"} or callable
         A callable takes (X, Z) and returns the matrix of kernel values. With a kernel the model holds every row that
         changed it.
-    degree, coef0, gamma
-        Of the kernel, as in scikit-learn's SVC.
+    degree : int
+        Degree of the polynomial kernel (gamma ⟨x, z⟩ + coef0)^degree.
+    coef0 : float
+        Constant term of the polynomial kernel.
+    gamma : {"scale", "auto"} or float
+        Factor in "poly" and in "rbf", exp(−gamma ‖x − z‖²); the words mean the same as in scikit-learn's SVC.
     unseen : {"positive", "negative"}
-        What a node says that was shown no row. The score 0 is positive.
+        The prediction of a node that was shown no row. The score 0 is positive.
     repair : {"top_down", "bottom_up", "best"}
         With ``gated=False``, how sets are made consistent; see `HierarchicalRLS`.
     allowed_labels : {"all", "leaves", "seen"} or sequence of names
-        Where y has one label a row, the labels that can be predicted.
+        The labels that can be predicted if y has one label per row.
     max_iter : int
-        Passes over the data in `fit`; the paper makes one.
+        Number of passes over the data in `fit`; the paper makes one.
     shuffle : bool
-        Whether `fit` visits the rows in random order, a new one each pass.
+        Whether `fit` visits the rows in random order, a new one in each pass.
     decode : {"auto", "single", "multi"}
-        Whether to predict one label a row or a set; "auto" goes by the form of y.
+        Whether to predict one label per row or a set; "auto" follows the form of y.
     random_state : int, RandomState or None
-        For the order of the rows.
+        Seed of the order of the rows.
     verbose : bool or int
-        Whether to print how far a long run is.
+        Whether to print the progress of a long run.
 
     Attributes
     ----------
     classes_ : array
         The labels that can be predicted, in taxonomy order; for sets all nodes.
     history_ : list of dict
-        One entry a pass or a call, the last thousand: `objective`, the mean uniform H-loss of the sets of labels
-        predicted before each update; `zero_one_loss`, the share of these sets that are not exactly right; `rounds`;
-        `seconds`. Where y has one label a row, `objective` is that of what the nodes say from the roots down, and
-        `multiclass_error` and `tree_induced_error` are those of the labels that `predict_then_learn` returned.
+        One entry per pass or call, the last thousand: `objective`, the mean uniform H-loss of the sets predicted before
+        each update; `zero_one_loss`, the share of these sets that are not exactly right; `rounds`; `seconds`. If y has
+        one label per row, `objective` is that of the nodes read from the roots down, and `multiclass_error` and
+        `tree_induced_error` are those of the labels that `predict_then_learn` returned.
+    converged_ : bool
+        Whether the last pass or call changed no vector.
     rows_seen_, n_iter_ : int
-        Rows and passes or calls.
+        The number of rows, and of passes or calls.
 
     Notes
     -----
-    A round costs O(nnz(x)) a node that is shown the row: the roots and the children of its labels. Memory: N · d
-    numbers, twice that for an average.
+    A round costs O(nnz(x)) for every node that is shown the row: the roots and the children of its labels. Memory:
+    N · d numbers of X's type, twice that for an average.
 
     Examples
     --------
@@ -86,8 +101,8 @@ class HierarchicalPerceptron(NodeDecisions):
     [{'tennis'}, {'art'}]
     """
 
-    threshold: ClassVar[float] = 0.0  # type: ignore[misc]
-    _row_type: ClassVar[Any] = None  # weights are of X's type, as Hieron's: half the memory to walk through
+    answers_sets: ClassVar[bool] = True
+    perceptrons_: Any
 
     def __init__(
         self,
@@ -126,62 +141,127 @@ class HierarchicalPerceptron(NodeDecisions):
         self.random_state = random_state
         self.verbose = verbose
 
-    # ---------------------------------------------------------------- learning
+    # ---------------------------------------------------------------- training
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on all rows, from zero.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+            The rows to train on.
+        y : labels in any form
+            One label or a set of labels per row.
+
+        Returns
+        -------
+        model
+            The model itself.
+        """
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
+        self.check_labels(labels)
+        self.begin(X)
+        for order in self.row_orders(X.shape[0], self.max_iter):
+            self.train_rows(X[order], labels[order])
+        return self
+
+    def run_rounds(self, X: Any, labels: LabelMatrix, *, predicting: bool) -> tuple[Entry, Any]:
+        """Make one round per row: predict it, then change the nodes that were wrong."""
+
+        def train(rows: Any, part: LabelMatrix, first_round: int, everywhere: bool) -> tuple[Margins | None, Ids]:
+            margins, h_losses = self.perceptrons_.train(rows, part, everywhere=everywhere)
+            return margins, h_losses
+
+        n_before = self.perceptrons_.n_updates
+        entry, predictions = self._decisions.run_rounds(self, train, X, labels, predicting=predicting)
+        self.converged_ = self.perceptrons_.n_updates == n_before
+        return entry, predictions
+
+    def start(self, X: Any) -> None:
+        """Make a vector of 0 for every node."""
+        self.gamma_ = gamma_for(self.gamma, X)
+        self._make_perceptrons(X.dtype)  # weights are of X's type, which halves the memory of float32 rows
+
+    def _make_perceptrons(self, dtype: Any) -> None:
+        shown = ShownRows(self.taxonomy_, gated=self.gated, empty=UNSEEN[self.unseen])
+        if self._kernel_name == "linear":
+            size = self.n_features_in_, dtype
+            self.perceptrons_ = WeightPerceptrons(self.taxonomy_, shown, *size, average=self.average)
+        else:
+            options = self.gamma_, self.degree, self.coef0
+            kernel = make_kernel(self.kernel, *options, normalize=self.normalize)
+            self.perceptrons_ = KernelPerceptrons(shown, kernel, average=self.average)
+
+    def move_nodes(self, new_id: Ids, node: int) -> None:
+        """Move the state of each node to its new id."""
+        self.perceptrons_.move_nodes(self.taxonomy_, new_id)
+
+    # ---------------------------------------------------------------- validation
 
     def check_parameters(self) -> None:
+        """Raise unless all parameters are valid."""
         who = type(self).__name__
-        self._check_common()
-        one_of(who, "average", self.average, (False, True))
+        check_decision_parameters(who, vars(self), flags=("gated", "normalize", "shuffle", "average"))
+        self._check_decode(self.decode)
         if not is_count(self.max_iter):
             raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
 
-    def _make_state(self, X: Any) -> None:
-        options: dict[str, Any] = {"gated": self.gated, "average": self.average, "empty": UNSEEN[self.unseen]}
-        self.perceptrons_: Any
-        if self._is_linear:
-            dtype = np.float64 if X is None else X.dtype
-            self.perceptrons_ = WeightPerceptrons(self.taxonomy_, self.n_features_in_, dtype, **options)
-        else:
-            self.perceptrons_ = KernelPerceptrons(self.taxonomy_, self._kernel_function(), **options)
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
+        rows = super()._checked_rows(X, reset=reset)
+        return normalize_rows(rows, rows.dtype) if self.normalize and self._kernel_name == "linear" else rows
 
-    def _round_margins(
-        self, X: Any, labels: LabelMatrix, first_round: int, *, everywhere: bool
-    ) -> tuple[Margins | None, Ids]:
-        return self.perceptrons_.learn(X, labels, everywhere=everywhere)
+    def _check_lengths(self, X: Any) -> None:
+        if not (self.normalize and self._kernel_name == "linear"):
+            check_lengths(type(self).__name__, X)
 
-    def _is_settled(self, n_mistaken: int) -> bool:
-        return bool(self.perceptrons_.last_changes == 0)
+    # ---------------------------------------------------------------- prediction
 
-    def _renumber_nodes(self, new_id: Ids, node: int) -> None:
-        self.perceptrons_.grow(self.taxonomy_, new_id)
+    @property
+    def _decisions(self) -> NodeDecisions:
+        return NodeDecisions(self.taxonomy_, self.decodes_sets, self.gated, self.repair, 0.0)
 
-    # ---------------------------------------------------------------- answering
+    def _margins(self, X: Any) -> Margins:
+        margins: Margins = self.perceptrons_.margins(X)
+        return margins
 
-    def _margins(self, X: Any, *, signs_only: bool) -> Margins:
-        return np.asarray(self.perceptrons_.margins(X))
+    def predict_sets(self, X: Any) -> LabelMatrix:
+        """Return the predicted labels of every (validated) row."""
+        decisions = self._decisions
+        parts = [decisions.decode_sets(self._margins(chunk)) for chunk in self._chunks(X)]
+        return LabelMatrix.stacked(parts, self.taxonomy_)
+
+    def class_scores(self, X: Any) -> Margins:
+        """Return the score of every class for every (validated) row."""
+        return self._decisions.class_scores(self._margins(X), self.class_nodes_)
+
+    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
+        """Explain node ``nodes[i]`` of every (validated) row i."""
+        W, margins = self.node_coef_, self._margins(X)
+        self._columns_of([self.taxonomy_.names[v] for v in nodes])
+        names = getattr(self, "feature_names_in_", None)
+        return self._decisions.explain(X, nodes, W, margins, margins, names)
 
     @property
     def node_coef_(self) -> npt.NDArray[np.float64]:
-        """The vectors that answer, one row a node in `taxonomy_.names` order."""
-        if not self._is_linear:
+        """The vectors that predict, one row per node in `taxonomy_.names` order."""
+        if self._kernel_name != "linear":
             raise AttributeError(f"node_coef_ needs weights, which kernel={self.kernel!r} does not have.")
         return np.asarray(self.perceptrons_.weights).T
 
-    @property
-    def coef_(self) -> npt.NDArray[np.float64]:
-        """The vectors of the classes' own nodes, one row a class."""
-        return self.node_coef_[self.class_nodes_]
-
-    # ---------------------------------------------------------------- being saved
+    # ---------------------------------------------------------------- model files
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        return self._told_state(), self.perceptrons_.pack()
+        """Return the plain values and the arrays of a model file."""
+        return self.pack_counters(), self.perceptrons_.pack()
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._take_state(state)
+        """Restore the state of a model file."""
+        self.unpack_counters(state)
         self.check_parameters()
-        self._make_state(None)
-        if self._is_linear:
+        self._make_perceptrons(np.float64)
+        if self._kernel_name == "linear":
             self.perceptrons_.unpack(arrays)
         else:
             self.perceptrons_.unpack(arrays, self.n_features_in_)

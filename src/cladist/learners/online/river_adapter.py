@@ -1,4 +1,4 @@
-"""`RiverClassifier`: an online learner as a classifier of the library river, one dictionary at a time."""
+"""`RiverClassifier`: an online learner as a classifier of the library river, which takes one dictionary at a time."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ except ImportError as missing:
 
 
 class RiverClassifier(Classifier):
-    """An online learner behind river's interface: `learn_one`, `predict_one`.
+    """An online learner with river's interface: `learn_one`, `predict_one`.
 
-    Features may come and go: their names are hashed into so many columns. A label that has not been seen becomes a new
-    node: a root, or, where it is a path and the learner has a taxonomy, a leaf at its end.
+    Features may come and go: their names are hashed to columns. A new label becomes a new node: a root or, if it is a
+    path and the learner has a taxonomy, a leaf at its end.
 
     Parameters
     ----------
     model : Hieron, HierarchicalRLS or HierarchicalPerceptron, optional
-        Not fitted, or fitted on rows that this hashing made. None: a `HierarchicalPerceptron` without a taxonomy.
+        The learner, not fitted, or fitted on rows hashed the same way. None: a `HierarchicalPerceptron` without a
+        taxonomy.
     n_features : int
         The number of columns.
     sep : str
-        What separates the parts of labels that are paths.
+        The separator of the parts of labels that are paths.
 
     Notes
     -----
-    None of the online learners has probabilities, so that `predict_proba_one` is river's own, which says so. A label's
-    path is `model.taxonomy_.path(label)` of `learner`.
+    The online learners have no probabilities, so `predict_proba_one` is river's own, which raises. The path of a label
+    is ``learner.taxonomy_.path(label)``.
 
     Examples
     --------
@@ -60,8 +61,8 @@ class RiverClassifier(Classifier):
                 f"RiverClassifier takes a learner that learns row by row; {type(model).__name__} does not."
             )
         self._hasher = FeatureHasher(n_features, alternate_sign=False)
-        self._learner: Any = None  # a copy of `model` once something is learnt
-        self._label_of: dict[str, Any] = {}  # as river's data spells them
+        self._learner: Any = None  # a copy of `model` after the first row
+        self._label_of: dict[str, Any] = {}  # labels as the stream spells them, by node
 
     @property
     def _multiclass(self) -> bool:
@@ -73,59 +74,68 @@ class RiverClassifier(Classifier):
 
     @property
     def learner(self) -> Any:
-        """The learner as it is now; before the first row, the one given."""
+        """The learner in its current state; before the first row, the parameter `model`."""
         if self._learner is not None:
             return self._learner
         return HierarchicalPerceptron() if self.model is None else self.model
 
-    def _row(self, x: dict[Any, Any]) -> Any:
-        named = {str(name): value for name, value in x.items() if value is not None}
-        return self._hasher.transform([named])
+    def _hash_row(self, x: dict[Any, Any]) -> Any:
+        return self._hasher.transform([{str(name): value for name, value in x.items() if value is not None}])
 
     def learn_one(self, x: dict[Any, Any], y: Any) -> None:
-        """Learn one row.
+        """Train on one row.
 
         Parameters
         ----------
         x : dict
-            Features by name; the values are numbers, or texts, which stand for a feature of their own.
+            Features by name. Values are numbers, or texts, each of which is a feature of its own.
         y : label
+            The label of the row, or its path.
         """
         name = str(y)
         if self._learner is None:
-            given = self.learner
-            self._learner = given if hasattr(given, "rows_seen_") else clone(given)
-        learner, row = self._learner, self._row(x)
+            start = self.learner
+            self._learner = start if hasattr(start, "rows_seen_") else clone(start)
+        learner, row = self._learner, self._hash_row(x)
         if not hasattr(learner, "rows_seen_") and learner.taxonomy is None:
             learner.partial_fit(row, [name], classes=[name])
             self._label_of[name] = y
             return
-        node = self._node(learner, name)
+        node = self._find_or_add_node(learner, name)
         if node not in self._label_of:
             self._label_of[sys.intern(node)] = y if node == name else node
         learner.partial_fit(row, [node])
 
-    def _node(self, learner: Any, name: str) -> str:
-        """Return the name of a label's node, which is made if there is none."""
-        begun = hasattr(learner, "rows_seen_")
-        taxonomy = learner.taxonomy_ if begun else learner._given_taxonomy()
-        found, parts = taxonomy.find(name), name.split(self.sep)
-        if found is None and len(parts) > 1:
-            found = taxonomy.find_path(parts)
-        if found is not None:
-            return str(taxonomy.names[found])
-        above = taxonomy.find_path(parts[:-1]) if len(parts) > 1 else None
-        new = (name, None) if above is None else (parts[-1], taxonomy.names[above])
-        if begun:
-            learner.add_node(*new)
+    def _find_or_add_node(self, learner: Any, name: str) -> str:
+        """Return the name of a label's node, which is added if there is none."""
+        is_fitted = hasattr(learner, "rows_seen_")
+        taxonomy = learner.taxonomy_ if is_fitted else learner._given_taxonomy()
+        parts = name.split(self.sep)
+        node = taxonomy.find(name)
+        if node is None and len(parts) > 1:
+            node = taxonomy.find_path(parts)
+        if node is not None:
+            return str(taxonomy.names[node])
+        parent = taxonomy.find_path(parts[:-1]) if len(parts) > 1 else None
+        leaf = (name, None) if parent is None else (parts[-1], taxonomy.names[parent])
+        if is_fitted:
+            learner.add_node(*leaf)
         else:
-            learner.set_params(taxonomy=taxonomy.with_node(*new))
-        grown = learner.taxonomy_ if begun else learner.taxonomy
+            learner.set_params(taxonomy=taxonomy.with_node(*leaf))
+        grown = learner.taxonomy_ if is_fitted else learner.taxonomy
         return str(next(iter(set(grown.names) - set(taxonomy.names))))
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Return the label predicted for a row; None before anything is learnt."""
+        """Return the predicted label of one row; None before the first row.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name, as for `learn_one`.
+        **kwargs
+            Ignored; part of river's interface.
+        """
         if self._learner is None and not hasattr(self.learner, "rows_seen_"):
             return None
-        found = str(self.learner.predict(self._row(x))[0])
-        return self._label_of.get(found, found)
+        label = str(self.learner.predict(self._hash_row(x))[0])
+        return self._label_of.get(label, label)

@@ -5,112 +5,126 @@ Cesa-Bianchi, Gentile & Zaniboni, "Incremental Algorithms for Hierarchical Class
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
-from cladist.learners.online.base import Ids
+from cladist.learners.explanation import Explanation
+from cladist.learners.kernel_functions import KernelFunction, gamma_for, make_kernel
+from cladist.learners.online.allowed_labels import Ids
+from cladist.learners.online.base import Entry, OnlineClassifier
 from cladist.learners.online.dual_ridge import DualRidge
-from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions
-from cladist.learners.online.primal_ridge import PrimalRidge
-from cladist.learners.online.ridge import Rule
-from cladist.learners.online.stores import EVERY_ROW, Stores
+from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
+from cladist.learners.online.node_groups import EVERY_ROW, NodeGroups
+from cladist.learners.online.ridge import PrimalRidge, RidgeRule
+from cladist.learners.online.row_arrays import normalize_rows
+from cladist.learners.row_lengths import check_lengths
 from cladist.storage.array_groups import Arrays
 
-MOST_PRIMAL_FEATURES = 512  # solver="auto" takes d × d inverses up to here
+MOST_PRIMAL_FEATURES = 512  # solver="auto" uses d × d inverses up to this number of features
 MOST_PRIMAL_BYTES = 2**30  # and while all of them fit into this
 SOLVERS = ("auto", "primal", "dual")
-ROUNDING = 1e-14  # of a margin, which is about 1 for rows of unit length
+ROUNDING = 1e-14  # rounding error of a margin, which is about 1 for rows of unit length
 
 
-class HierarchicalRLS(NodeDecisions):
-    """Regularised least squares at every node, on the rows that belong to its parent, one row at a time.
+class HierarchicalRLS(OnlineClassifier):
+    """Regularised least squares at every node, trained row by row on the rows of its parent.
 
-    Node v keeps the examples S it was shown, with targets s = ±1 for whether they belong to v. A row x of unit length
-    gets the margin (x itself is part of the inverse)::
+    Node v stores examples S_v (columns) with targets s_v = ±1 for whether they belong to v. A row x of unit length gets
+    the margin m_v, with x itself in the inverse (H-RLS)::
 
-        w_v = (αI + S Sᵀ + x xᵀ)⁻¹ S s,    m_v = w_v·x
+        w_v = (αI + S_v S_vᵀ + x xᵀ)⁻¹ S_v s_v,    m_v = w_v·x
 
-    and labels from the roots down: v is on where m_v ≥ 0 and its parent is on. Then the true labels are seen, and
+    and labels from the roots down: v is on if m_v ≥ 0 and its parent is on. The true labels are then revealed, and
     every node whose true parent is on (a root always) adds the row to its examples. Under the paper's label model,
     P(v | parent, x) = (1 + u_v·x) / 2, the regret against the classifier that knows u grows like the logarithm of the
     number of rows.
 
-    With `sparse` (SH-RLS) a node adds the row only where its margin is small, m_v² ≤ c ln t / Q, c being
-    `margin_constant`, t the number of the row and Q how many examples the node has; without any it always does.
+    With `sparse` (SH-RLS) node v adds the row only if its margin is small, or if it has no example yet::
+
+        m_v² ≤ c ln t / Q_v
+
+    where c is `margin_constant`, t the number of the row and Q_v the number of examples of v.
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
-        The labels' tree or forest. None: a star of the classes seen.
+        The labels' tree or forest. None: a star of the classes in y.
     alpha : float
         Weight of the ridge; 1 in the paper.
     sparse : bool
         Whether to store only examples of small margin (SH-RLS).
     margin_constant : float
-        c above. Infinity stores everything, as H-RLS does.
+        c above. Infinity stores every row, as H-RLS does.
     budget : int or None
-        How many examples a store may hold. When one more is stored, that of smallest dual weight (its norm over the
-        nodes that share the store) goes, exactly: the model is then that of the others. None: no limit, and memory
-        grows with the rows stored.
+        The largest number of examples that nodes with common examples may hold. When one more is stored, the one of
+        smallest dual weight (its norm over these nodes) is removed exactly: the model is that of the others. None: no
+        limit, and memory grows with the rows stored.
     gated : bool
-        False: every node learns from all rows and is read alone (S-RLS with `sparse`); see `repair`.
+        Whether a node is trained on the rows of its parent only. False: on all rows, and it is read alone (S-RLS with
+        `sparse`); see `repair`.
     include_current : bool
-        Whether the row itself is part of the inverse. Without, margins are plain ridge scores: larger, of equal sign.
+        Whether the row itself is in the inverse. Without it, margins are plain ridge scores: larger, with equal signs.
     normalize : bool
-        Whether rows are scaled to unit length, for other kernels in the kernel's space; the paper's analysis needs it.
+        Whether rows are scaled to unit length, for kernels in the kernel's space; the paper's analysis needs it.
     solver : {"auto", "primal", "dual"}
-        "primal" holds a d × d inverse a store; "dual" a factor of the stored examples' Gram matrix, and nothing of
-        size d × d. "auto": primal for a linear kernel without a budget up to 512 features, and while the inverses take
-        at most 1 GiB.
+        "primal" holds d × d inverses; "dual" holds factors of the stored examples' Gram matrices, and nothing of size
+        d × d. "auto": primal for a linear kernel without a budget up to 512 features, if the inverses take at most
+        1 GiB.
     kernel : {"linear", "poly", "rbf"} or callable
         A callable takes (X, Z) and returns the matrix of kernel values.
-    degree, coef0, gamma
-        Of the kernel, as in scikit-learn's SVC.
+    degree : int
+        Degree of the polynomial kernel (gamma ⟨x, z⟩ + coef0)^degree.
+    coef0 : float
+        Constant term of the polynomial kernel.
+    gamma : {"scale", "auto"} or float
+        Factor in "poly" and in "rbf", exp(−gamma ‖x − z‖²); the words mean the same as in scikit-learn's SVC.
     threshold : float
         The margin from which a node is on.
     unseen : {"positive", "negative"}
-        What a node without any example says. The paper's margin of 0 is positive.
+        The prediction of a node without examples. The paper's margin of 0 is positive.
     repair : {"top_down", "bottom_up", "best"}
-        With ``gated=False``, how sets are made consistent: a node is on where all nodes above it are; or all nodes
-        above one that is on are, too; or the labelling of largest total margin.
+        With ``gated=False``, how sets are made consistent: a node is on if all its ancestors are; or the ancestors of
+        every node that is on are on as well; or the labelling of largest total margin.
     allowed_labels : {"all", "leaves", "seen"} or sequence of names
-        Where y has one label a row, the labels that can be predicted.
+        The labels that can be predicted if y has one label per row.
     shuffle : bool
         Whether `fit` visits the rows in random order. Without `sparse` and `budget` the model does not depend on it.
     decode : {"auto", "single", "multi"}
-        Whether to predict one label a row or a set; "auto" goes by the form of y.
+        Whether to predict one label per row or a set; "auto" follows the form of y.
     random_state : int, RandomState or None
-        For the order of the rows.
+        Seed of the order of the rows.
     verbose : bool or int
-        Whether to print how far a long run is.
+        Whether to print the progress of a long run.
 
     Attributes
     ----------
     classes_ : array
         The labels that can be predicted, in taxonomy order; for sets all nodes.
     n_stored_ : array
-        How many examples each node holds, in `taxonomy_.names` order.
+        The number of examples of each node, in `taxonomy_.names` order.
     history_ : list of dict
-        One entry a call, the last thousand: `objective`, the mean uniform H-loss of the sets of labels predicted
-        before each update; `zero_one_loss`, the share of these sets that are not exactly right; `stored`, the examples
-        held in all stores; `rounds`; `seconds`. Where y has one label a row, `objective` is that of what the nodes say
-        from the roots down, and `multiclass_error` and `tree_induced_error` are those of the labels that
-        `predict_then_learn` returned.
+        One entry per call, the last thousand: `objective`, the mean uniform H-loss of the sets predicted before each
+        update; `zero_one_loss`, the share of these sets that are not exactly right; `stored`, the number of stored
+        examples; `rounds`; `seconds`. If y has one label per row, `objective` is that of the nodes read from the roots
+        down; `multiclass_error` and `tree_induced_error` are those of the labels that `predict_then_learn` returned.
+    converged_ : bool
+        Whether no prediction of the last call was wrong.
     solver_ : {"primal", "dual"}
+        The form that was chosen.
     rows_seen_, n_iter_ : int
-        Rows and calls.
+        The number of rows and of calls.
 
     Notes
     -----
-    Siblings are shown the same rows. Without `sparse` they therefore share one inverse, and a node more costs only its
-    own targets: O(d²) a row and family in primal form, and in dual form all rows of a family together cost what one
-    Cholesky factorisation of its final size does. With `sparse` every node has its own. Sets are predicted by signs,
-    which plain ridge scores have, too; `decision_function` has the margins. Where y has one label a row, a label's
-    score is the lowest margin on its path and minus the highest of its children's.
+    Siblings are shown the same rows. Without `sparse` they therefore share one inverse, and one more node costs only
+    its targets: O(d²) per row and family in primal form; in dual form all rows of a family together cost one Cholesky
+    factorisation of the final size. With `sparse` every node has its own. Sets are predicted by signs, which plain
+    ridge scores have as well; `decision_function` returns the margins. If y has one label per row, a label's score is
+    the smaller of the lowest margin on its path and minus the highest margin of its children.
 
     Examples
     --------
@@ -121,6 +135,9 @@ class HierarchicalRLS(NodeDecisions):
     >>> model.predict([[3, 0, 0], [0, 0, 3]])
     [{'tennis'}, {'art'}]
     """
+
+    answers_sets: ClassVar[bool] = True
+    ridge_: Any
 
     def __init__(
         self,
@@ -169,13 +186,84 @@ class HierarchicalRLS(NodeDecisions):
         self.random_state = random_state
         self.verbose = verbose
 
-    # ---------------------------------------------------------------- learning
+    # ---------------------------------------------------------------- training
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on all rows in one pass, from zero.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+            The rows to train on.
+        y : labels in any form
+            One label or a set of labels per row.
+
+        Returns
+        -------
+        model
+            The model itself.
+        """
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
+        self.check_labels(labels)
+        self.begin(X)
+        for order in self.row_orders(X.shape[0], 1):
+            self.train_rows(X[order], labels[order])
+        return self
+
+    def run_rounds(self, X: Any, labels: LabelMatrix, *, predicting: bool) -> tuple[Entry, Any]:
+        """Make one round per row: compute its margins, then add it to the examples of the nodes it is shown to."""
+        decisions = self._decisions
+
+        def train(rows: Any, part: LabelMatrix, first_round: int, everywhere: bool) -> tuple[Margins | None, Ids]:
+            margins = self.ridge_.train(rows, part.to_indicator(), first_round, everywhere=everywhere)
+            margins = _round_to_zero(margins)
+            return (margins if everywhere else None), decisions.count_first_mistakes(margins, part)
+
+        entry, predictions = decisions.run_rounds(self, train, X, labels, predicting=predicting)
+        self.converged_ = entry["objective"] == 0
+        return {**entry, "stored": int(sum(self.ridge_.counts))}, predictions
+
+    def start(self, X: Any) -> None:
+        """Make an empty set of examples for every group of nodes."""
+        self.gamma_ = gamma_for(self.gamma, X)
+        groups = NodeGroups.of(self.taxonomy_, gated=self.gated, shared=not self.sparse)
+        self.solver_ = self._choose_solver(len(groups), X.shape[1])
+        if self.solver_ == "primal":
+            self.ridge_ = PrimalRidge(groups, self._rule(), X.shape[1])
+        else:
+            self.ridge_ = DualRidge(groups, self._rule(), self._kernel(), self.budget)
+
+    def _rule(self) -> RidgeRule:
+        c = float(self.margin_constant) if self.sparse else np.inf
+        return RidgeRule(float(self.alpha), c, self.include_current, UNSEEN[self.unseen])
+
+    def _kernel(self) -> KernelFunction:
+        return make_kernel(self.kernel, self.gamma_, self.degree, self.coef0, normalize=self.normalize)
+
+    def _choose_solver(self, n_groups: int, n_features: int) -> str:
+        size = 8 * n_groups * n_features**2
+        if self.solver == "primal" and size > 4 * MOST_PRIMAL_BYTES:
+            raise TooLargeError(
+                f"HierarchicalRLS: {n_groups} inverses of {n_features} × {n_features} are {size / 2**30:.1f} GiB; "
+                "use solver='dual', or fewer features."
+            )
+        if self.solver != "auto":
+            return self.solver
+        is_small = n_features <= MOST_PRIMAL_FEATURES and size <= MOST_PRIMAL_BYTES
+        return "primal" if is_small and self._kernel_name == "linear" and self.budget is None else "dual"
+
+    def move_nodes(self, new_id: Ids, node: int) -> None:
+        """Move the state of each node to its new id."""
+        self.ridge_.add_node(new_id, node, int(self.taxonomy_.parent[node]) if self.gated else EVERY_ROW)
+
+    # ---------------------------------------------------------------- validation
 
     def check_parameters(self) -> None:
+        """Raise unless all parameters are valid."""
         who = type(self).__name__
-        self._check_common()
-        one_of(who, "sparse", self.sparse, (False, True))
-        one_of(who, "include_current", self.include_current, (False, True))
+        check_decision_parameters(who, vars(self), flags=("gated", "normalize", "shuffle", "sparse", "include_current"))
+        self._check_decode(self.decode)
         one_of(who, "solver", self.solver, SOLVERS)
         for name in ("alpha", "margin_constant"):
             if not is_positive(getattr(self, name)):
@@ -184,81 +272,73 @@ class HierarchicalRLS(NodeDecisions):
             raise ParameterError(f"{who}: alpha must be a finite number; got {self.alpha!r}.")
         if self.budget is not None and not is_count(self.budget):
             raise ParameterError(f"{who}: budget must be a whole number from 1 up, or None; got {self.budget!r}.")
-        if self.solver == "primal" and (self.budget is not None or not self._is_linear):
+        if self.solver == "primal" and (self.budget is not None or self._kernel_name != "linear"):
             raise ParameterError(f"{who}: a budget and kernels need solver='dual', which holds examples.")
 
-    def _rule(self) -> Rule:
-        c = float(self.margin_constant) if self.sparse else np.inf
-        return Rule(float(self.alpha), c, self.include_current, UNSEEN[self.unseen])
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
+        rows = super()._checked_rows(X, reset=reset)
+        if self.normalize and self._kernel_name == "linear":
+            return normalize_rows(rows)
+        return rows.astype(np.float64, copy=False)
 
-    def _make_state(self, X: Any) -> None:
-        stores = Stores.of(self.taxonomy_, gated=self.gated, shared=not self.sparse)
-        self.solver_ = self._chosen_solver(len(stores), X.shape[1])
-        self.ridge_: Any
-        if self.solver_ == "primal":
-            self.ridge_ = PrimalRidge(stores, self._rule(), X.shape[1])
-        else:
-            self.ridge_ = DualRidge(stores, self._rule(), self._kernel_function(), self.budget)
+    def _check_lengths(self, X: Any) -> None:
+        if not (self.normalize and self._kernel_name == "linear"):
+            check_lengths(type(self).__name__, X)
 
-    def _chosen_solver(self, n_stores: int, n_features: int) -> str:
-        needed = 8 * n_stores * n_features**2
-        if self.solver == "primal" and needed > 4 * MOST_PRIMAL_BYTES:
-            raise TooLargeError(
-                f"HierarchicalRLS: {n_stores} inverses of {n_features} × {n_features} are {needed / 2**30:.1f} GiB; "
-                "use solver='dual', or fewer features."
-            )
-        few = n_features <= MOST_PRIMAL_FEATURES and needed <= MOST_PRIMAL_BYTES
-        if self.solver != "auto":
-            return self.solver
-        return "primal" if few and self._is_linear and self.budget is None else "dual"
+    # ---------------------------------------------------------------- prediction
 
-    def _round_margins(
-        self, X: Any, labels: LabelMatrix, first_round: int, *, everywhere: bool
-    ) -> tuple[Margins | None, Ids]:
-        margins = _settled(self.ridge_.learn(X, labels.to_indicator(), first_round, everywhere=everywhere))
-        return (margins if everywhere else None), self._first_mistakes(margins, labels)
+    @property
+    def _decisions(self) -> NodeDecisions:
+        return NodeDecisions(self.taxonomy_, self.decodes_sets, self.gated, self.repair, self.threshold)
 
-    def _more_history(self) -> dict[str, Any]:
-        return {"stored": int(sum(self.ridge_.counts))}
+    def _margins(self, X: Any, *, signs_only: bool = False) -> Margins:
+        return _round_to_zero(self.ridge_.margins(X, signs_only=signs_only))
 
-    def _renumber_nodes(self, new_id: Ids, node: int) -> None:
-        self.ridge_.stores.renumber(new_id)
-        self.ridge_.add(node, int(self.taxonomy_.parent[node]) if self.gated else EVERY_ROW)
+    def predict_sets(self, X: Any) -> LabelMatrix:
+        """Return the predicted labels of every (validated) row."""
+        decisions = self._decisions
+        parts = [
+            decisions.decode_sets(self._margins(chunk, signs_only=not decisions.needs_sizes))
+            for chunk in self._chunks(X)
+        ]
+        return LabelMatrix.stacked(parts, self.taxonomy_)
 
-    # ---------------------------------------------------------------- answering
+    def class_scores(self, X: Any) -> Margins:
+        """Return the score of every class for every (validated) row."""
+        return self._decisions.class_scores(self._margins(X), self.class_nodes_)
 
-    def _margins(self, X: Any, *, signs_only: bool) -> Margins:
-        return _settled(np.asarray(self.ridge_.margins(X, signs_only=signs_only)))
+    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
+        """Explain node ``nodes[i]`` of every (validated) row i."""
+        W, margins = self.node_coef_, self._margins(X)
+        self._columns_of([self.taxonomy_.names[v] for v in nodes])
+        names = getattr(self, "feature_names_in_", None)
+        return self._decisions.explain(X, nodes, W, margins, self._margins(X, signs_only=True), names)
 
     @property
     def n_stored_(self) -> Ids:
-        """How many examples each node holds, in `taxonomy_.names` order."""
+        """The number of examples of each node, in `taxonomy_.names` order."""
         counts = np.zeros(self.taxonomy_.n_nodes, np.int64)
-        for nodes, count in zip(self.ridge_.stores.nodes, self.ridge_.counts, strict=True):
+        for nodes, count in zip(self.ridge_.groups.nodes, self.ridge_.counts, strict=True):
             counts[nodes] = count
         return counts
 
     @property
     def node_coef_(self) -> npt.NDArray[np.float64]:
-        """The vectors (αI + S Sᵀ)⁻¹ S s, one row a node in `taxonomy_.names` order; made when asked for."""
-        if not self._is_linear:
+        """The vectors (αI + S Sᵀ)⁻¹ S s, one row per node in `taxonomy_.names` order; computed on access."""
+        if self._kernel_name != "linear":
             raise AttributeError(f"node_coef_ needs weights, which kernel={self.kernel!r} does not have.")
-        if all(count == 0 for count in self.ridge_.counts):
-            return np.zeros((self.taxonomy_.n_nodes, self.n_features_in_))
-        return np.asarray(self.ridge_.node_coef(self.taxonomy_.n_nodes))
+        return np.asarray(self.ridge_.node_coef(self.taxonomy_.n_nodes, self.n_features_in_))
 
-    @property
-    def coef_(self) -> npt.NDArray[np.float64]:
-        """The vectors of the classes' own nodes, one row a class."""
-        return self.node_coef_[self.class_nodes_]
-
-    # ---------------------------------------------------------------- being saved
+    # ---------------------------------------------------------------- model files
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        return {**self._told_state(), "solver": self.solver_}, self.ridge_.pack()
+        """Return the plain values and the arrays of a model file."""
+        return {**self.pack_counters(), "solver": self.solver_}, self.ridge_.pack()
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self._take_state(state)
+        """Restore the state of a model file."""
+        self.unpack_counters(state)
         self.solver_ = state["solver"]
         self.check_parameters()
         one_of("HierarchicalRLS", "solver", self.solver_, SOLVERS[1:])
@@ -266,9 +346,9 @@ class HierarchicalRLS(NodeDecisions):
         if self.solver_ == "primal":
             self.ridge_ = PrimalRidge.unpack(self._rule(), *size, arrays)
         else:
-            self.ridge_ = DualRidge.unpack(self._rule(), *size, self._kernel_function(), self.budget, arrays)
+            self.ridge_ = DualRidge.unpack(self._rule(), *size, self._kernel(), self.budget, arrays)
 
 
-def _settled(margins: Margins) -> Margins:
-    """Return margins with 0 where only rounding differs from it: 0 is on, and -1e-17 would be off."""
+def _round_to_zero(margins: Margins) -> Margins:
+    """Return margins with 0 in place of rounding errors: 0 is on, and -1e-17 would be off."""
     return np.where(np.abs(margins) < ROUNDING, 0.0, margins)

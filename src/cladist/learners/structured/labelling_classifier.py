@@ -57,7 +57,7 @@ class LabellingClassifier(HierarchicalClassifier):
         """Return the validated rows and labels of `fit`; sets the classes: all nodes for sets, else the labels seen."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
-        self._check_form(self.decode)
+        self.check_label_form(self.decode)
         who = type(self).__name__
         self.set_classes(np.arange(self.taxonomy_.n_nodes) if self.decodes_sets else np.unique(labels.nodes(who)))
         return X, labels
