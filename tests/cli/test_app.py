@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cladist
-from cladist.cli import exit_codes, methods
+from cladist.cli import app, methods
 
 COMMANDS = ("demo", "sample", "train", "predict", "stream", "evaluate", "taxonomy", "methods", "bench")
 
@@ -61,14 +61,14 @@ def fail() -> None:
 
 
 def test_a_fault_of_ours_has_its_own_exit_code(capsys):
-    assert exit_codes.exit_code(fail, debug=False) == 1
+    assert app.exit_code(fail, debug=False) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "RuntimeError: the roof is leaking" in line
     assert "--debug" in line
 
 
 def test_debug_shows_the_traceback(capsys):
-    assert exit_codes.exit_code(fail, debug=True) == 1
+    assert app.exit_code(fail, debug=True) == 1
     assert "in fail" in capsys.readouterr().err
 
 
@@ -84,7 +84,7 @@ def test_being_interrupted_is_no_fault(capsys):
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    assert exit_codes.exit_code(interrupt, debug=False) == exit_codes.INTERRUPTED
+    assert app.exit_code(interrupt, debug=False) == app.INTERRUPTED
     assert capsys.readouterr().err == "Stopped: the command was interrupted.\n"
 
 
@@ -93,7 +93,7 @@ def test_a_warning_is_one_line(capsys):
         warnings.simplefilter("always")
         warnings.warn("it is\nlate", stacklevel=1)
 
-    assert exit_codes.exit_code(warn, debug=False) == 0
+    assert app.exit_code(warn, debug=False) == 0
     assert capsys.readouterr().err == "Warning: it is late\n"
 
 
@@ -101,7 +101,7 @@ def test_a_file_that_may_not_be_read_is_bad_input(capsys):
     def refuse() -> None:
         raise PermissionError(13, "Permission denied", "data.csv")
 
-    assert exit_codes.exit_code(refuse, debug=False) == 2
+    assert app.exit_code(refuse, debug=False) == 2
     assert capsys.readouterr().err == "Error: data.csv: Permission denied.\n"
 
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import harness
 from benchmarks.papers.hr import data_sets, measuring, verdicts
 from benchmarks.papers.hr import run as hr
-from cladist.cli import bench_papers
+from cladist.cli import bench
 from tests.benchmarks import toys
 from tests.cli.conftest import call
 
@@ -48,7 +48,7 @@ def elsewhere(tmp_path, monkeypatch):
     """A folder of its own as the current one; the package is not in a checkout."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    monkeypatch.setattr(bench_papers, "SOURCE_TREE", tmp_path / "site-packages")
+    monkeypatch.setattr(bench, "SOURCE_TREE", tmp_path / "site-packages")
     monkeypatch.setattr(sys, "path", sys.path.copy())
     monkeypatch.chdir(folder)
     return folder
@@ -204,9 +204,9 @@ def test_the_checkout_of_the_current_folder_is_run(elsewhere, run, refused):
 
 def test_the_packages_own_checkout_comes_first(elsewhere, monkeypatch):
     a_paper(elsewhere, "mine", runner=RUNNER)
-    source = Path(bench_papers.__file__).absolute().parents[3]
-    monkeypatch.setattr(bench_papers, "SOURCE_TREE", source)
-    assert bench_papers.checkout() == source
+    source = Path(bench.__file__).absolute().parents[3]
+    monkeypatch.setattr(bench, "SOURCE_TREE", source)
+    assert bench.find_checkout() == source
 
 
 def test_a_runner_hidden_by_another_folder_is_not_run(elsewhere, refused):

@@ -128,7 +128,7 @@ def test_what_is_said_of_the_tree_is_what_was_found(comparison, helped, said):
 
 
 def test_the_best_numbers_are_marked(comparison):
-    table = demo_output.comparison_table(comparison)
+    table = comparison.table
     for column, better in ((1, max), (2, min), (3, max), (4, min)):
         values = [float(row[column]) for row in table.rows]
         marked = [values[k] for k in range(len(values)) if (k, column) in table.best]
@@ -137,7 +137,7 @@ def test_the_best_numbers_are_marked(comparison):
 
 
 def test_json_says_it_all(comparison):
-    found = json.loads(json.dumps(demo_output.as_json(comparison)))
+    found = json.loads(json.dumps(demo_output.to_dict(comparison)))
     assert found["data"] == {"source": "the shop", "train_rows": 252, "test_rows": 108, "nodes": 30, "leaves": 18}
     assert found["methods"][0].keys() == {"name", "accuracy", "tree_induced_error", "hierarchical_f1", "seconds"}
     assert found["samples"][0]["label"] == "Tents"
@@ -159,7 +159,7 @@ def test_the_page_has_everything(comparison):
 
 
 def test_the_picture_asks_no_host(comparison):
-    svg = demo_output.picture(demo_output.drawn(comparison), title="cladist demo")
+    svg = demo_output.picture(demo_output.render(comparison), title="cladist demo")
     assert svg.startswith("<svg")
     assert re.findall(r"https?://[^\"' )]+", svg) == ["http://www.w3.org/2000/svg"]
     assert "@font-face" not in svg

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import cladist
-from cladist.cli import model_input
+from cladist.cli import input as cli_input
 from cladist.cli.evaluate import evaluate
-from cladist.cli.model_input import DataSource
+from cladist.cli.input import DataSource
 from cladist.datasets import read_table
 from cladist.metrics import report
 
@@ -49,7 +49,7 @@ def test_a_separator_of_training_can_be_left_out(run, refused, shop):
 
 
 def test_pieces_add_up(shop, monkeypatch):
-    monkeypatch.setattr(model_input, "BATCH_ROWS", 25)
+    monkeypatch.setattr(cli_input, "BATCH_ROWS", 25)
     assert evaluate(cladist.load("model"), SOURCE).metrics == pytest.approx(expected().metrics)
 
 

@@ -12,10 +12,9 @@ from sklearn.pipeline import Pipeline
 import cladist
 from cladist import progress
 from cladist.cli.evaluate import evaluate
-from cladist.cli.model_input import DataSource
-from cladist.cli.model_metadata import open_model
+from cladist.cli.input import DataSource, open_model
 from cladist.cli.numeric_input import missing
-from cladist.cli.train_model import train
+from cladist.cli.train import train
 from cladist.datasets.formats.arff.reader import read_arff_hmc
 from cladist.errors import ModelFormatError
 

@@ -18,10 +18,11 @@ from rich.text import Text
 
 import cladist
 from cladist import Taxonomy
-from cladist.cli import exit_codes, terminal
+from cladist.cli import app as application
+from cladist.cli import output
+from cladist.cli.output import Terminal, standard_output, table
 from cladist.cli.predict import Prediction
-from cladist.cli.prediction_files import FORMATS, Layout, as_cell
-from cladist.cli.terminal import Terminal, standard_output, table
+from cladist.cli.prediction_files import Layout, escape_formula, write_rows
 from cladist.errors import visible
 from cladist.report import Table
 
@@ -126,10 +127,10 @@ def test_json_on_a_terminal_means_the_same():
     "show",
     [
         lambda: Terminal().show(EVIL, Text(EVIL, style="bold"), table(Table([EVIL], [[EVIL]]))),
-        lambda: Terminal().remark(EVIL),
+        lambda: Terminal().note(EVIL),
         lambda: Terminal().plain(EVIL),
-        lambda: exit_codes._complain("Error", EVIL),
-        lambda: exit_codes._show_warning(EVIL),
+        lambda: application._print_error("Error", EVIL),
+        lambda: application._show_warning(EVIL),
         lambda: standard_output().write(EVIL),
         lambda: _drawn_bar(),
     ],
@@ -149,8 +150,8 @@ def _drawn_bar():
 
 def test_the_console_is_ours_everywhere():
     """rich asks `render` of a console for everything that it prints."""
-    assert type(terminal._console()) is not Console
-    assert Console.render is not type(terminal._console()).render
+    assert type(output._console()) is not Console
+    assert Console.render is not type(output._console()).render
 
 
 # ------------------------------------------------------------------ spreadsheets
@@ -161,32 +162,31 @@ HARMLESS = ["tents", "'tis", "a=b", "-5", "+3", "-0.5", "-1e-05", "+.5", "−5",
 
 def test_a_cell_is_no_formula_and_can_be_read_back():
     for text in DANGEROUS:
-        assert as_cell(text) == f"'{text}"
+        assert escape_formula(text) == f"'{text}"
     for text in HARMLESS:
-        assert as_cell(text) == text
-    cells = [as_cell(text) for text in DANGEROUS + HARMLESS]
+        assert escape_formula(text) == text
+    cells = [escape_formula(text) for text in DANGEROUS + HARMLESS]
     assert len(set(cells)) == len(cells), "no two texts give one cell"
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv"])
-@pytest.mark.parametrize("layout", [Layout(), Layout(top_k=2), Layout(joint=";")], ids=["one", "best", "set"])
+@pytest.mark.parametrize("layout", [Layout(), Layout(top_k=2), Layout(separator=";")], ids=["one", "best", "set"])
 @pytest.mark.parametrize("label", DANGEROUS)
 def test_tables_of_answers_hold_no_formula_and_whole_scores(kind, layout, label):
     out = io.StringIO(newline="")
-    writer = FORMATS[kind](out, layout)
-    writer.row([Prediction(label, [label, "b"], -0.5), Prediction("b", ["b"], -1e-5)][: 2 if layout != Layout() else 1])
-    writer.end()
+    predictions = [Prediction(label, [label, "b"], -0.5), Prediction("b", ["b"], -1e-5)]
+    assert write_rows(out, kind, layout, [predictions[: 2 if layout != Layout() else 1]]) == 1
     rows = list(csv.DictReader(io.StringIO(out.getvalue(), newline=""), delimiter="," if kind == "csv" else "\t"))
     (row,) = rows
     assert None not in row
     for name, cell in row.items():
-        for part in cell.split(";") if layout.joint else [cell]:
+        for part in cell.split(";") if layout.separator else [cell]:
             if name.startswith("score"):
                 assert float(part) in (-0.5, -1e-5)
             else:
                 assert part[0] not in "=+-@\t\r\n"
     first = next(iter(row.values()))
-    assert first == f"'{label}" or (layout.joint and first == f"'{label};b")
+    assert first == f"'{label}" or (layout.separator and first == f"'{label};b")
 
 
 def test_json_lines_are_exact(evil, run):
@@ -209,7 +209,7 @@ def test_memory_that_runs_out_is_no_fault_of_ours(capsys):
         with progress.task("Training svm"), progress.task("node 3"):
             raise MemoryError("Unable to allocate 9 TiB")
 
-    assert exit_codes.exit_code(exhaust, debug=False) == exit_codes.OUT_OF_MEMORY == 3
+    assert application.exit_code(exhaust, debug=False) == application.OUT_OF_MEMORY == 3
     (line,) = capsys.readouterr().err.splitlines()
     for said in ("Unable to allocate 9 TiB", "fewer rows", "weights=sparse", "during: Training svm."):
         assert said in line
@@ -220,7 +220,7 @@ def test_a_full_disk_names_the_file_and_says_what_to_do(capsys):
     def fill():
         raise OSError(errno.ENOSPC, "No space left on device", "model")
 
-    assert exit_codes.exit_code(fill, debug=False) == 2
+    assert application.exit_code(fill, debug=False) == 2
     assert capsys.readouterr().err == "Error: model: No space left on device; make room there, or write elsewhere.\n"
 
 
@@ -241,7 +241,7 @@ def test_answers_to_a_full_disk(evil, target):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_what_is_still_to_be_written_at_the_end_counts(capsys):
     with open("/dev/full", "w") as full, redirect_stdout(full):
-        assert exit_codes.exit_code(lambda: print("answers"), debug=False) == 2
+        assert application.exit_code(lambda: print("answers"), debug=False) == 2
     assert "standard output" in capsys.readouterr().err
 
 
@@ -285,7 +285,7 @@ def test_a_warning_is_not_obeyed():
         warnings.simplefilter("always")
         warnings.warn(EVIL, stacklevel=1)
 
-    shown = on_screen(lambda: exit_codes.exit_code(warn, debug=False))
+    shown = on_screen(lambda: application.exit_code(warn, debug=False))
     assert "Warning" in shown
     assert not OBEYED.search(shown)
 
@@ -303,7 +303,7 @@ def test_an_edited_document_keeps_its_edits(tmp_path, monkeypatch, run):
 
     monkeypatch.setattr(demo_comparison, "compare", compared)
     monkeypatch.setattr("cladist.datasets.load_icd10cm", lambda **_: None)
-    for name, value in {"page": "", "as_json": {}, "drawn": "", "comparison_table": Table([], []), "facts": ""}.items():
+    for name, value in {"page": "", "to_dict": {}, "render": ""}.items():
         monkeypatch.setattr(demo_output, name, lambda *_, value=value, **__: value)
     monkeypatch.setattr(demo_output, "with_comparison", lambda text, *_: text)
     run("demo", "--html", "page.html", "--markdown", "mine.md", "--quiet")

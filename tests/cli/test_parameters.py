@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cladist.cli.parameters import parse_parameters
-from cladist.cli.train_config import merged, read_config
+from cladist.cli.train import merge_options, parse_parameters, read_config
 from cladist.errors import ParameterError
 
 
@@ -60,7 +59,7 @@ def test_names_may_have_dashes(tmp_path):
 def test_the_command_line_wins_option_by_option(tmp_path):
     file = config(tmp_path, 'text = ["a", "b"]\nhashing = true\nmethod = "hieron"\n[param]\nC = 1\nmax_iter = 2\n')
     given_options = {"text": None, "hashing": False, "method": None, "param": {"C": 3}}
-    assert merged(given_options, file) == {
+    assert merge_options(given_options, file) == {
         "text": ["a", "b"],
         "hashing": False,
         "method": "hieron",

@@ -11,9 +11,8 @@ from sklearn.pipeline import make_pipeline
 
 import cladist
 from cladist import FlatSVM, Taxonomy, Thresholded
-from cladist.cli.model_input import BATCH_ROWS, DataSource, read_batches
-from cladist.cli.model_metadata import open_model
-from cladist.cli.predict import predict
+from cladist.cli.input import BATCH_ROWS, DataSource, open_model
+from cladist.cli.predict import predict, read_batches
 from cladist.datasets import read_texts
 from cladist.decoders.thresholds import RCut
 from cladist.features import text_features

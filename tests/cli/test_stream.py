@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli.stream_input import Consumed
+from cladist.cli.stream_state import Consumed
 from cladist.persistence.models import load_noted
 from tests.cli.conftest import call
 
@@ -196,9 +196,9 @@ def test_ids_are_kept_small():
     consumed = Consumed()
     for k in range(1000):
         consumed.add(b"", k)
-    notes, arrays = consumed.noted()
+    notes, arrays = consumed.to_notes()
     assert arrays["stream_ids"].shape == (1000, 16)
-    again = Consumed.of_notes(notes, arrays, Path("model"))
+    again = Consumed.from_notes(notes, arrays, Path("model"))
     assert all(again.knows(k) for k in range(1000))
     assert not any(again.knows(k) for k in range(1000, 2000))
     assert not again.knows("1")

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli import stream_answers, stream_input, stream_loop
-from cladist.cli.stream_input import Consumed
+from cladist.cli import stream_input, stream_loop, stream_state
+from cladist.cli.stream_state import Consumed
 from cladist.errors import DatasetError, LabelError
 from cladist.learners.online.base import OnlineClassifier
 from cladist.persistence.models import load_noted, save
@@ -81,7 +81,7 @@ def run(**options):
 
 def learnt_and_noted(folder="model"):
     model, notes, arrays = load_noted(folder)
-    return model, Consumed.of_notes(notes.get("stream"), arrays, Path(folder))
+    return model, Consumed.from_notes(notes.get("stream"), arrays, Path(folder))
 
 
 # ------------------------------------------------------------------ an exception at every step
@@ -94,7 +94,7 @@ class Boom(Exception):  # noqa: N818 - no error of anybody
 @contextmanager
 def tracing(on_line):
     """Call `on_line(place)` before every line of the stream's own code that runs after a batch was read."""
-    files = {module.__file__ for module in (stream_loop, stream_input, stream_answers)}
+    files = {module.__file__ for module in (stream_loop, stream_input, stream_state)}
     skipped = {"__init__", "_load", "_reader", "__enter__", "__exit__", "ready", "of_notes", "_open", "close"}
 
     def local(frame, event, _):
@@ -185,9 +185,9 @@ def failing(function, problem, number, *, after):
         (OnlineClassifier, "predict_then_learn"),
         (OnlineClassifier, "add_node"),
         (stream_loop, "transformed"),
-        (stream_loop, "answer_of"),
+        (stream_loop, "to_answer"),
         (stream_loop, "save"),
-        (stream_answers.Answers, "encoded"),
+        (stream_state.Answers, "encode"),
         (os, "fsync"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -381,11 +381,11 @@ def test_answers_of_a_run_that_never_came_to_a_save_are_known(place, monkeypatch
 
 
 def test_two_streams_do_not_share_a_file_of_answers(place):
-    first = stream_answers.Answers(Path("a.jsonl"))
-    with pytest.raises(DatasetError, match="another process writes its answers there"):
-        stream_answers.Answers(Path("a.jsonl"))
+    first = stream_state.Answers(Path("a.jsonl"))
+    with pytest.raises(DatasetError, match="another process writes its predictions there"):
+        stream_state.Answers(Path("a.jsonl"))
     first.close()
-    stream_answers.Answers(Path("a.jsonl")).close()
+    stream_state.Answers(Path("a.jsonl")).close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

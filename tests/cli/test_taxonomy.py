@@ -12,10 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cladist.cli.taxonomy import TaxonomyInput
-from cladist.cli.taxonomy_conversion import TaxonomyFormat, convert
-from cladist.cli.taxonomy_input import read_taxonomy
-from cladist.cli.taxonomy_output import MOST_LEVELS, as_values, level_table, remarks
+from cladist.cli.input import read_taxonomy
+from cladist.cli.taxonomy import Description, TaxonomyFormat, TaxonomyInput, convert
+from cladist.cli.taxonomy_report import MAX_LEVELS, level_table, notes, to_dict
 from cladist.errors import CladistError, TaxonomyError
 from cladist.report.taxonomy_drawing import taxonomy_drawing
 from cladist.taxonomy import Taxonomy
@@ -45,7 +44,8 @@ def tangle(tmp_path):
 
 
 def test_the_shape_is_counted():
-    values = as_values(inspect(Taxonomy.from_paths(["a/b/c/d", "a/b/c/e", "a/f"])))
+    taxonomy = Taxonomy.from_paths(["a/b/c/d", "a/b/c/e", "a/f"])
+    values = to_dict(Description(taxonomy, inspect(taxonomy)))
     assert {name: values[name] for name in ("kind", "nodes", "leaves", "roots", "edges", "depth")} == {
         "kind": "tree",
         "nodes": 6,
@@ -73,7 +73,7 @@ def test_it_is_shown_and_drawn(run, shop):
     shown = run("taxonomy", "taxonomy.csv").stdout
     assert "A forest with 3 roots: 30 nodes, 18 leaves, 27 edges, depth 2." in shown
     assert "2 / 2 / 2" in shown
-    assert "Nothing in it looks odd." in shown
+    assert "Nothing in it looks wrong." in shown
     assert "├── Camping" in shown
 
 
@@ -98,20 +98,20 @@ def test_what_looks_odd_is_said(run, tmp_path):
     assert "3 inner nodes have a single child, in 3 chains; the longest is Phones → shop/Phones/Cases." in shown
     assert "Contracted, 5 nodes would be left." in shown
     assert "1 name is spelt in several ways:\n  bags: 'Bags', 'bags'\n" in shown
-    assert "1 last part stands below several parents:\n  Cases: 'shop/Phones/Cases', 'shop/laptops/Cases'\n" in shown
+    assert "1 last part occurs below several parents:\n  Cases: 'shop/Phones/Cases', 'shop/laptops/Cases'\n" in shown
 
 
 def test_long_lists_are_cut():
     taxonomy = Taxonomy.from_paths([f"top/{k}/x{j}" for j in range(12) for k in range(13)])
-    (parts,) = remarks(inspect(taxonomy))
-    assert parts.startswith("12 last parts stand below several parents each:")
+    (parts,) = notes(inspect(taxonomy))
+    assert parts.startswith("12 last parts occur below several parents each:")
     assert parts.count("\n") == 11
     assert parts.endswith("… and 2 more")
     assert "and 3 more" in parts
     chain = inspect(Taxonomy.from_paths(["/".join(f"n{k}" for k in range(60))]))
-    (said,) = remarks(chain)
+    (said,) = notes(chain)
     assert "n0 → n1 → n2 → n3 → n4 → n5 → n6 → n7 → … → n59" in said
-    assert len(level_table(chain, None).rows) == MOST_LEVELS + 1
+    assert len(level_table(chain, None).rows) == MAX_LEVELS + 1
 
 
 def test_names_are_not_taken_for_markup(run, tmp_path):
@@ -189,9 +189,9 @@ def test_shapes_that_are_not_written(refused, shop, options, said):
 def test_titles_that_are_lost_are_counted(run, tmp_path, ending):
     file, out = tmp_path / "codes.csv", tmp_path / f"again.{ending}"
     file.write_text("node,parent,name\nJ,,Lungs\nJ45,J,Asthma\nJ20,J,\n")
-    remark = run("taxonomy", file, "--convert", out, env=WIDE | {"COLUMNS": "500"}).stderr
+    notes = run("taxonomy", file, "--convert", out, env=WIDE | {"COLUMNS": "500"}).stderr
     lost = f"2 titles are left out: {out} has no place for them; .csv, .tsv and .rcv1 have."
-    assert (lost in remark.splitlines()) == (Taxonomy.read(out).titles == {})
+    assert (lost in notes.splitlines()) == (Taxonomy.read(out).titles == {})
     assert run("taxonomy", file, "--convert", out, "--quiet").stderr == ""
     file.write_text("node,parent,name\nJ,,\nJ45,J,\n")
     assert "left out" not in run("taxonomy", file, "--convert", out).stderr
@@ -313,8 +313,7 @@ def test_cycles_can_be_dropped(run, tangle, tmp_path):
     assert json.loads(result.stdout)["dropped_edges"] == [["c", "a"], ["d", "d"]]
     assert list(Taxonomy.read(tmp_path / "tree.json").edges()) == [("a", "b"), ("b", "c"), ("b", "d")]
     assert (
-        "2 edges closed cycles and were left out:\n  c → a\n  d → d\n"
-        in run("taxonomy", tangle, "--drop-cycles").stdout
+        "2 edges closed cycles and were dropped:\n  c → a\n  d → d\n" in run("taxonomy", tangle, "--drop-cycles").stdout
     )
 
 
@@ -488,7 +487,7 @@ def test_only_our_errors_come_out(tmp_path, data):
         return
     found = inspect(taxonomy)
     assert found.nodes == len(taxonomy)
-    assert all(map(str, remarks(found)))
+    assert all(map(str, notes(found)))
     ET.fromstring(taxonomy_drawing(taxonomy, title=file.name))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli.train_model import new_model
+from cladist.cli.train import new_model
 from cladist.errors import DatasetError
 
 TEXT = ("--text", "title", "--label", "category")

@@ -26,7 +26,7 @@ import pytest
 import cladist
 from cladist import files
 from cladist.cli import demo_output
-from cladist.cli.stream_input import Consumed
+from cladist.cli.stream_state import Consumed
 from cladist.persistence.models import load_noted
 from tests.cli.conftest import NUMBERS, call
 
@@ -54,7 +54,7 @@ def _model(folder: Path, name: str) -> Any:
 def _stream(folder: Path, _: str) -> Any:
     """A model is worth what it has learnt; answers, what it has noted of them, for the rest is written anew."""
     model, notes, arrays = load_noted(folder / "numbers")
-    consumed = Consumed.of_notes(notes.get("stream"), arrays, folder)
+    consumed = Consumed.from_notes(notes.get("stream"), arrays, folder)
     assert model.rows_seen_ == len(NUMBERS.splitlines()) + consumed.rows
     answers = _file(folder, "answers.jsonl") or b""
     assert len(answers) >= consumed.out_bytes
@@ -137,7 +137,7 @@ def hidden(folder: Path) -> list[str]:
 # ------------------------------------------------------------------ children
 
 _server = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
-LOADED = ("streaming", "training", "numbers", "noted", "predict", "prediction_files", "taxonomy_showing", "terminal")
+LOADED = ("input", "numeric_input", "output", "prediction_files", "stream_loop", "taxonomy_report")
 _server.set_forkserver_preload(
     [
         __name__,
@@ -160,7 +160,7 @@ STEPS = [
 @contextmanager
 def quick_demo() -> Iterator[None]:
     """Let the demo compare nothing, and write as ever."""
-    written = {"page": "page" * 20, "with_comparison": DOCUMENT.replace("old", "new"), "as_json": {}, "drawn": "drawn"}
+    written = {"page": "page" * 20, "with_comparison": DOCUMENT.replace("old", "new"), "to_dict": {}, "render": "drawn"}
     with ExitStack() as stack:
         for name, value in written.items():
             stack.enter_context(mock.patch.object(demo_output, name, return_value=value))
@@ -296,7 +296,7 @@ def test_full_disk(command: Command, place: Path, limit: int) -> None:
     code, said = Child(place, command.line, full, limit).end()
     assert code == 2, said
     assert said.count("\n") == 1
-    assert "fault of cladist" not in said
+    assert "bug in cladist" not in said
     named = {"stream": "numbers", "sample": "shop", "demo markdown": "new.html"}.get(command.name, command.out)
     assert f"Error: {named}" in said
     assert "File too large" in said

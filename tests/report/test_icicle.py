@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cladist.metrics import report
 from cladist.report import icicle
-from cladist.report.icicle import LEAST_BLOCK, MOST_HEIGHT, WIDTH, placed
+from cladist.report.icicle import MAX_HEIGHT, MIN_BLOCK, WIDTH, place_blocks
 from cladist.taxonomy import Taxonomy
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,7 +29,7 @@ def test_children_lie_inside_their_parent_one_below_the_other(taxonomy, data):
     for v in range(taxonomy.n_nodes - 1, -1, -1):  # as labels count: a node has all rows of its children
         if taxonomy.parent[v] >= 0:
             support[taxonomy.parent[v]] += support[v]
-    top, size = placed(taxonomy, support)
+    top, size = place_blocks(taxonomy, support)
     bottom = top + size
     assert bottom.max() <= 1 + 1e-9
     assert size[taxonomy.roots].sum() == pytest.approx(1)
@@ -79,8 +79,8 @@ def test_large_taxonomies_stay_drawable():
     leaf = taxonomy.names[-1]
     svg = drawn(taxonomy, [leaf], [leaf])
     rects = list(svg.iter(f"{SVG}rect"))
-    assert len(rects) <= len(taxonomy.levels) * MOST_HEIGHT / LEAST_BLOCK
-    assert svg.get("viewBox") == f"0 0 {WIDTH:g} {MOST_HEIGHT:g}"
+    assert len(rects) <= len(taxonomy.levels) * MAX_HEIGHT / MIN_BLOCK
+    assert svg.get("viewBox") == f"0 0 {WIDTH:g} {MAX_HEIGHT:g}"
     assert sum(float(rect.get("width")) for rect in rects[:1]) <= WIDTH
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cladist.metrics import report
 from cladist.report import Sample, Table, html_report, markdown_table, report_tables
-from cladist.report.colours import STOPS, colour, text_colour
+from cladist.report.icicle import STOPS, colour, text_colour
 from cladist.taxonomy import Taxonomy
 
 TAXONOMY = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])

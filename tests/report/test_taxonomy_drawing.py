@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cladist.report.svg_text import length, shortened
-from cladist.report.taxonomy_drawing import taxonomy_drawing
-from cladist.report.taxonomy_layout import laid_out, shared
+from cladist.report.taxonomy_drawing import shorten, taxonomy_drawing, text_width
+from cladist.report.taxonomy_layout import lay_out, share_lines
 from cladist.taxonomy import Taxonomy
 from tests.strategies import awkward_names, dags, forests
 
@@ -36,7 +35,7 @@ def texts(svg):
 
 @given(dags())
 def test_everything_is_drawn_where_there_is_room(taxonomy):
-    entries = laid_out(taxonomy)
+    entries = lay_out(taxonomy)
     assert sorted(entry.node for entry in entries) == list(range(len(taxonomy)))
     for entry in entries:
         assert entry.level == taxonomy.depth[entry.node]
@@ -46,15 +45,15 @@ def test_everything_is_drawn_where_there_is_room(taxonomy):
 
 
 @given(dags(), st.integers(4, 9), st.integers(1, 4))
-def test_what_is_cut_is_counted(taxonomy, most_lines, most_levels):
-    entries = laid_out(taxonomy, most_lines=most_lines, most_levels=most_levels)
+def test_what_is_cut_is_counted(taxonomy, max_lines, max_levels):
+    entries = lay_out(taxonomy, max_lines=max_lines, max_levels=max_levels)
     shown = [entry.node for entry in entries if entry.node is not None]
     assert len(shown) == len(set(shown))
     assert len(shown) + sum(entry.hidden for entry in entries) == len(taxonomy)
-    assert max(entry.level for entry in entries) < most_levels
+    assert max(entry.level for entry in entries) < max_levels
     parents = {entry.parent for entry in entries}
     ends = [entry.line for k, entry in enumerate(entries) if k not in parents]
-    assert len(ends) <= most_lines
+    assert len(ends) <= max_lines
     assert np.all(np.diff(ends) > 0.999)
     for k, entry in enumerate(entries):
         below = [child.line for child in entries if child.parent == k]
@@ -64,7 +63,7 @@ def test_what_is_cut_is_counted(taxonomy, most_lines, most_levels):
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=30), st.integers(3, 40))
 def test_lines_are_shared_fairly(wanted, room):
-    shares = shared(wanted[: room + 1], len(wanted), room)
+    shares = share_lines(wanted[: room + 1], len(wanted), room)
     assert all(1 <= share <= want for share, want in zip(shares, wanted, strict=False))
     cut = len(shares) < len(wanted)
     assert sum(shares) + cut <= room
@@ -75,20 +74,20 @@ def test_lines_are_shared_fairly(wanted, room):
 
 def test_a_large_family_leaves_room_for_what_is_below():
     taxonomy = Taxonomy.from_paths([f"top/{k}/{j}" for k in range(500) for j in range(3)])
-    entries = laid_out(taxonomy, most_lines=20)
+    entries = lay_out(taxonomy, max_lines=20)
     assert {entry.level for entry in entries} == {0, 1, 2}
     assert sum(entry.node is not None for entry in entries if entry.level == 1) == 12
 
 
 def test_leaves_alone_take_all_the_room():
-    entries = laid_out(Taxonomy.from_paths([f"n{k}" for k in range(50)]), most_lines=20)
+    entries = lay_out(Taxonomy.from_paths([f"n{k}" for k in range(50)]), max_lines=20)
     assert [entry.node for entry in entries] == [*range(19), None]
     assert entries[-1].siblings == entries[-1].hidden == 31
 
 
 def test_a_deep_chain_is_cut():
     taxonomy = Taxonomy.from_paths(["/".join(f"n{k}" for k in range(3000))])
-    entries = laid_out(taxonomy, most_levels=5)
+    entries = lay_out(taxonomy, max_levels=5)
     assert [entry.node for entry in entries] == [0, 1, 2, 3, 4]
     assert entries[-1].hidden == 2995
 
@@ -142,7 +141,7 @@ def test_nodes_without_rows_are_pale():
 
 def test_a_cut_picture_says_so():
     taxonomy = Taxonomy.from_paths([f"top/{k}/{j}" for k in range(40) for j in range(5)])
-    shown = texts(drawn(taxonomy, most_lines=10))
+    shown = texts(drawn(taxonomy, max_lines=10))
     assert any(re.fullmatch(r"A tree of 241 nodes.* Only \d+ of the nodes are drawn\.", text) for text in shown)
     assert "… 34 more, with 170 below" in shown
     assert any(text.endswith("  +5") for text in shown)
@@ -165,20 +164,20 @@ def test_it_stands_alone():
     assert "prefers-color-scheme: dark" in page
 
 
-@pytest.mark.parametrize("most_lines", [1, 2, 3, 100])
-def test_labels_do_not_run_into_the_next_level(most_lines):
+@pytest.mark.parametrize("max_lines", [1, 2, 3, 100])
+def test_labels_do_not_run_into_the_next_level(max_lines):
     names = ["an awfully long name that goes on and on and on", "WWWWWWWWWWWWWWWWWWWWWWWW", "日本語の分類体系の名前"]
-    svg = drawn(Taxonomy.from_paths([f"{name}/{name} below" for name in names]), most_lines=most_lines)
+    svg = drawn(Taxonomy.from_paths([f"{name}/{name} below" for name in names]), max_lines=max_lines)
     places = [
         (float(t.get("x")), "".join(t.itertext())) for t in svg.iter(f"{SVG}text") if "label" in (t.get("class") or "")
     ]
     columns = sorted({x for x, _ in places})
     for x, text in places:
         following = [column for column in columns if column > x + 11]
-        assert not following or x + length(text) < following[0] - 10
-        assert x + length(text) < float(svg.get("width"))
+        assert not following or x + text_width(text) < following[0] - 10
+        assert x + text_width(text) < float(svg.get("width"))
 
 
 @given(st.text(max_size=80), st.integers(2, 40))
 def test_texts_are_cut(text, most):
-    assert len(shortened(text, most)) <= most
+    assert len(shorten(text, most)) <= most

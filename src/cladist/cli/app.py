@@ -1,9 +1,15 @@
-"""The application: its commands, its version, and how a command that fails ends."""
+"""The ``cladist`` application: its commands, its version, and the exit code and message of a failure."""
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
-from collections.abc import Sequence
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,19 +18,116 @@ from typer.core import TyperGroup
 
 from cladist._version import __version__
 from cladist.cli import bench, demo, evaluate, methods, predict, sample, stream, taxonomy, train
-from cladist.cli.exit_codes import exit_code
+from cladist.errors import CladistError, visible
+
+SUCCESS, FAULT, BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 0, 1, 2, 3, 130
+DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+# Depending on its version, typer uses click or its own copy of it; these base classes are found either way.
+_USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+_COMMAND_ERROR: Any = typer.BadParameter.__mro__[2]
 
 
 class Commands(TyperGroup):
-    """The group of commands; ends the process with the exit code that tells what happened."""
+    """The group of commands; it ends the process with the exit code of the command."""
 
-    def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **others: Any) -> Any:  # type: ignore[override]
-        """Run a command; in standalone mode every failure becomes one sentence and an exit code."""
-        given = list(sys.argv[1:] if args is None else args)
-        run = partial(super().main, given, standalone_mode=False, **others)
+    def main(self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **settings: Any) -> Any:  # type: ignore[override]
+        """Run a command; in standalone mode a failure becomes one sentence and an exit code."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        run = partial(super().main, arguments, standalone_mode=False, **settings)
         if not standalone_mode:
             return run()
-        sys.exit(exit_code(run, debug="--debug" in given))
+        sys.exit(exit_code(run, debug="--debug" in arguments))
+
+
+def exit_code(run: Callable[[], Any], *, debug: bool) -> int:
+    """Run a command and return its exit code; print a failure as one sentence, with `debug` after the traceback.
+
+    Examples
+    --------
+    >>> exit_code(lambda: None, debug=False)
+    0
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            code = run()
+            _flush()
+        except BrokenPipeError:  # the reader of the output has closed it, so there is nobody to report to
+            code = FAULT
+        except (typer.Abort, KeyboardInterrupt):
+            code = INTERRUPTED
+        except Exception as error:
+            if debug:
+                typer.echo(visible(traceback.format_exc()), err=True, nl=False)
+            with suppress(OSError):
+                _flush()
+            code, sentence = _describe(error)
+            _print_error("Error", " ".join([sentence, *getattr(error, "__notes__", ())]))
+    if code == INTERRUPTED:
+        _print_error("Stopped", "the command was interrupted.")
+    return code if isinstance(code, int) else SUCCESS
+
+
+def _flush() -> None:
+    """Flush standard output, so that a full disk is reported like any other error."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError, ValueError):  # the rest of the buffer would fail again when the process ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
+
+
+def _describe(error: Exception) -> tuple[int, str]:
+    """Return the exit code and the sentence for an exception."""
+    if isinstance(error, _COMMAND_ERROR):
+        return BAD_INPUT, f"{error.format_message().rstrip('.')}; {_usage_hint(error)}."
+    if isinstance(error, CladistError):
+        return BAD_INPUT, str(error)
+    if isinstance(error, OSError):
+        return BAD_INPUT, _describe_file_error(error)
+    if isinstance(error, MemoryError):
+        detail = f" ({str(error).rstrip('.')})" if str(error) else ""
+        return OUT_OF_MEMORY, (
+            f"Out of memory{detail}; use fewer rows or features, --hashing for texts, or --param weights=sparse "
+            "where the method has it, or a machine with more memory."
+        )
+    hint = "this is a bug in cladist, not a mistake of yours; run it again with --debug to see where it happened."
+    return FAULT, f"{type(error).__name__}: {error}; {hint}"
+
+
+def _describe_file_error(error: OSError) -> str:
+    """Return which file failed and why; our writers name their file, so an error without a name is of another one."""
+    name, reason = error.filename, error.strerror or str(error)
+    if error.errno in DISK_FULL:
+        name = name or f"standard output or {tempfile.gettempdir()}, the folder for temporary files"
+        reason += "; make room there, or write elsewhere"
+    return f"{name}: {reason}." if name else f"{reason}."
+
+
+def _usage_hint(error: Any) -> str:
+    """Return advice about bad usage; several columns after one ``--text`` are a frequent mistake.
+
+    Missing and unknown options have classes of their own; extra arguments have the base class.
+    """
+    context = getattr(error, "ctx", None)
+    if type(error) is _USAGE_ERROR and context is not None and context.params.get("text"):
+        return "--text takes one column, so repeat it for each: --text title --text description"
+    return "--help shows how the command is used"
+
+
+def _print_error(kind: str, sentence: str) -> None:
+    typer.echo(f"{typer.style(kind, fg='red', bold=True)}: {_one_line(sentence)}", err=True)
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    typer.echo(f"{typer.style('Warning', fg='yellow', bold=True)}: {_one_line(str(message))}", err=True)
+
+
+def _one_line(sentence: str) -> str:
+    """Return a sentence on one line, with terminal control characters of foreign names escaped."""
+    return visible(" ".join(sentence.split()))
 
 
 app = typer.Typer(
@@ -32,12 +135,12 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    epilog="Begin with [bold]cladist demo[/bold], or with [bold]cladist sample DIR[/bold] for files to try things on.",
+    epilog="Start with [bold]cladist demo[/bold], or with [bold]cladist sample DIR[/bold] for files to try things on.",
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"cladist {__version__}")
         raise typer.Exit
 
@@ -49,7 +152,7 @@ def root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Teach a machine to file things into a taxonomy."""
+    """Train and evaluate hierarchical classifiers."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -1,18 +1,19 @@
-"""``cladist bench``: a paper's table, published beside measured."""
+"""``cladist bench``: reproduce a paper's table, with the published beside the measured numbers."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import json as json_format
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from cladist.cli.options import Debug, Json, Quiet
-from cladist.errors import ParameterError
-
-if TYPE_CHECKING:
-    from cladist.cli.bench_papers import Paper
+from cladist.cli.options import Debug, Json, Quiet, option
+from cladist.errors import DatasetError, ParameterError
 
 EXAMPLE = (
     "Examples: [bold]cladist bench[/bold]"
@@ -20,104 +21,151 @@ EXAMPLE = (
     "\n\n[bold]cladist bench hr --verdicts[/bold]"
     "\n\n[bold]cladist bench hr --json[/bold]"
 )
+PAPERS = Path("benchmarks", "papers")
+SOURCE_TREE = Path(__file__).absolute().parents[3]  # the checkout, if the package runs from one
 
 
 def command(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="The paper; without it, the papers are listed.")
     ] = None,
-    data: Annotated[
-        str | None, typer.Option("--data", metavar="NAMES", help="Only these data sets, separated by commas.")
-    ] = None,
-    methods: Annotated[
-        str | None, typer.Option("--methods", metavar="NAMES", help="Only these methods, separated by commas.")
-    ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Measure rows anew that are there already.")] = False,
+    data: Annotated[str | None, option("--data NAMES", "Only these data sets, separated by commas.")] = None,
+    methods: Annotated[str | None, option("--methods NAMES", "Only these methods, separated by commas.")] = None,
+    again: Annotated[bool, option("--again", "Measure rows again that have a result already.")] = False,
     verdicts: Annotated[
-        bool, typer.Option("--verdicts", help="Instead of the table: does the tree help, and is it more than luck?")
+        bool, option("--verdicts", "Print whether the tree helps significantly, instead of the table.")
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Reproduce a paper's table, published beside measured.
+    """Reproduce a paper's table, with the published beside the measured numbers.
 
-    Runs the benchmarks of the checkout it is in. Every row is written to benchmarks/results as soon as it is measured,
-    and a run that was stopped goes on where it was.
+    Runs the benchmarks of a checkout. Every row is written to benchmarks/results
+    as soon as it is measured, and an interrupted run continues from there.
     """
-    from cladist.cli.bench_papers import checkout, find, papers, runner
-    from cladist.cli.terminal import Terminal
+    from cladist.cli.output import Terminal
 
     terminal = Terminal(json, quiet)
-    given = {"--data": _names("--data", data), "--methods": _names("--methods", methods)}
-    root = checkout()
+    given = {"--data": _split_names("--data", data), "--methods": _split_names("--methods", methods)}
+    root = find_checkout()
     if name is None:
-        _check_no_options({**given, "--again": again or None, "--verdicts": verdicts or None})
-        found = papers(root)
-        terminal.answer([asdict(paper) for paper in found])
-        terminal.show(_drawn_papers(found))
+        for flag, value in {**given, "--again": again or None, "--verdicts": verdicts or None}.items():
+            if value is not None:
+                raise ParameterError(f"{flag} needs the name of a paper, as in cladist bench hr.")
+        papers = list_papers(root)
+        terminal.answer([asdict(paper) for paper in papers])
+        terminal.show(_draw(["name", "paper", "methods", "command"], [paper.cells() for paper in papers]))
         return
-    paper = find(root, name)
-    run = runner(root, name, "verdicts" if verdicts else "run")
+    paper = find_paper(root, name)
+    run = load_runner(root, name, "verdicts" if verdicts else "run")
     try:
         with terminal.bars():
             outcome = run(data=given["--data"], methods=given["--methods"], again=again)
     except KeyboardInterrupt:
-        terminal.remark("The rows measured so far are kept; the same command goes on from there.")
+        terminal.note("The rows measured so far are kept; the same command continues from there.")
         raise
     terminal.answer(outcome.content)
-    terminal.show(f"{paper.paper} ({paper.methods})", _drawn(outcome), *outcome.remarks)
+    terminal.show(f"{paper.paper} ({paper.methods})", _draw(outcome.header, outcome.rows), *outcome.remarks)
     for part in outcome.further:
-        terminal.show("", part.title, _drawn(part), *part.remarks)
-    terminal.remark(f"The rows are in {_shown(root / 'benchmarks' / 'results')}")
+        terminal.show("", part.title, _draw(part.header, part.rows), *part.remarks)
+    results, here = root / "benchmarks" / "results", Path.cwd()
+    terminal.note(f"The rows are in {results.relative_to(here) if results.is_relative_to(here) else results}")
 
 
-def _names(option: str, text: str | None) -> list[str] | None:
-    """Return the names in an option's text.
+def _split_names(flag: str, text: str | None) -> list[str] | None:
+    """Return the names in an option's value.
 
     Examples
     --------
-    >>> _names("--data", "clef, news20")
+    >>> _split_names("--data", "clef, news20")
     ['clef', 'news20']
     """
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise ParameterError(f"{option}: wanted names separated by commas, as in clef,news20; got {text!r}.")
+        raise ParameterError(f"{flag}: wanted names separated by commas, as in clef,news20; got {text!r}.")
     return names
 
 
-def _check_no_options(given: dict[str, Any]) -> None:
-    for option, value in given.items():
-        if value is not None:
-            raise ParameterError(f"{option} needs the name of a paper, as in cladist bench hr.")
-
-
-def _drawn(outcome: Any) -> Any:
-    from cladist.cli.terminal import table
+def _draw(header: list[str], rows: list[list[str]]) -> Any:
+    from cladist.cli.output import table
     from cladist.report import Table
 
-    return table(Table(outcome.header, outcome.rows))
+    return table(Table(header, rows))
 
 
-def _drawn_papers(found: list[Paper]) -> Any:
-    from cladist.cli.terminal import table
-    from cladist.report import Table
-
-    rows = [
-        [
-            paper.name,
-            paper.paper,
-            paper.methods,
-            f"cladist bench {paper.name}" if paper.runs else "published tables only",
-        ]
-        for paper in found
-    ]
-    return table(Table(["name", "paper", "methods", "to run it"], rows))
+# ------------------------------------------------------------------ the papers of a checkout
 
 
-def _shown(path: Path) -> str:
-    """Return a path as seen from the current folder, if it lies below it."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+@dataclass(frozen=True)
+class Paper:
+    """A paper with published tables; `runs` says whether there is a script to reproduce them."""
+
+    name: str
+    paper: str
+    methods: str
+    runs: bool
+
+    def cells(self) -> list[str]:
+        """Return a row of the list of papers."""
+        usage = f"cladist bench {self.name}" if self.runs else "published tables only"
+        return [self.name, self.paper, self.methods, usage]
+
+
+def find_checkout() -> Path:
+    """Return the checkout that contains the package, or else the current folder if it is one.
+
+    Benchmarks are not part of an installed package.
+    """
+    for folder in (SOURCE_TREE, Path.cwd()):
+        if (folder / PAPERS).is_dir():
+            return folder
+    raise DatasetError(
+        f"There is no folder {PAPERS.as_posix()} here; benchmarks are not part of the installed package, so run this "
+        "in a checkout of cladist."
+    )
+
+
+def list_papers(root: Path) -> list[Paper]:
+    """Return the papers of a checkout, sorted by name."""
+    papers = []
+    for path in sorted((root / PAPERS).glob("*/published.json")):
+        try:
+            content = json_format.loads(path.read_text(encoding="utf-8"))
+            about = str(content["paper"]), str(content["methods"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DatasetError(f"{path}: not a file of published tables ({error!r}).") from error
+        papers.append(Paper(path.parent.name, *about, runs=path.with_name("run.py").is_file()))
+    return papers
+
+
+def find_paper(root: Path, name: str) -> Paper:
+    """Return the paper with this name; one without a script is refused."""
+    papers = {paper.name: paper for paper in list_papers(root)}
+    if name in papers and papers[name].runs:
+        return papers[name]
+    runnable = ", ".join(paper.name for paper in papers.values() if paper.runs)
+    if name in papers:
+        raise ParameterError(
+            f"{PAPERS.as_posix()}/{name} has published tables but nothing to run yet; those that run: {runnable}."
+        )
+    raise ParameterError(f"There is no paper {name!r}; those that run: {runnable}.")
+
+
+def load_runner(root: Path, name: str, script: str = "run") -> Callable[..., Any]:
+    """Import a script of a paper from its checkout and return its function `bench`."""
+    path = root / PAPERS / name / f"{script}.py"
+    if not path.is_file():
+        raise ParameterError(f"There are no {script} for {name}: {PAPERS.as_posix()}/{name} has no {script}.py.")
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    module = import_module(f"benchmarks.papers.{name}.{script}")
+    if not Path(str(module.__file__)).samefile(path):
+        raise DatasetError(
+            f"{path} cannot be run: another folder called benchmarks hides it ({module.__file__}); remove that folder "
+            "from PYTHONPATH."
+        )
+    bench: Callable[..., Any] = module.bench
+    return bench

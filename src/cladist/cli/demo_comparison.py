@@ -1,4 +1,4 @@
-"""The demo's work: methods compared on one data set, and texts classified by the first of them."""
+"""The demo's comparison of methods on one data set, with sample texts classified by the first of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cladist.report import Sample
+from cladist.report import Sample, Table, table_of_measures
 
 if TYPE_CHECKING:
     from cladist.datasets import Dataset
@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 
 RECURSIVE, TOP_DOWN, FLAT_SVM = "RecursiveSVM", "TopDown", "FlatSVM"
 TREE, FLAT = "Hieron, tree", "Hieron, flat"
-# The same kind of vectors, learnt with the tree and without.
+# The same kind of weights, trained with the tree and without.
 PAIRS = {RECURSIVE: (RECURSIVE, FLAT_SVM), TOP_DOWN: (TOP_DOWN, FLAT_SVM), "Hieron": (TREE, FLAT)}
+MEASURES = {
+    "accuracy": ("accuracy", "{:.4f}", max),
+    "tree_induced_error": ("tree-induced error", "{:.4f}", min),
+    "hierarchical_f1": ("hierarchical F1", "{:.4f}", max),
+    "seconds": ("seconds to fit", "{:.1f}", min),
+}
 
-# What a person might type; none of them is a text of the data.
+# Texts as a person might type them; none of them is in the data.
 DIAGNOSES = (
     "severe asthma, acute flare",
     "heart attack of the anterior wall",
@@ -31,14 +37,14 @@ DIAGNOSES = (
     "panic attacks, fear of crowds",
     "dog bite of the left calf",
 )
-ROWS_TO_WARM_UP = 1_000  # fewer have so few features that another way is taken
-# "Neoplasms (C00-D49)": the codes that a chapter or block spans tell a reader of its title nothing.
+WARM_UP_ROWS = 1_000  # fewer rows have so few features that another solver is chosen
+# The range of codes at the end of a title, as in "Neoplasms (C00-D49)", which is not shown.
 CODE_RANGE = re.compile(r"\s*\([A-Z]\w*-[A-Z]\w*\)$")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one method did."""
+    """The result of one method."""
 
     name: str
     seconds: float
@@ -46,14 +52,13 @@ class Outcome:
 
     @property
     def measures(self) -> dict[str, float]:
-        """The numbers compared, by name."""
-        names = ("accuracy", "tree_induced_error", "hierarchical_f1")
-        return {name: self.report.metrics[name] for name in names} | {"seconds": self.seconds}
+        """The compared numbers, by name."""
+        return {name: self.report.metrics[name] for name in list(MEASURES)[:-1]} | {"seconds": self.seconds}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How all methods did on a data set, and what the first of them says about the sample texts."""
+    """The results of all methods on a data set, and the predictions of the first one for the sample texts."""
 
     data: Dataset
     outcomes: list[Outcome]
@@ -61,8 +66,23 @@ class Comparison:
 
     @property
     def lead(self) -> Outcome:
-        """The first method, which is reported at length and files the samples, whether it is the best or not."""
+        """The first method, whose report is shown in full and which classifies the samples, best or not."""
         return self.outcomes[0]
+
+    @property
+    def name(self) -> str:
+        """The name of the first method."""
+        return self.lead.name
+
+    @property
+    def report(self) -> Report:
+        """The report of the first method."""
+        return self.lead.report
+
+    @property
+    def table(self) -> Table:
+        """The table of methods."""
+        return table_of_measures("method", MEASURES, [(outcome.name, outcome.measures) for outcome in self.outcomes])
 
     @property
     def best(self) -> Outcome:
@@ -71,33 +91,41 @@ class Comparison:
 
     @property
     def tree_beats_flat(self) -> dict[str, bool]:
-        """Whether the tree makes errors smaller, for each that learns with and without it."""
+        """For each pair of methods, whether the tree-induced error is smaller with the tree than without."""
         errors = {outcome.name: outcome.measures["tree_induced_error"] for outcome in self.outcomes}
-        return {who: errors[tree] < errors[flat] for who, (tree, flat) in PAIRS.items()}
+        return {name: errors[tree] < errors[flat] for name, (tree, flat) in PAIRS.items()}
 
     @property
     def verdict(self) -> str:
-        """What the comparison says about the tree, in a sentence."""
-        helped = [who for who, answer in self.tree_beats_flat.items() if answer]
-        others = [who for who in PAIRS if who not in helped]
-        if helped and others:
-            helps = f"The tree helps {' and '.join(helped)}, and not {' or '.join(others)}"
+        """One sentence about whether the tree helps."""
+        better = [name for name, is_better in self.tree_beats_flat.items() if is_better]
+        others = [name for name in PAIRS if name not in better]
+        if better and others:
+            claim = f"The tree helps {' and '.join(better)}, and not {' or '.join(others)}"
         else:
-            helps = "The tree helps here" if helped else "The tree does not help here"
-        return f"{helps}: {'; '.join(self._with_and_without(who) for who in PAIRS)}."
+            claim = "The tree helps here" if better else "The tree does not help here"
+        return f"{claim}: {'; '.join(map(self._describe_pair, PAIRS))}."
 
-    def _with_and_without(self, who: str) -> str:
+    def _describe_pair(self, name: str) -> str:
         measures = {outcome.name: outcome.measures for outcome in self.outcomes}
-        with_tree, without = (measures[name] for name in PAIRS[who])
+        tree, flat = (measures[method] for method in PAIRS[name])
         return (
-            f"{who} is {with_tree['tree_induced_error']:.3f} edges off on average and right in "
-            f"{with_tree['accuracy']:.1%} of all rows with it, {without['tree_induced_error']:.3f} edges and "
-            f"{without['accuracy']:.1%} without"
+            f"{name} is {tree['tree_induced_error']:.3f} edges off on average and right in {tree['accuracy']:.1%} of "
+            f"all rows with it, {flat['tree_induced_error']:.3f} edges and {flat['accuracy']:.1%} without"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results as values for JSON."""
+        return {
+            "methods": [{"name": outcome.name, **outcome.measures} for outcome in self.outcomes],
+            "lead": self.name,
+            "best": self.best.name,
+            "tree_beats_flat": self.tree_beats_flat,
+        }
 
 
 def methods(taxonomy: Any) -> dict[str, Any]:
-    """Return the unfitted learners to compare, by name; all are repeatable."""
+    """Return the unfitted learners to compare, by name; all are deterministic."""
     from cladist.learners.flat.svm import FlatSVM
     from cladist.learners.local.top_down import TopDown
     from cladist.learners.online.hieron import Hieron
@@ -114,23 +142,23 @@ def methods(taxonomy: Any) -> dict[str, Any]:
 
 
 def compare(data: Dataset, *, texts: tuple[str, ...] = DIAGNOSES) -> Comparison:
-    """Fit every method on the training part, judge it on the test part, and classify `texts` with the first.
+    """Train every method on the training part, evaluate it on the test part, and classify `texts` with the first.
 
-    Errors are measured on the data's own taxonomy, whatever the method sees of it.
+    All methods are evaluated on the taxonomy of the data, including those trained without it.
     """
     from cladist import progress
     from cladist.metrics import report
 
+    assert data.taxonomy is not None
     with progress.task("Warming up"):
         _compile(data)
     outcomes: list[Outcome] = []
     lead: Any = None
     for name, model in methods(data.taxonomy).items():
         with progress.task(name):
-            started = time.perf_counter()
+            start = time.perf_counter()
             model.fit(data.X_train, data.y_train)
-            seconds = time.perf_counter() - started
-        assert data.taxonomy is not None
+            seconds = time.perf_counter() - start
         outcomes.append(Outcome(name, seconds, report(data.y_test, model.predict(data.X_test), data.taxonomy)))
         lead = model if lead is None else lead  # models are large; the others are not kept
     with progress.task("Classifying the samples"):
@@ -138,26 +166,26 @@ def compare(data: Dataset, *, texts: tuple[str, ...] = DIAGNOSES) -> Comparison:
 
 
 def _compile(data: Dataset) -> None:
-    """Let every kernel be compiled, or read from its cache, before the clock runs."""
+    """Compile every kernel, or load it from the cache, before times are measured."""
     from cladist.metrics import report
 
     assert data.taxonomy is not None
-    some = slice(None, None, max(1, len(data.y_train) // ROWS_TO_WARM_UP))
-    X, y = data.X_train[some], data.y_train[some]
+    subset = slice(None, None, max(1, len(data.y_train) // WARM_UP_ROWS))
+    X, y = data.X_train[subset], data.y_train[subset]
     models = methods(data.taxonomy)
     for name in (RECURSIVE, TOP_DOWN, FLAT_SVM, TREE):  # the others run the same kernels
         report(y, models[name].fit(X, y).predict(X), data.taxonomy)
 
 
 def classify(model: Any, data: Dataset, texts: tuple[str, ...]) -> list[Sample]:
-    """Return what a model says about new texts, with the titles of the nodes on the way."""
+    """Return the predictions of a model for new texts, with the titles of the nodes on the paths."""
     from cladist.features import text_features
 
-    vectoriser = text_features().fit(data.texts_train)  # the data holds its rows vectorised this way
+    vectoriser = text_features().fit(data.texts_train)  # the rows of the data are vectorised in this way
     titles = model.taxonomy_.titles
     rows = vectoriser.transform(texts)
-    paths = zip(texts, model.predict(rows), model.predict_paths(rows), strict=True)
+    predictions = zip(texts, model.predict(rows), model.predict_paths(rows), strict=True)
     return [
         Sample(text, str(label), [CODE_RANGE.sub("", titles.get(name, name)) for name in path])
-        for text, label, path in paths
+        for text, label, path in predictions
     ]

@@ -1,4 +1,4 @@
-"""The demo's comparison as a terminal shows it, as JSON, as Markdown, as an SVG picture and as a page."""
+"""The demo's result in a terminal, as JSON, as Markdown, as an SVG picture and as a web page."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from rich.console import Console, Group
 from rich.padding import Padding
 from rich.text import Text
 
-from cladist.cli.demo_comparison import Comparison
-from cladist.cli.terminal import table
+from cladist.cli.output import table
 from cladist.errors import DatasetError
-from cladist.report import Sample, Table, html_report, markdown_table
+from cladist.report import Sample, html_report, markdown_table
 
 if TYPE_CHECKING:
+    from cladist.cli.demo_codes import CodeModel
+    from cladist.cli.demo_comparison import Comparison
     from cladist.datasets import Dataset
+
+    Result = Comparison | CodeModel
 
 BEGIN, END = "<!-- demo:begin -->", "<!-- demo:end -->"
 PICTURE_COLUMNS = 110
-HEADER = ["method", "accuracy", "tree-induced error", "hierarchical F1", "seconds to fit"]
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """Return the table of methods; the best number of each column is marked."""
-    columns = {"accuracy": max, "tree_induced_error": min, "hierarchical_f1": max, "seconds": min}
-    found = [outcome.measures for outcome in comparison.outcomes]
-    formats = ["{:.4f}", "{:.4f}", "{:.4f}", "{:.1f}"]
-    rows = [
-        [outcome.name, *(form.format(outcome.measures[name]) for name, form in zip(columns, formats, strict=True))]
-        for outcome in comparison.outcomes
-    ]
-    best = {
-        (k, column)
-        for column, (name, better) in enumerate(columns.items(), start=1)
-        for k, measures in enumerate(found)
-        if measures[name] == better(other[name] for other in found)
-    }
-    return Table(HEADER, rows, frozenset(best))
-
-
-def facts(comparison: Comparison) -> str:
-    """Say what the methods were compared on."""
-    return facts_of(comparison.data)
-
-
-def facts_of(data: Dataset) -> str:
-    """Say what there is to learn from, and to be tested on."""
-    assert data.taxonomy is not None
-    return (
-        f"{data.source}: {len(data.y_train):,} descriptions to learn from, {len(data.y_test):,} other wordings to be "
-        f"tested on, {data.taxonomy.n_nodes:,} nodes, {len(data.taxonomy.leaves):,} of them leaves"
+def render(result: Result, *, quiet: bool = False) -> Group:
+    """Return the text of the terminal; with `quiet`, the table alone."""
+    if quiet:
+        return Group(table(result.table))
+    return Group(
+        f"{describe_data(result.data)}.",
+        table(result.table),
+        Text(result.verdict, style="bold"),
+        f"\n{result.name} classifies these new texts:\n",
+        *map(_render_sample, result.samples),
     )
 
 
-def circumstances_of(data: Dataset) -> dict[str, Any]:
-    """Return the sizes of the data and of the machine as plain values."""
+def _render_sample(sample: Sample) -> Group:
+    """Return a text with the predicted path below it."""
+    *above, last = sample.titles
+    path = Text.assemble(*((f"{part} › ", "dim") for part in above), (last, "green"), (f"  {sample.label}", "cyan"))
+    return Group(Text(sample.text, style="bold"), Padding(path, (0, 0, 0, 3)))
+
+
+def describe_data(data: Dataset) -> str:
+    """Return the sizes of the data as a sentence without a full stop."""
+    assert data.taxonomy is not None
+    return (
+        f"{data.source}: {len(data.y_train):,} descriptions for training, {len(data.y_test):,} other wordings for "
+        f"testing, {data.taxonomy.n_nodes:,} nodes, {len(data.taxonomy.leaves):,} of them leaves"
+    )
+
+
+def to_dict(result: Result) -> dict[str, Any]:
+    """Return the result, the sizes of the data and those of the machine as values for JSON."""
+    data = result.data
     assert data.taxonomy is not None
     sizes = {
         "source": data.source,
@@ -67,11 +67,12 @@ def circumstances_of(data: Dataset) -> dict[str, Any]:
         "nodes": data.taxonomy.n_nodes,
         "leaves": len(data.taxonomy.leaves),
     }
-    return {"data": sizes, "machine": machine()}
+    samples = [sample._asdict() for sample in result.samples]
+    return {"data": sizes, "machine": machine(), **result.to_dict(), "samples": samples}
 
 
 def machine() -> dict[str, Any]:
-    """Return the number of cores and the memory of this machine, where it tells."""
+    """Return the number of cores and the memory of this machine, None if unknown."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf
@@ -79,78 +80,45 @@ def machine() -> dict[str, Any]:
     return {"cores": os.cpu_count(), "memory_gib": round(memory)}
 
 
-def drawn(comparison: Comparison, *, quiet: bool = False) -> Group:
-    """Return what the terminal shows."""
-    methods = table(comparison_table(comparison))
-    if quiet:
-        return Group(methods)
-    return Group(
-        f"{facts(comparison)}.",
-        methods,
-        Text(comparison.verdict, style="bold"),
-        f"\n{comparison.lead.name} files these texts, which nobody has labelled:\n",
-        *map(drawn_sample, comparison.samples),
-    )
-
-
-def drawn_sample(sample: Sample) -> Group:
-    """Return a text, and below it the path it was filed under."""
-    *above, last = sample.titles
-    path = Text.assemble(*((f"{part} › ", "dim") for part in above), (last, "green"), (f"  {sample.label}", "cyan"))
-    return Group(Text(sample.text, style="bold"), Padding(path, (0, 0, 0, 3)))
-
-
-def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Return everything as plain values."""
-    return {
-        **circumstances_of(comparison.data),
-        "methods": [{"name": outcome.name, **outcome.measures} for outcome in comparison.outcomes],
-        "lead": comparison.lead.name,
-        "best": comparison.best.name,
-        "tree_beats_flat": comparison.tree_beats_flat,
-        "samples": [sample._asdict() for sample in comparison.samples],
-    }
-
-
-def page(comparison: Comparison) -> str:
+def page(result: Result) -> str:
     """Return the web page."""
     return html_report(
-        comparison.lead.report,
-        title=f"{comparison.lead.name} on {comparison.data.source}",
-        subtitle=facts(comparison) + ".",
-        comparison=comparison_table(comparison),
-        verdict=comparison.verdict,
-        samples=comparison.samples,
+        result.report,
+        title=f"{result.name} on {result.data.source}",
+        subtitle=describe_data(result.data) + ".",
+        comparison=result.table,
+        verdict=result.verdict,
+        samples=result.samples,
     )
 
 
 def check_markers(path: Path) -> str:
-    """Return the text of a file that has the two markers, each once and in order."""
+    """Return the text of a document that has the two markers, each once and in order."""
     try:
         text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as problem:
-        raise DatasetError(f"{path} is not UTF-8 ({problem}).") from problem
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"{path} is not UTF-8 ({error}).") from error
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise DatasetError(f"{path}: the comparison goes between one line {BEGIN} and one line {END} below it.")
     return text
 
 
-def with_comparison(text: str, comparison: Comparison, command: str) -> str:
-    """Return a document with the comparison between its two markers."""
+def with_comparison(text: str, result: Result, usage: str) -> str:
+    """Return a document with the comparison between its two markers; `usage` is the command that made it."""
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     size = machine()
     memory = f" and {size['memory_gib']} GiB of memory" if size["memory_gib"] else ""
     cores = f"{size['cores']} core{'' if size['cores'] == 1 else 's'}"
-    said = f"`{command}` on a machine with {cores}{memory}. {facts(comparison)}."
-    content = "\n\n".join([said, markdown_table(comparison_table(comparison)), comparison.verdict])
+    setup = f"`{usage}` on a machine with {cores}{memory}. {describe_data(result.data)}."
+    content = "\n\n".join([setup, markdown_table(result.table), result.verdict])
     return f"{before}{BEGIN}\n{content}\n{END}{after}"
 
 
 def picture(renderable: Any, *, title: str) -> str:
-    """Return an SVG picture of a terminal that shows this; it asks no other host for anything."""
+    """Return an SVG picture of a terminal that shows something; it loads nothing from other hosts."""
     console = Console(record=True, width=PICTURE_COLUMNS, file=io.StringIO(), highlight=False, markup=False)
     console.print(renderable)
     svg = console.export_svg(title=title)
-    # The rules fetch a font, where the monospace one at hand will do; the comment names rich's home page.
+    # The removed rules load a font, for which the local monospace font suffices; the comment names rich's home page.
     return re.sub(r"@font-face\s*\{[^}]*\}\s*|<!--.*?-->\s*", "", svg)

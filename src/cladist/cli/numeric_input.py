@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
-from cladist.cli.model_input import DataSource, Remark, features_of
+from cladist.cli.input import DataSource, Notify, features_of
 from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight
 from cladist.datasets.formats.arff.reader import read_arff_rows
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
@@ -32,7 +32,7 @@ SENTENCES = {
 LSHTC_ROWS = RowFormat(0, MOST_FEATURES - 1, np.dtype(np.float32), several=True, loose=True, document_id="auto")
 
 
-def read_numbers(source: DataSource, *, taxonomy: Taxonomy | None, model: Any, remark: Remark) -> Dataset:
+def read_numbers(source: DataSource, *, taxonomy: Taxonomy | None, model: Any, notify: Notify) -> Dataset:
     """Read rows with their labels; the columns are those of the model, or without one those of the file."""
     with _reworded():
         if source.kind == "svmlight":
@@ -51,11 +51,11 @@ def read_numbers(source: DataSource, *, taxonomy: Taxonomy | None, model: Any, r
             return data
         columns = KnownColumns(source)
         X = columns.select(data.X)
-        columns.report(remark)
+        columns.report(notify)
         return Dataset(X, data.y, data.taxonomy, source=data.source)
 
 
-def read_rows(source: DataSource, *, model: Any, remark: Remark) -> Iterator[Any]:
+def read_rows(source: DataSource, *, model: Any, notify: Notify) -> Iterator[Any]:
     """Yield the rows without their labels, as they are read."""
     with _reworded():
         if source.kind == "svmlight":
@@ -66,7 +66,7 @@ def read_rows(source: DataSource, *, model: Any, remark: Remark) -> Iterator[Any
         elif source.kind == "arff":
             yield from _arff_rows(source, model)
         else:
-            yield from _lshtc_rows(source, remark)
+            yield from _lshtc_rows(source, notify)
 
 
 def _arff_rows(source: DataSource, model: Any) -> Iterator[Any]:
@@ -78,11 +78,11 @@ def _arff_rows(source: DataSource, model: Any) -> Iterator[Any]:
         yield X
 
 
-def _lshtc_rows(source: DataSource, remark: Remark) -> Iterator[sparse.csr_matrix]:
+def _lshtc_rows(source: DataSource, notify: Notify) -> Iterator[sparse.csr_matrix]:
     columns = KnownColumns(source)
     for rows in read_matrices(source.stream, LSHTC_ROWS, True, None):
         yield columns.select(rows)
-    columns.report(remark)
+    columns.report(notify)
 
 
 def _zero_based(source: DataSource) -> Any:
@@ -166,10 +166,10 @@ class KnownColumns:
         arrays = X.data[known], place[known].astype(np.int32), ends[X.indptr]
         return sparse.csr_matrix(arrays, shape=(X.shape[0], len(self.numbers)))
 
-    def report(self, remark: Remark) -> None:
+    def report(self, notify: Notify) -> None:
         """Report how many features were new, if any were."""
         if len(self.new):
-            remark(
+            notify(
                 f"{len(self.new):,} of the {len(self.seen):,} features in {self.name} were in no row of training; they "
                 "are left out."
             )

@@ -1,90 +1,59 @@
-"""Arguments and options that several commands share; each means the same everywhere."""
+"""Arguments and options shared by several commands."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-OUTPUT = "Output"
-DATA = "Data"
-
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON, and nothing else.", rich_help_panel=OUTPUT)
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no remarks.", rich_help_panel=OUTPUT)]
-Debug = Annotated[bool, typer.Option("--debug", help="If it fails, show the traceback.", rich_help_panel=OUTPUT)]
-
-
-class DataFormat(StrEnum):
-    """The files that can be read."""
-
-    csv = "csv"
-    tsv = "tsv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    arrow = "arrow"
-    svmlight = "svmlight"
-    arff = "arff"
-    lshtc = "lshtc"
-
-
-class InputFormat(StrEnum):
-    """The files that can be predicted for."""
-
-    csv = "csv"
-    tsv = "tsv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    arrow = "arrow"
-    svmlight = "svmlight"
-    arff = "arff"
-    lshtc = "lshtc"
-    lines = "lines"
-
-
+OUTPUT, DATA = "Output", "Data"  # panels of the help
 DATA_HELP = "A table (.csv, .tsv, .jsonl, .parquet, .arrow), or numbers in svmlight (.svm), ARFF (.arff) or LSHTC."
+
+DataFormat = StrEnum("DataFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc")
+InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc lines")
+
+
+def argument(metavar: str, text: str) -> Any:
+    """Return a positional argument for a command's signature."""
+    return typer.Argument(metavar=metavar, help=text)
+
+
+def option(usage: str, text: str, panel: str | None = None, **settings: Any) -> Any:
+    """Return an option for a command's signature; `usage` holds its flags and its value, as in "--out -o FILE".
+
+    Examples
+    --------
+    >>> out = option("--out -o FILE", "The output file.")
+    >>> out.default, out.param_decls, out.metavar
+    ('--out', ('-o',), 'FILE')
+    """
+    flags = [word for word in usage.split() if word.startswith("-")]
+    values = [word for word in usage.split() if not word.startswith("-")]
+    return typer.Option(*flags, metavar=values[0] if values else None, help=text, rich_help_panel=panel, **settings)
+
+
+Json = Annotated[bool, option("--json", "Print the result as JSON, and nothing else.", OUTPUT)]
+Quiet = Annotated[bool, option("--quiet -q", "Print no progress bars and no notes.", OUTPUT)]
+Debug = Annotated[bool, option("--debug", "Show the traceback of a failure.", OUTPUT)]
 
 Text = Annotated[
     list[str] | None,
-    typer.Option(
-        "--text",
-        metavar="COLUMN",
-        help="The column with the text; repeat it for each column, and their texts are joined.",
-        rich_help_panel=DATA,
-    ),
+    option("--text COLUMN", "The column with the text; repeat it to join the texts of several columns.", DATA),
 ]
-Label = Annotated[
-    str | None,
-    typer.Option("--label", metavar="COLUMN", help="The column with the label.", rich_help_panel=DATA),
-]
-LabelSep = Annotated[
-    str | None,
-    typer.Option(
-        "--label-sep", metavar="TEXT", help="What separates several labels in one field.", rich_help_panel=DATA
-    ),
-]
-PathSep = Annotated[
-    str | None,
-    typer.Option(
-        "--path-sep", metavar="TEXT", help="Labels are paths, whose parts this separates.", rich_help_panel=DATA
-    ),
-]
-Format = Annotated[
-    DataFormat | None,
-    typer.Option("--format", help="The data's format, if its ending does not tell.", rich_help_panel=DATA),
-]
+Label = Annotated[str | None, option("--label COLUMN", "The column with the label.", DATA)]
+LabelSep = Annotated[str | None, option("--label-sep TEXT", "The separator of several labels in one field.", DATA)]
+PathSep = Annotated[str | None, option("--path-sep TEXT", "The separator of path parts, if labels are paths.", DATA)]
+FORMAT_HELP = "The format of the data, if not inferable from the file extension."
+Format = Annotated[DataFormat | None, option("--format", FORMAT_HELP, DATA)]
 ZeroBased = Annotated[
     bool | None,
-    typer.Option(
+    option(
         "--zero-based/--one-based",
-        help="Whether the features of an svmlight or ARFF file are counted from 0 or from 1.",
-        rich_help_panel=DATA,
+        "Whether the feature indices of an svmlight or ARFF file start at 0 or at 1.",
+        DATA,
         show_default=False,
     ),
 ]
-ModelArgument = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="The folder that [bold]cladist train[/bold] wrote.")
-]
+ModelArgument = Annotated[Path, argument("MODEL", "The model folder written by [bold]cladist train[/bold].")]

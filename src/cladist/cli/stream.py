@@ -1,16 +1,13 @@
-"""``cladist stream``: learn from rows as they come, and answer each before it is learnt."""
+"""``cladist stream``: predict rows as they arrive, and train on those that have a label."""
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from cladist.cli.options import DATA, Debug, Json, ModelArgument, Quiet, Text
+from cladist.cli.options import DATA, Debug, Json, ModelArgument, Quiet, Text, argument, option
 
 EXAMPLE = (
     "Examples: [bold]cladist stream model new.jsonl --out answers.jsonl[/bold]"
@@ -20,78 +17,48 @@ EXAMPLE = (
 
 def command(
     model: ModelArgument,
-    data: Annotated[str, typer.Argument(metavar="FILE", help="JSON lines, one object a row; - for standard input.")],
+    data: Annotated[str, argument("FILE", "JSON lines, one object per row; - for standard input.")],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where to write answers.", show_default="standard output"),
+        Path | None, option("--out -o FILE", "The file for predictions.", show_default="standard output")
     ] = None,
-    save_every: Annotated[
-        int, typer.Option("--save-every", metavar="N", min=1, help="Save the model after every N rows.")
-    ] = 10_000,
-    grow: Annotated[
-        bool, typer.Option("--grow", help="Add labels that are not in the taxonomy; paths say where.")
-    ] = False,
-    new_input: Annotated[
-        bool, typer.Option("--new-input", help="This is not the input that the model has consumed before.")
-    ] = False,
-    id: Annotated[  # noqa: A002
-        str, typer.Option("--id", metavar="KEY", help="The key of a row's id.", rich_help_panel=DATA)
-    ] = "id",
+    save_every: Annotated[int, option("--save-every N", "Save the model after every N rows.", min=1)] = 10_000,
+    grow: Annotated[bool, option("--grow", "Add labels that are not in the taxonomy, below their paths.")] = False,
+    new_input: Annotated[bool, option("--new-input", "This input differs from the one consumed before.")] = False,
+    id: Annotated[str, option("--id KEY", "The key of a row's id.", DATA)] = "id",  # noqa: A002
     text: Text = None,
     label: Annotated[
-        str | None,
-        typer.Option(
-            "--label", metavar="KEY", help="The key of the label.", rich_help_panel=DATA, show_default="as in training"
-        ),
+        str | None, option("--label KEY", "The key of the label.", DATA, show_default="as in training")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Predict rows as they come, and learn those that have a label.
+    """Predict rows as they arrive, and train on those that have a label.
 
-    FILE holds one JSON object a line, with the text under the keys of training
-    (a model that learnt from numbers takes them under x). Every row is
-    answered by a line of JSON; if it has a label, it is learnt right after.
-    The model is saved every N rows, at the end, and when the process is told
-    to stop (SIGINT, SIGTERM) or to save (SIGHUP, SIGUSR1). Started again on the
-    same input, also after it was killed, it goes on where the last save was:
-    rows that carry an id are known by it, others by their place.
+    FILE holds one JSON object per line, with the text under the keys of
+    training (a model trained on numbers takes them under x). Each row is
+    answered by a line of JSON; if it has a label, the model is then trained
+    on it. The model is saved every N rows, at the end, and on the signals to
+    stop (SIGINT, SIGTERM) or to save (SIGHUP, SIGUSR1). Started again on the
+    same input, also after it was killed, it continues from the last save:
+    rows with an id are recognised by it, others by their position.
     """
-    from cladist.cli.output_files import check_target
-    from cladist.cli.stream_loop import Stream
-    from cladist.cli.terminal import Terminal
+    from cladist.cli.output import Terminal, check_target
+    from cladist.cli.stream_loop import run_stream
 
     check_target(out, inputs=[data, model])
     terminal = Terminal(json, quiet)
-    started = time.perf_counter()
-    name = "standard input" if data == "-" else data
-    fd = 0 if data == "-" else os.open(data, os.O_RDONLY)
-    try:
-        stream = Stream(
-            model,
-            out=out,
-            text=tuple(text or ()),
-            label=label,
-            id_column=id,
-            save_every=save_every,
-            grow=grow,
-            new_input=new_input,
-            name=name,
-        )
-        try:
-            done = stream.run(fd)
-        finally:
-            stream.close()
-    finally:
-        if fd:
-            os.close(fd)
-    seconds = time.perf_counter() - started
+    start = time.perf_counter()
+    counts = run_stream(
+        model, data, out=out, text=tuple(text or ()), label=label, id_column=id, save_every=save_every, grow=grow,
+        new_input=new_input,
+    )  # fmt: skip
+    seconds = time.perf_counter() - start
     if out is not None:
-        terminal.answer({**asdict(done), "seconds": seconds, "model": str(model), "out": str(out)})
-    terminal.remark(
-        f"Answered {done.rows:,} rows in {seconds:.1f} s, learnt {done.learnt:,}"
-        + (f", {done.right / done.learnt:.1%} of which were answered rightly before" if done.learnt else "")
-        + (f"; skipped {done.skipped:,} consumed before" if done.skipped else "")
+        terminal.answer({**asdict(counts), "seconds": seconds, "model": str(model), "out": str(out)})
+    terminal.note(
+        f"Predicted {counts.rows:,} rows in {seconds:.1f} s, trained on {counts.learnt:,}"
+        + (f", {counts.right / counts.learnt:.1%} of which were predicted correctly before" if counts.learnt else "")
+        + (f"; skipped {counts.skipped:,} consumed before" if counts.skipped else "")
         + f". The model is in {model}"
     )

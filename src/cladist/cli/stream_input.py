@@ -1,61 +1,59 @@
-"""The rows of a stream: lines as they come, and which of them a model has learnt before."""
+"""The input of a stream: lines as they arrive, the signals that may come between them, and the rows in them."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import select
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import TracebackType
+from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
+from scipy import sparse
 
-from cladist.errors import DatasetError, ModelFormatError
+from cladist.datasets.formats.tables.columns import cell_text
+from cladist.datasets.formats.tables.json_records import json_objects
+from cladist.datasets.formats.tables.reader import join_text
+from cladist.errors import DatasetError, ParameterError
+from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.construction import is_missing
 
-READ_BYTES = 2**16  # what is read at once; the lines in it are answered together, so that none waits for more
-LONGEST_LINE = 2**26  # bytes
-DIGEST = 16  # bytes that stand for an id: two of a billion ids fall together with probability 1e-21
+READ_BYTES = 2**16  # read at once; the lines in it are processed together, so that none waits for more input
+MAX_LINE_BYTES = 2**26
+FEATURES = "x"  # the key of a row's numbers
 
 
 class Signals:
-    """Notes that the process was asked to stop (SIGINT, SIGTERM) or to save (SIGHUP, SIGUSR1), without interrupting.
-
-    While it waits for input, `ready` also returns when a signal comes.
-    """
+    """Records the signals to stop (SIGINT, SIGTERM) or to save (SIGHUP, SIGUSR1) without interrupting the work."""
 
     STOP = ("SIGINT", "SIGTERM")
     SAVE = ("SIGHUP", "SIGUSR1")
 
     def __init__(self) -> None:
         self.stop = self.save = False
-        self._before: dict[int, Any] = {}
+        self._handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        self._ours, theirs = socket.socketpair()
-        theirs.setblocking(False)
-        self._theirs, self._fd_before = theirs, signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+        self._receiver, self._sender = socket.socketpair()  # the process writes a byte to it on every signal
+        self._sender.setblocking(False)
+        self._wakeup_fd = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
         for names, handler in ((self.STOP, self._on_stop), (self.SAVE, self._on_save)):
             for name in names:
                 number = getattr(signal, name, None)  # Windows lacks some
                 if number is not None:
-                    self._before[number] = signal.signal(number, handler)
+                    self._handlers[number] = signal.signal(number, handler)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        signal.set_wakeup_fd(self._fd_before)
-        self._ours.close()
-        self._theirs.close()
+        signal.set_wakeup_fd(self._wakeup_fd)
+        self._receiver.close()
+        self._sender.close()
 
     def _on_stop(self, *_: Any) -> None:
         self.stop = True
@@ -63,112 +61,143 @@ class Signals:
     def _on_save(self, *_: Any) -> None:
         self.save = True
 
-    def ready(self, fd: int) -> bool:
-        """Wait until there is something to read, or a signal came; tell whether the former."""
-        with suppress(OSError, ValueError):  # where files cannot be waited for, reading waits
-            found, _, _ = select.select([fd, self._ours.fileno()], [], [])
-            if self._ours.fileno() in found:
-                self._ours.recv(4096)
-            return fd in found
+    def wait(self, fd: int) -> bool:
+        """Wait for input or a signal, and return whether there is input."""
+        with suppress(OSError, ValueError):  # some systems cannot wait for files; reading will wait
+            ready, _, _ = select.select([fd, self._receiver.fileno()], [], [])
+            if self._receiver.fileno() in ready:
+                self._receiver.recv(4096)
+            return fd in ready
         return True
 
 
 def line_batches(fd: int, signals: Signals) -> Iterator[list[bytes]]:
-    """Yield the lines of a file or pipe, all that are there at once; nothing while there is only a signal."""
+    """Yield the lines of a file or pipe, all that are available at once, and an empty list after a signal."""
     rest = b""
     while not signals.stop:
-        if not signals.ready(fd):
+        if not signals.wait(fd):
             yield []
             continue
-        found = os.read(fd, READ_BYTES)
-        if not found:
+        content = os.read(fd, READ_BYTES)
+        if not content:
             if rest:
                 yield [rest]
             return
-        *lines, rest = (rest + found).split(b"\n")
-        if len(rest) > LONGEST_LINE:
+        *lines, rest = (rest + content).split(b"\n")
+        if len(rest) > MAX_LINE_BYTES:
             raise DatasetError(
-                f"The input has a line of more than {LONGEST_LINE:,} bytes; one JSON object a line is wanted."
+                f"The input has a line of more than {MAX_LINE_BYTES:,} bytes; one JSON object per line is wanted."
             )
         if lines:
             yield lines
 
 
-@dataclass
-class Consumed:
-    """How far a stream has been learnt: rows, and what tells them again.
+@dataclass(frozen=True)
+class Reader:
+    """How rows are read, by the model's notes; `n_features` is the number of features if it was trained on numbers."""
 
-    Rows that carry ids are known by them, in any order; otherwise the first so many lines of the input are, and
-    `digest`, of all of them, tells whether they are the same.
-    """
+    name: str
+    text: tuple[str, ...]
+    label: str
+    label_sep: str | None
+    path_sep: str | None
+    id: str
+    n_features: int | None
 
-    rows: int = 0
-    digest: bytes = b""
-    out: str | None = None
-    out_bytes: int = 0
-    old_ids: npt.NDArray[np.bytes_] = field(default_factory=lambda: np.zeros(0, f"S{DIGEST}"))
-    new_ids: set[bytes] = field(default_factory=set)
-
-    @property
-    def by_id(self) -> bool:
-        """Whether rows are known by their ids."""
-        return bool(len(self.old_ids) or self.new_ids)
-
-    def knows(self, row_id: Any) -> bool:
-        """Tell whether the row with this id has been consumed."""
-        wanted = id_digest(row_id)
-        if wanted in self.new_ids:
-            return True
-        at = int(np.searchsorted(self.old_ids, np.bytes_(wanted)))
-        return at < len(self.old_ids) and self.old_ids[at] == wanted.rstrip(b"\0")
-
-    def add(self, line: bytes, row_id: Any) -> None:
-        """Count a row as consumed."""
-        self.rows += 1
-        if row_id is not None:
-            self.new_ids.add(id_digest(row_id))
-        else:
-            self.digest = chained(self.digest, line)
-
-    def noted(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Return what a model's notes hold of it."""
-        if self.new_ids:
-            more = np.array(list(self.new_ids), f"S{DIGEST}")
-            self.old_ids = np.sort(np.concatenate([self.old_ids, more]))
-            self.new_ids = set()
-        notes = {"rows": self.rows, "digest": self.digest.hex(), "out": self.out, "out_bytes": self.out_bytes}
-        ids = np.frombuffer(self.old_ids.tobytes(), np.uint8).reshape(-1, DIGEST)
-        return notes, {"stream_ids": ids}
-
-    @classmethod
-    def of_notes(cls, notes: Any, arrays: dict[str, npt.NDArray[Any]], folder: Path) -> Consumed:
-        """Restore what `noted` gave; a model that no stream has fed has none."""
-        if notes is None:
-            return cls()
-        ids = arrays.get("stream_ids", np.zeros((0, DIGEST), np.uint8))
+    def record(self, line: bytes, number: int) -> dict[str, Any]:
+        """Return the JSON object in a line."""
         try:
-            rows, digest = int(notes["rows"]), bytes.fromhex(notes["digest"])
-            out, out_bytes = notes["out"], int(notes["out_bytes"])
-            fits = rows >= 0 and out_bytes >= 0 and (out is None or isinstance(out, str))
-        except (KeyError, TypeError, ValueError):
-            fits = False
-        if not fits or ids.dtype != np.uint8 or ids.ndim != 2 or ids.shape[1] != DIGEST:
-            raise ModelFormatError(f"{folder}: what this model notes of its stream cannot be read.")
-        old = np.sort(np.frombuffer(np.ascontiguousarray(ids).tobytes(), f"S{DIGEST}"))
-        return cls(rows, digest, out, out_bytes, old)
+            text = line.decode("utf-8")
+        except UnicodeDecodeError:
+            raise DatasetError(f"{self.name}, line {number}: this is not UTF-8 text.") from None
+        columns = (*self.text, self.label, self.id)  # the values that an answer repeats or a model stores
+        records = [record for _, record in json_objects(self.name, iter([(number, text)]), columns)]
+        return records[0] if records else {}
+
+    def row_id(self, record: Mapping[str, Any], number: int) -> Any:
+        """Return the row's id, or None."""
+        value = record.get(self.id)
+        if isinstance(value, (list, dict)) or (isinstance(value, float) and not isfinite(value)):
+            got = value if isinstance(value, float) else type(value).__name__
+            raise DatasetError(f"{self.name}, line {number}: an id is a text or a number; got {got}.")
+        return value
+
+    def value(self, record: Mapping[str, Any], number: int) -> Any:
+        """Return the row's text, or its numbers by column."""
+        if self.n_features is None:
+            return join_text(self.name, number, record, self.text)
+        numbers = record.get(FEATURES)
+        if not isinstance(numbers, (list, dict)):
+            raise DatasetError(
+                f"{self.name}, line {number}: the numbers of a row are a list or an object in {FEATURES!r}."
+            )
+        try:
+            pairs = enumerate(numbers) if isinstance(numbers, list) else numbers.items()
+            values = {int(k): float(v) for k, v in pairs}
+        except (TypeError, ValueError, OverflowError):
+            values = {0: float("nan")}
+        if not all(map(isfinite, values.values())):
+            raise DatasetError(f"{self.name}, line {number}: {FEATURES!r} holds a value that is not a number.")
+        is_outside = any(not 0 <= k < self.n_features for k in values)
+        if is_outside or (isinstance(numbers, list) and len(numbers) != self.n_features):
+            raise DatasetError(f"{self.name}, line {number}: the model has {self.n_features} features, from 0 on.")
+        return values
+
+    def labels(self, record: Mapping[str, Any], number: int) -> list[list[str]] | None:
+        """Return the row's labels, each as the parts of a path (one part: a name), or None if it has none."""
+        value = record.get(self.label)
+        if value is None or (is_missing(value) and not isinstance(value, str)):
+            return None
+        values = value if isinstance(value, list) else [value]
+        if isinstance(value, str) and self.label_sep:
+            values = value.split(self.label_sep) if value.strip() else []
+        texts = [cell_text(part) for part in values]
+        if any(text is None or (not text.strip() and not isinstance(value, list)) for text in texts):
+            if value == "" and not self.label_sep:
+                return None
+            raise DatasetError(f"{self.name}, line {number}: {self.label!r} holds no label: {str(value)[:100]!r}.")
+        return [
+            [part.strip() for part in ((text or "").split(self.path_sep) if self.path_sep else [text or ""])]
+            for text in texts
+        ]
 
 
-def chained(digest: bytes, line: bytes) -> bytes:
-    """Return the digest of some lines and one more."""
-    return hashlib.blake2b(digest + line.rstrip(b"\r"), digest_size=DIGEST).digest()
+def to_matrix(values: Sequence[Any], n_features: int | None) -> Any:
+    """Return rows as a model's first step takes them: an array of texts, or a CSR matrix."""
+    if n_features is None:
+        texts = np.empty(len(values), dtype=object)
+        texts[:] = values
+        return texts
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in values])]).astype(np.int64)
+    indices = np.array([k for row in values for k in sorted(row)], np.int64)
+    data = np.array([row[k] for row in values for k in sorted(row)], np.float64)
+    return sparse.csr_array((data, indices, indptr), shape=(len(values), n_features))
 
 
-def id_digest(row_id: Any) -> bytes:
-    """Return what stands for an id, in a run and in a model's notes: 1, 1.0, true and "1" are four ids.
+def find_node(taxonomy: Taxonomy, parts: Sequence[str]) -> int | None:
+    """Return the node of a label, or None."""
+    return taxonomy.find(parts[0]) if len(parts) == 1 else taxonomy.find_path(parts)
+
+
+def missing_nodes(taxonomy: Taxonomy, labels: Sequence[Sequence[str]]) -> list[tuple[str, str | None]]:
+    """Return the nodes of paths that a taxonomy lacks, each with its parent, parents first.
 
     Examples
     --------
-    >>> len({id_digest(row_id) for row_id in (1, 1.0, True, "1")})
-    4
+    >>> missing_nodes(Taxonomy.from_paths(["sport/tennis"]), [["sport", "ball", "golf"], ["art"]])
+    [('ball', 'sport'), ('golf', 'ball'), ('art', None)]
     """
-    return hashlib.blake2b(repr(row_id).encode(), digest_size=DIGEST).digest()
+    nodes: list[tuple[str, str | None]] = []
+    for parts in labels:
+        if find_node(taxonomy, parts) is not None:
+            continue
+        for k in range(1, len(parts) + 1):
+            exists = taxonomy.find_path(parts[:k]) is not None
+            if exists or (k == 1 and find_node(taxonomy, parts[:1]) is not None):
+                continue
+            parent = taxonomy.find_path(parts[: k - 1]) if k > 1 else None
+            if k > 1 and parent is None:
+                raise ParameterError(f"{'/'.join(parts)!r}: {parts[k - 2]!r} stands elsewhere in the taxonomy.")
+            nodes.append((parts[k - 1], None if parent is None else taxonomy.names[parent]))
+            taxonomy = taxonomy.with_node(*nodes[-1])
+    return nodes

@@ -1,14 +1,15 @@
-"""A stream's work: predict a row, learn it where it has a label, write the prediction, save now and then.
+"""The loop of a stream: predict a row, train on it if it has a label, write the prediction, save now and then.
 
-What is learnt and what is noted as learnt are saved by one and the same switch of the model's folder. Whatever is lost
-when the process dies, is lost from both, and from the written answers, which are cut back to what the save knows: so
-the next run, on the same input, learns each row exactly once. A step that fails between learning rows and noting them
-leaves a model that is ahead of its notes, and such a model is not saved.
+The model and the record of consumed rows are saved by one atomic switch of the model's folder. What is lost when the
+process dies is lost from both, and written predictions are cut back to those that the save knows: the next run on the
+same input trains on each row exactly once. A step that fails between training on rows and recording them leaves a model
+that is ahead of its record, and such a model is not saved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from cladist.cli.blank_rows import BlankRows
-from cladist.cli.model_input import features_of, learner_of
-from cladist.cli.stream_answers import Answers
-from cladist.cli.stream_input import Consumed, Signals, chained, id_digest, line_batches
-from cladist.cli.stream_rows import Reader, answer_of, growth, matrix_of, node_of
+from cladist.cli.input import check_notes, features_of, learner_of
+from cladist.cli.predict import BlankRows
+from cladist.cli.stream_input import Reader, Signals, find_node, line_batches, missing_nodes, to_matrix
+from cladist.cli.stream_state import Answers, Consumed, chain_digest, id_digest, to_answer
 from cladist.errors import CladistError, DatasetError, ModelFormatError, ParameterError
+from cladist.labels import encode
 from cladist.learners.online.base import OnlineClassifier
 from cladist.learners.out_of_fold import transformed
 from cladist.persistence.models import load_noted, save
@@ -29,8 +30,8 @@ from cladist.storage import lock_folder
 
 
 @dataclass
-class Streamed:
-    """What a run did, for the summary."""
+class Counts:
+    """The numbers of a run, for its summary."""
 
     rows: int = 0
     learnt: int = 0
@@ -42,23 +43,37 @@ class Streamed:
 
 @dataclass
 class Row:
-    """One row: its line, what it is judged by, its id, and its labels if it has any."""
+    """One row: its line and number, the text or numbers to predict from, its id, and its labels if it has any."""
 
     line: bytes
     number: int
     value: Any
     id: Any
     labels: list[list[str]] | None
-    grows: bool = False  # whether a label of it is not in the taxonomy yet
+    grows: bool = False  # whether one of its labels is not in the taxonomy yet
 
     @property
     def is_labelled(self) -> bool:
-        """Whether it is to be learnt."""
+        """Whether the model is trained on it."""
         return self.labels is not None
 
 
+def run_stream(folder: Path, data: str, **options: Any) -> Counts:
+    """Consume a file, or standard input for "-", with the model in a folder; `options` are those of `Stream`."""
+    fd = 0 if data == "-" else os.open(data, os.O_RDONLY)
+    try:
+        stream = Stream(folder, name="standard input" if data == "-" else data, **options)
+        try:
+            return stream.run(fd)
+        finally:
+            stream.close()
+    finally:
+        if fd:
+            os.close(fd)
+
+
 class Stream:
-    """A model, the stream that feeds it, and what it has consumed of it; no other process can write to the model."""
+    """A model, its input, and the record of consumed rows; no other process can write to the model meanwhile."""
 
     def __init__(
         self,
@@ -76,244 +91,225 @@ class Stream:
         if save_every < 1:
             raise ParameterError(f"--save-every must be at least 1; got {save_every!r}.")
         self.folder, self.save_every, self.grow = folder, save_every, grow
-        self.done, self.unsaved, self.is_sound = Streamed(), 0, True
-        with ExitStack() as opened:
-            if folder.is_dir():  # what is no folder is no model, which reading it says
-                opened.enter_context(lock_folder(folder))
+        self.counts, self.unsaved, self.is_sound = Counts(), 0, True
+        with ExitStack() as resources:
+            if folder.is_dir():  # otherwise loading it reports that it is not a model
+                resources.enter_context(lock_folder(folder))
             self._load(new_input)
             self.blank = BlankRows(self.model)
             self.reader = self._reader(text, label, id_column, name)
             self.answers = Answers(out, self.consumed.out, self.consumed.out_bytes)
-            opened.callback(self.answers.close)
-            self._opened = opened.pop_all()
+            resources.callback(self.answers.close)
+            self._resources = resources.pop_all()
 
     def _load(self, new_input: bool) -> None:
-        from cladist.cli.model_metadata import check_notes
-
-        folder = self.folder
-        self.model, self.notes, arrays = load_noted(folder)
-        check_notes(self.notes, folder)
+        self.model, self.notes, arrays = load_noted(self.folder)
+        check_notes(self.notes, self.folder)
         self.learner = learner_of(self.model)
         if not isinstance(self.learner, OnlineClassifier):
-            kind = type(self.learner).__name__
             raise ModelFormatError(
-                f"{folder} holds a {kind}, which does not learn row by row; train a model with --method hieron, h-rls "
-                "or h-perc."
+                f"{self.folder} holds a {type(self.learner).__name__}, which cannot be trained row by row; train a "
+                "model with --method hieron, h-rls or h-perc."
             )
-        self.consumed = Consumed.of_notes(self.notes.get("stream"), arrays, folder)
-        if new_input and self.consumed.rows:  # with none, it is the start of this very input that was cut short
-            self.consumed.rows, self.consumed.digest = 0, b""
-            self.consumed.out, self.consumed.out_bytes = None, 0
+        self.consumed = Consumed.from_notes(self.notes.get("stream"), arrays, self.folder)
+        if new_input and self.consumed.rows:  # without rows, an earlier run of this very input was interrupted
+            self.consumed.restart()
         self.saved_rows = self.consumed.rows
-        self.carry_ids = self.consumed.by_id if self.consumed.rows else None  # None: the first row will tell
+        self.has_ids = self.consumed.has_ids if self.consumed.rows else None  # None: the first row decides
 
     def _reader(self, text: tuple[str, ...], label: str | None, id_column: str, name: str) -> Reader:
         columns = text or tuple(self.notes.get("text") or ())
-        features = features_of(self.model)
-        if features is None and not columns:
-            raise ParameterError(f"{self.folder} does not say which text it learnt from; name it with --text KEY.")
-        wanted = label or self.notes.get("label") or "label"
+        n_features = features_of(self.model)
+        if n_features is None and not columns:
+            raise ParameterError(f"{self.folder} has no note of its text columns; name them with --text KEY.")
         separators = self.notes.get("label_sep"), self.notes.get("path_sep")
-        return Reader(name, columns, wanted, *separators, id_column, features)
+        return Reader(name, columns, label or self.notes.get("label") or "label", *separators, id_column, n_features)
 
-    # ---------------------------------------------------------------- running
+    def close(self) -> None:
+        """Close the file of predictions, and unlock the model."""
+        self._resources.close()
 
-    def run(self, fd: int) -> Streamed:
-        """Consume the input to its end, or until a signal says stop; what was learnt and noted is saved in any case."""
+    # ---------------------------------------------------------------- batches of lines
+
+    def run(self, fd: int) -> Counts:
+        """Consume the input to its end, or until a signal to stop; recorded rows are saved in any case."""
         with Signals() as signals:
             try:
-                for lines in self._unknown(line_batches(fd, signals)):
+                for lines in self._skip_consumed(line_batches(fd, signals)):
                     self._consume(lines, signals)
                     if signals.save:
                         signals.save = False
                         self._save()
-                self.done.stopped = signals.stop
+                self.counts.stopped = signals.stop
             finally:
                 if self.is_sound:
                     if self.unsaved:
                         self._save()
                     self.answers.flush()
         self.blank.warn("line")
-        return self.done
+        return self.counts
 
-    def _unknown(self, batches: Any) -> Any:
+    def _skip_consumed(self, batches: Iterable[list[bytes]]) -> Iterator[list[tuple[int, bytes]]]:
         """Yield numbered lines, without the first ones if the model has consumed them and they carry no ids."""
-        number, to_skip, digest = 0, self.consumed.rows, b""
-        by_id = self.consumed.by_id
+        number, digest = 0, b""
+        to_skip = 0 if self.consumed.has_ids else self.consumed.rows
         for lines in batches:
             numbered = [(number + k, line) for k, line in enumerate(lines, 1) if line.strip()]
             number += len(lines)
-            if to_skip and not by_id:
+            if to_skip:
                 for _, line in numbered[:to_skip]:
-                    digest = chained(digest, line)
-                passed = min(to_skip, len(numbered))
-                to_skip, numbered = to_skip - passed, numbered[passed:]
-                self.done.skipped += passed
+                    digest = chain_digest(digest, line)
+                n_skipped = min(to_skip, len(numbered))
+                to_skip, numbered = to_skip - n_skipped, numbered[n_skipped:]
+                self.counts.skipped += n_skipped
                 if not to_skip and digest != self.consumed.digest:
-                    raise DatasetError(self._another_input())
+                    raise self._another_input()
             yield numbered
-        if to_skip and not by_id and number:
-            raise DatasetError(self._another_input())
+        if to_skip and number:
+            raise self._another_input()
 
-    def _another_input(self) -> str:
-        return (
+    def _another_input(self) -> DatasetError:
+        return DatasetError(
             f"{self.reader.name} does not begin with the {self.consumed.rows:,} rows that the model has consumed; "
             "for another input add --new-input."
         )
 
     def _consume(self, numbered: list[tuple[int, bytes]], signals: Signals) -> None:
-        """Consume some lines, stopping for a save wherever one is due."""
-        at = 0
-        while at < len(numbered) and not signals.stop:
-            room = self.save_every - self.unsaved
-            self._answer_all(*self._rows(numbered[at : at + room]))
-            at += room
+        """Consume lines, with a save whenever one is due."""
+        start = 0
+        while start < len(numbered) and not signals.stop:
+            n_lines = self.save_every - self.unsaved
+            self._process(*self._parse(numbered[start : start + n_lines]))
+            start += n_lines
             if self.unsaved >= self.save_every:
                 self._save()
         self.answers.flush()
 
-    def _rows(self, numbered: list[tuple[int, bytes]]) -> tuple[list[Row], CladistError | None]:
-        """Return the rows in some lines that the model has not consumed, up to one that is refused, and why it is."""
+    def _parse(self, numbered: list[tuple[int, bytes]]) -> tuple[list[Row], CladistError | None]:
+        """Return the rows that the model has not consumed, up to one that is refused, and the error of that one."""
         rows: list[Row] = []
         ids: set[bytes] = set()
         for number, line in numbered:
             try:
-                row = self._row(number, line)
-            except CladistError as problem:
-                return rows, problem
-            known = None if row is None or row.id is None else id_digest(row.id)
-            if row is None or known in ids:
-                self.done.skipped += 1
+                row = self._parse_row(number, line)
+            except CladistError as error:
+                return rows, error
+            digest = None if row is None or row.id is None else id_digest(row.id)
+            if row is None or digest in ids:
+                self.counts.skipped += 1
                 continue
-            if known is not None:
-                ids.add(known)
+            if digest is not None:
+                ids.add(digest)
             rows.append(row)
         return rows, None
 
-    def _row(self, number: int, line: bytes) -> Row | None:
+    def _parse_row(self, number: int, line: bytes) -> Row | None:
+        """Return the row in a line, or None if the model has consumed it."""
+        place = f"{self.reader.name}, line {number}"
         record = self.reader.record(line, number)
         row_id = self.reader.row_id(record, number)
-        if self.carry_ids is None:
-            self.carry_ids = row_id is not None
-        if self.carry_ids == (row_id is None):
-            these, others = ("no", "have one") if row_id is None else ("an", "have none")
-            raise DatasetError(
-                f"{self.reader.name}, line {number}: the row has {these} {self.reader.id!r}; those before it {others}."
-            )
+        if self.has_ids is None:
+            self.has_ids = row_id is not None
+        if self.has_ids == (row_id is None):
+            this, others = ("no", "have one") if row_id is None else ("an", "have none")
+            raise DatasetError(f"{place}: the row has {this} {self.reader.id!r}; those before it {others}.")
         if row_id is not None and self.consumed.knows(row_id):
             return None
         labels = self.reader.labels(record, number)
-        unknown = [parts for parts in labels or [] if node_of(self.learner.taxonomy_, parts) is None]
+        unknown = [parts for parts in labels or [] if find_node(self.learner.taxonomy_, parts) is None]
         if unknown and not self.grow:
-            said = (self.reader.path_sep or "/").join(unknown[0])
+            name = (self.reader.path_sep or "/").join(unknown[0])
             near = self.learner.taxonomy_.suggestion(unknown[0][-1]).rstrip(".")
-            raise DatasetError(
-                f"{self.reader.name}, line {number}: the label {said!r} is not in the taxonomy{near}; --grow adds new "
-                "labels as they come."
-            )
+            raise DatasetError(f"{place}: the label {name!r} is not in the taxonomy{near}; --grow adds new labels.")
         if labels is not None and not self.learner.label_form_.is_multi and len(labels) != 1:
-            raise DatasetError(f"{self.reader.name}, line {number}: one label is wanted, and there are {len(labels)}.")
+            raise DatasetError(f"{place}: one label is wanted, and there are {len(labels)}.")
         return Row(line, number, self.reader.value(record, number), row_id, labels, bool(unknown))
 
-    def _answer_all(self, rows: list[Row], problem: CladistError | None) -> None:
-        """Answer rows in their order, alike ones together; a problem is raised once those before it are consumed."""
+    # ---------------------------------------------------------------- rows
+
+    def _process(self, rows: list[Row], error: CladistError | None) -> None:
+        """Process rows in order, consecutive ones of a kind together; an error is raised after the rows before it."""
         start = 0
         while start < len(rows):
             end = start + 1
             while end < len(rows) and not rows[end].grows and rows[end].is_labelled == rows[start].is_labelled:
                 end += 1
-            self._answer(rows[start:end])
+            self._process_alike(rows[start:end])
             start = end
-        if problem is not None:
-            raise problem
+        if error is not None:
+            raise error
 
-    # ---------------------------------------------------------------- one row after the other
-
-    def _answer(self, rows: list[Row]) -> None:
-        """Predict rows that all have labels, or all have none; learn the former; write what was predicted."""
-        X = transformed(self.model, matrix_of([row.value for row in rows], self.reader.features))
-        self.blank.note(X, [row.number for row in rows])
+    def _process_alike(self, rows: list[Row]) -> None:
+        """Predict rows that all have labels or all have none, train on the former, and write the predictions."""
+        X = transformed(self.model, to_matrix([row.value for row in rows], self.reader.n_features))
+        self.blank.add(X, [row.number for row in rows])
         new_nodes = self._new_nodes(rows[0])
         if self.answers.is_new:
-            self._save()  # the file of answers is noted before there are any in it
-        with self._wholly():
+            self._save()  # the file of predictions is recorded before anything is written to it
+        with self._all_or_unsound():
             for name, parent in new_nodes:
                 self.learner.add_node(name, parent)
-            found, right = self._predictions(X, rows)
-            answers = [self._line(row, label) for row, label in zip(rows, found, strict=True)]
-            self.answers.write(answers)
+            labels, n_right = self._predict(X, rows)
+            self.answers.write([self._answer(row, label) for row, label in zip(rows, labels, strict=True)])
             for row in rows:
                 self.consumed.add(row.line, row.id)
             self.unsaved += len(rows)
-        self.done.rows += len(rows)
-        self.done.right += right
-        self.done.learnt += len(rows) if rows[0].is_labelled else 0
+        self.counts.rows += len(rows)
+        self.counts.right += n_right
+        self.counts.learnt += len(rows) if rows[0].is_labelled else 0
 
     @contextmanager
-    def _wholly(self) -> Iterator[None]:
-        """Do all of the block, or save no more: learnt and noted would not be the same rows."""
+    def _all_or_unsound(self) -> Iterator[None]:
+        """Complete the block, or save nothing more: the model and the record of rows would differ."""
         self.is_sound = False
         try:
             yield
-        except BaseException as problem:
-            problem.add_note(
+        except BaseException as error:
+            error.add_note(
                 f"The model in {self.folder} is that of its last save, which has consumed {self.saved_rows:,} rows; "
-                "started again on the same input, the stream goes on from there."
+                "started again on the same input, the stream continues from there."
             )
             raise
         self.is_sound = True
 
-    def _predictions(self, X: Any, rows: list[Row]) -> tuple[list[Any], int]:
-        """Return what is predicted for rows, and how often rightly; those with labels are learnt."""
+    def _predict(self, X: Any, rows: list[Row]) -> tuple[list[Any], int]:
+        """Return the predictions and the number of correct ones; rows with labels are trained on."""
+        form, taxonomy = self.learner.label_form_, self.learner.taxonomy_
         if not rows[0].is_labelled:
-            return _listed(self.learner.predict(X), self.learner), 0
-        names = [self._names(row) for row in rows]
-        sets = self.learner.label_form_.is_multi
-        found = self.learner.predict_then_learn(X, names if sets else [labels[0] for labels in names])
-        listed = _listed(found, self.learner)
-        said = [sorted(map(str, label)) if sets else [str(label)] for label in listed]
-        return listed, sum(answer == sorted(labels) for answer, labels in zip(said, names, strict=True))
+            return self._to_list(self.learner.predict(X)), 0
+        nodes = [[find_node(taxonomy, parts) for parts in row.labels or []] for row in rows]
+        labels = [[form.spell(node, taxonomy) for node in row if node is not None] for row in nodes]
+        y = labels if form.is_multi else [names[0] for names in labels]
+        predictions = self._to_list(self.learner.predict_then_learn(X, y))
+        names = [sorted(map(str, label)) if form.is_multi else [str(label)] for label in predictions]
+        return predictions, sum(a == sorted(b) for a, b in zip(names, labels, strict=True))
 
-    def _line(self, row: Row, label: Any) -> bytes:
-        answer = ({} if row.id is None else {"id": row.id}) | answer_of(label, self.learner.taxonomy_)
-        return self.answers.encoded(answer | ({"learnt": True} if row.is_labelled else {}))
+    def _to_list(self, predictions: Any) -> list[Any]:
+        """Return one label, or one list of labels, per row."""
+        form = self.learner.label_form_
+        if form.is_multi:
+            return list(form.spell_sets(encode(predictions, self.learner.taxonomy_).labels))
+        return list(np.asarray(predictions, dtype=object))
+
+    def _answer(self, row: Row, label: Any) -> bytes:
+        answer = ({} if row.id is None else {"id": row.id}) | to_answer(label, self.learner.taxonomy_)
+        return self.answers.encode(answer | ({"learnt": True} if row.is_labelled else {}))
 
     def _new_nodes(self, row: Row) -> list[tuple[str, str | None]]:
-        """Return the nodes that a row's labels lack, each with its parent; nothing is added yet."""
+        """Return the nodes of a row's labels that the taxonomy lacks, each with its parent; nothing is added yet."""
         if not row.grows:
             return []
         try:
-            return growth(self.learner.taxonomy_, row.labels or [])
-        except CladistError as problem:
-            raise DatasetError(f"{self.reader.name}, line {row.number}: {problem}") from problem
-
-    def _names(self, row: Row) -> list[str]:
-        """Return a row's labels as predictions spell them."""
-        taxonomy = self.learner.taxonomy_
-        nodes = [node_of(taxonomy, parts) for parts in row.labels or []]
-        return [self.learner.label_form_.spell(node, taxonomy) for node in nodes if node is not None]
-
-    # ---------------------------------------------------------------- saving
+            return missing_nodes(self.learner.taxonomy_, row.labels or [])
+        except CladistError as error:
+            raise DatasetError(f"{self.reader.name}, line {row.number}: {error}") from error
 
     def _save(self) -> None:
-        """Save the model and what it has consumed, once the answers up to here are on the disk."""
-        with self._wholly():
-            self.consumed.out, self.consumed.out_bytes = self.answers.settle()
-            noted, arrays = self.consumed.noted()
-            save(self.model, self.folder, notes={**self.notes, "stream": noted}, note_arrays=arrays)
+        """Save the model and the record of consumed rows, after the predictions up to here are on the disk."""
+        with self._all_or_unsound():
+            self.consumed.out, self.consumed.out_bytes = self.answers.sync()
+            record, arrays = self.consumed.to_notes()
+            save(self.model, self.folder, notes={**self.notes, "stream": record}, note_arrays=arrays)
         self.answers.is_new = False
         self.unsaved, self.saved_rows = 0, self.consumed.rows
-        self.done.saves += 1
-
-    def close(self) -> None:
-        """Close the answers, if they are a file, and let others write to the model."""
-        self._opened.close()
-
-
-def _listed(found: Any, learner: Any) -> list[Any]:
-    """Return predictions as labels, or as lists of them, one a row."""
-    if learner.label_form_.is_multi:
-        from cladist.labels import encode
-
-        return learner.label_form_.spell_sets(encode(found, learner.taxonomy_).labels)
-    return list(np.asarray(found, dtype=object))
+        self.counts.saves += 1

@@ -1,20 +1,32 @@
-"""``cladist taxonomy``: the shape of a taxonomy, what in it looks odd, drawings of it, other formats."""
+"""``cladist taxonomy``: describe, check, draw and convert a taxonomy, and compare it with labelled data."""
 
 from __future__ import annotations
 
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
-from cladist.cli.options import DATA, DATA_HELP, DataFormat, Debug, Json, Label, LabelSep, Quiet
-from cladist.cli.taxonomy_conversion import check_convertible, convert, reshaped, titles_left_out
-from cladist.errors import ParameterError
+from cladist.cli.options import (
+    DATA,
+    DATA_HELP,
+    FORMAT_HELP,
+    DataFormat,
+    Debug,
+    Json,
+    Label,
+    LabelSep,
+    Quiet,
+    argument,
+    option,
+)  # fmt: skip
+from cladist.errors import ParameterError, TaxonomyError
 
 if TYPE_CHECKING:
-    from cladist.cli.model_input import DataSource
+    from cladist.cli.input import DataSource
+    from cladist.taxonomy import Taxonomy
+    from cladist.taxonomy.coverage import Coverage, UnknownLabel
+    from cladist.taxonomy.inspection import Findings
 
 EXAMPLE = (
     "Examples: [bold]cladist taxonomy tree.csv --svg tree.svg[/bold]"
@@ -22,84 +34,46 @@ EXAMPLE = (
     "\n\n[bold]cladist taxonomy tree.csv --convert tree.json.gz[/bold]"
     "\n\n[bold]zcat tree.txt.gz | cladist taxonomy - --format edges[/bold]"
 )
-
-
-class TaxonomyInput(StrEnum):
-    """The files a taxonomy can be in: those, the header of an ARFF file, and LSHTC's, where a node is its number."""
-
-    edges = "edges"
-    paths = "paths"
-    csv = "csv"
-    tsv = "tsv"
-    json = "json"
-    indented = "indented"
-    rcv1 = "rcv1"
-    mesh = "mesh"
-    arff = "arff"
-    lshtc = "lshtc"
+# The formats that are written; those that are read are these, ARFF headers and LSHTC hierarchies, among others.
+TaxonomyFormat = StrEnum("TaxonomyFormat", "edges paths csv tsv json indented rcv1")
+TaxonomyInput = StrEnum("TaxonomyInput", "edges paths csv tsv json indented rcv1 mesh arff lshtc")
+WITHOUT_DAGS = ("paths", "indented")
 
 
 def command(
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE",
-            help="Edges, paths, CSV, TSV, JSON, indented text, RCV1's, MeSH's, or ARFF; - for standard input.",
-        ),
+        argument("FILE", "Edges, paths, CSV, TSV, JSON, indented text, RCV1, MeSH or ARFF; - for standard input."),
     ],
     convert_to: Annotated[
         Path | None,
-        typer.Option(
-            "--convert",
-            metavar="OUT",
-            help="Write it to this file; its ending names the format, as in .csv or .csv.gz.",
-        ),
+        option("--convert OUT", "Write it to this file, in the format of its extension, as in .csv or .csv.gz."),
     ] = None,
-    flatten: Annotated[
-        bool, typer.Option("--flatten", help="Convert the star of its nodes: without what is below what.")
-    ] = False,
+    flatten: Annotated[bool, option("--flatten", "Convert it to a star of its nodes, without inner levels.")] = False,
     spanning_forest: Annotated[
-        bool, typer.Option("--spanning-forest", help="Convert it with one parent a node, the deepest it has.")
+        bool, option("--spanning-forest", "Convert it to a forest with one parent per node, the deepest.")
     ] = False,
-    svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Write a drawing of it to this file.")
-    ] = None,
-    drop_cycles: Annotated[
-        bool, typer.Option("--drop-cycles", help="Leave out edges that close cycles, and list them.")
-    ] = False,
+    svg: Annotated[Path | None, option("--svg FILE", "Write a drawing to this file.")] = None,
+    drop_cycles: Annotated[bool, option("--drop-cycles", "Drop the edges that close cycles, and list them.")] = False,
     format: Annotated[  # noqa: A002
-        TaxonomyInput | None, typer.Option("--format", help="FILE's format, if it is not recognised.")
+        TaxonomyInput | None, option("--format", "The format of FILE, if it is not recognised.")
     ] = None,
     path_sep: Annotated[
         str | None,
-        typer.Option(
-            "--path-sep",
-            metavar="TEXT",
-            help="What separates the parts of a path, in FILE and in labels that are paths.",
-            show_default="/ in FILE",
-        ),
+        option("--path-sep TEXT", "The separator of path parts, in FILE and in labels.", show_default="/ in FILE"),
     ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data", metavar="FILE", help=f"Compare it with labelled data. {DATA_HELP}", rich_help_panel=DATA
-        ),
-    ] = None,
+    data: Annotated[str | None, option("--data FILE", f"Compare it with labelled data. {DATA_HELP}", DATA)] = None,
     label: Label = None,
     label_sep: LabelSep = None,
-    data_format: Annotated[
-        DataFormat | None,
-        typer.Option("--data-format", help="The data's format, if its ending does not tell.", rich_help_panel=DATA),
-    ] = None,
+    data_format: Annotated[DataFormat | None, option("--data-format", FORMAT_HELP, DATA)] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show the shape of a taxonomy and what in it looks odd, draw it, convert it."""
-    from cladist.cli import taxonomy_output as showing
-    from cladist.cli.model_input import DataSource
-    from cladist.cli.output_files import check_target, write_text
-    from cladist.cli.terminal import Terminal
+    """Describe, check, draw and convert a taxonomy."""
+    from cladist.cli import taxonomy_report
+    from cladist.cli.input import DataSource
+    from cladist.cli.output import Terminal, check_target, write_text
 
     if path_sep == "":
         raise ParameterError("--path-sep must not be empty; leave it out if nothing is separated.")
@@ -113,83 +87,141 @@ def command(
     check_target(svg, inputs=[file, data], outputs=[convert_to])
     terminal = Terminal(json, quiet)
     with terminal.bars():
-        taxonomy, found, covered, unknown = _inspected(file, source, format and format.value, path_sep, drop_cycles)
-    drawing = _drawn(taxonomy, file, covered) if svg is not None else ""
-    values = showing.as_values(found)
-    if source is not None and covered is not None:
-        values["data"] = showing.data_values(covered, unknown)
+        description = describe(file, source, format=format and format.value, path_sep=path_sep, drop_cycles=drop_cycles)
+    drawing = None if svg is None else _draw(description, file)
+    values = taxonomy_report.to_dict(description)
     if convert_to is not None:
-        shape = reshaped(taxonomy, flatten=flatten, spanning_forest=spanning_forest)
-        n_lost = convert(shape, convert_to, sep=path_sep or "/")
+        shape = reshape(description.taxonomy, flatten=flatten, spanning_forest=spanning_forest)
+        n_titles = convert(shape, convert_to, sep=path_sep or "/")
         values["converted_to"] = str(convert_to)
-        terminal.remark(f"Written to {convert_to}", *([titles_left_out(n_lost, convert_to)] if n_lost else []))
-    if svg is not None:
+        terminal.note(f"Written to {convert_to}", *([titles_note(n_titles, convert_to)] if n_titles else []))
+    if svg is not None and drawing is not None:
         write_text(svg, drawing)
         values["svg"] = str(svg)
-        terminal.remark(f"The drawing is in {svg}")
+        terminal.note(f"The drawing is in {svg}")
     terminal.answer(values)
-    terminal.show(*_shown(taxonomy, found, covered, unknown, source))
+    terminal.show(*taxonomy_report.render(description, "" if source is None else source.name))
 
 
-def _check_data(source: DataSource | None, given: dict[str, Any]) -> None:
-    """Raise a `ParameterError` if options about data lack it, or do not suit it."""
-    if source is not None:
-        source.check_ending()
-        source.check_columns(text=False)
-        return
-    for option, value in given.items():
-        if value is not None:
-            raise ParameterError(f"{option} is about labelled data; name its file with --data FILE.")
+# ------------------------------------------------------------------ the work
 
 
-def _inspected(
+class Description(NamedTuple):
+    """A taxonomy, its properties, and its comparison with labelled data, if any."""
+
+    taxonomy: Taxonomy
+    findings: Findings
+    coverage: Coverage | None = None
+    unknown: tuple[UnknownLabel, ...] = ()
+
+
+def describe(
     file: str,
-    source: DataSource | None,
-    kind: str | None,
-    path_sep: str | None,
-    drop_cycles: bool,
-) -> tuple[Any, Any, Any, Any]:
-    """Return the taxonomy, what is found in it, and what data make of it."""
+    source: DataSource | None = None,
+    *,
+    format: str | None = None,  # noqa: A002
+    path_sep: str | None = None,
+    drop_cycles: bool = False,
+) -> Description:
+    """Read and inspect a taxonomy, and compare it with labelled data if `source` is given."""
     from cladist import progress
-    from cladist.cli.taxonomy_input import read_taxonomy
+    from cladist.cli.input import read_taxonomy
     from cladist.taxonomy.inspection import inspect
 
-    # Reading a file tells how far it is, and building the taxonomy goes on after its last byte.
-    with progress.task(f"Reading {_called(file)}"):
+    # Reading a file reports its progress, and building the taxonomy takes time after its last byte.
+    with progress.task(f"Reading {_short_name(file)}"):
         taxonomy = read_taxonomy(
             sys.stdin.buffer if file == "-" else file,
-            format=kind,
+            format=format,
             sep=path_sep or "/",
             drop_cycles=drop_cycles,
             advice="leave {} out with --drop-cycles",
         )
     if source is None:
-        return taxonomy, inspect(taxonomy), None, ()
+        return Description(taxonomy, inspect(taxonomy))
     from cladist.cli.taxonomy_data import compare
 
-    covered, unknown = compare(taxonomy, source)
-    return taxonomy, inspect(taxonomy), covered, unknown
+    return Description(taxonomy, inspect(taxonomy), *compare(taxonomy, source))
 
 
-def _called(file: str) -> str:
-    """Return what progress and drawings call the file."""
+def _check_data(source: DataSource | None, given: dict[str, Any]) -> None:
+    """Raise a `ParameterError` if options about data are given without data, or do not suit it."""
+    if source is not None:
+        source.check_extension()
+        source.check_columns(text=False)
+        return
+    for flag, value in given.items():
+        if value is not None:
+            raise ParameterError(f"{flag} is about labelled data; name its file with --data FILE.")
+
+
+def _short_name(file: str) -> str:
     return "standard input" if file == "-" else Path(file).name
 
 
-def _drawn(taxonomy: Any, file: str, covered: Any) -> str:
+def _draw(description: Description, file: str) -> str:
     from cladist.report.taxonomy_drawing import taxonomy_drawing
 
-    return taxonomy_drawing(taxonomy, title=_called(file), rows=None if covered is None else covered.rows_below)
+    coverage = description.coverage
+    rows = None if coverage is None else coverage.rows_below
+    return taxonomy_drawing(description.taxonomy, title=_short_name(file), rows=rows)
 
 
-def _shown(taxonomy: Any, found: Any, covered: Any, unknown: Any, source: DataSource | None) -> list[Any]:
-    from rich.text import Text
+# ------------------------------------------------------------------ conversion
 
-    from cladist.cli import taxonomy_output as showing
-    from cladist.cli.terminal import table
 
-    odd = list(showing.remarks(found)) or ["Nothing in it looks odd."]
-    parts: list[Any] = [showing.summary(found), table(showing.level_table(found, covered)), *odd]
-    if source is not None and covered is not None:
-        parts += ["", *showing.data_remarks(covered, unknown, source.name)]
-    return [*parts, "", Text(str(taxonomy))]
+def check_convertible(out: Path | None, *, flatten: bool = False, spanning_forest: bool = False) -> None:
+    """Raise an error if a taxonomy cannot be converted to this file or shape; shapes need a file."""
+    from cladist.files import PACKED_ENDINGS, data_suffix
+
+    if flatten and spanning_forest:
+        raise ParameterError("--flatten and --spanning-forest are two shapes; give one of them.")
+    if out is None and (flatten or spanning_forest):
+        flag = "--flatten" if flatten else "--spanning-forest"
+        raise ParameterError(f"{flag} is about the file that is written; name it with --convert OUT.")
+    if out is not None and data_suffix(out).removeprefix(".") not in list(TaxonomyFormat):
+        suffixes = ", ".join(f".{kind}" for kind in TaxonomyFormat)
+        *packed, last = PACKED_ENDINGS
+        raise TaxonomyError(
+            f"{out}: the file extension says what to convert to, and must be one of {suffixes}, with "
+            f"{', '.join(packed)} or {last} behind it to compress it."
+        )
+
+
+def reshape(taxonomy: Any, *, flatten: bool, spanning_forest: bool) -> Any:
+    """Return the star of a taxonomy's nodes, its spanning forest, or the taxonomy itself."""
+    if flatten:
+        return taxonomy.flattened()
+    return taxonomy.spanning_forest() if spanning_forest else taxonomy
+
+
+def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> int:
+    """Write a taxonomy in the format of the file extension, and return the number of titles that cannot be stored."""
+    from cladist.files import data_suffix
+    from cladist.taxonomy.formats.writer import HOLD_TITLES
+
+    check_convertible(out)
+    kind = data_suffix(out).removeprefix(".")
+    try:
+        taxonomy.write(out, format=kind, sep=sep)
+    except TaxonomyError as error:
+        sentence = str(error)
+        if kind in WITHOUT_DAGS and taxonomy.kind == "dag":
+            sentence += " --spanning-forest and --flatten make it a tree or forest."
+        raise TaxonomyError(sentence if sentence.startswith(str(out)) else f"{out}: {sentence}") from error
+    return 0 if kind in HOLD_TITLES else len(taxonomy.titles)
+
+
+def titles_note(n_titles: int, out: Path) -> str:
+    """Return the note that a file cannot store titles.
+
+    Examples
+    --------
+    >>> titles_note(2, Path("tree.paths"))
+    '2 titles are left out: tree.paths has no place for them; .csv, .tsv and .rcv1 have.'
+    """
+    from cladist.taxonomy.formats.writer import HOLD_TITLES
+
+    *some, last = (f".{kind}" for kind in HOLD_TITLES)
+    are, them = ("title is", "it") if n_titles == 1 else ("titles are", "them")
+    return f"{n_titles:,} {are} left out: {out} has no place for {them}; {', '.join(some)} and {last} have."

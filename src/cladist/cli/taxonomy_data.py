@@ -1,4 +1,4 @@
-"""The labels of a data file beside a taxonomy, whether they are in it or not."""
+"""The labels of a data file, compared with a taxonomy that need not contain them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.cli.model_input import DataSource
+from cladist.cli.input import DataSource
 from cladist.cli.numeric_input import LSHTC_ROWS
 from cladist.datasets import read_arff_hmc
 from cladist.datasets.formats.label_names import LabelNames
@@ -27,7 +27,7 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LabelRows:
-    """Labels as they are written, each once; those of row i are ``ids[indptr[i] : indptr[i + 1]]``."""
+    """The distinct labels of a file; those of row i have the ids ``ids[indptr[i] : indptr[i + 1]]``."""
 
     labels: list[str]
     ids: Ids
@@ -35,20 +35,20 @@ class LabelRows:
 
 
 def read_labels(source: DataSource, taxonomy: Taxonomy) -> LabelRows:
-    """Read the labels of a data file and nothing else; they need not be in the taxonomy."""
-    with source.read():
+    """Read the labels of a data file, without its texts or numbers."""
+    with source.progress():
         if source.kind == "table":
-            found = _of_table(source)
+            rows = _read_table(source)
         elif source.kind == "arff":
-            found = _of_lists(read_arff_hmc(source.stream, multilabel=True, on_cycle="drop").y)
+            rows = _index_labels(read_arff_hmc(source.stream, multilabel=True, on_cycle="drop").y)
         else:
-            found = _of_lists(_of_numbers(source, taxonomy))
-    if len(found.indptr) == 1:
+            rows = _index_labels(_read_numbers(source, taxonomy))
+    if len(rows.indptr) == 1:
         raise DatasetError(f"{source.name}: the file has no rows.")
-    return found
+    return rows
 
 
-def _of_table(source: DataSource) -> LabelRows:
+def _read_table(source: DataSource) -> LabelRows:
     stream, column = source.stream, source.label or ""
     with table_rows(stream, text=(), label=column, format=source.format) as rows:
         labels = LabelColumn(stream, rows.unit, column, source.label_sep)
@@ -60,8 +60,8 @@ def _of_table(source: DataSource) -> LabelRows:
     return LabelRows(list(labels.ids), ids, np.concatenate([[0], ends]))
 
 
-def _of_numbers(source: DataSource, taxonomy: Taxonomy) -> list[list[str]]:
-    """Read the labels of svmlight or LSHTC rows; in the latter, 0 says that there is none."""
+def _read_numbers(source: DataSource, taxonomy: Taxonomy) -> list[list[str]]:
+    """Read the labels of svmlight or LSHTC rows; in the latter, 0 stands for no label."""
     is_lshtc = source.kind == "lshtc"
     labels = LabelNames(None, nothing=NO_LABEL if is_lshtc and NO_LABEL not in taxonomy else None)
     for chunk in read_chunks(source.stream, LSHTC_ROWS if is_lshtc else SVMLIGHT_ROWS):
@@ -69,7 +69,7 @@ def _of_numbers(source: DataSource, taxonomy: Taxonomy) -> list[list[str]]:
     return labels.as_y(True) if labels.counts else []
 
 
-def _of_lists(rows: Any) -> LabelRows:
+def _index_labels(rows: Any) -> LabelRows:
     id_of: dict[str, int] = {}
     ids = [id_of.setdefault(label, len(id_of)) for row in rows for label in row]
     ends = np.cumsum([0, *map(len, rows)])
@@ -77,18 +77,18 @@ def _of_lists(rows: Any) -> LabelRows:
 
 
 def compare(taxonomy: Taxonomy, source: DataSource) -> tuple[Coverage, tuple[UnknownLabel, ...]]:
-    """Return which nodes the rows of a data file fill, and which of its labels are no nodes."""
-    found = read_labels(source, taxonomy)
-    nodes = np.array([_node(taxonomy, label, source.path_sep) for label in found.labels], np.int64)
-    counts = np.bincount(found.ids, minlength=len(found.labels))
-    strange = [k for k, node in enumerate(nodes.tolist()) if node < 0]
-    named, often = [found.labels[k] for k in strange], [int(counts[k]) for k in strange]
-    unknown = find_unknown_labels(taxonomy, named, often, sep=source.path_sep or "/")
-    return count_coverage(taxonomy, found.indptr, nodes[found.ids]), unknown
+    """Return how the rows of a data file cover the nodes, and which of its labels are not in the taxonomy."""
+    rows = read_labels(source, taxonomy)
+    nodes = np.array([_find_node(taxonomy, label, source.path_sep) for label in rows.labels], np.int64)
+    counts = np.bincount(rows.ids, minlength=len(rows.labels))
+    unknown = np.flatnonzero(nodes < 0).tolist()
+    names, n_rows = [rows.labels[k] for k in unknown], [int(counts[k]) for k in unknown]
+    labels = find_unknown_labels(taxonomy, names, n_rows, sep=source.path_sep or "/")
+    return count_coverage(taxonomy, rows.indptr, nodes[rows.ids]), labels
 
 
-def _node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:
-    """Return the node that a label names, by its path if labels are paths; −1 if there is none."""
+def _find_node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:
+    """Return the node of a label, by its path if labels are paths; −1 if there is none."""
     parts = [part.strip() for part in label.split(path_sep)] if path_sep else []
     node = taxonomy.find_path(parts) if path_sep else taxonomy.find(label)
     return -1 if node is None else node

@@ -1,59 +1,71 @@
-"""``cladist train``: from a table of texts, or numbers, to a model in a folder."""
+"""``cladist train``: train a model on a table of texts, or on numbers, and save it in a folder."""
 
 from __future__ import annotations
 
+import re
+import time
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from cladist.cli.options import DATA, DATA_HELP, Debug, Format, Json, Label, LabelSep, PathSep, Quiet, Text, ZeroBased
-from cladist.errors import ParameterError
+from cladist.cli.options import (
+    DATA,
+    DATA_HELP,
+    DataFormat,
+    Debug,
+    Format,
+    Json,
+    Label,
+    LabelSep,
+    PathSep,
+    Quiet,
+    Text,
+    ZeroBased,
+    argument,
+    option,
+)  # fmt: skip
+from cladist.errors import DatasetError, ParameterError
 
 if TYPE_CHECKING:
-    from cladist.cli.train_model import Trained
+    from cladist.cli.input import DataSource
 
 EXAMPLE = (
     "Example: [bold]cladist train train.csv --taxonomy tree.csv --text title --label category --out model[/bold]"
-    "\n\nA config file holds the same names: [bold]method = 'hieron'[/bold], [bold]text = \\['title', 'body'][/bold], "
-    "and the parameters of the method under [bold]\\[param][/bold]; what the command line says wins."
+    "\n\nA config file has the same names: [bold]method = 'hieron'[/bold], [bold]text = \\['title', 'body'][/bold], "
+    "and the parameters of the method under [bold]\\[param][/bold]; options on the command line take precedence."
 )
+DEFAULT_METHOD = "top-down"
+OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual form; the first is an option
+BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
+# Options in a config file: their types, and descriptions of these in messages.
+TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format"), ((str,), "a text")),
+    "text": ((str, list), "a text or a list of texts"),
+    "param": ((dict,), "a table"),
+    **dict.fromkeys(("hashing", "zero_based"), ((bool,), "true or false")),
+}
 
 
 def command(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help=DATA_HELP)],
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="MODEL", help="The folder to write.")] = None,
+    data: Annotated[Path, argument("DATA", DATA_HELP)],
+    out: Annotated[Path | None, option("--out -o MODEL", "The model folder to write.")] = None,
     taxonomy: Annotated[
-        Path | None,
-        typer.Option(
-            "--taxonomy", metavar="FILE", help="The tree of the labels; not needed if they are paths, or DATA is ARFF."
-        ),
+        Path | None, option("--taxonomy FILE", "The taxonomy; not needed if labels are paths, or DATA is ARFF.")
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="One of those that [bold]cladist methods[/bold] lists.",
-            show_default="top-down",
-        ),
+        option("--method NAME", "A method of [bold]cladist methods[/bold].", show_default=DEFAULT_METHOD),
     ] = None,
     param: Annotated[
-        list[str] | None,
-        typer.Option("--param", metavar="NAME=VALUE", help="A parameter of the method; may be given several times."),
+        list[str] | None, option("--param NAME=VALUE", "A parameter of the method; may be given several times.")
     ] = None,
     hashing: Annotated[
         bool | None,
-        typer.Option(
-            "--hashing/--no-hashing",
-            help="Hash words instead of keeping a vocabulary.",
-            rich_help_panel=DATA,
-            show_default=False,
-        ),
+        option("--hashing/--no-hashing", "Hash words instead of storing a vocabulary.", DATA, show_default=False),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="A TOML file with these options.")
-    ] = None,
+    config: Annotated[Path | None, option("--config FILE", "A TOML file with these options.")] = None,
     text: Text = None,
     label: Label = None,
     label_sep: LabelSep = None,
@@ -65,44 +77,232 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Train a model on a table of texts or on a file of numbers."""
-    from cladist.cli.model_input import DataSource
-    from cladist.cli.parameters import parse_parameters
-    from cladist.cli.terminal import Terminal
-    from cladist.cli.train_config import merged
-    from cladist.cli.train_model import train
+    from cladist.cli.input import DataSource
+    from cladist.cli.output import Terminal
 
     given = {
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
         "hashing": hashing, "text": text, "label": label, "label_sep": label_sep, "path_sep": path_sep,
         "format": format and format.value, "zero_based": zero_based,
     }  # fmt: skip
-    options = merged(given, config)
+    options = merge_options(given, config)
     if options["out"] is None:
-        raise ParameterError("Name the folder to write the model to with --out MODEL.")
-    columns = ("format", "label", "label_sep", "path_sep")
-    source = DataSource(
-        str(data), text=tuple(options["text"] or ()), zero_based=options["zero_based"], labelled=True,
-        **{name: options[name] for name in columns},
-    )  # fmt: skip
+        raise ParameterError("Name the model folder to write with --out MODEL.")
+    columns = {name: options[name] for name in ("format", "label", "label_sep", "path_sep", "zero_based")}
+    source = DataSource(str(data), text=tuple(options["text"] or ()), labelled=True, **columns)
     terminal = Terminal(json, quiet)
     with terminal.bars():
-        done = train(
+        summary = train(
             source,
             Path(options["out"]),
             taxonomy=options["taxonomy"],
-            method=options["method"] or "top-down",
+            method=options["method"] or DEFAULT_METHOD,
             parameters=options["param"],
             hashing=bool(options["hashing"]),
-            remark=terminal.remark,
+            notify=terminal.note,
         )
-    terminal.answer(done.as_answer())
+    terminal.answer(summary.to_dict())
     if not quiet:
-        terminal.plain(_summary(done))
+        terminal.plain(str(summary))
 
 
-def _summary(done: Trained) -> str:
-    chosen = "" if done.C is None else f"C={done.C:g} was chosen by cross-validation.\n"
-    return (
-        f"Trained {done.method} on {done.rows:,} rows with {done.features:,} features in {done.seconds:.1f} s: "
-        f"{done.nodes:,} nodes, {done.classes:,} classes that can be predicted.\n{chosen}The model is in {done.model}"
-    )
+# ------------------------------------------------------------------ the work
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The result of a training run."""
+
+    method: str
+    rows: int
+    features: int
+    nodes: int
+    classes: int
+    seconds: float
+    model: str
+    C: float | None = None  # if it was chosen by cross-validation
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values for ``--json``."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def __str__(self) -> str:
+        choice = "" if self.C is None else f"C={self.C:g} was chosen by cross-validation.\n"
+        return (
+            f"Trained {self.method} on {self.rows:,} rows with {self.features:,} features in {self.seconds:.1f} s: "
+            f"{self.nodes:,} nodes, {self.classes:,} classes that can be predicted.\n"
+            f"{choice}The model is in {self.model}"
+        )
+
+
+def train(
+    source: DataSource,
+    out: Path,
+    *,
+    taxonomy: Path | None = None,
+    method: str = DEFAULT_METHOD,
+    parameters: dict[str, Any] | None = None,
+    hashing: bool = False,
+    notify: Callable[[str], None] = lambda _: None,
+) -> Summary:
+    """Train a model and write it to a folder, which no other process can write to meanwhile.
+
+    Options are checked before data is read. `notify` is called with notes about the data.
+    """
+    from cladist import progress
+    from cladist.cli.input import learner_of, notes_of, read_labelled
+    from cladist.persistence.models import save
+    from cladist.storage import check_replaceable, lock_folder
+
+    check_replaceable(out)
+    with lock_folder(out):  # creates a file there, so that a read-only folder is noticed before hours of training
+        source.check_extension()
+        source.check_columns()
+        tree = None if taxonomy is None else _read_taxonomy(taxonomy, source)
+        model = new_model(method, parameters or {}, text=not source.is_numeric, hashing=hashing)
+        data = read_labelled(source, taxonomy=tree)
+        if source.kind == "arff":
+            model = _with_imputer(model, data.X, notify)
+        learner = learner_of(model).set_params(taxonomy=data.taxonomy)
+        start = time.perf_counter()
+        with progress.task(f"Training {method}"):
+            _fit(model, data)
+        seconds = time.perf_counter() - start
+        with progress.task("Saving"):
+            save(model, out, notes=notes_of(source, data.feature_names))
+    sizes = (len(data.y), learner.n_features_in_, learner.taxonomy_.n_nodes, len(learner.classes_))
+    return Summary(method, *sizes, seconds, str(out), getattr(learner, "C_", None))
+
+
+def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: bool = False) -> Any:
+    """Return an unfitted learner, in a pipeline behind text features if it is trained on texts.
+
+    Examples
+    --------
+    >>> new_model("hieron", {"max_iter": 3}, text=False)
+    Hieron(max_iter=3)
+    >>> new_model("top-down", {"c": 0.1}, text=False)
+    Traceback (most recent call last):
+    cladist.errors.ParameterError: top-down has no parameter 'c'; it has C, decode, ...
+    """
+    from sklearn.pipeline import Pipeline
+
+    from cladist import registry
+    from cladist.features import text_features
+
+    if hashing and not text:
+        raise DatasetError("--hashing is for texts, and this data is numbers; leave it out.")
+    learner = registry.find(method).load()()
+    known = sorted(name for name in learner.get_params(deep=False) if name not in OBJECTS)
+    for name in parameters:
+        if name not in known:
+            raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
+    learner.set_params(**parameters)
+    return Pipeline([("features", text_features(hashing=hashing)), ("model", learner)]) if text else learner
+
+
+def _read_taxonomy(path: Path, source: DataSource) -> Any:
+    from cladist.cli.input import read_taxonomy
+
+    # The paths in an LSHTC hierarchy consist of node numbers: the same number is the same node.
+    kind = "lshtc" if source.kind == "lshtc" else None
+    advice = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
+    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=advice)
+    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
+
+
+def _with_imputer(learner: Any, X: Any, notify: Callable[[str], None]) -> Any:
+    """Return the learner, behind an imputer if values are missing in the rows."""
+    from cladist.cli.numeric_input import missing, with_imputer
+
+    n_missing = int(missing(X).sum())
+    if not n_missing:
+        return learner
+    are = "value is missing; it" if n_missing == 1 else "values are missing; each"
+    notify(f"{n_missing:,} {are} is replaced by the mean of its column, in training and later.")
+    return with_imputer(learner)
+
+
+def _fit(model: Any, data: Any) -> None:
+    """Fit the model; texts without any word get an error of our own instead of scikit-learn's."""
+    try:
+        model.fit(data.X, data.y)
+    except ValueError as error:
+        vectoriser: Any = model[0] if hasattr(model, "steps") else None
+        if not hasattr(vectoriser, "build_analyzer") or any(map(vectoriser.build_analyzer(), data.X)):
+            raise
+        raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
+
+
+# ------------------------------------------------------------------ options as texts
+
+
+def parse_parameters(assignments: Iterable[str]) -> dict[str, Any]:
+    """Return the parameters in ``NAME=VALUE`` texts; a value is TOML, or a single word without quotes.
+
+    Examples
+    --------
+    >>> parse_parameters(["C=0.1", "average=false", "update=prediction"])
+    {'C': 0.1, 'average': False, 'update': 'prediction'}
+    >>> parse_parameters(["C=0,1"])
+    Traceback (most recent call last):
+    cladist.errors.ParameterError: --param C=0,1: the value is a number, true, false, a word or a text in double quotes.
+    """
+    parameters: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, value = (part.strip() for part in assignment.partition("="))
+        if not (name and equals and value):
+            raise ParameterError(f"--param {assignment}: wanted NAME=VALUE.")
+        if name in parameters:
+            raise ParameterError(f"--param {assignment}: {name} is given twice.")
+        parameters[name] = _parse_value(assignment, value)
+    return parameters
+
+
+def _parse_value(assignment: str, value: str) -> Any:
+    try:
+        content = tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError:
+        content = {"value": value} if BARE_WORD.fullmatch(value) else {}
+    if list(content) != ["value"]:
+        wanted = "the value is a number, true, false, a word or a text in double quotes."
+        raise ParameterError(f"--param {assignment}: {wanted}")
+    return content["value"]
+
+
+def merge_options(given: dict[str, Any], config: Path | None) -> dict[str, Any]:
+    """Return the options of the command line, those not given from the config file; parameters are merged by name.
+
+    Examples
+    --------
+    >>> merge_options({"method": "hieron", "param": {"C": 1.0}}, None)
+    {'method': 'hieron', 'param': {'C': 1.0}}
+    """
+    if config is None:
+        return given
+    content = read_config(config)
+    options = {name: content.get(name) if value is None or value == [] else value for name, value in given.items()}
+    return options | {"param": content.get("param", {}) | given["param"]}
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Read and check a config file; its names are those of the options, with "-" or "_" inside them."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{path} is not a TOML file: {error}.") from error
+    options = {name.replace("-", "_"): value for name, value in content.items()}
+    for name, value in options.items():
+        if name not in TYPES:
+            names = ", ".join(known.replace("_", "-") for known in TYPES)
+            raise ParameterError(f"{path}: there is no option {name!r}; the options are {names}.")
+        types, description = TYPES[name]
+        if not isinstance(value, types):
+            raise ParameterError(f"{path}: {name} must be {description}; got {value!r}.")
+    text = options.get("text", [])
+    options["text"] = [text] if isinstance(text, str) else text
+    if not all(isinstance(column, str) for column in options["text"]):
+        raise ParameterError(f"{path}: text must be a text or a list of texts; got {text!r}.")
+    if options.get("format") not in (None, *DataFormat):
+        raise ParameterError(f"{path}: format must be one of {', '.join(DataFormat)}; got {options['format']!r}.")
+    return options

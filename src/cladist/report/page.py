@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: no network, no scripts, legible in light and dark."""
+"""A report as one self-contained HTML page without scripts, for light and dark screens."""
 
 from __future__ import annotations
 
@@ -8,14 +8,56 @@ from typing import NamedTuple
 
 from cladist._version import __version__
 from cladist.metrics import Report
-from cladist.report.colours import STOPS
-from cladist.report.icicle import icicle
-from cladist.report.style import STYLE
+from cladist.report.icicle import STOPS, icicle
 from cladist.report.tables import Table, html_table, report_tables
+
+HOW_TO_READ = (
+    "Levels go from left to right. The height of a block is the node's number of test rows, its colour the node's F1; "
+    "hover over it for the numbers."
+)
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --page: #ffffff; --text: #1b1f24; --soft: #59636e; --line: #d8dee4; --band: #f5f7f9; --none: #e6eaee;
+}
+@media (prefers-color-scheme: dark) {
+  :root { --page: #12161b; --text: #e3e8ee; --soft: #98a3af; --line: #2d343c; --band: #1a2027; --none: #2a313a; }
+}
+body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, "Segoe UI", sans-serif; }
+main { max-width: 1120px; margin: 0 auto; padding: 40px 24px; }
+header p, section > p, footer, dd b { color: var(--soft); }
+h1 { font-size: 28px; line-height: 1.2; margin: 0; letter-spacing: -0.01em; }
+header p { margin: 8px 0 0; }
+h2 { font-size: 19px; margin: 44px 0 8px; }
+section { overflow-x: auto; }
+section > p { margin: 0 0 14px; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 6px 16px; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { font-weight: 600; color: var(--soft); border-bottom-width: 2px; }
+th:first-child, td:first-child { text-align: left; padding-left: 8px; }
+tbody tr:hover { background: var(--band); }
+.side { display: flex; flex-wrap: wrap; gap: 32px 56px; align-items: flex-start; }
+.legend { display: flex; align-items: center; gap: 8px; font-size: 13px; color: var(--soft); margin-bottom: 10px; }
+.legend i { width: 180px; height: 12px; border-radius: 2px; }
+.legend i.none { width: 24px; margin-left: 20px; background: var(--none); }
+.icicle { display: block; width: 100%; height: auto; font-family: system-ui, "Segoe UI", sans-serif; }
+.icicle text { pointer-events: none; }
+.icicle .none { fill: var(--none); }
+.icicle .faint { fill: var(--soft); }
+.icicle g:hover rect { stroke: var(--text); stroke-width: 1.5; }
+dl { margin: 0; }
+dt { font-weight: 600; margin-top: 14px; }
+dd { margin: 2px 0 0; }
+dd b { font-weight: 400; padding: 0 2px; }
+code { font: 13px ui-monospace, "Cascadia Mono", monospace; }
+code { background: var(--band); padding: 1px 6px; border-radius: 4px; }
+footer { margin-top: 56px; font-size: 13px; }
+@media print { main { max-width: none; } }
+"""
 
 
 class Sample(NamedTuple):
-    """A text, the label predicted for it, and the titles of the nodes on the way there."""
+    """A text, the label predicted for it, and the titles of the nodes on its path."""
 
     text: str
     label: str
@@ -31,16 +73,16 @@ def html_report(
     verdict: str = "",
     samples: Sequence[Sample] = (),
 ) -> str:
-    """Return a page that shows a report: its tables, level by level, and the icicle of its taxonomy.
+    """Return a web page with the tables of a report and the icicle plot of its taxonomy.
 
     Parameters
     ----------
     report : Report
-        What to show.
+        The report to show.
     title, subtitle : str
-        What was judged, on what.
+        The headings; the subtitle defaults to the sizes of the report.
     comparison : Table, optional
-        Of several methods, shown first and instead of the report's own measures.
+        A comparison of several methods, shown first and instead of the report's own measures.
     verdict : str
         A sentence below the comparison.
     samples : sequence of Sample
@@ -55,15 +97,14 @@ def html_report(
     (True, True)
     """
     measures, nodes, levels = report_tables(report)
-    sections = []
     if comparison is not None:
-        sections.append(_section("Comparison", html_table(comparison), verdict))
+        sections = [_section("Comparison", html_table(comparison), verdict)]
     else:
-        sections.append(_section("Measures", f'<div class="side">{html_table(measures)}{html_table(nodes)}</div>'))
+        sections = [_section("Measures", f'<div class="side">{html_table(measures)}{html_table(nodes)}</div>')]
     sections.append(_section("Level by level", html_table(levels), "Level 0 holds the roots."))
-    sections.append(_section("Node by node", _legend() + icicle(report), _HOW_TO_READ))
+    sections.append(_section("Node by node", _legend() + icicle(report), HOW_TO_READ))
     if samples:
-        sections.append(_section("New texts, and where they are filed", _sample_list(samples)))
+        sections.append(_section("Predictions for new texts", f"<dl>{''.join(map(_sample, samples))}</dl>"))
     taxonomy = report.counts.taxonomy
     facts = subtitle or f"{report.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
     return (
@@ -74,15 +115,9 @@ def html_report(
     )
 
 
-_HOW_TO_READ = (
-    "Levels go from left to right. A block is as high as its node has test rows, and its colour is the node's F1; "
-    "hover over it for the numbers."
-)
-
-
-def _section(heading: str, content: str, remark: str = "") -> str:
-    said = f"<p>{escape(remark)}</p>" if remark else ""
-    return f"<section><h2>{escape(heading)}</h2>{said}{content}</section>\n"
+def _section(heading: str, content: str, note: str = "") -> str:
+    paragraph = f"<p>{escape(note)}</p>" if note else ""
+    return f"<section><h2>{escape(heading)}</h2>{paragraph}{content}</section>\n"
 
 
 def _legend() -> str:
@@ -91,10 +126,6 @@ def _legend() -> str:
         f'<div class="legend"><span>F1 0</span><i style="background: linear-gradient(to right, {stops})"></i>'
         '<span>1</span><i class="none"></i><span>no test rows</span></div>'
     )
-
-
-def _sample_list(samples: Sequence[Sample]) -> str:
-    return f"<dl>{''.join(_sample(sample) for sample in samples)}</dl>"
 
 
 def _sample(sample: Sample) -> str:

@@ -1,16 +1,16 @@
-"""Tables as rows of texts, and as HTML."""
+"""Tables of texts, as HTML and as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cladist.metrics import Report
 
 
 class Table(NamedTuple):
-    """A header and rows of cells; `best` holds the (row, column) places that are to stand out."""
+    """A header and rows of cells; `best` holds the (row, column) positions to highlight."""
 
     header: list[str]
     rows: list[list[str]]
@@ -18,7 +18,7 @@ class Table(NamedTuple):
 
 
 def report_tables(report: Report) -> list[Table]:
-    """Return the tables of a report: its measures, its precision and recall over nodes, and over levels.
+    """Return the tables of a report: its measures, precision and recall over nodes, and the same over levels.
 
     Examples
     --------
@@ -28,31 +28,55 @@ def report_tables(report: Report) -> list[Table]:
     >>> levels.header, levels.rows
     (['level', 'nodes', 'precision', 'recall', 'F1'], [['0', '2', '1.0000', '1.0000', '1.0000']])
     """
-    return [_read(lines.split("\n")) for lines in report.to_markdown().split("\n\n")]
+    return [_parse_markdown(lines.split("\n")) for lines in report.to_markdown().split("\n\n")]
 
 
-def _read(lines: Sequence[str]) -> Table:
+def _parse_markdown(lines: Sequence[str]) -> Table:
     header, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     return Table(header, rows)
 
 
+def table_of_measures(
+    heading: str,
+    columns: Mapping[str, tuple[str, str, Callable[..., Any]]],
+    rows: Sequence[tuple[str, Mapping[str, float]]],
+) -> Table:
+    """Return a table with one row per name, whose best values are highlighted.
+
+    Parameters
+    ----------
+    heading : str
+        The heading of the names.
+    columns : mapping
+        For each measure its heading, its format, and `max` or `min`, whichever finds the best value.
+    rows : sequence of (name, measures)
+        The content.
+
+    Examples
+    --------
+    >>> table_of_measures("method", {"f1": ("F1", "{:.1f}", max)}, [("a", {"f1": 0.5}), ("b", {"f1": 0.6})])
+    Table(header=['method', 'F1'], rows=[['a', '0.5'], ['b', '0.6']], best=frozenset({(1, 1)}))
+    """
+    cells = [[name, *(form.format(row[key]) for key, (_, form, _) in columns.items())] for name, row in rows]
+    best = {
+        (k, column)
+        for column, (key, (_, _, choose)) in enumerate(columns.items(), start=1)
+        for k, (_, row) in enumerate(rows)
+        if row[key] == choose(other[key] for _, other in rows)
+    }
+    return Table([heading, *(title for title, _, _ in columns.values())], cells, frozenset(best))
+
+
 def html_table(table: Table) -> str:
-    """Return a table as HTML, its first column aligned left and the others, numbers, aligned right."""
+    """Return a table as HTML, with the best cells in bold."""
     head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
-    body = "".join(_html_row(table, k, row) for k, row in enumerate(table.rows))
+    rows = _highlight(table, "<strong>{}</strong>", escape)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _html_row(table: Table, k: int, row: list[str]) -> str:
-    cells = (
-        f"<td><strong>{escape(cell)}</strong></td>" if (k, column) in table.best else f"<td>{escape(cell)}</td>"
-        for column, cell in enumerate(row)
-    )
-    return f"<tr>{''.join(cells)}</tr>"
-
-
 def markdown_table(table: Table) -> str:
-    """Return a table as Markdown, the best cells in bold.
+    """Return a table as Markdown, with the best cells in bold.
 
     Examples
     --------
@@ -62,13 +86,13 @@ def markdown_table(table: Table) -> str:
     | a | 0.5 |
     | b | **0.6** |
     """
-    rows = [
-        [f"**{cell}**" if (k, c) in table.best else cell for c, cell in enumerate(row)]
+    rule = "|".join(["---", *["---:"] * (len(table.header) - 1)])
+    lines = [f"| {' | '.join(row)} |" for row in (table.header, *_highlight(table, "**{}**", str))]
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
+
+
+def _highlight(table: Table, bold: str, encode: Callable[[str], str]) -> list[list[str]]:
+    return [
+        [bold.format(encode(cell)) if (k, column) in table.best else encode(cell) for column, cell in enumerate(row)]
         for k, row in enumerate(table.rows)
     ]
-    rule = "|".join(["---", *["---:"] * (len(table.header) - 1)])
-    return "\n".join([_line(table.header), f"|{rule}|", *map(_line, rows)])
-
-
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cladist import progress
-from cladist.cli.terminal import Bars, Terminal, table
+from cladist.cli.output import Bars, Terminal, table
 from cladist.report import Table
 
 

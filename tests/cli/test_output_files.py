@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cladist.cli.output_files import check_target, replacing, write_text
+from cladist.cli.output import check_target, replacing, write_text
 
 
 def test_a_failure_leaves_the_old_file(tmp_path):

@@ -1,0 +1,281 @@
+"""What a command prints and writes: results on standard output, notes on standard error, files that appear whole."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Task as RichTask
+from rich.segment import Segment
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from cladist import files, progress
+from cladist.errors import ParameterError, visible
+from cladist.locks import make_temporary
+
+if TYPE_CHECKING:
+    from cladist.report import Table
+
+PathLike = str | os.PathLike[str]
+UNLIMITED_WIDTH = 10_000
+
+
+@dataclass
+class Terminal:
+    """The output streams of a command with the options ``--json`` and ``--quiet``."""
+
+    json: bool = False
+    quiet: bool = False
+
+    def show(self, *renderables: Any) -> None:
+        """Print part of the result for people; with ``--json``, nothing."""
+        if not self.json:
+            _console(width=_width_of(renderables)).print(*map(_escape, renderables), sep="\n")
+
+    def plain(self, text: str) -> None:
+        """Print part of the result for people without wrapping lines, so that they can be copied."""
+        if not self.json:
+            print(visible(text))
+
+    def note(self, *renderables: Any) -> None:
+        """Print information beside the result on standard error, unless ``--json`` or ``--quiet`` is set."""
+        if not (self.json or self.quiet):
+            _console(stderr=True).print(*map(_escape, renderables), sep="\n")
+
+    def answer(self, content: Any) -> None:
+        """Print the result as JSON, if ``--json`` is set."""
+        if self.json:
+            standard_output().write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+    @contextmanager
+    def bars(self) -> Iterator[None]:
+        """Draw progress bars of the work inside the block, on a terminal; a failure removes them."""
+        console = _console(stderr=True)
+        if self.json or self.quiet or not console.is_terminal:
+            yield
+            return
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), _StepCount(), TimeElapsedColumn())
+        with Progress(*columns, console=console) as drawing, progress.report_to(Bars(drawing)):
+            try:
+                yield
+            except BaseException:
+                for row in drawing.task_ids:
+                    drawing.remove_task(row)
+                raise
+
+
+def _escape(renderable: Any) -> Any:
+    """Escape a text before it is wrapped, as escapes change its length; other things are escaped when rendered."""
+    return visible(renderable) if isinstance(renderable, str) else renderable
+
+
+class _EscapedOutput:
+    """Standard output that is a terminal: control characters are written as escapes."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(visible(text))
+
+
+def standard_output() -> TextIO:
+    """Return standard output for CSV or JSON with foreign text.
+
+    A file or a pipe gets every character. A terminal gets control characters as escapes, which have the same meaning
+    inside JSON strings.
+    """
+    return cast("TextIO", _EscapedOutput()) if sys.stdout.isatty() else sys.stdout
+
+
+class _Console(Console):
+    """A console that escapes control characters wherever they occur; only its own styles take effect."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render something in segments of text and style."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
+def _console(*, stderr: bool = False, width: int | None = None) -> Console:
+    """Return a console that prints texts literally: brackets and colons in data are not markup."""
+    return _Console(stderr=stderr, highlight=False, markup=False, emoji=False, width=width)
+
+
+def _width_of(renderables: tuple[Any, ...]) -> int | None:
+    """Return the width to print with: tables in a file or a pipe are not cut, unless COLUMNS is set."""
+    console = _console()
+    tables = [renderable for renderable in renderables if isinstance(renderable, RichTable)]
+    if console.is_terminal or not tables or os.environ.get("COLUMNS"):
+        return None
+    unlimited = console.options.update(max_width=UNLIMITED_WIDTH)
+    return max(console.width, *(console.measure(table, options=unlimited).maximum for table in tables))
+
+
+def table(content: Table) -> RichTable:
+    """Return a table with its first column aligned left and the others, numbers, aligned right."""
+    drawing = RichTable(box=SIMPLE_HEAD)
+    for k, name in enumerate(content.header):
+        drawing.add_column(visible(name), justify="right" if k else "left", no_wrap=k == 0)
+    for k, row in enumerate(content.rows):
+        styles = ("bold green" if (k, column) in content.best else "" for column in range(len(row)))
+        drawing.add_row(*(Text(visible(cell), style=style) for cell, style in zip(row, styles, strict=True)))
+    return drawing
+
+
+# ------------------------------------------------------------------ progress bars
+
+
+class _StepCount(ProgressColumn):
+    """The number of steps done, and of all steps if known."""
+
+    def render(self, task: RichTask) -> Text:
+        if task.total is None:
+            return Text(f"{task.completed:,.0f}" if task.completed else "")
+        return Text(f"{task.completed:,.0f} / {task.total:,.0f}" if task.total > 1 else "")
+
+
+@dataclass(eq=False)
+class _Bar:
+    """A task that advances a row of the drawing, or is not shown if it has none."""
+
+    drawing: Progress | None = None
+    row: Any = None
+
+    def advance(self, steps: int = 1) -> None:
+        if self.drawing is not None:
+            self.drawing.advance(self.row, steps)
+
+
+class Bars:
+    """A `cladist.progress.Reporter` that draws one bar per outermost task.
+
+    A task of unknown length shows the steps of the first task inside it, so that the bar of a method shows the
+    progress of its learner. Tasks nested deeper are not shown.
+    """
+
+    def __init__(self, drawing: Progress) -> None:
+        self.drawing = drawing
+        self.outer: _Bar | None = None
+        self.counted: _Bar | None = None  # the task whose steps the bar shows
+
+    def start(self, description: str, total: int | None) -> _Bar:
+        """Show a new task."""
+        if self.outer is None:
+            bar = self.outer = _Bar(self.drawing, self.drawing.add_task(visible(description), total=total))
+            self.counted = bar if total is not None else None
+            return bar
+        if self.counted is None:
+            self.drawing.update(self.outer.row, total=total, completed=0)
+            self.counted = _Bar(self.drawing, self.outer.row)
+            return self.counted
+        return _Bar()
+
+    def finish(self, task: Any) -> None:
+        """End a task; its bar stays, full."""
+        if task is self.outer and self.outer is not None:
+            row = self.drawing.tasks[self.drawing.task_ids.index(self.outer.row)]
+            total = row.total or row.completed or 1
+            self.drawing.update(self.outer.row, total=total, completed=total)
+            self.outer = None
+        if task is self.counted:
+            self.counted = None
+
+
+# ------------------------------------------------------------------ files
+
+
+def check_target(
+    path: PathLike | None, *, inputs: Iterable[PathLike | None] = (), outputs: Iterable[PathLike | None] = ()
+) -> None:
+    """Raise an error if `path` cannot be written, before work is done whose result would be lost.
+
+    Parameters
+    ----------
+    path : path or None
+        The file to write; None stands for standard output.
+    inputs : iterable of paths
+        Files that the command reads, "-" for standard input, and model folders. The target must be none of them, by
+        any name or link, and lie in none of these folders.
+    outputs : iterable of paths
+        Other files that the command writes; the target must differ from them.
+
+    Examples
+    --------
+    >>> check_target("no-such-folder/report.html")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] there is no such folder: 'no-such-folder'
+    """
+    if path is None:
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder, and a file is to be written", str(target))
+    for other in inputs:
+        if other is not None and _is_in(target, other):
+            if os.path.isdir(other):
+                raise ParameterError(f"{target} lies in the folder of a model; write to a file outside of it.")
+            raise ParameterError(f"{target} is also read, and would be lost; write to another file.")
+    if any(other is not None and _is_in(target, other) for other in outputs):
+        raise ParameterError(f"{target} is to be written twice, for two options; give each a file of its own.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+    if target.exists() and not target.is_file():
+        return  # a device or a pipe
+    try:
+        with make_temporary(target.resolve().parent, "file"):  # permissions do not tell everything: try it
+            pass
+    except OSError as error:
+        reason = f"no file can be made in this folder ({error.strerror})"
+        raise OSError(error.errno, reason, str(target.parent)) from error
+
+
+def _is_in(target: Path, other: PathLike) -> bool:
+    """Return whether a file is the other one, by any name, or lies in it if that is a folder."""
+    if os.fspath(other) == "-":
+        with suppress(OSError, ValueError):  # a stream in memory has no file
+            status = os.fstat(sys.stdin.fileno())
+            return S_ISREG(status.st_mode) and target.exists() and os.path.samestat(status, target.stat())
+        return False
+    path = Path(other)
+    if path.is_dir():
+        return target.resolve().is_relative_to(path.resolve())
+    if target.exists() and not target.is_file():
+        return False  # a device or a pipe
+    return target.resolve() == path.resolve() or (target.exists() and path.exists() and target.samefile(path))
+
+
+@contextmanager
+def replacing(path: PathLike) -> Iterator[TextIO]:
+    """Open a text file for writing that replaces `path` when the block ends without an error.
+
+    A device or a pipe is written to directly.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp(), "table.csv")
+    >>> with replacing(target) as file:
+    ...     _ = file.write("a,b")
+    >>> target.read_text()
+    'a,b'
+    """
+    check_target(path)
+    with files.replacing(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
+        yield file
+
+
+def write_text(path: PathLike, text: str) -> None:
+    """Write a whole text file at once."""
+    with replacing(path) as file:
+        file.write(text)
