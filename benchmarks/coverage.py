@@ -165,7 +165,9 @@ def accelerations(counts: Floats, sums: Any) -> dict[str, Floats]:
         without = counts.copy()
         without[:, kind] = np.maximum(without[:, kind] - 1, 0)
         left_out.append(measured(without, sums))
-    return {name: estimate_acceleration(np.stack([part[name] for part in left_out], axis=-1), counts) for name in METRICS}
+    return {
+        name: estimate_acceleration(np.stack([part[name] for part in left_out], axis=-1), counts) for name in METRICS
+    }
 
 
 def study(name: str, quality: str, n_rows: int, *, paired: bool, n_samples: int, seed: int) -> list[dict[str, Any]]:

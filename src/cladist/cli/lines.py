@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Iterator
 
 from cladist.errors import DatasetError
-from cladist.files import Source, opened, text_lines
+from cladist.files import Source, iterate_text_lines, open_for_reading
 
 
 def lines(stream: Source, columns: Collection[str] = ()) -> Iterator[str]:
@@ -29,8 +29,8 @@ def lines(stream: Source, columns: Collection[str] = ()) -> Iterator[str]:
     Traceback (most recent call last):
     cladist.errors.DatasetError: The input begins like a table with the column 'title' ...
     """
-    with opened(stream) as raw:
-        for number, line in text_lines(stream, raw):
+    with open_for_reading(stream) as raw:
+        for number, line in iterate_text_lines(stream, raw):
             text = line.rstrip("\r\n")
             if number == 1 and columns:
                 _check_no_table(text, columns)

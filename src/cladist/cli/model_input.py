@@ -17,7 +17,7 @@ from cladist import progress
 from cladist.cli.lines import lines
 from cladist.datasets import Dataset, read_table
 from cladist.datasets.formats.tables.reader import join_text
-from cladist.datasets.formats.tables.records import check_ending, format_of_ending, records
+from cladist.datasets.formats.tables.records import check_ending, format_of_ending, read_records
 from cladist.errors import ParameterError
 from cladist.files import Source, data_suffix
 from cladist.taxonomy import Taxonomy
@@ -177,5 +177,5 @@ def features_of(model: Any) -> int | None:
 
 def _table_texts(source: DataSource) -> Iterator[str]:
     stream = source.stream
-    found = records(stream, format=source.format, columns=source.text)
+    found = read_records(stream, format=source.format, columns=source.text)
     return (join_text(stream, *record, source.text) for record in found)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from cladist.datasets.formats.tables.columns import cell_text
-from cladist.datasets.formats.tables.json_records import json_objects
+from cladist.datasets.formats.tables.json_records import read_json_objects
 from cladist.datasets.formats.tables.reader import join_text
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
@@ -39,7 +39,7 @@ class Reader:
         except UnicodeDecodeError:
             raise DatasetError(f"{self.name}, line {number}: this is not UTF-8 text.") from None
         columns = (*self.text, self.label, self.id)  # what a row's answer repeats, or a model keeps
-        found = [record for _, record in json_objects(self.name, iter([(number, text)]), columns)]
+        found = [record for _, record in read_json_objects(self.name, iter([(number, text)]), columns)]
         return found[0] if found else {}
 
     def row_id(self, record: Mapping[str, Any], number: int) -> Any:

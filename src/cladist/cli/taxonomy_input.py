@@ -6,7 +6,7 @@ from cladist.datasets.formats.arff import header as arff_header
 from cladist.datasets.formats.arff import hierarchy as arff_hierarchy
 from cladist.datasets.formats.lshtc import hierarchy as lshtc_hierarchy
 from cladist.errors import TaxonomyError
-from cladist.files import Source, data_suffix, opened, shown_name
+from cladist.files import Source, data_suffix, display_name, open_for_reading
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.inspection import restore_cycle
 
@@ -34,13 +34,13 @@ def read_taxonomy(
         taxonomy = Taxonomy.read(path, format=format, sep=sep, on_cycle="drop")
     if taxonomy.dropped_edges and not drop_cycles:
         them = "it" if len(taxonomy.dropped_edges) == 1 else "them"
-        found = f"{shown_name(path)}: {cycles_in_words(taxonomy)}"
+        found = f"{display_name(path)}: {cycles_in_words(taxonomy)}"
         raise TaxonomyError(f"{found}; remove {them}, or {advice.format(them)}.")
     return taxonomy
 
 
 def _of_header(path: Source) -> Taxonomy:
-    with opened(path) as stream:
+    with open_for_reading(path) as stream:
         header = arff_header.read_header(path, stream)
     return arff_hierarchy.read_hierarchy(path, header, on_cycle="drop")
 

@@ -25,14 +25,14 @@ _PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
 
 
 @contextmanager
-def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
+def open_for_writing(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
     """Open a file for writing bytes that appears under its name only when the block ends well.
 
     An ending .gz, .xz or .bz2 packs it.
     """
     check_name(str(path), error)
     try:
-        with replacing(path) as raw:
+        with open_replacement(path) as raw:
             pack = _PACKERS.get(Path(path).suffix.lower())
             if pack is None:
                 yield raw
@@ -44,7 +44,7 @@ def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> I
 
 
 @contextmanager
-def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+def open_replacement(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of `path` only if the block ends well, with the rights that it had.
 
     A link stays, and what it leads to is replaced. A device or a pipe is written to directly.
@@ -72,12 +72,12 @@ class NamedFile(io.FileIO):
 
     def write(self, content: Any, /) -> int:
         """Write some bytes, and return how many it were."""
-        with naming(self.shown):
+        with name_errors(self.shown):
             return super().write(content)
 
 
 @contextmanager
-def naming(name: str | PathLike[str]) -> Iterator[None]:
+def name_errors(name: str | PathLike[str]) -> Iterator[None]:
     """Put a file's name to errors of the system that have none, such as that of a full disk."""
     try:
         yield

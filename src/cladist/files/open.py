@@ -37,7 +37,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16 and UTF-32
 
 
-def shown_name(source: Source) -> str:
+def display_name(source: Source) -> str:
     """Return the name by which messages call a path or stream."""
     if isinstance(source, (str, PathLike)):
         return fspath(source)
@@ -52,7 +52,7 @@ def data_suffix(source: Source) -> str:
     >>> data_suffix("train.CSV.gz")
     '.csv'
     """
-    path = Path(shown_name(source))
+    path = Path(display_name(source))
     if path.suffix.lower() in PACKED_ENDINGS:
         path = path.with_suffix("")
     return path.suffix.lower()
@@ -62,17 +62,17 @@ def refuse(
     source: Source, line: int | None, column: int | str | None, problem: str, *, kind: str | None = None
 ) -> NoReturn:
     """Raise a `DatasetError` that names file, line and column; a text column is named in quotes."""
-    raise DatasetError.at(shown_name(source), line, column, problem, kind=kind)
+    raise DatasetError.at(display_name(source), line, column, problem, kind=kind)
 
 
 @contextmanager
-def opened(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
+def open_for_reading(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
     """Open a path or binary stream for reading bytes; gzip, xz and bzip2 are known by their first bytes.
 
     How much of a file has been read is reported as progress. Whatever the file system or the unpacking complains
     about, inside the block too, becomes an `error`.
     """
-    name = shown_name(source)
+    name = display_name(source)
     try:
         if not isinstance(source, (str, PathLike)):
             _check_stream(source, error)
@@ -105,7 +105,7 @@ def _check_stream(source: Any, error: ErrorClass) -> None:
     if not hasattr(source, "read"):
         raise error(f"Wanted a path or a stream of bytes to read from, got {type(source).__name__}.")
     if getattr(source, "closed", False):
-        raise error(f"{shown_name(source)}: cannot be read (the stream is closed).")
+        raise error(f"{display_name(source)}: cannot be read (the stream is closed).")
 
 
 class _Stream(io.RawIOBase):
@@ -156,14 +156,16 @@ def _unpacked(stream: Any) -> IO[bytes]:
     return unpacked
 
 
-def byte_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError) -> Iterator[tuple[int, bytes]]:
+def iterate_byte_lines(
+    source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError
+) -> Iterator[tuple[int, bytes]]:
     r"""Yield the lines of a stream with their numbers from 1, without a byte order mark.
 
     Line ends stay. A line longer than `LONGEST_LINE` is refused when that much of it has been read.
 
     Examples
     --------
-    >>> list(byte_lines("a.txt", io.BytesIO(b"\xef\xbb\xbfa\r\nb")))
+    >>> list(iterate_byte_lines("a.txt", io.BytesIO(b"\xef\xbb\xbfa\r\nb")))
     [(1, b'a\r\n'), (2, b'b')]
     """
     number = 0
@@ -174,13 +176,15 @@ def byte_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = Dataset
         yield number, (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)
 
 
-def text_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError) -> Iterator[tuple[int, str]]:
+def iterate_text_lines(
+    source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError
+) -> Iterator[tuple[int, str]]:
     """Yield the lines of a UTF-8 stream with their numbers from 1; line ends stay."""
-    for number, raw in byte_lines(source, stream, error=error):
-        yield number, decoded(source, raw, number, error=error)
+    for number, raw in iterate_byte_lines(source, stream, error=error):
+        yield number, decode(source, raw, number, error=error)
 
 
-def decoded(source: Source, raw: bytes | bytearray, first_line: int = 1, *, error: ErrorClass = DatasetError) -> str:
+def decode(source: Source, raw: bytes | bytearray, first_line: int = 1, *, error: ErrorClass = DatasetError) -> str:
     """Return bytes as text, or say on which line they are not UTF-8; `first_line` is the number of their first."""
     try:
         return raw.decode("utf-8")
@@ -189,12 +193,12 @@ def decoded(source: Source, raw: bytes | bytearray, first_line: int = 1, *, erro
         column = problem.start - raw.rfind(b"\n", 0, problem.start)
         wide = " (it looks like UTF-16)" if line == 1 and raw.startswith(_WIDE_MARKS) else ""
         raise error(
-            f"{shown_name(source)}, line {line}, column {column}: byte 0x{raw[problem.start]:02x} is not UTF-8{wide}; "
-            "save the file as UTF-8."
+            f"{display_name(source)}, line {line}, column {column}: byte 0x{raw[problem.start]:02x} is not UTF-8{wide};"
+            " save the file as UTF-8."
         ) from None
 
 
-def whole_lines(
+def iterate_chunks(
     source: Source, stream: IO[bytes], *, first_line: int = 1, error: ErrorClass = DatasetError
 ) -> Iterator[bytes]:
     r"""Yield a stream in chunks of some megabytes that each end with a line feed; for compiled parsers.
@@ -203,7 +207,7 @@ def whole_lines(
 
     Examples
     --------
-    >>> list(whole_lines("a.txt", io.BytesIO(b"a\nb")))
+    >>> list(iterate_chunks("a.txt", io.BytesIO(b"a\nb")))
     [b'a\n', b'b\n']
     """
     rest: list[bytes] = []
@@ -228,22 +232,24 @@ def whole_lines(
 def read_text(source: Source, *, error: ErrorClass = DatasetError) -> str:
     """Read a UTF-8 file whole, without its byte order mark; line ends stay as they are."""
     content = bytearray()
-    with opened(source, error=error) as stream:
+    with open_for_reading(source, error=error) as stream:
         while block := stream.read(_BLOCK):  # a large read would take its whole size, however small the file
             content += block
             if len(content) - max(content.rfind(b"\n", -LONGEST_LINE), 0) > LONGEST_LINE:
                 raise error(_too_long(source, content.count(b"\n") + 1))
             if len(content) > LARGEST_TEXT:
-                raise error(f"{shown_name(source)}: longer than {LARGEST_TEXT:,} bytes, the most that is read at once.")
-    text = decoded(source, content.removeprefix(_BYTE_ORDER_MARK), error=error)
+                raise error(
+                    f"{display_name(source)}: longer than {LARGEST_TEXT:,} bytes, the most that is read at once."
+                )
+    text = decode(source, content.removeprefix(_BYTE_ORDER_MARK), error=error)
     if "\0" in text:
         line = text.count("\n", 0, text.find("\0")) + 1
-        raise error(f"{shown_name(source)}, line {line}: a byte 0, which no text has; save the file as UTF-8 text.")
+        raise error(f"{display_name(source)}, line {line}: a byte 0, which no text has; save the file as UTF-8 text.")
     return text
 
 
 def _too_long(source: Source, number: int) -> str:
     return (
-        f"{shown_name(source)}, line {number}: the line is longer than {LONGEST_LINE:,} bytes; "
+        f"{display_name(source)}, line {number}: the line is longer than {LONGEST_LINE:,} bytes; "
         "if the file is text, check that its lines end with a line feed."
     )

@@ -172,7 +172,7 @@ class OnlineClassifier(HierarchicalClassifier):
     def _learn(self, X: Any, labels: LabelMatrix, *, answers: bool) -> Any:
         """Make a round for each row, note what they saw, and return the predictions if they are wanted."""
         started = time.perf_counter()
-        with progress.shown(self.verbose):
+        with progress.show_lines(self.verbose):
             entry, found = self._rounds(X, labels, answers=answers)
         self.rows_seen_ += X.shape[0]
         self.n_iter_ += 1

@@ -177,7 +177,7 @@ class Hieron(OnlineClassifier):
             started = time.perf_counter()
             n = X.shape[0]
             order = random.permutation(n) if self.shuffle else np.arange(n)
-            with progress.shown(self.verbose):
+            with progress.show_lines(self.verbose):
                 entry = self._run(rows, nodes, order, rule, np.zeros(0, np.int64))
             self.history_.append({**entry, "seconds": time.perf_counter() - started})
         if self.average:

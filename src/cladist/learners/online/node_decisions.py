@@ -168,7 +168,7 @@ class NodeDecisions(OnlineClassifier):
         self.converged_ = settled
         entry = {"objective": h_loss / n, "rounds": done, **self._more_history()}
         if sets:
-            predicted = LabelMatrix.stacked(found, self.taxonomy_) if answers else None
+            predicted = LabelMatrix.from_parts(found, self.taxonomy_) if answers else None
             return {**entry, "zero_one_loss": mistaken / n}, predicted
         if not answers:
             return entry, None
@@ -209,7 +209,7 @@ class NodeDecisions(OnlineClassifier):
         if self.repair == "best":
             return best_labelling(margins - self.threshold, self.taxonomy_)
         indptr = np.concatenate([[0], np.cumsum(on.sum(axis=1))])
-        return LabelMatrix.closing(indptr, np.nonzero(on)[1], self.taxonomy_)
+        return LabelMatrix.from_ids(indptr, np.nonzero(on)[1], self.taxonomy_)
 
     def _single(self, margins: Margins, since: Ids, first: int) -> Ids:
         """Return the label of largest margin of every row among those that could be predicted before it."""
@@ -221,7 +221,7 @@ class NodeDecisions(OnlineClassifier):
     def predict_sets(self, X: Any) -> LabelMatrix:
         signs_only = self.threshold == 0 and (self.gated or self.repair != "best")
         parts = [self._decided(self._margins(chunk, signs_only=signs_only)) for chunk in self._chunks(X)]
-        return LabelMatrix.stacked(parts, self.taxonomy_)
+        return LabelMatrix.from_parts(parts, self.taxonomy_)
 
     def predict_nodes(self, X: Any) -> Ids:
         if not len(self.class_nodes_):
