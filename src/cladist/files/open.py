@@ -38,14 +38,14 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16 and UTF-32
 
 
 def display_name(source: Source) -> str:
-    """Return the name by which messages call a path or stream."""
+    """Return the name of a path or stream for messages."""
     if isinstance(source, (str, PathLike)):
         return fspath(source)
     return str(getattr(source, "name", "the stream"))
 
 
 def data_suffix(source: Source) -> str:
-    """Return the ending that tells a file's format, below any ending of a compression.
+    """Return the ending of a file's name without the ending of a compression.
 
     Examples
     --------
@@ -67,22 +67,22 @@ def refuse(
 
 @contextmanager
 def open_for_reading(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
-    """Open a path or binary stream for reading bytes; gzip, xz and bzip2 are known by their first bytes.
+    """Open a path or binary stream for reading bytes; gzip, xz and bzip2 are recognised by their first bytes.
 
-    How much of a file has been read is reported as progress. Whatever the file system or the unpacking complains
-    about, inside the block too, becomes an `error`.
+    The part of a file that has been read is reported as progress. Errors of the file system and of decompression, also
+    inside the block, become an `error`.
     """
     name = display_name(source)
     try:
         if not isinstance(source, (str, PathLike)):
             _check_stream(source, error)
-            yield _unpacked(source if hasattr(source, "peek") else io.BufferedReader(_Stream(source)))
+            yield _unpack(source if hasattr(source, "peek") else io.BufferedReader(_ReadOnlyStream(source)))
             return
         check_name(name, error)
         with open(name, "rb", buffering=0) as raw:
             size = fstat(raw.fileno()).st_size
             with progress.task(f"Reading {Path(name).name}", total=size or None) as task:
-                yield _unpacked(io.BufferedReader(_Counted(raw, task), _BLOCK))
+                yield _unpack(io.BufferedReader(_ReportingFile(raw, task), _BLOCK))
     except FileNotFoundError as problem:
         raise error(f"{name}: there is no such file.") from problem
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as problem:
@@ -108,8 +108,8 @@ def _check_stream(source: Any, error: ErrorClass) -> None:
         raise error(f"{display_name(source)}: cannot be read (the stream is closed).")
 
 
-class _Stream(io.RawIOBase):
-    """A stream that can only be read from, with what a buffer asks of a raw file."""
+class _ReadOnlyStream(io.RawIOBase):
+    """A stream that only has `read`, as a raw file for a buffer."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
@@ -125,8 +125,8 @@ class _Stream(io.RawIOBase):
         return len(block)
 
 
-class _Counted(io.RawIOBase):
-    """A raw file that tells a task how much of it was read."""
+class _ReportingFile(io.RawIOBase):
+    """A raw file that reports to a task how much of it was read."""
 
     def __init__(self, raw: io.FileIO, task: progress.Task) -> None:
         self.raw, self.task = raw, task
@@ -149,7 +149,7 @@ class _Counted(io.RawIOBase):
         return self.raw.tell()
 
 
-def _unpacked(stream: Any) -> IO[bytes]:
+def _unpack(stream: Any) -> IO[bytes]:
     head = stream.peek(8)
     unpack = next((unpack for mark, unpack in _OPENERS.items() if head.startswith(mark)), None)
     unpacked: IO[bytes] = unpack(stream) if unpack else stream
@@ -161,7 +161,7 @@ def iterate_byte_lines(
 ) -> Iterator[tuple[int, bytes]]:
     r"""Yield the lines of a stream with their numbers from 1, without a byte order mark.
 
-    Line ends stay. A line longer than `LONGEST_LINE` is refused when that much of it has been read.
+    Line ends are kept. A line longer than `LONGEST_LINE` is refused when that much of it has been read.
 
     Examples
     --------
@@ -172,20 +172,20 @@ def iterate_byte_lines(
     while line := stream.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise error(_too_long(source, number))
+            raise error(_describe_long_line(source, number))
         yield number, (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)
 
 
 def iterate_text_lines(
     source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError
 ) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a UTF-8 stream with their numbers from 1; line ends stay."""
+    """Yield the lines of a UTF-8 stream with their numbers from 1; line ends are kept."""
     for number, raw in iterate_byte_lines(source, stream, error=error):
         yield number, decode(source, raw, number, error=error)
 
 
 def decode(source: Source, raw: bytes | bytearray, first_line: int = 1, *, error: ErrorClass = DatasetError) -> str:
-    """Return bytes as text, or say on which line they are not UTF-8; `first_line` is the number of their first."""
+    """Return bytes as text; bytes that are not UTF-8 are an `error` with their line, counted from `first_line`."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -201,9 +201,9 @@ def decode(source: Source, raw: bytes | bytearray, first_line: int = 1, *, error
 def iterate_chunks(
     source: Source, stream: IO[bytes], *, first_line: int = 1, error: ErrorClass = DatasetError
 ) -> Iterator[bytes]:
-    r"""Yield a stream in chunks of some megabytes that each end with a line feed; for compiled parsers.
+    r"""Yield a stream in chunks of some megabytes that each end with a line feed, for compiled parsers.
 
-    `first_line` is the number of the line that comes next, for messages; a byte order mark is only looked for at 1.
+    `first_line` is the number of the next line, for messages; a byte order mark is removed only from line 1.
 
     Examples
     --------
@@ -224,19 +224,19 @@ def iterate_chunks(
         else:
             rest.append(block)
         if sum(map(len, rest)) > LONGEST_LINE:
-            raise error(_too_long(source, first_line))
+            raise error(_describe_long_line(source, first_line))
     if any(rest):
         yield b"".join([*rest, b"\n"])
 
 
 def read_text(source: Source, *, error: ErrorClass = DatasetError) -> str:
-    """Read a UTF-8 file whole, without its byte order mark; line ends stay as they are."""
+    """Read a UTF-8 file whole, without its byte order mark; line ends are kept."""
     content = bytearray()
     with open_for_reading(source, error=error) as stream:
-        while block := stream.read(_BLOCK):  # a large read would take its whole size, however small the file
+        while block := stream.read(_BLOCK):  # a large read would allocate its whole size, also for a small file
             content += block
             if len(content) - max(content.rfind(b"\n", -LONGEST_LINE), 0) > LONGEST_LINE:
-                raise error(_too_long(source, content.count(b"\n") + 1))
+                raise error(_describe_long_line(source, content.count(b"\n") + 1))
             if len(content) > LARGEST_TEXT:
                 raise error(
                     f"{display_name(source)}: longer than {LARGEST_TEXT:,} bytes, the most that is read at once."
@@ -248,7 +248,7 @@ def read_text(source: Source, *, error: ErrorClass = DatasetError) -> str:
     return text
 
 
-def _too_long(source: Source, number: int) -> str:
+def _describe_long_line(source: Source, number: int) -> str:
     return (
         f"{display_name(source)}, line {number}: the line is longer than {LONGEST_LINE:,} bytes; "
         "if the file is text, check that its lines end with a line feed."
