@@ -69,7 +69,7 @@ def choose_C(  # noqa: N802 - C is the papers' letter
     paths = [_path(make, X, y, train, ascending, folds) for train, _ in parts]
 
     def scored(k: int) -> float:
-        with progress.hidden():
+        with progress.hide():
             model = next(paths[k])
             test = parts[k][1]
             return float(judge(take_rows(y, test), model.predict(take_rows(X, test))))

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.coverage import DEFAULTS, METRICS, RESAMPLES, ROWS
 from benchmarks.harness import RESULTS
-from cladist.files import written
+from cladist.files import open_for_writing
 
 PAGE = Path(__file__).parents[1] / "docs" / "guides" / "losses-and-metrics.md"
 BEGIN, END = "<!-- coverage: written by benchmarks/coverage_table.py -->", "<!-- end of coverage -->"
@@ -79,7 +79,7 @@ def filled(text: str) -> str:
 
 def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    with written(PAGE) as file:
+    with open_for_writing(PAGE) as file:
         file.write(filled(text).encode())
     print(*by_metric(json.loads((RESULTS / "coverage.json").read_text(encoding="utf-8"))["rows"]), sep="\n")
 

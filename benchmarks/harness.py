@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.choosing import Chosen, choose_C, walks_path
 from benchmarks.processes import in_new_process
-from cladist.files import written
+from cladist.files import open_for_writing
 from cladist.versions import versions
 
 __all__ = [
@@ -80,7 +80,7 @@ def write_results(name: str, rows: list[dict[str, Any]], *, quiet: bool = False,
     RESULTS.mkdir(exist_ok=True)
     content = {**circumstances(), **facts, "rows": rows}
     path = RESULTS / f"{name}.json"
-    with written(path) as file:  # whole or not at all, so that an interruption cannot spoil what is there
+    with open_for_writing(path) as file:  # whole or not at all, so that an interruption cannot spoil what is there
         file.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     if not quiet:
         print(f"\nwritten: {path.relative_to(RESULTS.parent.parent)}")

@@ -17,7 +17,7 @@ from scipy import sparse
 from cladist.datasets import Dataset
 from cladist.datasets.loaders.catalogue import CatalogueEntry, Folder
 from cladist.errors import DatasetError
-from cladist.files import opened
+from cladist.files import open_for_reading
 from cladist.taxonomy import Taxonomy
 
 STANDIN = CatalogueEntry(
@@ -48,7 +48,7 @@ def load_rcv1_standin(*, folder: Folder = None) -> Dataset:
 
 
 def _arrays(path: Path) -> dict[str, Any]:
-    with opened(path) as stream:
+    with open_for_reading(path) as stream:
         content = stream.read(LARGEST_ARCHIVE + 1)
     if len(content) > LARGEST_ARCHIVE:
         raise DatasetError(f"{path}: more than {LARGEST_ARCHIVE:,} bytes.")

@@ -46,7 +46,7 @@ class Recorder:
 
 
 def content_of(source: Any, **options: Any) -> bytes:
-    with files.opened(source, **options) as stream:
+    with files.open_for_reading(source, **options) as stream:
         return stream.read()
 
 
@@ -54,9 +54,9 @@ def content_of(source: Any, **options: Any) -> bytes:
 
 
 def test_names_in_messages() -> None:
-    assert files.shown_name("a/b.csv") == "a/b.csv"
-    assert files.shown_name(Path("a") / "b.csv") == str(Path("a") / "b.csv")
-    assert files.shown_name(io.BytesIO()) == "the stream"
+    assert files.display_name("a/b.csv") == "a/b.csv"
+    assert files.display_name(Path("a") / "b.csv") == str(Path("a") / "b.csv")
+    assert files.display_name(io.BytesIO()) == "the stream"
 
 
 def test_endings_tell_below_the_packing() -> None:
@@ -159,10 +159,10 @@ def test_a_stream_needs_only_read() -> None:
 
 def test_errors_inside_the_block_become_the_readers() -> None:
     for problem in (OSError("disk"), EOFError("end")):
-        with pytest.raises(TaxonomyError), files.opened(io.BytesIO(b"a"), error=TaxonomyError):
+        with pytest.raises(TaxonomyError), files.open_for_reading(io.BytesIO(b"a"), error=TaxonomyError):
             raise problem
     for problem in (ValueError("mine"), DatasetError("ours"), KeyError("mine")):
-        with pytest.raises(type(problem)) as caught, files.opened(io.BytesIO(b"a"), error=TaxonomyError):
+        with pytest.raises(type(problem)) as caught, files.open_for_reading(io.BytesIO(b"a"), error=TaxonomyError):
             raise problem
         assert caught.value is problem
 
@@ -176,7 +176,7 @@ def test_progress_counts_the_bytes_of_the_file(tmp_path: Path, packer: Callable[
         content_of(path)
         assert recorder.started == [("Reading t.csv", path.stat().st_size)]
         assert recorder.n_steps == path.stat().st_size
-        with pytest.raises(KeyError), files.opened(path):
+        with pytest.raises(KeyError), files.open_for_reading(path):
             raise KeyError
     assert recorder.n_finished == 2
 
@@ -198,7 +198,7 @@ contents = st.lists(st.tuples(st.binary(max_size=6), endings)).map(lambda parts:
 @given(contents)
 @example(MARK + MARK + b"a")
 def test_lines_are_numbered_and_lose_only_the_mark(content: bytes) -> None:
-    lines = list(files.byte_lines("t", io.BytesIO(content)))
+    lines = list(files.iterate_byte_lines("t", io.BytesIO(content)))
     assert [number for number, _ in lines] == list(range(1, len(lines) + 1))
     assert b"".join(line for _, line in lines) == content.removeprefix(MARK)
     assert all(line.find(b"\n") in (-1, len(line) - 1) for _, line in lines)
@@ -212,16 +212,16 @@ def test_lines_of_text_are_decoded_or_refused_at_the_byte(content: bytes) -> Non
         before = content.removeprefix(MARK)[: problem.start]
         line, column = before.count(b"\n") + 1, len(before) - (before.rfind(b"\n") + 1) + 1
         with pytest.raises(DatasetError, match=f"^t, line {line}, column {column}: byte 0x.. is not UTF-8"):
-            list(files.text_lines("t", io.BytesIO(content)))
+            list(files.iterate_text_lines("t", io.BytesIO(content)))
     else:
-        assert "".join(line for _, line in files.text_lines("t", io.BytesIO(content))) == expected
+        assert "".join(line for _, line in files.iterate_text_lines("t", io.BytesIO(content))) == expected
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_wide_texts_are_recognised(encoding: str) -> None:
     content = "text,label\n".encode(encoding)
     for read in (
-        lambda: list(files.text_lines("t", io.BytesIO(content), error=TaxonomyError)),
+        lambda: list(files.iterate_text_lines("t", io.BytesIO(content), error=TaxonomyError)),
         lambda: files.read_text(io.BytesIO(content), error=TaxonomyError),
     ):
         with pytest.raises(
@@ -229,9 +229,9 @@ def test_wide_texts_are_recognised(encoding: str) -> None:
         ):
             read()
     with pytest.raises(DatasetError, match="line 2, column 1: byte 0xff is not UTF-8; save the file as UTF-8"):
-        files.decoded("t", b"a\n" + content)
+        files.decode("t", b"a\n" + content)
     with pytest.raises(DatasetError, match="line 8, column 3: byte 0xe4"):
-        files.decoded("t", b"a\nbl\xe4h", 7)
+        files.decode("t", b"a\nbl\xe4h", 7)
 
 
 def test_long_lines_are_refused_when_they_prove_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,8 +251,8 @@ def test_long_lines_are_refused_when_they_prove_long(monkeypatch: pytest.MonkeyP
             return len(buffer)
 
     fine = b"a\n" + b"x" * 999 + b"\n"
-    assert [len(line) for _, line in files.byte_lines("t", io.BytesIO(fine))] == [2, 1000]
-    for read in (files.byte_lines, files.text_lines, files.whole_lines):
+    assert [len(line) for _, line in files.iterate_byte_lines("t", io.BytesIO(fine))] == [2, 1000]
+    for read in (files.iterate_byte_lines, files.iterate_text_lines, files.iterate_chunks):
         for stream, number in [(io.BufferedReader(Endless(), 64), 1), (io.BytesIO(fine + b"x" * 2000), 3)]:
             with pytest.raises(TaxonomyError, match=f"^t, line {number}: the line is longer than 1,000 bytes; if the"):
                 for _ in read("t", stream, error=TaxonomyError):
@@ -263,7 +263,7 @@ def test_long_lines_are_refused_when_they_prove_long(monkeypatch: pytest.MonkeyP
 def test_chunks_of_whole_lines_make_the_file(content: bytes, chunk_bytes: int, mark: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
-        chunks = list(files.whole_lines("t", io.BytesIO(MARK * mark + content)))
+        chunks = list(files.iterate_chunks("t", io.BytesIO(MARK * mark + content)))
     assert all(chunk.endswith(b"\n") for chunk in chunks)
     whole = b"".join(chunks)
     expected = content if mark else content.removeprefix(MARK)
@@ -298,7 +298,7 @@ def test_a_text_has_a_limit_even_unpacked(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_is_written_is_read(tmp_path: Path, ending: str, content: bytes) -> None:
     one, two = tmp_path / f"one.txt{ending.upper()}", tmp_path / f"two.txt{ending}"
     for path in (one, two):
-        with files.written(path) as stream:
+        with files.open_for_writing(path) as stream:
             stream.write(content[:7])
             stream.write(content[7:])
     packed = content.startswith((b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh"))  # a plain file that looks like an archive
@@ -314,7 +314,7 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path, ending: str, proble
     path.write_bytes(b"before")
 
     def fail() -> None:
-        with files.written(path) as stream:
+        with files.open_for_writing(path) as stream:
             stream.write(b"after")
             raise problem
 
@@ -327,7 +327,7 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path: Path, ending: str, proble
 
 def test_nobody_sees_half_a_file(tmp_path: Path) -> None:
     path = tmp_path / "t"
-    with files.written(path) as stream:
+    with files.open_for_writing(path) as stream:
         stream.write(b"half")
         stream.flush()
         assert not path.exists()
@@ -351,7 +351,7 @@ def test_paths_that_cannot_be_written(tmp_path: Path, name: str, message: str) -
     (tmp_path / "folder").mkdir()
     with (
         pytest.raises(TaxonomyError, match=message),
-        files.written(f"{tmp_path}/{name}", error=TaxonomyError) as stream,
+        files.open_for_writing(f"{tmp_path}/{name}", error=TaxonomyError) as stream,
     ):
         stream.write(b"a")
     assert os.listdir(tmp_path) == ["folder"]
@@ -360,7 +360,7 @@ def test_paths_that_cannot_be_written(tmp_path: Path, name: str, message: str) -
 @pytest.mark.skipif(sys.platform == "win32", reason="paths are shorter there")
 def test_a_name_may_be_as_long_as_any(tmp_path: Path) -> None:
     path = tmp_path / ("x" * 255)
-    with files.written(path) as stream:
+    with files.open_for_writing(path) as stream:
         stream.write(b"a")
     assert path.read_bytes() == b"a"
 
@@ -368,7 +368,7 @@ def test_a_name_may_be_as_long_as_any(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_of_as_an_error_of_the_room(tmp_path: Path) -> None:
     with (
         pytest.raises(TaxonomyError, match=r"t: cannot be written \(.*disk"),
-        files.written(tmp_path / "t", error=TaxonomyError),
+        files.open_for_writing(tmp_path / "t", error=TaxonomyError),
     ):
         raise OSError("no space left on the disk")
     assert os.listdir(tmp_path) == []
@@ -395,12 +395,12 @@ def test_what_is_written_over_keeps_its_rights_and_links(tmp_path: Path) -> None
     target.write_bytes(b"old")
     target.chmod(0o600)
     link.symlink_to(target)
-    with files.written(link) as stream:
+    with files.open_for_writing(link) as stream:
         stream.write(b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
     assert target.stat().st_mode & 0o777 == 0o600
-    with files.written("/dev/null") as stream:
+    with files.open_for_writing("/dev/null") as stream:
         stream.write(b"gone")
     assert Path("/dev/null").is_char_device()
 

@@ -29,9 +29,9 @@ def killed_inside(block) -> None:
 
 def test_a_file_is_written_and_what_the_dead_left_is_swept(tmp_path):
     for _ in range(2):
-        killed_inside(lambda: files.written(tmp_path / "a.txt"))
+        killed_inside(lambda: files.open_for_writing(tmp_path / "a.txt"))
         assert len(os.listdir(tmp_path)) == 1, "the second writer has swept what the first left"
-    with files.written(tmp_path / "c.txt") as stream:
+    with files.open_for_writing(tmp_path / "c.txt") as stream:
         stream.write(b"c")
     assert os.listdir(tmp_path) == ["c.txt"]
 
@@ -59,7 +59,7 @@ def test_what_is_in_use_stays(tmp_path, kind):
             os._exit(len(list(find_abandoned(tmp_path, kind))))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert path.exists()
-        with files.written(tmp_path / "c.txt"):
+        with files.open_for_writing(tmp_path / "c.txt"):
             pass
         write_folder(tmp_path / "c", {}, {})
         assert path.exists()
@@ -74,7 +74,7 @@ def test_what_bears_no_name_of_ours_stays(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     target.symlink_to(tmp_path / "mine.txt")
     os.mkfifo(temporary_path(tmp_path, "file"))
-    with files.written(tmp_path / "c.txt"):
+    with files.open_for_writing(tmp_path / "c.txt"):
         pass
     assert {*names, target.name, "mine.txt"} <= set(os.listdir(tmp_path))
     assert (tmp_path / "mine.txt").read_text() == "mine"
@@ -91,7 +91,7 @@ def test_a_file_swept_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
         return fd
 
     monkeypatch.setattr(os, "open", swept)
-    with files.written(tmp_path / "c.txt") as stream:
+    with files.open_for_writing(tmp_path / "c.txt") as stream:
         stream.write(b"c")
         assert list(find_abandoned(tmp_path, "file")) == [], "nobody takes it for a file of the dead"
     assert first
@@ -101,6 +101,6 @@ def test_a_file_swept_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_the_disks_complaint_names_the_file(tmp_path):
-    with pytest.raises(OSError, match="No space left") as caught, files.replacing("/dev/full") as stream:
+    with pytest.raises(OSError, match="No space left") as caught, files.open_replacement("/dev/full") as stream:
         stream.write(b"a")
     assert caught.value.filename == "/dev/full"

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.harness import print_rows, write_results
 from cladist import FlatSVM, TopDown
 from cladist.datasets import Dataset, make_topics
-from cladist.files import written
+from cladist.files import open_for_writing
 
 FIGURE = Path(__file__).parents[2] / "docs" / "_static" / "scaling.svg"
 LEARNERS = {"FlatSVM": FlatSVM, "TopDown": TopDown}
@@ -167,7 +167,7 @@ def main() -> None:
     print()
     found = slopes(rows)
     print_rows(found)
-    with written(FIGURE) as file:
+    with open_for_writing(FIGURE) as file:
         file.write(figure(rows).encode())
     write_results(
         "scaling",

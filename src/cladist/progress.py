@@ -1,7 +1,7 @@
-"""How long work tells how far it is, without knowing who listens.
+"""Progress of long work, reported to whoever listens.
 
-Work opens a task and advances it; whoever wants to see it installs a reporter around the call.
-The command line installs one that draws rich bars; the default says nothing and costs nothing.
+Work opens a task and advances it; a caller that shows progress installs a reporter around the call. The command line
+installs one that draws bars; by default nothing is shown.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Protocol
 
 
 class Task(Protocol):
-    """One piece of long work under way."""
+    """One piece of long work."""
 
     def advance(self, steps: int = 1) -> None:
-        """Say that `steps` more of the total are done."""
+        """Report that `steps` more of the total are done."""
 
 
 class Reporter(Protocol):
-    """Somebody who shows progress."""
+    """Shows the progress of tasks."""
 
     def start(self, description: str, total: int | None) -> Task:
         """Begin to show a piece of work of `total` steps (None: unknown)."""
@@ -31,7 +31,7 @@ class Reporter(Protocol):
         """Stop showing it."""
 
 
-class _Silence:
+class _SilentReporter:
     def advance(self, steps: int = 1) -> None:
         pass
 
@@ -42,7 +42,7 @@ class _Silence:
         pass
 
 
-_SILENCE = _Silence()
+_SILENT = _SilentReporter()
 _reporter: ContextVar[Reporter | None] = ContextVar("cladist_progress", default=None)
 
 
@@ -56,7 +56,7 @@ def task(description: str, total: int | None = None) -> Iterator[Task]:
     ...     for _ in range(3):
     ...         counting.advance()
     """
-    reporter = _reporter.get() or _SILENCE
+    reporter = _reporter.get() or _SILENT
     running = reporter.start(description, total)
     try:
         yield running
@@ -68,7 +68,7 @@ def task(description: str, total: int | None = None) -> Iterator[Task]:
 
 
 class _Line:
-    """A task shown as lines of text, one a tenth of the way."""
+    """A task shown as lines of text, one per tenth of the total."""
 
     def __init__(self, description: str, total: int | None) -> None:
         self.description, self.total = description, total
@@ -96,8 +96,8 @@ class Lines:
 
 
 @contextmanager
-def shown(verbose: bool | int) -> Iterator[None]:
-    """Show progress as lines inside this block if `verbose`, unless somebody is shown it already."""
+def show_lines(verbose: bool | int) -> Iterator[None]:
+    """Show progress as lines inside this block if `verbose`, unless a reporter is installed."""
     if verbose and _reporter.get() is None:
         with report_to(Lines()):
             yield
@@ -116,7 +116,7 @@ def report_to(reporter: Reporter) -> Iterator[None]:
 
 
 @contextmanager
-def hidden() -> Iterator[None]:
-    """Show nothing of what is called inside this block: its caller tells how far the whole is."""
-    with report_to(_SILENCE):
+def hide() -> Iterator[None]:
+    """Show no progress inside this block, whose caller reports the progress of the whole."""
+    with report_to(_SILENT):
         yield

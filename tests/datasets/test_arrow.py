@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table, read_texts
-from cladist.datasets.formats.tables.records import records
+from cladist.datasets.formats.tables.records import read_records
 from cladist.errors import CladistError, DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 
@@ -227,9 +227,9 @@ def test_columns_nobody_asked_for_may_be_double() -> None:
 def test_records_are_numbered_and_have_all_columns_if_none_are_named() -> None:
     made = table().select(["id", "label"])
     for writer in WRITERS.values():
-        rows = list(records(io.BytesIO(writer(made))))
+        rows = list(read_records(io.BytesIO(writer(made))))
         assert rows[1] == (2, {"id": 1, "label": "home"})
-        assert list(records(io.BytesIO(writer(table())), columns=["label"]))[3] == (4, {"label": "x"})
+        assert list(read_records(io.BytesIO(writer(table())), columns=["label"]))[3] == (4, {"label": "x"})
 
 
 def test_a_row_may_not_have_any_number_of_labels(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,7 +386,7 @@ def test_damaged_files_are_read_or_refused(content: bytes, changes: list[tuple[i
     with suppress(CladistError):
         assert isinstance(read(content), Dataset)
     with suppress(CladistError):
-        list(records(io.BytesIO(content)))
+        list(read_records(io.BytesIO(content)))
 
 
 @given(st.sampled_from(["parquet", "arrow"]), st.sampled_from([b"", b"PAR1", b"ARROW1\0\0", b"\xff" * 4]), st.binary())

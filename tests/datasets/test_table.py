@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table, read_texts
-from cladist.datasets.formats.tables.records import records
+from cladist.datasets.formats.tables.records import read_records
 from cladist.errors import DatasetError, ParameterError
 from cladist.files.delimited import LONGEST_FIELD, _long_fields
 from cladist.taxonomy import Taxonomy
@@ -219,7 +219,7 @@ LONG = f"text,label\na,x\n{'b' * 140_000},y\nc,z\n"  # longer than csv's own lim
 
 def test_long_texts_are_read_and_the_limit_of_others_stays() -> None:
     limit = csv.field_size_limit()
-    for _, record in records(io.BytesIO(LONG.encode())):
+    for _, record in read_records(io.BytesIO(LONG.encode())):
         assert csv.field_size_limit() == limit
         assert set(record) == {"text", "label"}
     assert csv.field_size_limit() == limit

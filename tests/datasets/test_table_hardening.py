@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table, read_texts
-from cladist.datasets.formats.tables.records import FORMATS, records, table_rows
+from cladist.datasets.formats.tables.records import FORMATS, open_table, read_records
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import CladistError, DatasetError, ParameterError
 from cladist.files.delimited import DELIMITERS, MOST_COLUMNS, count_fields
@@ -105,7 +105,7 @@ def test_columns_nobody_asked_for_may_be_double_or_nameless() -> None:
     with pytest.raises(DatasetError, match="line 1: the header names 'id' twice, so it is not clear which is meant"):
         read("id,id,text,label\n1,2,a,x\n", text=["text", "id"])
     with pytest.raises(DatasetError, match="the header names 'id' twice"):
-        list(records(io.BytesIO(b"id,id\n1,2\n")))
+        list(read_records(io.BytesIO(b"id,id\n1,2\n")))
 
 
 def test_a_message_names_the_line_of_the_header_and_not_too_many_columns() -> None:
@@ -233,7 +233,7 @@ def test_half_characters_are_refused_where_they_are_wanted() -> None:
         with pytest.raises(DatasetError, match=r"line 2, column '(text|label)': the text has '.*', which is half"):
             read(whole + half, text="text")
     with pytest.raises(DatasetError, match="column 'more'"):
-        list(records(io.BytesIO(whole.encode())))
+        list(read_records(io.BytesIO(whole.encode())))
 
 
 @pytest.mark.parametrize(
@@ -367,11 +367,11 @@ def readings(content: bytes) -> None:
     for options in ({"label_sep": ";"}, {"path_sep": "/"}):
         with suppress(CladistError):
             read(content, **options)
-    with suppress(CladistError), table_rows(io.BytesIO(content), text=["text"]) as rows:
+    with suppress(CladistError), open_table(io.BytesIO(content), text=["text"]) as rows:
         for _ in rows:
             pass
     with suppress(CladistError):
-        list(records(io.BytesIO(content)))
+        list(read_records(io.BytesIO(content)))
 
 
 pieces = st.sampled_from(

@@ -40,7 +40,7 @@ def test_closing_adds_all_ancestors(case):
     taxonomy, rows = case
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     flat = np.array([v for row in rows for v in row], dtype=np.int64)
-    labels = LabelMatrix.closing(indptr, flat, taxonomy)
+    labels = LabelMatrix.from_ids(indptr, flat, taxonomy)
     dense = closure(taxonomy, rows)
     assert labels.shape == dense.shape
     assert len(labels) == len(rows)
@@ -52,7 +52,7 @@ def test_closing_adds_all_ancestors(case):
     found = frontier(taxonomy, dense)
     assert labels.frontier_names() == [[taxonomy.names[v] for v in row] for row in found]
     assert labels.is_single == all(len(row) == 1 for row in found)
-    again = LabelMatrix.closing(*labels.frontier, taxonomy)
+    again = LabelMatrix.from_ids(*labels.frontier, taxonomy)
     assert again == labels
 
 
@@ -162,7 +162,7 @@ def test_ids_outside_are_refused_before_they_reach_compiled_code(ids):
     with pytest.raises(LabelError, match=rf"Row {len(ids) - 1} has the node id {ids[-1]}; ids run from 0 to 3"):
         LabelMatrix.from_nodes(np.array(ids), TREE)
     with pytest.raises(LabelError, match=rf"Row 1 has the node id {ids[-1]}"):
-        LabelMatrix.closing(np.array([0, 0, len(ids)]), np.array(ids), TREE)
+        LabelMatrix.from_ids(np.array([0, 0, len(ids)]), np.array(ids), TREE)
 
 
 # ---------------------------------------------------------------- one label a row
@@ -251,5 +251,5 @@ def test_to_indicator_takes_every_form():
 def test_stacked_rows_are_those_of_the_parts():
     taxonomy = Taxonomy.from_paths(["a/b", "c"])
     parts = [LabelMatrix.from_sets(rows, taxonomy) for rows in ([["b"], []], [["c", "a"]])]
-    assert LabelMatrix.stacked(parts, taxonomy) == LabelMatrix.from_sets([["b"], [], ["c", "a"]], taxonomy)
-    assert len(LabelMatrix.stacked([], taxonomy)) == 0
+    assert LabelMatrix.from_parts(parts, taxonomy) == LabelMatrix.from_sets([["b"], [], ["c", "a"]], taxonomy)
+    assert len(LabelMatrix.from_parts([], taxonomy)) == 0

@@ -40,7 +40,7 @@ def vectors(draw):
 
 
 def closed(matrix, forest):
-    return LabelMatrix.closing(matrix.indptr, matrix.indices, forest)
+    return LabelMatrix.from_ids(matrix.indptr, matrix.indices, forest)
 
 
 @every_loss

@@ -142,7 +142,7 @@ def labelled_forests(draw):
     forest = Taxonomy.from_parents({v: draw(st.sampled_from([None, *range(v)])) for v in range(n_nodes)})
     shape = (draw(st.integers(1, 8)), n_nodes)
     sides = [sparse.csr_array(draw(hnp.arrays(bool, shape))) for _ in range(2)]
-    true, pred = (LabelMatrix.closing(side.indptr, side.indices, forest) for side in sides)
+    true, pred = (LabelMatrix.from_ids(side.indptr, side.indices, forest) for side in sides)
     weight = draw(st.none() | hnp.arrays(float, shape[0], elements=st.sampled_from([0.5, 1.0, 2.0])))
     return forest, true, pred, weight
 

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 from benchmarks.papers.hr import showing, times, uninformative_showing, verdicts_showing
 from benchmarks.papers.rows import MEASURED, Row, stored
 from cladist.errors import DatasetError
-from cladist.files import written
+from cladist.files import open_for_writing
 from cladist.report import Table, markdown_table
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "results.md"
@@ -81,7 +81,7 @@ def _uninformative(rows: list[Row]) -> list[str]:
 
 def main() -> None:
     text = filled(PAGE.read_text(encoding="utf-8"))
-    with written(PAGE) as file:
+    with open_for_writing(PAGE) as file:
         file.write(text.encode())
     print("written: docs/guides/results.md")
 

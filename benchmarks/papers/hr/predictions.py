@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cladist.errors import DatasetError, LabelError
-from cladist.files import written
+from cladist.files import open_for_writing
 from cladist.labels import LabelMatrix
 
 
@@ -47,7 +47,7 @@ def keep(path: Path, true: LabelMatrix, predicted: LabelMatrix) -> None:
     arrays = {
         f"{side}_{name}": getattr(labels, name) for side, labels in sides.items() for name in ("indptr", "indices")
     }
-    with written(path) as file:
+    with open_for_writing(path) as file:
         np.savez_compressed(file, **arrays)
 
 
@@ -61,6 +61,6 @@ def kept(path: Path, true: LabelMatrix) -> LabelMatrix | None:
         indptr, indices = found["predicted_indptr"], found["predicted_indices"]
         if len(indptr) != len(true.indptr) or indptr[-1] != len(indices):
             return None
-        return LabelMatrix.closing(indptr, indices, true.taxonomy)
+        return LabelMatrix.from_ids(indptr, indices, true.taxonomy)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, LabelError):
         return None

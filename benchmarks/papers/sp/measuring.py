@@ -99,7 +99,7 @@ def choose(data: Dataset, method: Method) -> tuple[dict[str, Any], list[dict[str
             for value in values:
                 options = chosen | {name: value}
                 if str(options) not in known:
-                    with progress.hidden():
+                    with progress.hide():
                         model = method.make(data.taxonomy, options, len(learnt)).fit(*part)
                         known[str(options)] = micro_f1(rest[1], model.predict(rest[0]), data.taxonomy, nodes="all")
                     tried.append({**options, "F1": round(known[str(options)], 4)})

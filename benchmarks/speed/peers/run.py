@@ -24,7 +24,7 @@ from benchmarks.harness import RESULTS, command, print_rows, write_results
 from benchmarks.speed.peers.catalogue import CLADIST, OPTIONAL, PEERS, C, Case, cases
 from benchmarks.speed.peers.environments import NotAvailableError, default_cache, python_of, reason
 from benchmarks.speed.peers.shapes import SHAPES, described, prepared, spread
-from cladist.files import written
+from cladist.files import open_for_writing
 
 THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON", "VECLIB_MAXIMUM", "NUMEXPR")
 SHOWN = (
@@ -136,7 +136,7 @@ def write_objectives(name: str, classes: list[int], found: list[Measured]) -> No
     table.writerow(["class", *(f"{m.row['method']}, {m.row['threads']} thread(s)" for m in found)])
     for k, number in enumerate(classes):
         table.writerow([number, *(f"{m.objectives[k]:.10g}" for m in found)])
-    with written(RESULTS / f"{name}-objectives.csv") as file:
+    with open_for_writing(RESULTS / f"{name}-objectives.csv") as file:
         file.write(text.getvalue().encode())
 
 

@@ -16,7 +16,7 @@ from cladist import progress
 from cladist.datasets import Dataset, read_table
 from cladist.datasets.formats.tables.records import check_ending, format_of_ending
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, TaxonomyError
-from cladist.files import Source, data_suffix, opened, shown_name
+from cladist.files import Source, data_suffix, display_name, open_for_reading
 from cladist.persistence.models import load_noted
 from cladist.taxonomy import Taxonomy
 
@@ -293,7 +293,7 @@ def read_taxonomy(
         taxonomy = Taxonomy.read(path, format=format, sep=sep, on_cycle="drop")
     if taxonomy.dropped_edges and not drop_cycles:
         them = "it" if len(taxonomy.dropped_edges) == 1 else "them"
-        description = f"{shown_name(path)}: {describe_cycles(taxonomy)}"
+        description = f"{display_name(path)}: {describe_cycles(taxonomy)}"
         raise TaxonomyError(f"{description}; remove {them}, or {advice.format(them)}.")
     return taxonomy
 
@@ -302,7 +302,7 @@ def _read_arff_taxonomy(path: Source) -> Taxonomy:
     from cladist.datasets.formats.arff.header import read_header
     from cladist.datasets.formats.arff.hierarchy import read_hierarchy
 
-    with opened(path) as stream:
+    with open_for_reading(path) as stream:
         header = read_header(path, stream)
     return read_hierarchy(path, header, on_cycle="drop")
 

@@ -271,7 +271,7 @@ def replacing(path: PathLike) -> Iterator[TextIO]:
     'a,b'
     """
     check_target(path)
-    with files.replacing(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
+    with files.open_replacement(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
         yield file
 
 

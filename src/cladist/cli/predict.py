@@ -290,7 +290,7 @@ def read_batches(
     """Return an iterator over batches of rows to predict; they are read as needed, never all in memory."""
     from cladist.cli.input import slices
     from cladist.datasets.formats.tables.reader import join_text
-    from cladist.datasets.formats.tables.records import records
+    from cladist.datasets.formats.tables.records import read_records
 
     if source.is_numeric:
         from cladist.cli.numeric_input import read_rows
@@ -299,7 +299,7 @@ def read_batches(
     if source.kind == "lines":
         return _batches(lines(source.stream, source.trained_columns))
     stream = source.stream
-    rows = records(stream, format=source.format, columns=source.text)
+    rows = read_records(stream, format=source.format, columns=source.text)
     return _batches(join_text(stream, *record, source.text) for record in rows)
 
 
@@ -334,10 +334,10 @@ def lines(stream: Source, columns: Collection[str] = ()) -> Iterator[str]:
     Traceback (most recent call last):
     cladist.errors.DatasetError: The input begins like a table with the column 'title' ...
     """
-    from cladist.files import opened, text_lines
+    from cladist.files import iterate_text_lines, open_for_reading
 
-    with opened(stream) as raw:
-        for number, line in text_lines(stream, raw):
+    with open_for_reading(stream) as raw:
+        for number, line in iterate_text_lines(stream, raw):
             text = line.rstrip("\r\n")
             if number == 1 and columns:
                 _check_no_table(text, columns)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from cladist.datasets.formats.tables.columns import cell_text
-from cladist.datasets.formats.tables.json_records import json_objects
+from cladist.datasets.formats.tables.json_records import read_json_objects
 from cladist.datasets.formats.tables.reader import join_text
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
@@ -111,7 +111,7 @@ class Reader:
         except UnicodeDecodeError:
             raise DatasetError(f"{self.name}, line {number}: this is not UTF-8 text.") from None
         columns = (*self.text, self.label, self.id)  # the values that an answer repeats or a model stores
-        records = [record for _, record in json_objects(self.name, iter([(number, text)]), columns)]
+        records = [record for _, record in read_json_objects(self.name, iter([(number, text)]), columns)]
         return records[0] if records else {}
 
     def row_id(self, record: Mapping[str, Any], number: int) -> Any:

@@ -15,7 +15,7 @@ from cladist.datasets.formats.label_names import LabelNames
 from cladist.datasets.formats.lshtc.reader import NO_LABEL
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat, read_chunks
 from cladist.datasets.formats.tables.labels import LabelColumn
-from cladist.datasets.formats.tables.records import table_rows
+from cladist.datasets.formats.tables.records import open_table
 from cladist.errors import DatasetError
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.coverage import Coverage, UnknownLabel, count_coverage, find_unknown_labels
@@ -50,7 +50,7 @@ def read_labels(source: DataSource, taxonomy: Taxonomy) -> LabelRows:
 
 def _read_table(source: DataSource) -> LabelRows:
     stream, column = source.stream, source.label or ""
-    with table_rows(stream, text=(), label=column, format=source.format) as rows:
+    with open_table(stream, text=(), label=column, format=source.format) as rows:
         labels = LabelColumn(stream, rows.unit, column, source.label_sep)
         for number, (value,) in rows:
             labels.add(number, value)

@@ -157,7 +157,7 @@ def _concatenate(parts: list[Any]) -> Any:
     if isinstance(parts[0], list):
         return [row for part in parts for row in part]
     if isinstance(parts[0], LabelMatrix):
-        return LabelMatrix.stacked(parts, parts[0].taxonomy)
+        return LabelMatrix.from_parts(parts, parts[0].taxonomy)
     if hasattr(parts[0], "iloc"):
         import pandas
 

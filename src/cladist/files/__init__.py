@@ -1,20 +1,20 @@
 """Files of other people: opened with limits, written whole or not at all, and the one dialect of delimited text."""
 
-from cladist.files.atomic import NamedFile, naming, replacing, written
+from cladist.files.atomic import NamedFile, name_errors, open_for_writing, open_replacement
 from cladist.files.open import (
     LARGEST_TEXT,
     LONGEST_LINE,
     PACKED_ENDINGS,
     Source,
-    byte_lines,
     data_suffix,
-    decoded,
-    opened,
+    decode,
+    display_name,
+    iterate_byte_lines,
+    iterate_chunks,
+    iterate_text_lines,
+    open_for_reading,
     read_text,
     refuse,
-    shown_name,
-    text_lines,
-    whole_lines,
 )
 
 __all__ = [
@@ -23,16 +23,16 @@ __all__ = [
     "PACKED_ENDINGS",
     "NamedFile",
     "Source",
-    "byte_lines",
     "data_suffix",
-    "decoded",
-    "naming",
-    "opened",
+    "decode",
+    "display_name",
+    "iterate_byte_lines",
+    "iterate_chunks",
+    "iterate_text_lines",
+    "name_errors",
+    "open_for_reading",
+    "open_for_writing",
+    "open_replacement",
     "read_text",
     "refuse",
-    "replacing",
-    "shown_name",
-    "text_lines",
-    "whole_lines",
-    "written",
 ]

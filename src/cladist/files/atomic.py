@@ -25,14 +25,14 @@ _PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
 
 
 @contextmanager
-def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
-    """Open a file for writing bytes that appears under its name only when the block ends well.
+def open_for_writing(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
+    """Open a file for writing bytes, which appears under its name only if the block ends without an error.
 
-    An ending .gz, .xz or .bz2 packs it.
+    An ending .gz, .xz or .bz2 compresses it.
     """
     check_name(str(path), error)
     try:
-        with replacing(path) as raw:
+        with open_replacement(path) as raw:
             pack = _PACKERS.get(Path(path).suffix.lower())
             if pack is None:
                 yield raw
@@ -44,10 +44,10 @@ def written(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> I
 
 
 @contextmanager
-def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of `path` only if the block ends well, with the rights that it had.
+def open_replacement(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file that replaces `path` only if the block ends without an error, with the same permissions.
 
-    A link stays, and what it leads to is replaced. A device or a pipe is written to directly.
+    A link is kept, and its target is replaced. A device or a pipe is written to directly.
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
@@ -55,30 +55,30 @@ def replacing(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
             yield stream
         return
     sweep(target.parent)
-    with make_temporary(target.parent, "file") as path_meanwhile:  # a short name: the target's may be long
-        with io.BufferedWriter(NamedFile(path_meanwhile, "w", name=fspath(path))) as stream:
+    with make_temporary(target.parent, "file") as temporary_path:  # a short name: the target's may be long
+        with io.BufferedWriter(NamedFile(temporary_path, "w", name=fspath(path))) as stream:
             yield stream
         if target.exists():
-            copymode(target, path_meanwhile)
-        replace(path_meanwhile, target)
+            copymode(target, temporary_path)
+        replace(temporary_path, target)
 
 
 class NamedFile(io.FileIO):
-    """A raw file whose errors in writing name a file: the one that the user knows of, not the temporary one."""
+    """A raw file whose errors in writing name the file that the user knows, not the temporary one."""
 
     def __init__(self, path: str | PathLike[str], mode: str, *, name: str) -> None:
         super().__init__(path, mode)
         self.shown = name
 
     def write(self, content: Any, /) -> int:
-        """Write some bytes, and return how many it were."""
-        with naming(self.shown):
+        """Write bytes, and return how many were written."""
+        with name_errors(self.shown):
             return super().write(content)
 
 
 @contextmanager
-def naming(name: str | PathLike[str]) -> Iterator[None]:
-    """Put a file's name to errors of the system that have none, such as that of a full disk."""
+def name_errors(name: str | PathLike[str]) -> Iterator[None]:
+    """Add a file's name to system errors that have none, such as that of a full disk."""
     try:
         yield
     except OSError as problem:

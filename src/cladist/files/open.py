@@ -37,22 +37,22 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16 and UTF-32
 
 
-def shown_name(source: Source) -> str:
-    """Return the name by which messages call a path or stream."""
+def display_name(source: Source) -> str:
+    """Return the name of a path or stream for messages."""
     if isinstance(source, (str, PathLike)):
         return fspath(source)
     return str(getattr(source, "name", "the stream"))
 
 
 def data_suffix(source: Source) -> str:
-    """Return the ending that tells a file's format, below any ending of a compression.
+    """Return the ending of a file's name without the ending of a compression.
 
     Examples
     --------
     >>> data_suffix("train.CSV.gz")
     '.csv'
     """
-    path = Path(shown_name(source))
+    path = Path(display_name(source))
     if path.suffix.lower() in PACKED_ENDINGS:
         path = path.with_suffix("")
     return path.suffix.lower()
@@ -62,27 +62,27 @@ def refuse(
     source: Source, line: int | None, column: int | str | None, problem: str, *, kind: str | None = None
 ) -> NoReturn:
     """Raise a `DatasetError` that names file, line and column; a text column is named in quotes."""
-    raise DatasetError.at(shown_name(source), line, column, problem, kind=kind)
+    raise DatasetError.at(display_name(source), line, column, problem, kind=kind)
 
 
 @contextmanager
-def opened(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
-    """Open a path or binary stream for reading bytes; gzip, xz and bzip2 are known by their first bytes.
+def open_for_reading(source: Source, *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
+    """Open a path or binary stream for reading bytes; gzip, xz and bzip2 are recognised by their first bytes.
 
-    How much of a file has been read is reported as progress. Whatever the file system or the unpacking complains
-    about, inside the block too, becomes an `error`.
+    The part of a file that has been read is reported as progress. Errors of the file system and of decompression, also
+    inside the block, become an `error`.
     """
-    name = shown_name(source)
+    name = display_name(source)
     try:
         if not isinstance(source, (str, PathLike)):
             _check_stream(source, error)
-            yield _unpacked(source if hasattr(source, "peek") else io.BufferedReader(_Stream(source)))
+            yield _unpack(source if hasattr(source, "peek") else io.BufferedReader(_ReadOnlyStream(source)))
             return
         check_name(name, error)
         with open(name, "rb", buffering=0) as raw:
             size = fstat(raw.fileno()).st_size
             with progress.task(f"Reading {Path(name).name}", total=size or None) as task:
-                yield _unpacked(io.BufferedReader(_Counted(raw, task), _BLOCK))
+                yield _unpack(io.BufferedReader(_ReportingFile(raw, task), _BLOCK))
     except FileNotFoundError as problem:
         raise error(f"{name}: there is no such file.") from problem
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as problem:
@@ -105,11 +105,11 @@ def _check_stream(source: Any, error: ErrorClass) -> None:
     if not hasattr(source, "read"):
         raise error(f"Wanted a path or a stream of bytes to read from, got {type(source).__name__}.")
     if getattr(source, "closed", False):
-        raise error(f"{shown_name(source)}: cannot be read (the stream is closed).")
+        raise error(f"{display_name(source)}: cannot be read (the stream is closed).")
 
 
-class _Stream(io.RawIOBase):
-    """A stream that can only be read from, with what a buffer asks of a raw file."""
+class _ReadOnlyStream(io.RawIOBase):
+    """A stream that only has `read`, as a raw file for a buffer."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
@@ -125,8 +125,8 @@ class _Stream(io.RawIOBase):
         return len(block)
 
 
-class _Counted(io.RawIOBase):
-    """A raw file that tells a task how much of it was read."""
+class _ReportingFile(io.RawIOBase):
+    """A raw file that reports to a task how much of it was read."""
 
     def __init__(self, raw: io.FileIO, task: progress.Task) -> None:
         self.raw, self.task = raw, task
@@ -149,39 +149,43 @@ class _Counted(io.RawIOBase):
         return self.raw.tell()
 
 
-def _unpacked(stream: Any) -> IO[bytes]:
+def _unpack(stream: Any) -> IO[bytes]:
     head = stream.peek(8)
     unpack = next((unpack for mark, unpack in _OPENERS.items() if head.startswith(mark)), None)
     unpacked: IO[bytes] = unpack(stream) if unpack else stream
     return unpacked
 
 
-def byte_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError) -> Iterator[tuple[int, bytes]]:
+def iterate_byte_lines(
+    source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError
+) -> Iterator[tuple[int, bytes]]:
     r"""Yield the lines of a stream with their numbers from 1, without a byte order mark.
 
-    Line ends stay. A line longer than `LONGEST_LINE` is refused when that much of it has been read.
+    Line ends are kept. A line longer than `LONGEST_LINE` is refused when that much of it has been read.
 
     Examples
     --------
-    >>> list(byte_lines("a.txt", io.BytesIO(b"\xef\xbb\xbfa\r\nb")))
+    >>> list(iterate_byte_lines("a.txt", io.BytesIO(b"\xef\xbb\xbfa\r\nb")))
     [(1, b'a\r\n'), (2, b'b')]
     """
     number = 0
     while line := stream.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise error(_too_long(source, number))
+            raise error(_describe_long_line(source, number))
         yield number, (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line)
 
 
-def text_lines(source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a UTF-8 stream with their numbers from 1; line ends stay."""
-    for number, raw in byte_lines(source, stream, error=error):
-        yield number, decoded(source, raw, number, error=error)
+def iterate_text_lines(
+    source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a UTF-8 stream with their numbers from 1; line ends are kept."""
+    for number, raw in iterate_byte_lines(source, stream, error=error):
+        yield number, decode(source, raw, number, error=error)
 
 
-def decoded(source: Source, raw: bytes | bytearray, first_line: int = 1, *, error: ErrorClass = DatasetError) -> str:
-    """Return bytes as text, or say on which line they are not UTF-8; `first_line` is the number of their first."""
+def decode(source: Source, raw: bytes | bytearray, first_line: int = 1, *, error: ErrorClass = DatasetError) -> str:
+    """Return bytes as text; bytes that are not UTF-8 are an `error` with their line, counted from `first_line`."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -189,21 +193,21 @@ def decoded(source: Source, raw: bytes | bytearray, first_line: int = 1, *, erro
         column = problem.start - raw.rfind(b"\n", 0, problem.start)
         wide = " (it looks like UTF-16)" if line == 1 and raw.startswith(_WIDE_MARKS) else ""
         raise error(
-            f"{shown_name(source)}, line {line}, column {column}: byte 0x{raw[problem.start]:02x} is not UTF-8{wide}; "
-            "save the file as UTF-8."
+            f"{display_name(source)}, line {line}, column {column}: byte 0x{raw[problem.start]:02x} is not UTF-8{wide};"
+            " save the file as UTF-8."
         ) from None
 
 
-def whole_lines(
+def iterate_chunks(
     source: Source, stream: IO[bytes], *, first_line: int = 1, error: ErrorClass = DatasetError
 ) -> Iterator[bytes]:
-    r"""Yield a stream in chunks of some megabytes that each end with a line feed; for compiled parsers.
+    r"""Yield a stream in chunks of some megabytes that each end with a line feed, for compiled parsers.
 
-    `first_line` is the number of the line that comes next, for messages; a byte order mark is only looked for at 1.
+    `first_line` is the number of the next line, for messages; a byte order mark is removed only from line 1.
 
     Examples
     --------
-    >>> list(whole_lines("a.txt", io.BytesIO(b"a\nb")))
+    >>> list(iterate_chunks("a.txt", io.BytesIO(b"a\nb")))
     [b'a\n', b'b\n']
     """
     rest: list[bytes] = []
@@ -220,30 +224,32 @@ def whole_lines(
         else:
             rest.append(block)
         if sum(map(len, rest)) > LONGEST_LINE:
-            raise error(_too_long(source, first_line))
+            raise error(_describe_long_line(source, first_line))
     if any(rest):
         yield b"".join([*rest, b"\n"])
 
 
 def read_text(source: Source, *, error: ErrorClass = DatasetError) -> str:
-    """Read a UTF-8 file whole, without its byte order mark; line ends stay as they are."""
+    """Read a UTF-8 file whole, without its byte order mark; line ends are kept."""
     content = bytearray()
-    with opened(source, error=error) as stream:
-        while block := stream.read(_BLOCK):  # a large read would take its whole size, however small the file
+    with open_for_reading(source, error=error) as stream:
+        while block := stream.read(_BLOCK):  # a large read would allocate its whole size, also for a small file
             content += block
             if len(content) - max(content.rfind(b"\n", -LONGEST_LINE), 0) > LONGEST_LINE:
-                raise error(_too_long(source, content.count(b"\n") + 1))
+                raise error(_describe_long_line(source, content.count(b"\n") + 1))
             if len(content) > LARGEST_TEXT:
-                raise error(f"{shown_name(source)}: longer than {LARGEST_TEXT:,} bytes, the most that is read at once.")
-    text = decoded(source, content.removeprefix(_BYTE_ORDER_MARK), error=error)
+                raise error(
+                    f"{display_name(source)}: longer than {LARGEST_TEXT:,} bytes, the most that is read at once."
+                )
+    text = decode(source, content.removeprefix(_BYTE_ORDER_MARK), error=error)
     if "\0" in text:
         line = text.count("\n", 0, text.find("\0")) + 1
-        raise error(f"{shown_name(source)}, line {line}: a byte 0, which no text has; save the file as UTF-8 text.")
+        raise error(f"{display_name(source)}, line {line}: a byte 0, which no text has; save the file as UTF-8 text.")
     return text
 
 
-def _too_long(source: Source, number: int) -> str:
+def _describe_long_line(source: Source, number: int) -> str:
     return (
-        f"{shown_name(source)}, line {number}: the line is longer than {LONGEST_LINE:,} bytes; "
+        f"{display_name(source)}, line {number}: the line is longer than {LONGEST_LINE:,} bytes; "
         "if the file is text, check that its lines end with a line feed."
     )

@@ -255,7 +255,7 @@ def _encode_sets(rows: list[Any], taxonomy: Taxonomy | None, form: LabelForm) ->
     indices = np.fromiter((node_of[label] for label in flat), np.int32, len(flat))
     indptr = np.concatenate([[0], np.cumsum(counts)])
     form = _detect_spelling(replace(form, scalar=scalar_of(flat)), node_of, taxonomy)
-    return Encoded(taxonomy, LabelMatrix.closing(indptr, indices, taxonomy), form)
+    return Encoded(taxonomy, LabelMatrix.from_ids(indptr, indices, taxonomy), form)
 
 
 RowOf = npt.NDArray[Any] | None  # the row of each label; None: one label per row

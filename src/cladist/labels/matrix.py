@@ -44,7 +44,7 @@ class LabelMatrix:
         self.taxonomy = taxonomy
 
     @classmethod
-    def closing(cls, indptr: npt.NDArray[Any], indices: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:
+    def from_ids(cls, indptr: npt.NDArray[Any], indices: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:
         """Build from the node ids of each row, as CSR in any order; ancestors are added."""
         outside = np.flatnonzero((indices < 0) | (indices >= taxonomy.n_nodes))
         if len(outside):
@@ -60,7 +60,7 @@ class LabelMatrix:
     @classmethod
     def from_nodes(cls, nodes: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:
         """Build from one node id per row."""
-        return cls.closing(np.arange(len(nodes) + 1), nodes, taxonomy)
+        return cls.from_ids(np.arange(len(nodes) + 1), nodes, taxonomy)
 
     @classmethod
     def from_sets(cls, sets: Any, taxonomy: Taxonomy) -> LabelMatrix:
@@ -85,7 +85,7 @@ class LabelMatrix:
         return cls(indptr, indices, taxonomy)
 
     @classmethod
-    def stacked(cls, parts: Sequence[LabelMatrix], taxonomy: Taxonomy) -> LabelMatrix:
+    def from_parts(cls, parts: Sequence[LabelMatrix], taxonomy: Taxonomy) -> LabelMatrix:
         """Build from the rows of several matrices of one taxonomy, in their order."""
         counts = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
         indices = [np.zeros(0, np.int32), *(part.indices for part in parts)]

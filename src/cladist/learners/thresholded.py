@@ -222,7 +222,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         parts = pieces(X, len(self.class_nodes_)) if self.strategy_.by_row else [X]
         cut = [self.strategy_.predict(class_scores(self.estimator_, rows)) for rows in parts]
         chosen = sparse.vstack(cut, format="csr")
-        return LabelMatrix.closing(chosen.indptr, self.class_nodes_[chosen.indices], self.taxonomy_)
+        return LabelMatrix.from_ids(chosen.indptr, self.class_nodes_[chosen.indices], self.taxonomy_)
 
     # ---------------------------------------------------------------- being saved
 

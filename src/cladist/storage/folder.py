@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from numpy.typing import NDArray
 
 from cladist.errors import ModelFormatError
-from cladist.files import naming
+from cladist.files import name_errors
 from cladist.locks import find_abandoned, make_temporary
 from cladist.storage.array_groups import Arrays
 from cladist.storage.json_text import MAX_BYTES
@@ -157,7 +157,7 @@ def write_folder(folder: str | os.PathLike[str], manifest: dict[str, Any], array
     existed = os.path.lexists(target)
     check_replaceable(target)  # before a lock is put into somebody else's folder
     target.parent.mkdir(parents=True, exist_ok=True)
-    with lock_folder(target), naming(target):
+    with lock_folder(target), name_errors(target):
         if os.path.lexists(target):
             if not existed:
                 check_replaceable(target)

@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cladist.files import naming
+from cladist.files import name_errors
 
 IN_MEMORY = 2**26  # bytes; larger arrays go to a file without a name, which ends with its last reader
 
@@ -43,7 +43,7 @@ class Spool:
     def _write(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="cladist-")  # noqa: SIM115 - it lives as long as its array
-        with naming(tempfile.gettempdir()):
+        with name_errors(tempfile.gettempdir()):
             for piece in self._pieces:
                 self._file.write(piece.data)
         self._pieces = []
@@ -52,6 +52,6 @@ class Spool:
         """Return all pieces as one array, mapped if it is in a file; nothing can be appended later."""
         if self._file is None:
             return np.concatenate([np.zeros(0, self.dtype), *self._pieces])
-        with naming(tempfile.gettempdir()), self._file as file:  # mapped, it stays until the array goes
+        with name_errors(tempfile.gettempdir()), self._file as file:  # mapped, it stays until the array goes
             file.flush()
             return np.memmap(file, self.dtype, "r", shape=(self.length,))

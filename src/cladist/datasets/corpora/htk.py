@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from cladist.files import Source, opened, refuse
+from cladist.files import Source, open_for_reading, refuse
 
 LARGEST_FILE = 2**28  # bytes; an hour of speech has a fifth of that
 
@@ -68,7 +68,7 @@ def read_htk(path: Source) -> Frames:
 def _content(path: Source) -> bytes:
     """Read a file block by block: memory follows its true size, not the size that its header claims."""
     blocks, n_bytes = [], 0
-    with opened(path) as stream:
+    with open_for_reading(path) as stream:
         while block := stream.read(_BLOCK):
             blocks.append(block)
             n_bytes += len(block)

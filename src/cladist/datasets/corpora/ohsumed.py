@@ -12,7 +12,7 @@ from typing import Literal, NoReturn
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.rows import MOST_LABELS, as_objects
 from cladist.errors import DatasetError, TaxonomyError, one_of
-from cladist.files import Source, opened, read_text, refuse, shown_name, text_lines
+from cladist.files import Source, display_name, iterate_text_lines, open_for_reading, read_text, refuse
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.formats.mesh import NODES, Nodes, mesh_taxonomy
 
@@ -76,7 +76,7 @@ def read_ohsumed(
     try:
         taxonomy = mesh_taxonomy(read_text(mesh), nodes=tree, below=below, on_cycle=on_cycle)
     except TaxonomyError as problem:
-        name = shown_name(mesh)
+        name = display_name(mesh)
         raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
     nodes_of = _nodes_by_descriptor(taxonomy)
     texts: list[str] = []
@@ -92,10 +92,10 @@ def read_ohsumed(
                 y.append(labels)
     if not y:
         raise DatasetError(
-            f"{shown_name(sources[0])}: none of {n_records} records has a MeSH term of the {taxonomy.n_nodes} nodes "
+            f"{display_name(sources[0])}: none of {n_records} records has a MeSH term of the {taxonomy.n_nodes} nodes "
             f"below {below!r}; check that the MeSH tree file and below are the ones meant."
         )
-    return Dataset(as_objects(texts), y, taxonomy, source=f"OHSUMED, {', '.join(map(shown_name, sources))}")
+    return Dataset(as_objects(texts), y, taxonomy, source=f"OHSUMED, {', '.join(map(display_name, sources))}")
 
 
 @dataclass
@@ -125,8 +125,8 @@ def records(source: Source) -> Iterator[Record]:
     """
     record: Record | None = None
     letter = ""
-    with opened(source) as stream:
-        for line, text in text_lines(source, stream):
+    with open_for_reading(source) as stream:
+        for line, text in iterate_text_lines(source, stream):
             tag = _TAG.fullmatch(text) if text.startswith(".") else None
             if tag is not None:
                 letter = tag[1]
@@ -189,9 +189,9 @@ def _files_in(folder: str | PathLike[str]) -> list[str]:
     try:
         names = [name for name in sorted(os.listdir(folder)) if name.lower().startswith("ohsumed.")]
     except OSError as problem:
-        raise DatasetError(f"{shown_name(folder)}: cannot be read ({problem.strerror}).") from problem
+        raise DatasetError(f"{display_name(folder)}: cannot be read ({problem.strerror}).") from problem
     if not names:
-        raise DatasetError(f"{shown_name(folder)}: there are no files named ohsumed.… in this folder.")
+        raise DatasetError(f"{display_name(folder)}: there are no files named ohsumed.… in this folder.")
     return [os.path.join(folder, name) for name in names]
 
 

@@ -18,9 +18,9 @@ from cladist.datasets import folders
 from cladist.datasets.corpora.htk import read_htk
 from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.tables.records import check_column, records
+from cladist.datasets.formats.tables.records import check_column, read_records
 from cladist.errors import DatasetError, ParameterError, is_count
-from cladist.files import Source, data_suffix, opened, refuse, shown_name, text_lines
+from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
 SAMPLES_PER_SECOND = 16_000  # of TIMIT, in which its label files count
@@ -71,14 +71,14 @@ def read_phonemes(path: Source, *, tree: Any = None, stack: int = 5, n_phonemes:
         raise ParameterError(f"read_phonemes: stack must be an odd number, 1 or more; got {stack!r}.")
     phonemes = _Phonemes(n_phonemes, phonetic_tree(n_phonemes=n_phonemes) if tree is None else as_taxonomy(tree))
     rows = StackedFrames(int(stack))
-    fields: dict[str, Any] = {"taxonomy": phonemes.tree, "source": shown_name(path)}
+    fields: dict[str, Any] = {"taxonomy": phonemes.tree, "source": display_name(path)}
     if isinstance(path, (str, PathLike)) and os.path.isdir(path):
         fields |= _read_folder(path, phonemes, rows)
         columns = None
     else:
         columns = _read_table(path, phonemes, rows)
     if not rows.n_rows:
-        raise DatasetError(f"{shown_name(path)}: no utterance has {stack} frames with a phoneme in the middle.")
+        raise DatasetError(f"{display_name(path)}: no utterance has {stack} frames with a phoneme in the middle.")
     if columns is not None:
         fields["feature_names"] = rows.names(columns)
     y = np.array(phonemes.names, dtype=object)[rows.labels()]
@@ -103,7 +103,7 @@ class _Phonemes:
         node = None if name is None else self.tree.find(name)
         if name is not None and node is None:
             into = "" if name == symbol else f" (folded from {symbol!r})"
-            place = f"{shown_name(path)}, line {line}: the phoneme {name[:80]!r}{into}"
+            place = f"{display_name(path)}, line {line}: the phoneme {name[:80]!r}{into}"
             raise DatasetError(f"{place} is not in the tree{self.tree.suggestion(name[:80])}")
         if node is None:
             self.ids[symbol] = -1
@@ -156,8 +156,8 @@ def _stem(path: str) -> str:
 def _frame_labels(path: str, n_frames: int, period: int, phonemes: _Phonemes) -> Ids:
     """Label frames with the segment that holds the middle of their time step; −1 where there is none."""
     starts, ends, ids = array("q"), array("q"), array("i")
-    with opened(path) as stream:
-        for line, text in text_lines(path, stream):
+    with open_for_reading(path) as stream:
+        for line, text in iterate_text_lines(path, stream):
             segment = _SEGMENT.fullmatch(text)
             if segment is None:
                 if text.strip():
@@ -183,7 +183,7 @@ def _read_table(path: Source, phonemes: _Phonemes, rows: StackedFrames) -> list[
     """Add all utterances of a table; return the names of its feature columns."""
     columns: list[str] = []
     seen: set[str] = set()
-    for utterance, frames in groupby(records(path), lambda row: _text(path, row[0], row[1], ID_COLUMNS[0])):
+    for utterance, frames in groupby(read_records(path), lambda row: _text(path, row[0], row[1], ID_COLUMNS[0])):
         values, labels = array("f"), array("i")
         for line, record in frames:
             if utterance in seen:
@@ -204,7 +204,7 @@ def _feature_columns(path: Source, line: int, record: dict[str, Any]) -> list[st
         check_column(path, line, column, record)
     columns = [column for column in record if column not in ID_COLUMNS]
     if not columns:
-        raise DatasetError(f"{shown_name(path)}, line {line}: there are no columns of features.")
+        raise DatasetError(f"{display_name(path)}, line {line}: there are no columns of features.")
     return columns
 
 
@@ -264,7 +264,8 @@ class StackedFrames:
             self.first, self.width = source, frames.shape[1]
         if frames.shape[1] != self.width:
             raise DatasetError(
-                f"{shown_name(source)}: its vectors have {frames.shape[1]} entries, those of {shown_name(self.first)} "
+                f"{display_name(source)}: its vectors have {frames.shape[1]} entries, those of "
+                f"{display_name(self.first)} "
                 f"have {self.width}; all must be of one kind."
             )
         n_windows = max(0, len(frames) - self.size + 1)

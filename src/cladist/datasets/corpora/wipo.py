@@ -20,7 +20,7 @@ from cladist.datasets import folders
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, ParameterError, TaxonomyError, one_of
-from cladist.files import Source, opened, refuse, text_lines
+from cladist.files import Source, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 from cladist.taxonomy.formats.ipc import LEVELS, IpcSymbol, ipc_taxonomy, parse_ipc
 
@@ -181,8 +181,8 @@ def _on_lists(folder: Folder, paths: list[str]) -> list[list[str]]:
 
 
 def _entries(listing: str) -> Iterator[tuple[int, str]]:
-    with opened(listing) as stream:
-        yield from ((line, text.strip()) for line, text in text_lines(listing, stream) if text.strip())
+    with open_for_reading(listing) as stream:
+        yield from ((line, text.strip()) for line, text in iterate_text_lines(listing, stream) if text.strip())
 
 
 def _listed(listing: str, line: int, entry: str, path_of: dict[str, str]) -> str:
@@ -212,7 +212,7 @@ class Record:
 
 def read_record(path: Source, parts: Iterable[str], *, main_only: bool = False) -> Record:
     """Read one file; with `main_only`, the other symbols are ignored, even malformed ones."""
-    with opened(path) as stream:
+    with open_for_reading(path) as stream:
         return _RecordParser(path, parts, main_only).parse(stream)
 
 

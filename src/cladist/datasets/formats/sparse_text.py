@@ -14,7 +14,7 @@ from scipy import sparse
 
 from cladist.datasets.rows import LARGEST_NUMBER
 from cladist.errors import ParameterError, is_count
-from cladist.files import Source, opened, refuse, whole_lines
+from cladist.files import Source, iterate_chunks, open_for_reading, refuse
 from cladist.kernels import svmlight as kernels
 
 Positions = npt.NDArray[np.int32]  # a chunk is far below 2 GB: a line is limited
@@ -115,8 +115,8 @@ class RowChunk(TextBlock):
 def text_blocks(source: Source) -> Iterator[TextBlock]:
     """Yield the text of a file in blocks of whole lines."""
     lines_before = 0
-    with opened(source) as stream:
-        for content in whole_lines(source, stream):
+    with open_for_reading(source) as stream:
+        for content in iterate_chunks(source, stream):
             text = np.frombuffer(content, np.uint8)
             sizes = kernels.measure(text)
             yield TextBlock(source, text, lines_before, sizes)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.tables.records import check_column, records
+from cladist.datasets.formats.tables.records import check_column, read_records
 from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of
 from cladist.datasets.loaders.xlsx import sheet_rows
 from cladist.datasets.rows import as_objects
@@ -61,7 +61,7 @@ def load_naics2017(*, folder: Folder = None) -> Dataset[Taxonomy]:
 
 def _index(path: Path) -> tuple[list[str], list[str]]:
     texts, labels = [], []
-    for line, record in records(path, format="csv"):
+    for line, record in read_records(path, format="csv"):
         for column in (CODE, TEXT):
             check_column(path, line, column, record)
         code = record[CODE].strip()

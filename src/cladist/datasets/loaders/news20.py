@@ -15,7 +15,7 @@ from cladist.datasets.loaders.split_texts import vectorise
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
 from cladist.features import text_features
-from cladist.files import LONGEST_LINE, opened
+from cladist.files import LONGEST_LINE, open_for_reading
 from cladist.taxonomy import Taxonomy
 
 ROOT = "ROOT"  # what the file calls the node above the seven top groups, which is no label
@@ -86,7 +86,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _post(path: Path) -> str:
-    with opened(path) as stream:
+    with open_for_reading(path) as stream:
         content = stream.read(LARGEST_POST + 1)
     if len(content) > LARGEST_POST:
         raise DatasetError(f"{path}: longer than {LARGEST_POST:,} bytes, which is no post.")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.tables.records import check_column, records
+from cladist.datasets.formats.tables.records import check_column, read_records
 from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
@@ -71,7 +71,7 @@ def _relations(path: Path, known: Taxonomy) -> RelationGraph:
 def _rows(path: Path, first: str, second: str, *, known: Taxonomy) -> list[tuple[int, str, str]]:
     """Return line, code and one other field of each row; the code must be that of an occupation."""
     rows = []
-    for line, record in records(path, format="tsv"):
+    for line, record in read_records(path, format="tsv"):
         for column in (first, second):
             check_column(path, line, column, record)
         _check_known(path, line, first, record[first], known)
@@ -90,7 +90,7 @@ def _occupations(path: Path) -> tuple[Taxonomy, dict[str, str]]:
     """Return the tree of codes with the occupations' titles, and their descriptions."""
     parents: dict[str, str | None] = {}
     titles, descriptions = {}, {}
-    for line, record in records(path, format="tsv"):
+    for line, record in read_records(path, format="tsv"):
         for column in (CODE, "Title", "Description"):
             check_column(path, line, column, record)
         code = record[CODE]

@@ -13,7 +13,7 @@ from os import PathLike
 from xml.etree import ElementTree
 
 from cladist.errors import CladistError, DatasetError
-from cladist.files import decoded, opened
+from cladist.files import decode, open_for_reading
 
 SHEET, TEXTS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
 LARGEST_WORKBOOK = 4 * 2**20  # packed
@@ -31,7 +31,7 @@ _PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 def sheet_rows(path: str | PathLike[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each row that holds anything, and its cells as text; "" where a cell is empty."""
-    with opened(path) as stream:
+    with open_for_reading(path) as stream:
         content = stream.read(LARGEST_WORKBOOK + 1)
     if len(content) > LARGEST_WORKBOOK:
         raise DatasetError(f"{path}: more than {LARGEST_WORKBOOK:,} bytes, which is no table of codes.")
@@ -55,7 +55,7 @@ def _xml(path: str | PathLike[str], archive: zipfile.ZipFile, member: str) -> El
     if len(content) > LARGEST_MEMBER:
         raise DatasetError(f"{path}: {member} unpacks to more than {LARGEST_MEMBER:,} bytes.")
     # As text, so that no encoding the file declares can hide a document type, which could define endless entities.
-    text = decoded(f"{path}, {member}", content)
+    text = decode(f"{path}, {member}", content)
     if "<!DOCTYPE" in text:
         raise DatasetError(f"{path}: {member} declares a document type, which workbooks do not.")
     try:

@@ -79,7 +79,7 @@ class FlatLinear(LinearAnswers):
         """
         self.check_parameters()
         X, labels, weights = self._checked(X, y, sample_weight)
-        with progress.shown(self.verbose):
+        with progress.show_lines(self.verbose):
             C = self._chosen(X, labels, weights)
             prepared = self._prepare(X, labels, weights)
             start = self._state_to_begin(prepared, C)

@@ -82,7 +82,7 @@ class LinearAnswers(ChoosesC, HierarchicalClassifier):
     def predict_sets(self, X: Any) -> LabelMatrix:
         parts = [self._cut(scores) for scores in self._scored(X)]
         chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
-        return LabelMatrix.closing(chosen.indptr, chosen.indices, self.taxonomy_)
+        return LabelMatrix.from_ids(chosen.indptr, chosen.indices, self.taxonomy_)
 
     def _cut(self, scores: npt.NDArray[Any]) -> sparse.csr_array:
         """Return the labels whose score is positive, made consistent."""

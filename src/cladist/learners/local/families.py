@@ -139,7 +139,7 @@ def fit_families(
     with progress.task(description, len(tasks)) as running:
 
         def fit(task: Task) -> Family:
-            with progress.hidden():
+            with progress.hide():
                 family = plan.fit(X, task, row_weights)
             running.advance()
             return family

@@ -147,12 +147,12 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         if not self.decodes_sets:
             labels.nodes("NodewiseSVM")
         X, labels, weights = self._weighted(X, labels, sample_weight)
-        with progress.shown(self.verbose):
+        with progress.show_lines(self.verbose):
             C = self._chosen(X, labels, weights)
         seen = labels.indices if self.decodes_sets else labels.frontier[1]
         self.set_classes(np.unique(seen).astype(np.int64))
         tasks = nodewise_tasks(labels)
-        with progress.shown(self.verbose):
+        with progress.show_lines(self.verbose):
             problems = [task for task in tasks if task.n_problems]
             executor = executor_for(self.n_jobs, self.executor)
             plan = make_plan(self, C)
@@ -204,7 +204,7 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
     def predict_sets(self, X: Any) -> LabelMatrix:
         parts = [top_down(self._node_scores(chunk), self.taxonomy_).to_indicator() for chunk in self._chunks(X)]
         chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
-        return LabelMatrix.closing(chosen.indptr, chosen.indices, self.taxonomy_)
+        return LabelMatrix.from_ids(chosen.indptr, chosen.indices, self.taxonomy_)
 
     # ---------------------------------------------------------------- weights
 

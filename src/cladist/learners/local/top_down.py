@@ -179,11 +179,11 @@ class TopDown(ChoosesC, HierarchicalClassifier):
         self._check_takes_weights(sample_weight)
         X, labels, weights = self._weighted(X, labels, sample_weight)
         nodes = labels.nodes("TopDown")
-        with progress.shown(self.verbose):
+        with progress.show_lines(self.verbose):
             C = self._chosen(X, labels, weights)
         self.walked_, nodes = self._walked_taxonomy(nodes)
         tasks = node_tasks(self.walked_, nodes)
-        with progress.shown(self.verbose):
+        with progress.show_lines(self.verbose):
             choosing = [task for task in tasks if len(task.children) > 1]
             fitted = self._fit_nodes(X, weights, choosing, C)
         fitted.update((task.node, Family(task.children)) for task in tasks if len(task.children) == 1)

@@ -140,7 +140,7 @@ class OnlineClassifier(HierarchicalClassifier):
     def record(self, rounds: Callable[[], tuple[Entry, Any]]) -> Any:
         """Run some rounds, add their entry and the seconds to `history_`, and return their predictions."""
         started = time.perf_counter()
-        with progress.shown(self.verbose):
+        with progress.show_lines(self.verbose):
             entry, predictions = rounds()
         self.n_iter_ += 1
         self.history_ = [*self.history_, {**entry, "seconds": time.perf_counter() - started}]

@@ -77,7 +77,7 @@ class NodeDecisions:
         if self.repair == "best":
             return best_labelling(margins - self.threshold, self.taxonomy)
         indptr = np.concatenate([[0], np.cumsum(on.sum(axis=1))])
-        return LabelMatrix.closing(indptr, np.nonzero(on)[1], self.taxonomy)
+        return LabelMatrix.from_ids(indptr, np.nonzero(on)[1], self.taxonomy)
 
     def decode_nodes(self, margins: Margins, since: Ids, first: int) -> Ids:
         """Return the best label of every row among those that could be predicted before it; see `allow_labels`."""
@@ -128,7 +128,7 @@ class NodeDecisions:
         entry = {"objective": h_loss / max(1, done), "rounds": done}
         if self.sets:
             entry["zero_one_loss"] = n_wrong / max(1, done)
-            return entry, LabelMatrix.stacked(predictions, taxonomy) if predicting else None
+            return entry, LabelMatrix.from_parts(predictions, taxonomy) if predicting else None
         if not predicting:
             return entry, None
         nodes, true = np.concatenate(predictions), labels.nodes(who)

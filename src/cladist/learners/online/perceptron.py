@@ -230,7 +230,7 @@ class HierarchicalPerceptron(OnlineClassifier):
         """Return the predicted labels of every (validated) row."""
         decisions = self._decisions
         parts = [decisions.decode_sets(self._margins(chunk)) for chunk in self._chunks(X)]
-        return LabelMatrix.stacked(parts, self.taxonomy_)
+        return LabelMatrix.from_parts(parts, self.taxonomy_)
 
     def class_scores(self, X: Any) -> Margins:
         """Return the score of every class for every (validated) row."""

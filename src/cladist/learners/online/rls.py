@@ -302,7 +302,7 @@ class HierarchicalRLS(OnlineClassifier):
             decisions.decode_sets(self._margins(chunk, signs_only=not decisions.needs_sizes))
             for chunk in self._chunks(X)
         ]
-        return LabelMatrix.stacked(parts, self.taxonomy_)
+        return LabelMatrix.from_parts(parts, self.taxonomy_)
 
     def class_scores(self, X: Any) -> Margins:
         """Return the score of every class for every (validated) row."""

@@ -65,7 +65,7 @@ class LabellingClassifier(HierarchicalClassifier):
     @contextmanager
     def training(self) -> Iterator[None]:
         """Show progress if `verbose`, and use one BLAS thread, so that sums do not depend on the number of cores."""
-        with progress.shown(self.verbose), threadpool_limits(1, user_api="blas"):
+        with progress.show_lines(self.verbose), threadpool_limits(1, user_api="blas"):
             yield
 
     def _check_lengths(self, X: Any) -> None:

@@ -23,7 +23,7 @@ def choose_c(model: Any, X: Any, labels: LabelMatrix) -> tuple[float, list[dict[
     folds = select_c.folds_of(model, len(labels))
     decode = "multi" if model.decodes_sets else "single"
     results: list[dict[str, float]] = []
-    with progress.task("choosing c", len(GRID)) as running, progress.hidden():
+    with progress.task("choosing c", len(GRID)) as running, progress.hide():
         for c in GRID:
             scores = []
             for rows, held_out in folds:

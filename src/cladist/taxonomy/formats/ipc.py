@@ -1,4 +1,4 @@
-"""Symbols of the International Patent Classification (IPC), in every spelling that files use, and their taxonomy.
+"""Symbols of the International Patent Classification (IPC) in all their spellings, and their taxonomy.
 
 | spelling of group 6 below main group 1 of subclass A01B | where |
 |---|---|
@@ -26,7 +26,7 @@ _SYMBOL = re.compile(
 
 
 class IpcSymbol(NamedTuple):
-    """A place in the IPC.
+    """A symbol of the IPC.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class IpcSymbol(NamedTuple):
     main_group : int
         0 above the level of groups.
     subgroup : str
-        What stands behind the stroke, two digits or more: ``00`` is the main group itself, "" is above the groups.
+        The digits behind the slash, at least two: ``00`` is the main group itself, "" is above the groups.
     """
 
     head: str
@@ -51,7 +51,7 @@ class IpcSymbol(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The symbol as people write it; the names of nodes.
+        """The symbol as people write it, which is the name of its node.
 
         Examples
         --------
@@ -74,7 +74,7 @@ class IpcSymbol(NamedTuple):
         return above if self.subgroup in ("", "00") else [*above, self]
 
     def at(self, level: str) -> IpcSymbol | None:
-        """Return the symbol above this one (or itself) at a level; None if it stands above that level.
+        """Return the symbol at a level, above this one or itself; None if this one is above that level.
 
         Examples
         --------
@@ -89,8 +89,7 @@ class IpcSymbol(NamedTuple):
 def parse_ipc(text: str) -> IpcSymbol:
     """Read an IPC symbol in any of its spellings.
 
-    Zeros at the end of a subgroup of more than two digits say nothing, as the third digit and those after it are
-    decimals of the second; they are left out.
+    The third digit of a subgroup and those after it are decimals of the second, so zeros at the end are left out.
 
     Examples
     --------
@@ -102,9 +101,9 @@ def parse_ipc(text: str) -> IpcSymbol:
     Traceback (most recent call last):
     cladist.errors.TaxonomyError: 'A1' is no IPC symbol; wanted is one such as 'A01B 1/06', 'A01B00106' or 'A01B'.
     """
-    found = _SYMBOL.fullmatch(text.strip(" ")) if isinstance(text, str) else None
-    if found is not None:
-        head, *groups = found.groups()
+    match = _SYMBOL.fullmatch(text.strip(" ")) if isinstance(text, str) else None
+    if match is not None:
+        head, *groups = match.groups()
         main_group, subgroup = next(((m, s) for m, s in zip(groups[::2], groups[1::2], strict=True) if m), ("0", ""))
         symbol = IpcSymbol(head, int(main_group), subgroup[:2] + subgroup[2:].rstrip("0"))
         if head[1:3] != "00" and bool(symbol.main_group) == bool(subgroup):
@@ -116,19 +115,19 @@ def parse_ipc(text: str) -> IpcSymbol:
 def ipc_taxonomy(symbols: Iterable[Any], *, level: str = "main-group") -> Taxonomy:
     """Build the part of the IPC that symbols span, from their sections down to a level.
 
-    Subgroups hang below their main groups: how they are nested by dots cannot be told from a symbol.
+    Subgroups hang below their main groups: a symbol does not show how they are nested by dots.
 
     Parameters
     ----------
     symbols : iterable of str or IpcSymbol
-        In any spelling and order, any number of times. Those below `level` are cut there.
+        The symbols, in any spelling and order; those below `level` are cut there.
     level : {"section", "class", "subclass", "main-group", "subgroup"}
         The deepest level of the taxonomy.
 
     Returns
     -------
     Taxonomy
-        A tree for each section; nodes are named as people write them and stand in the order of the IPC.
+        One tree per section; nodes are named as people write them, in the order of the IPC.
 
     Examples
     --------

@@ -204,11 +204,11 @@ def is_indented(text: str) -> bool:
 
 def parse_indented(text: str, sep: str) -> Draft:
     """Read one node per line; its parent is the nearest line above it that is less indented."""
-    paths = _indented_paths(iterate_indented_lines(text))
+    paths = _read_indented_paths(iterate_indented_lines(text))
     return construction.from_paths(paths, sep=sep, where=lambda k: find_line(k, iterate_indented_lines(text)))
 
 
-def _indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
+def _read_indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
     path: list[str] = []
     margins: list[str] = []  # the indentation of the nodes on the path
     children_at: list[str] = [""]  # the indentation of the children of the node at each depth

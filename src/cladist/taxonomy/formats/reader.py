@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Literal
 
 from cladist.errors import TaxonomyError
-from cladist.files import Source, data_suffix, read_text, shown_name
+from cladist.files import Source, data_suffix, display_name, read_text
 from cladist.taxonomy import construction
 from cladist.taxonomy.formats import columns, json, lines, mesh
 from cladist.taxonomy.formats.lines import iterate_lines
@@ -55,7 +55,7 @@ def read_taxonomy(
     try:
         return parse(text, format or recognise(text, data_suffix(path), sep), sep=sep, on_cycle=on_cycle)
     except TaxonomyError as problem:
-        raise TaxonomyError(f"{shown_name(path)}: {problem}") from None
+        raise TaxonomyError(f"{display_name(path)}: {problem}") from None
 
 
 def check_format(format: str | None, among: tuple[str, ...]) -> None:  # noqa: A002
@@ -69,8 +69,8 @@ def check_ending(path: Source, format: str | None) -> None:  # noqa: A002
     ending = data_suffix(path)
     if format is None and ending in OTHER_FILES:
         raise TaxonomyError(
-            f"{shown_name(path)}: {ending} files are no taxonomy files{OTHER_FILES[ending]}; taxonomies are read from "
-            f"{', '.join(FORMATS)} and MeSH's tree files."
+            f"{display_name(path)}: {ending} files are no taxonomy files{OTHER_FILES[ending]}; taxonomies are read "
+            f"from {', '.join(FORMATS)} and MeSH's tree files."
         )
 
 

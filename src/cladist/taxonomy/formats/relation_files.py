@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from os import PathLike
 
 from cladist.errors import TaxonomyError
-from cladist.files import read_text, written
+from cladist.files import open_for_writing, read_text
 from cladist.files.delimited import split_plain
 from cladist.taxonomy.formats.lines import find_line, has_tabs, iterate_lines
 from cladist.taxonomy.relations import RelationGraph
@@ -54,5 +54,5 @@ def write_relations(graph: RelationGraph, path: str | PathLike[str]) -> None:
         content = "".join(row + "\n" for row in rows).encode("utf-8")
     except UnicodeEncodeError as problem:
         raise TaxonomyError(f"{os.fspath(path)}: a name cannot be written as UTF-8: {problem.reason}.") from None
-    with written(path, error=TaxonomyError) as stream:
+    with open_for_writing(path, error=TaxonomyError) as stream:
         stream.write(content)

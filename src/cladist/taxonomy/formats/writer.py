@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.files import LARGEST_TEXT, data_suffix, written
+from cladist.files import LARGEST_TEXT, data_suffix, open_for_writing
 from cladist.taxonomy import construction
 from cladist.taxonomy.formats.columns import NO_PARENT
 from cladist.taxonomy.formats.reader import ENDINGS, FORMATS, check_ending, check_format, recognise
@@ -50,7 +50,7 @@ def write_taxonomy(
     except UnicodeEncodeError as problem:
         line = text[text.rfind("\n", 0, problem.start) + 1 :].partition("\n")[0]
         raise TaxonomyError(f"{target}: {line!r} cannot be written as UTF-8: {problem.reason}.") from None
-    with written(target, error=TaxonomyError) as stream:
+    with open_for_writing(target, error=TaxonomyError) as stream:
         stream.write(content)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import IO, NoReturn
 
 from cladist.errors import DatasetError, ParameterError
-from cladist.files import Source, refuse, shown_name, text_lines
+from cladist.files import Source, display_name, iterate_text_lines, refuse
 
 Place = tuple[Source, int, None]
 
@@ -75,7 +75,7 @@ def unquote(token: str) -> str:
 def read_header(source: Source, stream: IO[bytes], id_columns: Sequence[str] = ()) -> Header:
     """Read up to the line ``@data``; the attributes `id_columns` are ignored."""
     header, seen, n_slots = Header(), set[str](), 0
-    for number, raw in text_lines(source, stream):
+    for number, raw in iterate_text_lines(source, stream):
         line, place = raw.strip(BLANKS), (source, number, None)
         keyword = _KEYWORD.match(line)[0].lower()  # type: ignore[index]
         if keyword == "@attribute":
@@ -94,7 +94,7 @@ def read_header(source: Source, stream: IO[bytes], id_columns: Sequence[str] = (
             wanted = "wanted @relation, @attribute, @data or a comment with %"
             _refuse(place, f"{wanted}, got {line[:40]!r}; this is no ARFF header.")
     problem = "the file ends before a line @data; there are no rows."
-    raise DatasetError.at(shown_name(source), None, None, problem, kind="bad-header")
+    raise DatasetError.at(display_name(source), None, None, problem, kind="bad-header")
 
 
 def _refuse(place: Place, problem: str) -> NoReturn:
@@ -174,7 +174,7 @@ def _check_header(source: Source, header: Header, id_columns: Sequence[str]) -> 
         if name not in header.names:
             near = difflib.get_close_matches(name, header.names[:20_000], n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            raise ParameterError(f"read_arff_hmc: {shown_name(source)} has no attribute {name!r} of id_columns{hint}")
+            raise ParameterError(f"read_arff_hmc: {display_name(source)} has no attribute {name!r} of id_columns{hint}")
     if not header.hierarchy_line:
         example = "'@attribute class hierarchical sport,sport/tennis', whose values are the labels."
         refuse(source, None, None, f"no attribute is hierarchical; wanted one such as {example}", kind="bad-header")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from cladist.datasets.formats.arff.header import BLANKS, MOST_NAME_CHARACTERS, Header
 from cladist.errors import DatasetError, TaxonomyError
-from cladist.files import Source, shown_name
+from cladist.files import Source, display_name
 from cladist.taxonomy import Taxonomy, construction
 
 Hierarchy = Literal["auto", "tree", "dag"]
@@ -25,7 +25,7 @@ def read_hierarchy(
     try:
         return parse_hierarchy(header.hierarchy, hierarchy, on_cycle)
     except TaxonomyError as problem:
-        name, line = shown_name(source), header.hierarchy_line
+        name, line = display_name(source), header.hierarchy_line
         raise DatasetError.at(name, line, None, str(problem), kind=problem.kind or "bad-hierarchy") from problem
 
 

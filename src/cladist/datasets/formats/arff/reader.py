@@ -15,7 +15,7 @@ from cladist.datasets.formats.arff.hierarchy import Hierarchy, read_hierarchy
 from cladist.datasets.formats.arff.rows import RowParser
 from cladist.datasets.rows import as_lists, as_objects, check_float, stack_rows
 from cladist.errors import one_of
-from cladist.files import Source, opened, refuse, shown_name
+from cladist.files import Source, display_name, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
 NO_ROWS = "there are no rows below @data."
@@ -90,7 +90,7 @@ def read_arff_hmc(
     ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns or ())
     kind = check_float("read_arff_hmc", dtype)
     given = None if taxonomy is None else as_taxonomy(taxonomy)
-    with opened(path) as stream:
+    with open_for_reading(path) as stream:
         header = read_header(path, stream, ids)
         tree = read_hierarchy(path, header, hierarchy, on_cycle) if given is None else given
         labels = LabelRows(path, tree, multilabel)
@@ -99,7 +99,7 @@ def read_arff_hmc(
     if not pieces:
         refuse(path, None, None, NO_ROWS, kind="no-rows")
     y, names = labels.as_y(), header.feature_names()
-    return Dataset(stack_rows(pieces), y, tree, feature_names=names, source=shown_name(path))
+    return Dataset(stack_rows(pieces), y, tree, feature_names=names, source=display_name(path))
 
 
 class LabelRows:
@@ -172,7 +172,7 @@ def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto")
     [([[0.5], [2.0]], ['a'])]
     """
     has_rows = False
-    with opened(path) as stream:
+    with open_for_reading(path) as stream:
         header = read_header(path, stream)
         parser = RowParser(path, header, read_hierarchy(path, header), np.dtype(np.float32), keeps_all=False)
         names = header.feature_names()

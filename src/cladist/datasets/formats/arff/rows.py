@@ -21,7 +21,7 @@ from scipy import sparse
 from cladist.datasets.formats.arff.header import BLANKS, LABELS, NOMINAL, NUMERIC, Header, unquote
 from cladist.datasets.rows import LARGEST_NUMBER, MOST_LABELS
 from cladist.errors import DatasetError
-from cladist.files import Source, refuse, shown_name, whole_lines
+from cladist.files import Source, display_name, iterate_chunks, refuse
 from cladist.taxonomy import Taxonomy
 
 LONGEST_SHOWN = 60  # characters of a value in a message
@@ -79,7 +79,7 @@ class RowParser:
     ) -> Iterator[Any]:
         """Yield the features of all rows as matrices of some megabytes; the first row says which kind they are."""
         first = None
-        for block in whole_lines(self.source, stream, first_line=self.number + 1):
+        for block in iterate_chunks(self.source, stream, first_line=self.number + 1):
             if first is None and (first := _FIRST_BYTE.search(block)) and first[1] == b"{":
                 self.first_index = self._find_first_index(block, zero_based)
             self.n_bytes += len(block)
@@ -113,7 +113,7 @@ class RowParser:
             if 0 in indices or n in indices or len(indices) == 1:
                 return 0 if 0 in indices or (at in indices and n not in indices) else 1
         problem = "no row tells whether indices begin at 0 or at 1; say it with zero_based."
-        raise DatasetError.at(shown_name(self.source), None, None, problem, kind="index-base")
+        raise DatasetError.at(display_name(self.source), None, None, problem, kind="index-base")
 
     def _matrix(self, rows: list[Any]) -> Any:
         if self.first_index is None:

@@ -13,7 +13,7 @@ from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.arff.hierarchy import NO_LABELS, Hierarchy, list_hierarchy
 from cladist.datasets.formats.svmlight.writer import number_texts
 from cladist.errors import DatasetError, one_of
-from cladist.files import written
+from cladist.files import open_for_writing
 from cladist.taxonomy import Taxonomy
 
 _BLOCK = 2**17  # numbers that are texts at a time
@@ -62,7 +62,7 @@ def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hiera
     names = _column_names(data, X.shape[1])
     entries, node_labels = list_hierarchy(data.taxonomy, hierarchy)
     labels = _label_texts(data.y, data.taxonomy, node_labels)
-    with written(path) as file:
+    with open_for_writing(path) as file:
         file.write(b"@relation cladist\n\n")
         for name in names:
             file.write(f"@attribute {_quote(name)} numeric\n".encode())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from cladist.errors import TaxonomyError
-from cladist.files import Source, opened, shown_name, text_lines
+from cladist.files import Source, display_name, iterate_text_lines, open_for_reading
 from cladist.taxonomy import Taxonomy, construction
 
 MOST_LEVELS = 1_000  # of a path; the deepest hierarchies have some dozens
@@ -28,13 +28,13 @@ def read_hierarchy(source: Source, on_cycle: str) -> Taxonomy:
     links = construction.Links()
     line_of = array("q")
     try:
-        with opened(source, error=TaxonomyError) as stream:
-            lines = text_lines(source, stream, error=TaxonomyError)
+        with open_for_reading(source, error=TaxonomyError) as stream:
+            lines = iterate_text_lines(source, stream, error=TaxonomyError)
             edges = _edges(lines, links, line_of)
             draft = construction.from_edges(edges, on_cycle=on_cycle, links=links, where=lambda k: f"line {line_of[k]}")
             return Taxonomy(draft)
     except TaxonomyError as problem:
-        name = shown_name(source)
+        name = display_name(source)
         if problem.file is not None or str(problem).startswith(name):
             raise
         raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None

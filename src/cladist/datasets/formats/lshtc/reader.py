@@ -16,7 +16,7 @@ from cladist.datasets.formats.lshtc.hierarchy import read_hierarchy
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, CsrRows, RowFormat, check_n_features, read_chunks
 from cladist.datasets.rows import check_float
 from cladist.errors import ParameterError, one_of
-from cladist.files import Source, refuse, shown_name
+from cladist.files import Source, display_name, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
 NO_LABEL = "0"  # stands in place of a label in the test files
@@ -108,7 +108,7 @@ def read_lshtc(
     X, names = _compact(X) if compact else (X, None)
     parts = [slice(start, end) for start, end in pairwise(ends)] if test is not None else []
     split: dict[str, Any] = dict(zip(("train_rows", "test_rows", "validation_rows"), parts, strict=False))
-    return Dataset(X, y, taxonomy, feature_names=names, source=", ".join(map(shown_name, sources)), **split)
+    return Dataset(X, y, taxonomy, feature_names=names, source=", ".join(map(display_name, sources)), **split)
 
 
 def _taxonomy(hierarchy: Any, on_cycle: str) -> Taxonomy:

@@ -13,7 +13,7 @@ from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.lshtc.reader import NO_LABEL
 from cladist.datasets.formats.svmlight.writer import as_rows, blocks, check_lengths, checked_label, label_texts
 from cladist.errors import DatasetError
-from cladist.files import written
+from cladist.files import open_for_writing
 
 Path = str | PathLike[str]
 
@@ -65,7 +65,7 @@ def write_lshtc(
         prepared.append((target, *_prepare(X, y, data, fspath(target))))
     data.taxonomy.write(hierarchy, format="edges")
     for target, rows, labels, numbers in prepared:
-        with written(target) as file:
+        with open_for_writing(target) as file:
             for block in blocks(rows, labels, numbers, zero_last=True):
                 file.write(block)
 

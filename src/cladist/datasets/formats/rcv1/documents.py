@@ -17,7 +17,7 @@ from cladist.datasets.formats.rcv1.judgements import Judgements, Numbers
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, CsrRows, RowChunk, RowFormat, read_chunks
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
-from cladist.files import LONGEST_LINE, Source, byte_lines, decoded, opened, refuse
+from cladist.files import LONGEST_LINE, Source, decode, iterate_byte_lines, open_for_reading, refuse
 from cladist.kernels.svmlight import HIGHEST_DOCUMENT
 
 Features = Literal["vectors", "tokens"]
@@ -152,8 +152,8 @@ def documents(source: Source) -> Iterator[tuple[int, str]]:
     number: int | None = None
     words: list[bytes] | None = None  # None until '.W'
     line = started = n_bytes = 0
-    with opened(source) as stream:
-        for line, raw in byte_lines(source, stream):
+    with open_for_reading(source) as stream:
+        for line, raw in iterate_byte_lines(source, stream):
             content = raw.strip()
             if content.startswith(b".I"):
                 if number is not None:
@@ -186,7 +186,7 @@ def _number(source: Source, line: int, content: bytes) -> int:
 def _text(source: Source, line: int, words: list[bytes] | None, started: int) -> str:
     if words is None:
         refuse(source, line, 1, f"the document that begins on line {started} has no '.W'.", kind="bad-token-file")
-    return decoded(source, b"\n".join(words), started + 2).replace("\n", " ")  # so that it names the line
+    return decode(source, b"\n".join(words), started + 2).replace("\n", " ")  # so that it names the line
 
 
 def _shown(content: bytes) -> str:

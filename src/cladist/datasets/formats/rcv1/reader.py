@@ -16,7 +16,7 @@ from cladist.datasets.formats.rcv1.judgements import Judgements
 from cladist.datasets.formats.sparse_text import check_n_features
 from cladist.datasets.rows import check_float
 from cladist.errors import DatasetError, ParameterError, TaxonomyError, is_count, one_of
-from cladist.files import PACKED_ENDINGS, Source, read_text, shown_name
+from cladist.files import PACKED_ENDINGS, Source, display_name, read_text
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.formats.reader import parse
 
@@ -103,7 +103,7 @@ def _dataset(documents: Documents, judgements: Judgements, taxonomy: Taxonomy) -
         raise DatasetError(f"{documents.where}: a document is in the train part and in the test part.")
     if not judgements.has(numbers).any():
         raise DatasetError(
-            f"{shown_name(judgements.source)}: none of the {len(numbers):,} documents is in this file; "
+            f"{display_name(judgements.source)}: none of the {len(numbers):,} documents is in this file; "
             "check that it belongs to them."
         )
     n_train = len(documents.numbers[0])
@@ -141,7 +141,7 @@ def read_topics(source: Source, *, root: bool = False) -> Taxonomy:
         parents = {names[v]: names[p] if p > 0 else None for v, p in enumerate(topics.parent.tolist()) if v > 0}
         return Taxonomy.from_parents(parents, titles=topics.titles)
     except TaxonomyError as problem:
-        name = shown_name(source)
+        name = display_name(source)
         raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
 
 

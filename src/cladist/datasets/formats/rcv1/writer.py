@@ -16,7 +16,7 @@ from cladist.datasets.formats.rcv1.reader import HIERARCHY, JUDGEMENTS, ROOT, do
 from cladist.datasets.formats.svmlight.writer import as_rows, blocks
 from cladist.datasets.rows import length
 from cladist.errors import DatasetError
-from cladist.files import written
+from cladist.files import open_for_writing
 from cladist.kernels.svmlight import LONGEST_LABEL
 from cladist.taxonomy import Taxonomy
 
@@ -72,7 +72,7 @@ def write_rcv1(data: Dataset, folder: str | PathLike[str]) -> None:
     _with_root(data.taxonomy).write(Path(folder, f"{HIERARCHY}.orig"), format="rcv1")
     for X, (start, end), part in zip(Xs, pairwise(ends), ("train", "test_pt0"), strict=False):
         _write_documents(X, range(start + 1, end + 1), part, Path(folder))
-    with written(Path(folder, JUDGEMENTS)) as file:
+    with open_for_writing(Path(folder, JUDGEMENTS)) as file:
         file.write(judgements)
 
 
@@ -107,12 +107,12 @@ def _write_documents(X: Any, numbers: range, part: str, folder: Path) -> None:
         rows = as_rows(X, os.fspath(path))
         columns = np.arange(rows.shape[1]) + 1
         labels = [f"{number} " for number in numbers]  # the official files have two blanks here
-        with written(path) as file:
+        with open_for_writing(path) as file:
             for block in blocks(rows, labels, columns):
                 file.write(block)
     else:
         path = folder / documents_file("tokens", part)
-        with written(path) as file:
+        with open_for_writing(path) as file:
             for number, text in zip(numbers, X, strict=True):
                 file.write(_tokens(number, text, os.fspath(path)))
 

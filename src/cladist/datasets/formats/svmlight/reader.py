@@ -14,7 +14,7 @@ from cladist.datasets.formats.label_names import LabelNames
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, CsrRows, RowFormat, check_n_features, read_chunks
 from cladist.datasets.rows import check_float
 from cladist.errors import one_of
-from cladist.files import Source, refuse, shown_name
+from cladist.files import Source, display_name, refuse
 from cladist.taxonomy import as_taxonomy
 
 
@@ -75,7 +75,7 @@ def read_svmlight(
     if not rows.n_rows:
         refuse(path, None, None, "the file has no rows.", kind="no-rows")
     y = labels.as_y(multilabel)
-    return Dataset(rows.matrix(path, zero_based, n_features), y, tree, source=shown_name(path))
+    return Dataset(rows.matrix(path, zero_based, n_features), y, tree, source=display_name(path))
 
 
 def read_svmlight_rows(path: Source, *, n_features: int, zero_based: bool) -> Iterator[sparse.csr_matrix]:

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
 from cladist.errors import DatasetError
-from cladist.files import written
+from cladist.files import open_for_writing
 from cladist.kernels.svmlight import LONGEST_LABEL, MOST_LABELS
 from cladist.taxonomy.construction import as_text, is_missing
 
@@ -60,7 +60,7 @@ def write_svmlight(data: Dataset | tuple[Any, Any], path: str | PathLike[str], *
     if not rows.shape[1] and not all(labels):
         raise DatasetError(f"{where}: a row without labels and without columns cannot be written as svmlight.")
     numbers = np.arange(rows.shape[1]) + (not zero_based)
-    with written(path) as file:
+    with open_for_writing(path) as file:
         for block in blocks(rows, labels, numbers):
             file.write(block)
 

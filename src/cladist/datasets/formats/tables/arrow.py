@@ -12,10 +12,10 @@ from importlib import import_module
 from io import SEEK_SET, BufferedReader
 from typing import IO, Any
 
-from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, Row, positions, refuse_cell
+from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, Row, find_columns, refuse_cell
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import CladistError, DatasetError
-from cladist.files import LARGEST_TEXT, Source, shown_name
+from cladist.files import LARGEST_TEXT, Source, display_name
 from cladist.files.delimited import MOST_COLUMNS
 
 BATCH_ROWS, BATCH_BYTES = 4096, 2**22  # of Parquet, held at once
@@ -29,7 +29,7 @@ _BYTES = ("binary", "large_binary")  # texts too: some programs write them so in
 _LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
 
 
-def arrow_rows(
+def read_arrow_rows(
     source: Source, stream: IO[bytes], kind: str, columns: Sequence[str], label: str | None
 ) -> tuple[Sequence[str], Iterator[Row]]:
     """Return the columns of the rows, and the rows; without `columns`, all. Only the column `label` may hold lists."""
@@ -37,7 +37,7 @@ def arrow_rows(
     with explain_errors(source):
         names = list(file.schema.names)
     wanted = columns or names
-    for place in positions(shown_name(source), names, wanted):
+    for place in find_columns(display_name(source), names, wanted):
         _check_type(source, file.schema.field(place), names[place] == label)
     return wanted, _read_rows(source, file, wanted, label)
 
@@ -62,7 +62,7 @@ def _read_rows(source: Source, file: ArrowFile, columns: Sequence[str], label: s
             yield from enumerate(zip(*values, strict=True), n_rows + start + 1)
         n_rows += batch.num_rows
     if file.n_rows not in (None, n_rows):
-        raise DatasetError(f"{shown_name(source)}: damaged (it promises {file.n_rows:,} rows and has {n_rows:,}).")
+        raise DatasetError(f"{display_name(source)}: damaged (it promises {file.n_rows:,} rows and has {n_rows:,}).")
 
 
 def _is_type(array_or_type: Any, names: Sequence[str]) -> bool:
@@ -81,7 +81,7 @@ def _check_type(source: Source, field: Any, may_be_list: bool) -> None:
         lists = ", or lists of them" if may_be_list else ""
         shown = str(field.type).splitlines()[0][:80]
         raise DatasetError(
-            f"{shown_name(source)}: column {field.name!r} holds {shown}; wanted texts or numbers{lists}."
+            f"{display_name(source)}: column {field.name!r} holds {shown}; wanted texts or numbers{lists}."
         )
 
 
@@ -145,20 +145,20 @@ def explain_errors(source: Source) -> Iterator[None]:
     except Exception as problem:  # a damaged file can raise anything from a KeyError to a MemoryError
         lines = str(problem).strip().splitlines()
         reason = lines[0][:200].rstrip(".") if lines else type(problem).__name__
-        raise DatasetError(f"{shown_name(source)}: damaged, cut short or not of this format ({reason}).") from problem
+        raise DatasetError(f"{display_name(source)}: damaged, cut short or not of this format ({reason}).") from problem
 
 
 def check_size(source: Source, n_rows: int, n_bytes: int) -> None:
     """Refuse more rows than this number of bytes can hold."""
     if n_rows > MOST_ROWS_PER_BYTE * n_bytes:
         raise DatasetError(
-            f"{shown_name(source)}: promises {n_rows:,} rows in {n_bytes:,} bytes; it is not to be trusted."
+            f"{display_name(source)}: promises {n_rows:,} rows in {n_bytes:,} bytes; it is not to be trusted."
         )
 
 
 def open_parquet(source: Source, stream: IO[bytes]) -> ArrowFile:
     """Open a Parquet file; the number of rows that it announces is compared with its size before any is read."""
-    pa = import_pyarrow(shown_name(source))
+    pa = import_pyarrow(display_name(source))
     with explain_errors(source):
         raw, n_bytes = _make_seekable(pa, source, stream)
         # No buffers: a page that announces two gigabytes would get a buffer of that size. Instead the compressed bytes
@@ -171,7 +171,7 @@ def open_parquet(source: Source, stream: IO[bytes]) -> ArrowFile:
         schema, n_rows = file.schema_arrow, int(file.metadata.num_rows)
     if min(counts, default=0) < 0 or sum(counts) != n_rows:
         raise DatasetError(
-            f"{shown_name(source)}: damaged (its parts do not add up to the {n_rows:,} rows it promises)."
+            f"{display_name(source)}: damaged (its parts do not add up to the {n_rows:,} rows it promises)."
         )
     check_size(source, n_rows, n_bytes)
 
@@ -186,7 +186,7 @@ def open_parquet(source: Source, stream: IO[bytes]) -> ArrowFile:
 
 def open_arrow(source: Source, stream: IO[bytes]) -> ArrowFile:
     """Open an Arrow file (Feather version 2) or an Arrow stream; the first bytes distinguish them."""
-    pa = import_pyarrow(shown_name(source))
+    pa = import_pyarrow(display_name(source))
     ipc = import_module("pyarrow.ipc")
     if stream.peek(6)[:6] == b"ARROW1":  # type: ignore[attr-defined]
         with explain_errors(source):
@@ -244,7 +244,7 @@ def _make_seekable(pa: Any, source: Source, stream: IO[bytes]) -> tuple[Any, int
         content += piece
         if len(content) > LARGEST_TEXT:
             raise DatasetError(
-                f"{shown_name(source)}: more than {LARGEST_TEXT:,} bytes, packed or from a stream; Parquet and Arrow "
+                f"{display_name(source)}: more than {LARGEST_TEXT:,} bytes, packed or from a stream; Parquet and Arrow "
                 "files are read from several places at once, so unpack it into a file of its own and name that."
             )
     return pa.BufferReader(pa.py_buffer(content)), len(content)

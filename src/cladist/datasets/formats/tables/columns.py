@@ -13,7 +13,7 @@ import numpy as np
 
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import DatasetError, quoted
-from cladist.files import Source, shown_name
+from cladist.files import Source, display_name
 from cladist.files.delimited import MOST_COLUMNS
 from cladist.taxonomy.construction import as_text, is_missing
 
@@ -33,7 +33,7 @@ def check_column(source: Source, line: int, column: str, there: Iterable[str]) -
     cladist.errors.DatasetError: t.csv, line 1: there is no column 'titel'; there are 'title', 'label'.
     """
     if column not in there:
-        raise no_column(f"{shown_name(source)}, line {line}", column, list(there))
+        raise no_column(f"{display_name(source)}, line {line}", column, list(there))
 
 
 def no_column(where: str, column: str, there: Sequence[str], hint: str = "") -> DatasetError:
@@ -43,12 +43,12 @@ def no_column(where: str, column: str, there: Sequence[str], hint: str = "") -> 
     return DatasetError(f"{where}: there is no column {quoted(column)}; there are {names}{more}{hint}.")
 
 
-def positions(where: str, header: Sequence[str], columns: Sequence[str], hint: str = "") -> list[int]:
+def find_columns(where: str, header: Sequence[str], columns: Sequence[str], hint: str = "") -> list[int]:
     """Return the position of each wanted column in a header; one that is missing or repeated is an error.
 
     Examples
     --------
-    >>> positions("t.csv, line 1", ["id", "id", "text", "label"], ["label", "text"])
+    >>> find_columns("t.csv, line 1", ["id", "id", "text", "label"], ["label", "text"])
     [3, 2]
     """
     if len(header) > MOST_COLUMNS:
@@ -65,7 +65,7 @@ def positions(where: str, header: Sequence[str], columns: Sequence[str], hint: s
 
 def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str) -> NoReturn:
     """Raise a `DatasetError` that names file, row and column; `number` counts a `unit`: lines or rows."""
-    raise DatasetError(f"{shown_name(source)}, {unit} {number}, column {column!r}: {problem}")
+    raise DatasetError(f"{display_name(source)}, {unit} {number}, column {column!r}: {problem}")
 
 
 def cell_text(value: Any) -> str | None:
@@ -95,7 +95,7 @@ def label_text(value: Any) -> str | None:
     return None if is_infinite else cell_text(value)
 
 
-def shortened(value: Any) -> str:
+def shorten(value: Any) -> str:
     """Return how messages show a value, cut where it is long."""
     shown = repr(value)
     return shown if len(shown) <= 60 else f"{shown[:60]}…"

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import itemgetter
 
-from cladist.datasets.formats.tables.columns import Row, positions
+from cladist.datasets.formats.tables.columns import Row, find_columns
 from cladist.errors import DatasetError
-from cladist.files import Source, refuse, shown_name
+from cladist.files import Source, display_name, refuse
 from cladist.files.delimited import DELIMITERS, DelimitedText, Lines, split_header
 
 LONGEST_HEADER_TRIED = 10_000  # characters; trying every sign of a longer one takes too long
 
 
-def csv_rows(
+def read_csv_rows(
     source: Source, lines: Lines, columns: Sequence[str], delimiters: tuple[str, ...]
 ) -> tuple[Sequence[str], Iterator[Row]]:
     """Return the columns of the rows, and the rows below the header; without `columns`, all."""
@@ -24,9 +24,11 @@ def csv_rows(
 
     table = DelimitedText(lines, delimiters, fits, partial(refuse, source))
     if not table.header:
-        raise DatasetError(f"{shown_name(source)}: the table has neither a header nor rows.")
+        raise DatasetError(f"{display_name(source)}: the table has neither a header nor rows.")
     wanted = columns or [name for name in table.header if name]
-    places = positions(f"{shown_name(source)}, line {table.line}", table.header, wanted, _hint_delimiter(table, wanted))
+    places = find_columns(
+        f"{display_name(source)}, line {table.line}", table.header, wanted, _hint_delimiter(table, wanted)
+    )
     return wanted, _pick(source, table, places)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from cladist.datasets.formats.tables.columns import Row, no_column, refuse_cell, shortened
+from cladist.datasets.formats.tables.columns import Row, no_column, refuse_cell, shorten
 from cladist.errors import DatasetError
-from cladist.files import Source, refuse, shown_name
+from cladist.files import Source, display_name, refuse
 
 MOST_VALUES = 1_000_000  # of one object, at all depths; they are counted before they are made
 
@@ -18,16 +18,16 @@ _STRING_OR_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|(,)', re.DOTALL)
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # of a surrogate pair, which only escapes can split
 
 
-def json_rows(source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str]) -> Iterator[Row]:
+def read_json_rows(source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str]) -> Iterator[Row]:
     """Yield the line of every object and its values in the wanted columns."""
-    for number, record in json_objects(source, lines, columns):
+    for number, record in read_json_objects(source, lines, columns):
         try:
             yield number, [record[column] for column in columns]
         except KeyError as missing:
-            raise no_column(f"{shown_name(source)}, line {number}", missing.args[0], list(record)) from None
+            raise no_column(f"{display_name(source)}, line {number}", missing.args[0], list(record)) from None
 
 
-def json_objects(
+def read_json_objects(
     source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str] = ()
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line and content of every object; the texts of the `columns` (without any, of all) are checked."""
@@ -36,7 +36,7 @@ def json_objects(
         if not line.strip():
             continue
         if first and line.lstrip().startswith("["):
-            raise DatasetError(f"{shown_name(source)}: a JSON array; write one JSON object per line instead (JSONL).")
+            raise DatasetError(f"{display_name(source)}: a JSON array; write one JSON object per line instead (JSONL).")
         first = False
         record = _parse(source, number, line)
         if not isinstance(record, dict):
@@ -72,5 +72,5 @@ def _check_whole(source: Source, number: int, record: dict[str, Any], columns: I
             try:
                 str(text if isinstance(text, str) else "").encode()
             except UnicodeEncodeError as error:
-                half = shortened(error.object[error.start])
+                half = shorten(error.object[error.start])
                 refuse_cell(source, "line", number, column, f"the text has {half}, which is half of a character.")

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, label_text, refuse_cell, shortened
+from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, label_text, refuse_cell, shorten
 from cladist.datasets.rows import MOST_LABELS, as_objects
 from cladist.errors import LabelWarning, quoted
 from cladist.files import Source
@@ -104,7 +104,7 @@ class LabelColumn:
     def _text(self, number: int, value: Any) -> str:
         text = label_text(value)
         if text is None:
-            self._refuse(number, f"wanted a text or a number, got {shortened(value)}.")
+            self._refuse(number, f"wanted a text or a number, got {shorten(value)}.")
         return text
 
     def _refuse(self, number: int, problem: str) -> NoReturn:
@@ -123,14 +123,14 @@ class LabelColumn:
         for name, path, number in zip(labels, paths, self.first_seen, strict=True):
             node = tree.find(name) if path_sep is None else tree.find_path(path)
             if node is None:
-                self._refuse(number, f"{shortened(name)} is not in the taxonomy{_hint(name, path, path_sep, tree)}")
+                self._refuse(number, f"{shorten(name)} is not in the taxonomy{_hint(name, path, path_sep, tree)}")
             nodes.append(node)
         return (labels if path_sep is None else _spell(labels, nodes, paths, tree)), tree
 
     def _split_path(self, name: str, number: int, path_sep: str | None) -> list[str]:
         parts = [name] if path_sep is None else [part.strip() for part in name.split(path_sep)]
         if not all(parts):
-            self._refuse(number, f"the path {shortened(name)} has an empty part.")
+            self._refuse(number, f"the path {shorten(name)} has an empty part.")
         return parts
 
 

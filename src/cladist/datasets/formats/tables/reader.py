@@ -9,12 +9,12 @@ from typing import Any
 import numpy.typing as npt
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.tables.columns import cell_text, check_column, refuse_cell, shortened
+from cladist.datasets.formats.tables.columns import cell_text, check_column, refuse_cell, shorten
 from cladist.datasets.formats.tables.labels import LabelColumn
-from cladist.datasets.formats.tables.records import table_rows
+from cladist.datasets.formats.tables.records import open_table
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, ParameterError
-from cladist.files import Source, shown_name
+from cladist.files import Source, display_name
 from cladist.taxonomy import Taxonomy
 
 Columns = str | Sequence[str]
@@ -68,16 +68,16 @@ def read_table(
     _check_options(label, label_sep, path_sep)
     given = taxonomy if taxonomy is None or isinstance(taxonomy, Taxonomy) else _read_taxonomy(taxonomy, path_sep)
     columns, texts = _check_columns("read_table", text), []
-    with table_rows(path, text=columns, label=label, format=format) as rows:
+    with open_table(path, text=columns, label=label, format=format) as rows:
         labels = LabelColumn(path, rows.unit, label, label_sep)
         for number, (*cells, value) in rows:
             texts.append(_join_cells(path, rows.unit, number, columns, cells))
             labels.add(number, value)
     if not texts:
-        raise DatasetError(f"{shown_name(path)}: the table has a header but no rows.")
+        raise DatasetError(f"{display_name(path)}: the table has a header but no rows.")
     labels.finish()
     names, tree = labels.resolve(path_sep, given)
-    return Dataset(as_objects(texts), labels.as_y(names), tree, source=shown_name(path))
+    return Dataset(as_objects(texts), labels.as_y(names), tree, source=display_name(path))
 
 
 def _check_options(label: str, label_sep: str | None, path_sep: str | None) -> None:
@@ -85,9 +85,9 @@ def _check_options(label: str, label_sep: str | None, path_sep: str | None) -> N
         if sep == "":
             raise ParameterError(f"read_table: {name} must not be empty; leave it out if nothing is separated.")
         if not isinstance(sep, str | None):
-            raise ParameterError(f"read_table: {name} must be a text, or None; got {shortened(sep)}.")
+            raise ParameterError(f"read_table: {name} must be a text, or None; got {shorten(sep)}.")
     if not isinstance(label, str):
-        raise ParameterError(f"read_table: label must be the name of one column; got {shortened(label)}.")
+        raise ParameterError(f"read_table: label must be the name of one column; got {shorten(label)}.")
 
 
 def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt.NDArray[Any]:  # noqa: A002
@@ -110,7 +110,7 @@ def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt
     array(['hello no'], dtype=object)
     """
     columns = _check_columns("read_texts", text)
-    with table_rows(path, text=columns, format=format) as rows:
+    with open_table(path, text=columns, format=format) as rows:
         return as_objects([_join_cells(path, rows.unit, number, columns, cells) for number, cells in rows])
 
 
@@ -137,7 +137,7 @@ def _check_columns(who: str, text: Columns) -> list[str]:
     columns = [text] if isinstance(text, str) or not isinstance(text, Iterable) else list(text)
     for column in columns:
         if not isinstance(column, str):
-            raise ParameterError(f"{who}: text must be the name of a column, or several; got {shortened(column)}.")
+            raise ParameterError(f"{who}: text must be the name of a column, or several; got {shorten(column)}.")
     if not columns:
         raise ParameterError(f"{who}: text must name at least one column.")
     return columns
@@ -150,5 +150,5 @@ def _join_cells(source: Source, unit: str, number: int, columns: Sequence[str], 
         texts = [cell_text(cell) for cell in cells]
     for column, cell, text in zip(columns, cells, texts, strict=True):
         if text is None:
-            refuse_cell(source, unit, number, column, f"wanted a text or a number, got {shortened(cell)}.")
+            refuse_cell(source, unit, number, column, f"wanted a text or a number, got {shorten(cell)}.")
     return " ".join(text or "" for text in texts)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any
 
-from cladist.datasets.formats.tables.arrow import arrow_rows
+from cladist.datasets.formats.tables.arrow import read_arrow_rows
 from cladist.datasets.formats.tables.columns import Row, check_column
-from cladist.datasets.formats.tables.csv_records import csv_rows
-from cladist.datasets.formats.tables.json_records import json_objects, json_rows
+from cladist.datasets.formats.tables.csv_records import read_csv_rows
+from cladist.datasets.formats.tables.json_records import read_json_objects, read_json_rows
 from cladist.errors import DatasetError, one_of
-from cladist.files import Source, data_suffix, opened, shown_name, text_lines
+from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading
 from cladist.files.delimited import DELIMITERS
 
-__all__ = ["FORMATS", "TableRows", "check_column", "check_ending", "format_of_ending", "records", "table_rows"]
+__all__ = ["FORMATS", "TableRows", "check_column", "check_ending", "format_of_ending", "open_table", "read_records"]
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
 _ENDINGS = {
@@ -53,7 +53,7 @@ class TableRows:
 
 
 @contextmanager
-def table_rows(
+def open_table(
     source: Source,
     *,
     text: Sequence[str],
@@ -69,24 +69,24 @@ def table_rows(
     if format is None:
         check_ending(source)
     columns = [*text] if label is None else [*text, label]
-    with opened(source) as stream:
+    with open_for_reading(source) as stream:
         kind = format or _recognise_bytes(source, stream) or format_of_ending(source)
         if kind in ("parquet", "arrow"):
-            yield TableRows("row", *arrow_rows(source, stream, kind, columns, label))
+            yield TableRows("row", *read_arrow_rows(source, stream, kind, columns, label))
             return
-        lines = text_lines(source, stream)
+        lines = iterate_text_lines(source, stream)
         first = next((line for line in lines if line[1].strip()), None)
         if first is None:
-            raise DatasetError(f"{shown_name(source)}: the file is empty; a table has at least one row.")
+            raise DatasetError(f"{display_name(source)}: the file is empty; a table has at least one row.")
         lines = chain([first], lines)
         if (kind or ("jsonl" if first[1].lstrip().startswith(("{", "[")) else "csv")) == "jsonl":
-            read = json_rows if columns else json_objects
+            read = read_json_rows if columns else read_json_objects
             yield TableRows("line", columns, read(source, lines, columns))
         else:
-            yield TableRows("line", *csv_rows(source, lines, columns, ("\t",) if kind == "tsv" else DELIMITERS))
+            yield TableRows("line", *read_csv_rows(source, lines, columns, ("\t",) if kind == "tsv" else DELIMITERS))
 
 
-def records(
+def read_records(
     source: Source,
     *,
     format: str | None = None,  # noqa: A002
@@ -100,11 +100,11 @@ def records(
     Examples
     --------
     >>> import io
-    >>> list(records(io.BytesIO(b"id;text\n1;rain\n\n2;tea\n"), columns=["text"]))
+    >>> list(read_records(io.BytesIO(b"id;text\n1;rain\n\n2;tea\n"), columns=["text"]))
     [(2, {'text': 'rain'}), (4, {'text': 'tea'})]
     """
     wanted = list(columns)
-    with table_rows(source, text=wanted, format=format) as rows:
+    with open_table(source, text=wanted, format=format) as rows:
         for number, values in rows:
             yield number, values if isinstance(values, dict) else dict(zip(rows.columns, values, strict=True))
 
@@ -120,11 +120,11 @@ def check_ending(source: Source) -> None:
     """
     ending = data_suffix(source)
     if ending == ".arff":
-        raise DatasetError(f"{shown_name(source)}: an ARFF file is no table of texts; read_arff_hmc reads it.")
+        raise DatasetError(f"{display_name(source)}: an ARFF file is no table of texts; read_arff_hmc reads it.")
     if ending in _NOT_READ:
         raise DatasetError(
-            f"{shown_name(source)}: {ending} files are not read yet; convert texts to CSV, TSV or JSON lines, numbers "
-            "to svmlight."
+            f"{display_name(source)}: {ending} files are not read yet; convert texts to CSV, TSV or JSON lines, "
+            "numbers to svmlight."
         )
 
 
@@ -144,7 +144,7 @@ def _recognise_bytes(source: Source, stream: IO[bytes]) -> str | None:
     head: bytes = stream.peek(8)[:8]  # type: ignore[attr-defined]
     for mark, what in _NOT_TABLES.items():
         if head.startswith(mark):
-            raise DatasetError(f"{shown_name(source)}: {what}.")
+            raise DatasetError(f"{display_name(source)}: {what}.")
     # A text may begin with the letters of a mark, but not with the bytes that follow in the binary formats.
     if head.startswith(b"PAR1") and head[4:5] < b" " and head[4:5] not in (b"", b"\t", b"\n", b"\r"):
         return "parquet"

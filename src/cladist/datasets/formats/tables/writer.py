@@ -15,11 +15,11 @@ import numpy as np
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.arrow import import_pyarrow
-from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, label_text, shortened
+from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, label_text, shorten
 from cladist.datasets.formats.tables.records import FORMATS, format_of_ending
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import DatasetError, ParameterError, one_of
-from cladist.files import LONGEST_LINE, written
+from cladist.files import LONGEST_LINE, open_for_writing
 from cladist.files.delimited import LONGEST_FIELD
 
 BATCH_ROWS, BATCH_CHARACTERS = 65_536, 2**24  # of Parquet and Arrow, written at once
@@ -79,7 +79,7 @@ def write_table(
             f"write_table: rows have several labels, which {kind} joins by a label_sep; it is missing."
         )
     rows = _iterate_cells(data, kind, label_sep, several)
-    with written(path) as stream:
+    with open_for_writing(path) as stream:
         if kind == "jsonl":
             _write_json(stream, rows, text, label)
         elif kind in ("csv", "tsv"):
@@ -113,7 +113,7 @@ def _iterate_cells(data: Dataset, kind: str, label_sep: str | None, several: boo
     for number, (text, value) in enumerate(zip(texts, data.y, strict=True), 1):
         where = f"write_table, row {number}"
         if not isinstance(text, str):
-            raise DatasetError(f"{where}: wanted a text, got {shortened(text)}.")
+            raise DatasetError(f"{where}: wanted a text, got {shorten(text)}.")
         _check_text(text, where, kind)
         if isinstance(value, _COLLECTIONS) != several:
             raise DatasetError(f"{where}: labels are lists in some rows and single in others.")
@@ -123,9 +123,7 @@ def _iterate_cells(data: Dataset, kind: str, label_sep: str | None, several: boo
         if label_sep is not None:
             joined = label_sep.join(names)
             if [part.strip() for part in joined.split(label_sep)] != (names or [""]):
-                raise DatasetError(
-                    f"{where}: the labels {shortened(names)} cannot be told apart again by {label_sep!r}."
-                )
+                raise DatasetError(f"{where}: the labels {shorten(names)} cannot be told apart again by {label_sep!r}.")
             yield text, joined
         else:
             yield text, names if several else names[0]
@@ -134,9 +132,7 @@ def _iterate_cells(data: Dataset, kind: str, label_sep: str | None, several: boo
 def _check_label(value: Any, where: str, kind: str) -> str:
     name = label_text(value)
     if not name or name != name.strip():
-        raise DatasetError(
-            f"{where}: a label must be a name or number without spaces around it; got {shortened(value)}."
-        )
+        raise DatasetError(f"{where}: a label must be a name or number without spaces around it; got {shorten(value)}.")
     _check_text(name, where, kind)
     return name
 
@@ -154,7 +150,7 @@ def _check_encodes(text: str, where: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as problem:
-        half = shortened(text[problem.start])
+        half = shorten(text[problem.start])
         raise DatasetError(f"{where}: {half} is half of a character, which no file can hold; remove it.") from problem
 
 
