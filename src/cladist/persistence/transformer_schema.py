@@ -262,10 +262,10 @@ def _takes_texts(transformer: Any, where: str) -> bool | None:
             raise ModelFormatError(f"{where}: a step before a text vectorizer leaves no texts for it.")
         return kinds[0] if kinds else None
     if isinstance(transformer, FeatureUnion):
-        found = {_takes_texts(part, where) for _, part in transformer.transformer_list} - {None}
-        if len(found) > 1:
+        kinds = [kind for _, part in transformer.transformer_list if (kind := _takes_texts(part, where)) is not None]
+        if len(set(kinds)) > 1:
             raise ModelFormatError(f"{where}: parts of a FeatureUnion take texts, and others columns.")
-        return found.pop() if found else None
+        return kinds[0] if kinds else None
     return isinstance(transformer, TEXT_VECTORIZERS)
 
 
