@@ -21,18 +21,18 @@ JUNK = [
 ]  # fmt: skip
 
 
-def _damaged(source: Path, place: Path, random: np.random.Generator, damage: Any) -> tuple[str, bool]:
-    """Copy a model with one of its files damaged; return what was done, and whether to weights that may stay unread."""
+def _damage(source: Path, place: Path, random: np.random.Generator, damage: Any) -> tuple[str, bool]:
+    """Copy a model with one of its files damaged; return the change, and whether it hit weights that stay unread."""
     shutil.copytree(source, place)
     manifest, arrays = place / "manifest.json", next(place.glob("arrays-*"))
     file = manifest if random.random() < 0.3 else arrays
     raw = file.read_bytes()
     at = int(random.integers(len(raw)))
     file.write_bytes(damage(raw, at, random))
-    return f"{file.name} at {at}", file is arrays and _is_left(raw, at)
+    return f"{file.name} at {at}", file is arrays and _is_unread(raw, at)
 
 
-def _is_left(raw: bytes, at: int) -> bool:
+def _is_unread(raw: bytes, at: int) -> bool:
     """Tell whether a byte of an array file belongs to weights that a mapped model leaves there."""
     from cladist.persistence.models import LARGE
     from cladist.storage.tensor_file import parse_header
@@ -44,14 +44,14 @@ def _is_left(raw: bytes, at: int) -> bool:
 
 def flip(source: Path, place: Path, random: np.random.Generator) -> tuple[str, bool]:
     """Flip some bits of one byte."""
-    return _damaged(
+    return _damage(
         source, place, random, lambda raw, at, r: raw[:at] + bytes([raw[at] ^ int(r.integers(1, 256))]) + raw[at + 1 :]
     )
 
 
 def cut(source: Path, place: Path, random: np.random.Generator) -> tuple[str, bool]:
     """Cut a file short."""
-    return _damaged(source, place, random, lambda raw, at, r: raw[:at])
+    return _damage(source, place, random, lambda raw, at, r: raw[:at])
 
 
 def forge_array(source: Path, place: Path, random: np.random.Generator) -> tuple[str, bool]:
@@ -59,20 +59,20 @@ def forge_array(source: Path, place: Path, random: np.random.Generator) -> tuple
     from cladist.storage import read_folder, write_folder
 
     content, arrays = read_folder(source)
-    told = []
+    changes = []
     for name in random.choice(sorted(arrays), random.integers(1, 3)).tolist():
         if name in arrays and random.random() < 0.05:
             del arrays[name]
-            told.append(f"no {name}")
+            changes.append(f"no {name}")
         elif name in arrays:
             with np.errstate(all="ignore"):
-                how, arrays[name] = _changed(arrays[name], random)
-            told.append(f"{how} {name}")
+                how, arrays[name] = _change(arrays[name], random)
+            changes.append(f"{how} {name}")
     write_folder(place, content, arrays)
-    return ", ".join(told), True
+    return ", ".join(changes), True
 
 
-def _changed(array: Any, random: np.random.Generator) -> tuple[str, Any]:
+def _change(array: Any, random: np.random.Generator) -> tuple[str, Any]:
     """Return an array after a change of a number, of all, of the order, the length, the shape or the type."""
     how = str(random.choice(["number", "number", "number", "all", "order", "repeat", "cut", "grow", "shape", "type"]))
     new = np.atleast_1d(array).copy()
@@ -106,25 +106,25 @@ def forge_value(source: Path, place: Path, random: np.random.Generator) -> tuple
     from cladist.storage import read_folder, write_folder
 
     content, arrays = read_folder(source)
-    told = []
+    changes = []
     for _ in range(random.integers(1, 3)):
         places = list(_places(content, ""))
         holder, key, path = places[random.integers(len(places))]
         if random.random() < 0.15:
             holder.pop(key)
-            told.append(f"no {path}")
+            changes.append(f"no {path}")
         else:
             holder[key] = json.loads(json.dumps(JUNK[random.integers(len(JUNK))]))
-            told.append(f"{path} = {holder[key]!r}")
+            changes.append(f"{path} = {holder[key]!r}")
     try:
         write_folder(place, content, arrays)
     except ModelFormatError:  # not JSON any more: another
         return forge_value(source, place, random)
-    return ", ".join(told), True
+    return ", ".join(changes), True
 
 
 def _places(value: Any, path: str) -> Iterator[tuple[Any, Any, str]]:
-    """Yield where the values of a manifest stand: in what, under which key, and its path."""
+    """Yield the container, the key and the path of each value of a manifest."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
         yield value, key, f"{path}/{key}"

@@ -1,4 +1,4 @@
-"""Small fitted models of all methods and forms, and everything that can be asked of one."""
+"""Small models of all methods and forms, and every prediction and attribute of a fitted one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LEAVES = ["tennis", "chess", "music", "film", "food"]
 NAMES = np.repeat(LEAVES, 6)
 
 
-class Asked(NamedTuple):
-    """A model, the rows to learn from and to ask it about, and their labels."""
+class Specimen(NamedTuple):
+    """A model, the rows to train it on and to predict, and their labels."""
 
     model: Any
     rows: Any
@@ -29,29 +29,29 @@ class Asked(NamedTuple):
 
 
 def numbers() -> Any:
-    """Return rows of 12 numbers, half of them 0, that tell something of their labels."""
+    """Return rows of 12 numbers, half of them 0, that depend on their labels."""
     random = np.random.default_rng(0)
     X = random.normal(size=(30, 12)) * (random.random((30, 12)) < 0.5)
     return sparse.csr_array(X + np.repeat(np.eye(5, 12), 6, axis=0))
 
 
-def models() -> dict[str, Asked]:
-    """Return all models by name, not fitted yet."""
+def models() -> dict[str, Specimen]:
+    """Return all models by name, not fitted."""
     from cladist import Taxonomy
 
     taxonomy, X = Taxonomy.from_paths(PATHS), numbers()
     sets = [{name} | ({"chess"} if k % 7 == 0 else set()) for k, name in enumerate(NAMES)]
-    made: dict[str, Asked] = {}
+    specimens: dict[str, Specimen] = {}
     for name, fresh, y in [*_numeric(taxonomy, sets), *_other_forms(taxonomy, sets)]:
         rows = X.toarray() @ X.toarray().T if getattr(fresh, "kernel", "") == "precomputed" else X
-        made[name] = Asked(fresh, rows, y)
+        specimens[name] = Specimen(fresh, rows, y)
     for name, pipeline, rows in _pipelines(taxonomy):
-        made[name] = Asked(pipeline, rows, NAMES)
-    return made
+        specimens[name] = Specimen(pipeline, rows, NAMES)
+    return specimens
 
 
 def _numeric(taxonomy: Any, sets: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield every method with its own parameters, for single labels and where it can for sets."""
+    """Yield every method with its own parameters, for single labels and, if it takes them, for sets."""
     from cladist import registry
 
     for method in registry.METHODS:
@@ -65,7 +65,7 @@ def _numeric(taxonomy: Any, sets: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _other_forms(taxonomy: Any, sets: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield methods with other forms of weights, of y, and of what a model is made of."""
+    """Yield methods with other forms of weights, of y, and with inner estimators."""
     import cladist as c
 
     for form in ("sparse", "dual"):
@@ -109,16 +109,19 @@ def _pipelines(taxonomy: Any) -> Iterator[tuple[str, Any, Any]]:
     yield "filled", make_pipeline(SimpleImputer(), MinMaxScaler(), svm), dense
     columns = ColumnTransformer([("some", StandardScaler(), [0, 1, 2])], remainder="passthrough")
     yield "columns", make_pipeline(columns, svm), dense
+    table = np.array([[text, *row] for text, row in zip(TEXTS, dense[:, :3].tolist(), strict=True)], dtype=object)
+    columns = ColumnTransformer([("text", TfidfVectorizer(), 0), ("numbers", StandardScaler(), [1, 2, 3])])
+    yield "columns of texts", make_pipeline(columns, svm), table
 
 
-def answers(asked: Asked) -> dict[str, Any]:
-    """Return everything that a model says of its rows; an error of ours is an answer, too.
+def answers(specimen: Specimen) -> dict[str, Any]:
+    """Return all predictions and weights of a model; an error of cladist is an answer, too.
 
-    So is an AttributeError of what a model does not have, as weights with a kernel.
+    So is an AttributeError of an attribute that a model does not have, such as weights with a kernel.
     """
     from cladist.errors import CladistError
 
-    model, rows, y = asked
+    model, rows, y = specimen
     learner = model[-1] if hasattr(model, "steps") else model
     ways: dict[str, Callable[[], Any]] = {
         name: lambda name=name: getattr(model, name)(rows)
@@ -132,21 +135,21 @@ def answers(asked: Asked) -> dict[str, Any]:
         ways["explain"] = lambda: [explained.score for explained in model.explain(rows[:3])]
     if hasattr(model, "partial_fit"):  # last: it changes the model
         ways["partial_fit"] = lambda: model.partial_fit(rows[:4], y[:4]).decision_function(rows)
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for name, ask in ways.items():
             try:
-                found[name] = _plain(ask())
+                results[name] = _plain(ask())
             except CladistError as refusal:
-                found[name] = f"{type(refusal).__name__}"
+                results[name] = f"{type(refusal).__name__}"
             except AttributeError:
-                found[name] = "AttributeError"
-    return found
+                results[name] = "AttributeError"
+    return results
 
 
 def _plain(value: Any) -> Any:
-    """Return an answer as something that can be compared."""
+    """Return an answer in a form that can be compared."""
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
     if sparse.issparse(value):

@@ -1,4 +1,4 @@
-"""Damage and forge saved models of all methods, and count what becomes of them; see README.md."""
+"""Damage and forge saved models of all methods, and count the outcomes; see README.md."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALLOWED = {"refused", "same", "other rows", "forged: other answers", "unread wei
 
 
 def main() -> None:
-    """Read the command line, run the cases in another process, and print what became of them."""
+    """Read the command line, run the cases in another process, and print the outcomes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=1000, help="cases")
     parser.add_argument("--seconds", type=float, help="stop earlier, after so long")
@@ -52,9 +52,9 @@ def main() -> None:
 def run(
     n: int, seed: int, *, only: str = "", seconds: float | None = None, first: int = 0
 ) -> tuple[dict[str, int], list[dict[str, Any]]]:
-    """Run cases; return how many ended in which way, and those that must not be.
+    """Run cases; return the number of each outcome, and the cases with one that is not allowed.
 
-    They run in a process of their own, which is started again after the case that ended it.
+    They run in a process of their own, which is started again after a case that ended it.
     """
     counts: collections.Counter[str] = collections.Counter()
     broken: list[dict[str, Any]] = []
@@ -71,7 +71,7 @@ def run(
 
 
 def _worker(folder: Path, first: int, n: int, seed: int, only: str, until: float | None) -> Iterator[dict[str, Any]]:
-    """Yield what a process says of its cases; of the one that ended it, that it did."""
+    """Yield the outcomes that a process reports, and a crash for the case that ended it."""
     command = [sys.executable, __file__, "--inside", str(folder), "--first", str(first), "--n", str(n)]
     command += ["--seed", str(seed), "--only", only]
     environment = {**os.environ, "PYTHONFAULTHANDLER": "1", "PYTHONUNBUFFERED": "1"}
@@ -93,12 +93,12 @@ def _worker(folder: Path, first: int, n: int, seed: int, only: str, until: float
                 return
         if process.wait():
             errors.seek(0)
-            told = errors.read()[-2000:]
+            message = errors.read()[-2000:]
             if not ready:
-                raise RuntimeError(f"The models could not be made: {told}")
+                raise RuntimeError(f"The models could not be made: {message}")
             name, kind, mode, _ = describe(folder, done + 1, seed, only)
             case = {"case": done + 1, "model": name, "kind": kind, "mode": mode}
-            yield {**case, "outcome": "crash", "error": f"exit {process.returncode}: {told}"}
+            yield {**case, "outcome": "crash", "error": f"exit {process.returncode}: {message}"}
 
 
 def prepare(folder: Path, only: str) -> dict[str, Any]:
@@ -108,20 +108,20 @@ def prepare(folder: Path, only: str) -> dict[str, Any]:
     from fuzz.model_zoo import models
 
     tensor_file.LARGE_BYTES = 64  # so that the weights of small models are left unread, too
-    found = {}
-    for name, asked in models().items():
+    specimens: dict[str, Any] = {}
+    for name, specimen in models().items():
         if only in name:
-            place = folder / str(len(found))
+            place = folder / str(len(specimens))
             if not place.exists():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # some models do not converge on so few rows
-                    cladist.save(asked.model.fit(asked.rows, asked.labels), place)
-            found[name] = asked._replace(model=cladist.load(place))
-    return found
+                    cladist.save(specimen.model.fit(specimen.rows, specimen.labels), place)
+            specimens[name] = specimen._replace(model=cladist.load(place))
+    return specimens
 
 
 def describe(folder: Path, case: int, seed: int, only: str) -> tuple[str, str, str, np.random.Generator]:
-    """Return the model, the change and the way of loading of a case, and its source of chance."""
+    """Return the model, the kind of change, the mode of loading and the random generator of a case."""
     from fuzz.model_zoo import models
 
     random = np.random.default_rng([seed, case])
@@ -135,7 +135,7 @@ def describe(folder: Path, case: int, seed: int, only: str) -> tuple[str, str, s
 
 
 def run_cases(folder: Path, first: int, n: int, seed: int, only: str) -> Iterator[dict[str, Any]]:
-    """Yield what becomes of each case."""
+    """Yield the outcome of each case."""
     import faulthandler
 
     from fuzz.model_zoo import answers
@@ -149,15 +149,15 @@ def run_cases(folder: Path, first: int, n: int, seed: int, only: str) -> Iterato
         source = folder / str(list(zoo).index(name))
         if name not in references:
             references[name] = answers(zoo[name])
-        told = run_case(source, zoo[name], references[name], kind, mode, random, folder / f"changed-{os.getpid()}")
-        yield {"case": case, "model": name, "kind": kind, "mode": mode, **told}
+        outcome = run_case(source, zoo[name], references[name], kind, mode, random, folder / f"changed-{os.getpid()}")
+        yield {"case": case, "model": name, "kind": kind, "mode": mode, **outcome}
     faulthandler.cancel_dump_traceback_later()
 
 
 def run_case(
-    source: Path, asked: Any, reference: Any, kind: str, mode: str, random: np.random.Generator, place: Path
+    source: Path, specimen: Any, reference: Any, kind: str, mode: str, random: np.random.Generator, place: Path
 ) -> dict[str, Any]:
-    """Change a model, load it and ask it everything; return what became of it, and how it was changed."""
+    """Change a model, load it and compare all its answers; return the outcome and the change."""
     import cladist
     from cladist.errors import CladistError
     from fuzz.model_changes import CHANGES
@@ -169,16 +169,16 @@ def run_case(
         try:
             model = cladist.load(place, **MODES[mode])
         except CladistError as refusal:
-            return {"outcome": "refused", "change": change, "told": str(refusal).replace(str(place), "")[:200]}
-        if n_features(model) != n_features(asked.model):
+            return {"outcome": "refused", "change": change, "message": str(refusal).replace(str(place), "")[:200]}
+        if n_features(model) != n_features(specimen.model):
             return {"outcome": "other rows", "change": change}
-        found = answers(asked._replace(model=model))
+        results = answers(specimen._replace(model=model))
     except Exception as problem:
         trace = traceback.format_exc(limit=-6)[-1500:]
         return {"outcome": "foreign error", "change": change, "error": f"{problem!r}"[:300], "trace": trace}
-    if gone := [name for name in found if found[name] == "AttributeError" != reference[name]]:
-        return {"outcome": "foreign error", "change": change, "error": f"AttributeError in {gone}"}
-    if repr(found) == repr(reference):
+    if missing := [name for name in results if results[name] == "AttributeError" != reference[name]]:
+        return {"outcome": "foreign error", "change": change, "error": f"AttributeError in {missing}"}
+    if repr(results) == repr(reference):
         return {"outcome": "same", "change": change}
     if kind in ("array", "value"):
         return {"outcome": "forged: other answers", "change": change}
@@ -187,7 +187,7 @@ def run_case(
 
 
 def n_features(model: Any) -> int:
-    """Return how many features a learner has, alone or at the end of a pipeline."""
+    """Return the number of features of a learner, alone or at the end of a pipeline."""
     return int(getattr(model[-1] if hasattr(model, "steps") else model, "n_features_in_", -1))
 
 

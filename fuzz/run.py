@@ -23,10 +23,10 @@ sys.path.insert(0, str(HERE.parent))
 
 
 def main() -> None:
-    """Read the command line, and fuzz what it asks for."""
+    """Read the command line, and fuzz the chosen targets."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target", nargs="?", help="a reader's name, or 'all'; none: list them")
-    parser.add_argument("--runs", type=int, default=100_000, help="inputs a reader")
+    parser.add_argument("--runs", type=int, default=100_000, help="inputs per reader")
     parser.add_argument("--seed", type=int, default=1, help="of the fuzzer")
     parser.add_argument("--python", action="store_true", help="run kernels as plain Python, guided by coverage")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)  # the process that is instrumented
@@ -46,14 +46,14 @@ def main() -> None:
 
 
 def target_names() -> list[str]:
-    """Return what there is to fuzz."""
+    """Return the names of all targets."""
     from fuzz.targets import TARGETS
 
     return sorted(TARGETS)
 
 
 def run_target(name: str, options: argparse.Namespace) -> bool:
-    """Fuzz one reader in a process of its own; add what came of it to the summary."""
+    """Fuzz one reader in a process of its own; add the outcome to the summary."""
     RESULTS.mkdir(exist_ok=True)
     memory = Path("/dev/shm")  # where there is a disk in memory, files cost less
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as scratch:

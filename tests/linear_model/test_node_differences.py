@@ -12,7 +12,7 @@ from cladist.errors import ModelFormatError
 from cladist.linear_model import inverted_index, node_differences
 from cladist.linear_model.difference_builder import DifferenceBuilder
 from cladist.linear_model.level_order import LevelOrder
-from cladist.linear_model.path_sums import NodeVectors
+from cladist.linear_model.node_vectors import NodeVectors
 from cladist.linear_model.problem_tree import ProblemTree
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from cladist.errors import ModelFormatError
 from cladist.storage import folder as folder_module
-from cladist.storage import read_content, read_folder, write_folder
+from cladist.storage import read_folder, write_folder
 
 
 def save(folder, number):
@@ -43,7 +43,7 @@ def test_a_folder_that_changes_is_read_again(folder, saves, n_saves, left):
     content, arrays = read_folder(folder, keep_in_file=left)
     assert content == {"number": 1}
     assert arrays["numbers"].tolist() == [1] * 5
-    assert read_content(folder) == content
+    assert read_folder(folder)[0] == content
 
 
 def test_readings_have_an_end(folder, saves):

@@ -1,4 +1,4 @@
-"""Texts → CSR, by scikit-learn's vectorisers with the settings that suit short texts in deep taxonomies."""
+"""Texts → CSR, by scikit-learn's vectorizers with settings that suit short texts in deep taxonomies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cladist.errors import ParameterError
 
-# scikit-learn's own pattern leaves out words of one letter; "type 1" and "vitamin D" need them.
+# scikit-learn's own pattern drops words of one letter, which "type 1" and "vitamin D" need.
 WORDS = r"(?u)\b\w+\b"
 
 
@@ -22,20 +22,20 @@ def text_features(
     hashing: bool = False,
     n_features: int = 2**18,
 ) -> Any:
-    """Return an unfitted vectoriser of words and word pairs.
+    """Return an unfitted vectorizer of words and word pairs.
 
     Parameters
     ----------
     ngram_range : (int, int)
         Lengths of the word sequences that become features.
     min_df : int or float
-        Leave out features in fewer texts than this (a number, or a share of them). Not with `hashing`.
+        Drop features that occur in fewer texts than this (a number, or a fraction of them). Not with `hashing`.
     sublinear_tf : bool
-        Weigh a word seen k times with 1 + log k. Has no meaning with `hashing`.
+        Weight a word that occurs k times by 1 + log k. Without effect with `hashing`.
     dtype : numpy dtype
-        Of the features.
+        The type of the features.
     hashing : bool
-        A `HashingVectorizer`, which needs no vocabulary and so reads texts without end: counts, not TF-IDF.
+        Return a `HashingVectorizer`, which needs no vocabulary and so suits endless streams: counts, not TF-IDF.
     n_features : int
         The number of columns with `hashing`.
 
@@ -46,13 +46,13 @@ def text_features(
 
     Examples
     --------
-    >>> vectoriser = text_features()
-    >>> vectoriser.fit_transform(["acute bronchitis", "chronic bronchitis"]).shape
+    >>> vectorizer = text_features()
+    >>> vectorizer.fit_transform(["acute bronchitis", "chronic bronchitis"]).shape
     (2, 5)
     >>> text_features(hashing=True, n_features=64).transform(["acute bronchitis"]).shape
     (1, 64)
     """
-    # Imported here: readers of numbers come by without ever vectorising a text.
+    # Imported here, since most imports of this module never vectorize a text.
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
     if not hashing:

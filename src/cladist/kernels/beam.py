@@ -1,12 +1,12 @@
-"""A walk down a tree that follows only the most promising nodes of every row.
+"""Beam search down a tree: each step expands the nodes of highest upper bound of every row.
 
-Nodes are numbered so that the children of one follow each other. Up to 128 children make a chunk; its weights are
-listed by feature, `features` and where each one's list `ends`, and each weight has the `lane` of its child. Lanes from
-128 on are those of the children's guides: what a path below a child can gain by a feature at most. A node promises what
-the nodes above it and it have given, losses left out, and what its guide adds.
+Nodes are numbered so that the children of one node are adjacent. Up to 128 children make a chunk; its weights are
+listed by feature, `features` and where the list of each `ends`, and each weight has the `lane` of its child. Lanes from
+128 on hold the children's bounds: the most that a path below a child can gain by a feature. The upper bound of a node
+is the sum of all positive contributions to it and to the nodes above it, and of its bound.
 
 Files may hold anything: lanes are single bytes and sums have room for as many, ends are cut to the chunk, and a feature
-is only used as a place after a look at its size.
+is only used as a position after its range is checked.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from cladist.kernels.jit import kernel
 from cladist.kernels.linear_scores import find_feature
 from cladist.kernels.top_k import keep_best
 
-CHILDREN = 128  # of a chunk at most
-LANES = 2 * CHILDREN  # as many as a byte can name: children, and their guides
-STEPS_A_SEARCH = 6  # a search in a chunk's features costs about as much as noting so many of them in a table
+CHILDREN = 128  # the most that a chunk has
+LANES = 2 * CHILDREN  # as many as a byte can number: children, and their bounds
+SEARCH_COST = 6  # features that could be put into a table in the time of one search in a chunk
 
 
 @kernel
 def weights_of(q, ends, n_weights):
-    """Return where the weights of a chunk's q-th feature begin and end, within the chunk whatever `ends` say."""
+    """Return where the weights of a chunk's q-th feature begin and end, within the chunk even if `ends` are not."""
     first = min(np.int64(ends[q - 1]), n_weights) if q > 0 else 0
     return first, min(np.int64(ends[q]), n_weights)
 
 
 @kernel
-def add_weights(x, q, ends, lanes, values, led, sums, gains):
-    """Add what a feature of value x gives to the lanes, and to `gains` what of it is no loss; q is its place."""
+def add_weights(x, q, ends, lanes, values, with_bounds, sums, gains):
+    """Add the products of x, the value of the q-th feature, to all lanes, and the positive ones to `gains`."""
     first, last = weights_of(q, ends, lanes.shape[0])
     for e in range(first, last):
         product = x * values[e]
         sums[lanes[e]] += product
-        if led and product > 0:
+        if with_bounds and product > 0:
             gains[lanes[e]] += product
 
 
 @kernel
-def sum_by_search(rows, i, features, chunk, led, sums, gains):
-    """Add up a row's products with all lanes, each of its features being searched for."""
+def sum_by_search(rows, i, features, chunk, with_bounds, sums, gains):
+    """Add the products of a row to all lanes, with a search for each of its features."""
     indptr, indices, data = rows
     ends, lanes, values = chunk
     at = 0
@@ -51,23 +51,23 @@ def sum_by_search(rows, i, features, chunk, led, sums, gains):
         if at == features.shape[0]:
             break
         if features[at] == indices[p]:
-            add_weights(np.float32(data[p]), at, ends, lanes, values, led, sums, gains)
+            add_weights(np.float32(data[p]), at, ends, lanes, values, with_bounds, sums, gains)
 
 
 @kernel
-def sum_by_table(rows, i, table, chunk, led, sums, gains):
-    """Add up a row's products with all lanes, `table` having 1 + the place of each feature, 0 of others."""
+def sum_by_table(rows, i, table, chunk, with_bounds, sums, gains):
+    """Add the products of a row to all lanes; `table` has 1 + the position of each feature, or 0."""
     indptr, indices, data = rows
     ends, lanes, values = chunk
     for p in range(indptr[i], indptr[i + 1]):
         q = table[indices[p]]
         if q > 0:
-            add_weights(np.float32(data[p]), q - 1, ends, lanes, values, led, sums, gains)
+            add_weights(np.float32(data[p]), q - 1, ends, lanes, values, with_bounds, sums, gains)
 
 
 @kernel
 def note_features(features, table):
-    """Note the places of a chunk's features; return whether all of them are features."""
+    """Write the positions of a chunk's features into a table; return whether all features exist."""
     sound, n_features = True, np.uint64(table.shape[0])
     for q in range(features.shape[0]):
         if np.uint64(features[q]) < n_features:
@@ -79,7 +79,7 @@ def note_features(features, table):
 
 @kernel
 def forget_features(features, table):
-    """Clear what `note_features` noted."""
+    """Clear the entries of `note_features`."""
     n_features = np.uint64(table.shape[0])
     for q in range(features.shape[0]):
         if np.uint64(features[q]) < n_features:
@@ -87,13 +87,13 @@ def forget_features(features, table):
 
 
 @kernel
-def expand(rows, pairs, order, chunks, weights, table, led, found):
+def expand(rows, pairs, order, chunks, weights, table, with_bounds, results):
     """Score the children of every pair of a row and a node; return whether the weights are sound.
 
-    `pairs` are (rows, nodes, scores, gains, where what is found of its children goes), `order` has them by node, so
-    that a chunk is read once. `chunks` are (first chunk below each node and below none, first node of each chunk, where
-    its features and its weights begin, bias of each node). `found` are (children, scores, gains, promises); the last
-    two only if they are to be `led`.
+    `pairs` are (rows, nodes, scores, gains, where the results of the children go); `order` sorts them by node, so that
+    a chunk is read once. `chunks` are (first chunk below each node, preceded by that of the roots, first node of each
+    chunk, where its features and its weights begin, bias of each node). `results` are (children, scores, gains, upper
+    bounds); the last two are written only `with_bounds`.
     """
     of_row, of_node = pairs[0], pairs[1]
     first_chunk, first_node, features_at, weights_at, bias = chunks
@@ -113,22 +113,22 @@ def expand(rows, pairs, order, chunks, weights, table, led, found):
                 values[weights_at[c] : weights_at[c + 1]],
             )
             nodes = np.arange(first_node[c], first_node[c + 1])
-            wanted = 0
+            n_nonzeros = 0
             for s in range(start, stop):
-                wanted += rows[0][of_row[order[s]] + 1] - rows[0][of_row[order[s]]]
-            noted = wanted * STEPS_A_SEARCH > some.shape[0]
-            if noted:
+                n_nonzeros += rows[0][of_row[order[s]] + 1] - rows[0][of_row[order[s]]]
+            has_table = n_nonzeros * SEARCH_COST > some.shape[0]
+            if has_table:
                 sound &= note_features(some, table)
             for s in range(start, stop):
                 sums[:] = 0
                 gains[:] = 0
                 sums[: nodes.shape[0]] = bias[first_node[c] : first_node[c + 1]]
-                if noted:
-                    sum_by_table(rows, of_row[order[s]], table, chunk, led, sums, gains)
+                if has_table:
+                    sum_by_table(rows, of_row[order[s]], table, chunk, with_bounds, sums, gains)
                 else:
-                    sum_by_search(rows, of_row[order[s]], some, chunk, led, sums, gains)
-                write_children(pairs, order[s], shift, nodes, sums, gains, led, found)
-            if noted:
+                    sum_by_search(rows, of_row[order[s]], some, chunk, with_bounds, sums, gains)
+                write_children(pairs, order[s], shift, nodes, sums, gains, with_bounds, results)
+            if has_table:
                 forget_features(some, table)
             shift += nodes.shape[0]
         start = stop
@@ -136,28 +136,27 @@ def expand(rows, pairs, order, chunks, weights, table, led, found):
 
 
 @kernel
-def write_children(pairs, pair, shift, nodes, sums, gains, led, found):
-    """Write what was found of the children of a pair that lie in one chunk."""
-    _, _, of_score, of_gain, goes_to = pairs
-    children, scores, gained, promises = found
+def write_children(pairs, pair, shift, nodes, sums, gains, with_bounds, results):
+    """Write the results of those children of a pair that are in one chunk."""
+    _, _, of_score, of_gain, first_result = pairs
+    children, scores, child_gains, bounds = results
     for lane in range(nodes.shape[0]):
-        to = goes_to[pair] + shift + lane
+        to = first_result[pair] + shift + lane
         children[to] = nodes[lane]
         scores[to] = sums[lane] + of_score[pair]
-        if led:
-            gained[to] = gains[lane] + of_gain[pair]
-            promises[to] = gained[to] + sums[CHILDREN + lane]
+        if with_bounds:
+            child_gains[to] = gains[lane] + of_gain[pair]
+            bounds[to] = child_gains[to] + sums[CHILDREN + lane]
 
 
 @kernel
-def choose(starts, ends, class_of, found, room, following, best_scores, best, sizes):
-    """Keep the best leaves of every row, and go on with the most promising of its other nodes; return how many.
+def choose(starts, ends, class_of, results, room, following, best_scores, best, sizes):
+    """Keep the best leaves of every row, and its inner nodes of highest bound as the next pairs; return their number.
 
-    What was found of row r's children lies from starts[r] to ends[r]; of the next step's pairs, starts then says where
-    those of each row begin. `room` is that for a heap of promises and places; `following` are the next pairs' (rows,
-    nodes, scores, gains).
+    The results of row r's children are from starts[r] to ends[r]; on return, starts has where the next pairs of each
+    row begin. `room` is for a heap of bounds and positions; `following` are the next (rows, nodes, scores, gains).
     """
-    children, scores, gained, promises = found
+    children, scores, child_gains, bounds = results
     next_row, next_node, next_score, next_gain = following
     heap_scores, heap = room
     count = 0
@@ -168,19 +167,19 @@ def choose(starts, ends, class_of, found, room, following, best_scores, best, si
             if number >= 0:
                 n_best = keep_best(row_scores, row_best, n_best, scores[at], number)
             else:
-                size = keep_best(heap_scores, heap, size, promises[at], at)
+                size = keep_best(heap_scores, heap, size, bounds[at], at)
         starts[r], sizes[r] = count, n_best
         for s in range(size):
             at = heap[s]
             next_row[count], next_node[count] = r, children[at]
-            next_score[count], next_gain[count] = scores[at], gained[at]
+            next_score[count], next_gain[count] = scores[at], child_gains[at]
             count += 1
     return count
 
 
 @kernel
 def count_by_feature(chunks, weights, counts):
-    """Count the children's weights of every feature over all chunks; return whether all are features."""
+    """Count the children's weights of every feature over all chunks; return whether all features exist."""
     features_at, weights_at = chunks
     features, ends, lanes, _ = weights
     sound, n_features = True, np.uint64(counts.shape[0])
@@ -200,8 +199,8 @@ def count_by_feature(chunks, weights, counts):
 def list_by_feature(chunks, weights, first_node, cursor, limits, nodes, values):
     """List the children's weights of all chunks by feature, those of one in the order of nodes, from `cursor` on.
 
-    No list goes beyond its limit, nor to a node that is not there, even if the chunks have changed since they were
-    counted; returns whether they have not.
+    No list exceeds its limit or has a node that does not exist, even if the chunks have changed since they were
+    counted; returns whether they are sound.
     """
     features_at, weights_at = chunks
     features, ends, lanes, weight = weights

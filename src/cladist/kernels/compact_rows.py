@@ -9,7 +9,7 @@ from cladist.kernels.jit import kernel
 
 @kernel
 def count_features(rows, chosen, n_features):
-    """Return in how many of the rows chosen each feature has an entry."""
+    """Return the number of chosen rows in which each feature has an entry."""
     indptr, indices = rows
     counts = np.zeros(n_features, np.int64)
     for i in chosen:
@@ -19,19 +19,19 @@ def count_features(rows, chosen, n_features):
 
 
 @kernel
-def gather_rows(rows, chosen, place, constant, constant_place, to_indptr, to_indices, to_data, norms):
-    """Copy the rows chosen, feature j becoming `place[j]`, with a constant feature of 1 at the end if `constant`."""
+def gather_rows(rows, chosen, position, constant, constant_position, to_indptr, to_indices, to_data, norms):
+    """Copy the chosen rows; feature j becomes `position[j]`, and a constant 1 is the last feature if `constant`."""
     indptr, indices, data = rows
     for k in range(chosen.shape[0]):
         i = chosen[k]
         to, total = to_indptr[k], 0.0
         for p in range(indptr[i], indptr[i + 1]):
-            to_indices[to] = place[indices[p]]
+            to_indices[to] = position[indices[p]]
             to_data[to] = data[p]
             total += np.float64(data[p]) * np.float64(data[p])
             to += 1
         if constant:
-            to_indices[to] = constant_place
+            to_indices[to] = constant_position
             to_data[to] = 1
             total += 1.0
         norms[k] = total
@@ -39,7 +39,7 @@ def gather_rows(rows, chosen, place, constant, constant_place, to_indptr, to_ind
 
 @kernel
 def copy_rows(rows, order, to_indptr, to_indices, to_data):
-    """Copy rows into another order."""
+    """Copy rows in another order."""
     indptr, indices, data = rows
     for k in range(order.shape[0]):
         start = indptr[order[k]]

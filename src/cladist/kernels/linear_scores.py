@@ -1,4 +1,4 @@
-"""Scores of linear classifiers: from dense blocks of sixteen, or through an inverted index of what is not zero.
+"""Scores of linear classifiers: from dense blocks of sixteen, or through an inverted index of nonzero weights.
 
 `rows` are (indptr, indices, data) of CSR rows with sorted indices. An `index` is (features, indptr, classes, values):
 feature features[l], sorted, adds x_j · values[p] to class classes[p] for p from indptr[l] to indptr[l + 1].
@@ -13,33 +13,33 @@ from cladist.kernels.lanes import WIDTH, fused, load, spread, store
 
 
 @kernel
-def placed_dot(rows, i, place, W):
-    """Return the sixteen products w·x_i, feature j having row place[j] of W, or none where that is negative."""
+def placed_dot(rows, i, position, W):
+    """Return the sixteen products w·x_i; feature j has row position[j] of W, or none if that is negative."""
     indptr, indices, data = rows
     total = spread(0.0, W)
     for p in range(indptr[i], indptr[i + 1]):
-        at = place[indices[p]]
+        at = position[indices[p]]
         if at >= 0:
             total = fused(np.float32(data[p]), load(W, at), total)
     return total
 
 
 @kernel
-def score_block(rows, place, W, intercepts, classes, out):
+def score_block(rows, position, W, intercepts, classes, out):
     """Write the scores of a block into the columns of `out` that its classes have."""
     lanes = np.empty((1, WIDTH), np.float32)
     for i in range(out.shape[0]):
-        store(lanes, 0, placed_dot(rows, i, place, W) + load(intercepts, 0))
+        store(lanes, 0, placed_dot(rows, i, position, W) + load(intercepts, 0))
         for k in range(classes.shape[0]):
             out[i, classes[k]] = lanes[0, k]
 
 
 @kernel
-def best_of_block(rows, place, W, intercepts, classes, best, best_class):
+def best_of_block(rows, position, W, intercepts, classes, best, best_class):
     """Keep the higher of the best score so far and those of a block; of equal ones, the class of lowest number."""
     lanes = np.empty((1, WIDTH), np.float32)
     for i in range(best.shape[0]):
-        store(lanes, 0, placed_dot(rows, i, place, W) + load(intercepts, 0))
+        store(lanes, 0, placed_dot(rows, i, position, W) + load(intercepts, 0))
         for k in range(classes.shape[0]):
             if lanes[0, k] > best[i] or (lanes[0, k] == best[i] and classes[k] < best_class[i]):
                 best[i] = lanes[0, k]
@@ -48,7 +48,7 @@ def best_of_block(rows, place, W, intercepts, classes, best, best_class):
 
 @kernel
 def find_feature(features, wanted, start):
-    """Return the first place from `start` on whose feature is not below the one wanted."""
+    """Return the first position from `start` on whose feature is not below the wanted one."""
     low, high = start, features.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -60,16 +60,16 @@ def find_feature(features, wanted, start):
 
 
 @kernel
-def score_by_index(rows, listed, index, intercepts, out):
-    """Write the scores of the rows listed, one row of `out` each.
+def score_by_index(rows, chosen, index, intercepts, out):
+    """Write the scores of the chosen rows, one row of `out` each.
 
-    Returns whether the index kept within the classes there are; what points elsewhere is passed by.
+    Returns whether all classes of the index exist; weights of others are skipped.
     """
     indptr, indices, data = rows
     features, starts, classes, values = index
     n_classes, sound = np.uint64(out.shape[1]), True
-    for r in range(listed.shape[0]):
-        i, at = listed[r], 0
+    for r in range(chosen.shape[0]):
+        i, at = chosen[r], 0
         out[r] = intercepts
         for p in range(indptr[i], indptr[i + 1]):
             at = find_feature(features, indices[p], at)
@@ -87,7 +87,7 @@ def score_by_index(rows, listed, index, intercepts, out):
 
 @kernel
 def count_kept(W, n_columns, prune, counts):
-    """Add to `counts` how many weights of each feature are larger than `prune`, and not 0."""
+    """Add to `counts` the number of weights of each feature that are larger than `prune`, and not 0."""
     for j in range(counts.shape[0]):
         for k in range(n_columns):
             if abs(W[j, k]) > prune:
@@ -96,7 +96,7 @@ def count_kept(W, n_columns, prune, counts):
 
 @kernel
 def keep_weights(W, lanes, prune, order, cursor, classes, values):
-    """Append to the list of each feature, in the order given, its weights larger than `prune`; `lanes` are classes."""
+    """Append to the list of each feature, in the given order, its weights larger than `prune`; `lanes` are classes."""
     for r in range(order.shape[0]):
         j = order[r]
         for k in range(lanes.shape[0]):
@@ -108,7 +108,7 @@ def keep_weights(W, lanes, prune, order, cursor, classes, values):
 
 @kernel
 def count_lanes(W, prune, counts):
-    """Add to `counts` how many weights of each lane are larger than `prune`."""
+    """Add to `counts` the number of weights of each lane that are larger than `prune`."""
     for j in range(W.shape[0]):
         for k in range(counts.shape[0]):
             if abs(W[j, k]) > prune:
@@ -116,11 +116,11 @@ def count_lanes(W, prune, counts):
 
 
 @kernel
-def list_lanes(W, prune, cursor, places, values):
+def list_lanes(W, prune, cursor, positions, values):
     """List the weights larger than `prune` lane by lane, with the row of W that each is in."""
     for j in range(W.shape[0]):
         for k in range(cursor.shape[0]):
             if abs(W[j, k]) > prune:
-                places[cursor[k]] = j
+                positions[cursor[k]] = j
                 values[cursor[k]] = W[j, k]
                 cursor[k] += 1

@@ -1,6 +1,6 @@
-"""The best few of very many classes: a heap of those found so far, and exact scores through an inverted index.
+"""The k best of very many classes: a heap of the best so far, and exact scores through an inverted index.
 
-A heap keeps ids and their scores, the worst at place 0; of equal scores the higher id is the worse. NaN counts as −∞.
+A heap holds ids and their scores, the worst at position 0; of equal scores the higher id is worse. NaN counts as −∞.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from cladist.kernels.jit import kernel
 from cladist.kernels.linear_scores import find_feature
 
-TILE = 2048  # nodes scored at once: their scores of a row, and what weighs on them, fit the nearest caches
+TILE = 2048  # nodes scored at once: their scores for a row, and their weights, fit the nearest caches
 
 
 @kernel
@@ -20,35 +20,35 @@ def is_worse(score, number, other_score, other):
 
 
 @kernel
-def sift_down(scores, ids, size, place):
-    """Move what is at a place down the heap until nothing below it is worse."""
+def sift_down(scores, ids, size, position):
+    """Move an entry down the heap until nothing below it is worse."""
     while True:
-        child = 2 * place + 1
+        child = 2 * position + 1
         if child >= size:
             return
         if child + 1 < size and is_worse(scores[child + 1], ids[child + 1], scores[child], ids[child]):
             child += 1
-        if not is_worse(scores[child], ids[child], scores[place], ids[place]):
+        if not is_worse(scores[child], ids[child], scores[position], ids[position]):
             return
-        scores[child], scores[place] = scores[place], scores[child]
-        ids[child], ids[place] = ids[place], ids[child]
-        place = child
+        scores[child], scores[position] = scores[position], scores[child]
+        ids[child], ids[position] = ids[position], ids[child]
+        position = child
 
 
 @kernel
 def keep_best(scores, ids, size, score, number):
-    """Put an id into a heap if there is room, or in place of the worst if that is worse; return the heap's size."""
+    """Put an id into a heap if there is room, or replace the worst if that is worse; return the size of the heap."""
     if not score > -np.inf:
         score = np.float32(-np.inf)
     if size < scores.shape[0]:
-        place = size
-        while place > 0:
-            above = (place - 1) // 2
+        position = size
+        while position > 0:
+            above = (position - 1) // 2
             if not is_worse(score, number, scores[above], ids[above]):
                 break
-            scores[place], ids[place] = scores[above], ids[above]
-            place = above
-        scores[place], ids[place] = score, number
+            scores[position], ids[position] = scores[above], ids[above]
+            position = above
+        scores[position], ids[position] = score, number
         return size + 1
     if size and is_worse(scores[0], ids[0], score, number):
         scores[0], ids[0] = score, number
@@ -58,7 +58,7 @@ def keep_best(scores, ids, size, score, number):
 
 @kernel
 def sort_best(scores, ids, size):
-    """Sort a heap in place, the best first."""
+    """Sort a heap in position, the best first."""
     for last in range(size - 1, 0, -1):
         scores[0], scores[last] = scores[last], scores[0]
         ids[0], ids[last] = ids[last], ids[0]
@@ -69,7 +69,7 @@ def sort_best(scores, ids, size):
 def score_nodes(rows, i, index, bias, parent, scores):
     """Write the scores of all nodes for a row, each its own sum and that of its parent, which comes before it.
 
-    Returns whether the index kept within the nodes there are; what points elsewhere is passed by.
+    Returns whether all nodes of the index exist; weights of others are skipped.
     """
     indptr, indices, data = rows
     features, starts, nodes, values = index
@@ -113,7 +113,7 @@ def sort_rows(scores, ids, sizes):
 def add_tile(x, nodes, values, at, end, first, scores):
     """Add x times a list's weights to the scores of a tile of nodes that begins with `first`, from `at` on.
 
-    Returns where the list goes on in the next tile, and whether it kept within the nodes there are.
+    Returns where the list continues in the next tile, and whether all its nodes exist.
     """
     sound, size = True, np.uint64(scores.shape[0])
     while at < end and nodes[at] < first + scores.shape[0]:
@@ -127,7 +127,7 @@ def add_tile(x, nodes, values, at, end, first, scores):
 
 @kernel
 def find_lists(rows, first, index, lists, ends):
-    """Write for every nonzero of some rows where its feature's list is, or −1 less the row of `dense` it has."""
+    """Write where the list of every nonzero's feature begins and ends, or −1 − its row of `dense`."""
     indptr, indices, _ = rows
     features, starts, _, _, whole = index
     for r in range(first, first + ends.shape[0]):
@@ -149,9 +149,9 @@ def top_by_index(rows, first, index, tree, dense, room, best_scores, best):
     """Write the best classes of the rows from `first` on, one row of `best` each; return whether the index is sound.
 
     An `index` is that of `cladist.kernels.linear_scores` and, for each feature, the row of `dense` that has its weights
-    of all nodes, or −1. `tree` is (bias, parent, class_of) of all nodes: no parents where nodes share nothing, class −1
-    of inner nodes. `room` are (scores of all rows and nodes, two numbers per nonzero, one per row). A tile is scored
-    for all rows before the next, so that what weighs on it is in the cache.
+    of all nodes, or −1. `tree` is (bias, parent, class_of) of all nodes: no parents if nodes share nothing, class −1
+    for inner nodes. `room` are (scores of all rows and nodes, two numbers per nonzero, one per row). A tile is scored
+    for all rows before the next, so that its weights stay in the cache.
     """
     bias, parent, class_of = tree
     scores, lists, ends = room
@@ -170,8 +170,8 @@ def top_by_index(rows, first, index, tree, dense, room, best_scores, best):
                     for v in range(tile.shape[0]):
                         tile[v] += x * weights[v]
                 elif lists[to, 0] < lists[to, 1]:
-                    lists[to, 0], kept = add_tile(x, nodes, values, lists[to, 0], lists[to, 1], start, tile)
-                    sound &= kept
+                    lists[to, 0], is_within = add_tile(x, nodes, values, lists[to, 0], lists[to, 1], start, tile)
+                    sound &= is_within
             if parent.shape[0]:
                 add_parents(parent, start, scores[r], tile)
             sizes[r] = keep_best_of(tile, class_of[start:stop], best_scores[r], best[r], sizes[r])
@@ -191,9 +191,9 @@ def add_parents(parent, start, scores, tile):
 
 @kernel
 def keep_best_of(scores, class_of, kept, ids, size):
-    """Put those of some nodes that are classes into a heap; return its size."""
+    """Put those nodes that are classes into a heap; return its size."""
     for v in range(scores.shape[0]):
-        # Few scores get past this look, which costs less than a heap that says no.
+        # Few scores pass this comparison, which costs less than a call of keep_best.
         if class_of[v] >= 0 and not (size == kept.shape[0] and scores[v] < kept[0]):
             size = keep_best(kept, ids, size, scores[v], class_of[v])
     return size

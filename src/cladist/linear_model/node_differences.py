@@ -276,8 +276,8 @@ class DifferenceWeights(Weights):
         of_position, columns, values = (np.concatenate(part) for part in zip(*parts, strict=True))
         rows = np.searchsorted(positions, of_position)
         rows[rows == len(positions)] = 0
-        kept = positions[rows] == of_position if len(positions) else np.zeros(0, bool)
-        entries = values[kept], (rows[kept], columns[kept])
+        is_wanted = positions[rows] == of_position if len(positions) else np.zeros(0, bool)
+        entries = values[is_wanted], (rows[is_wanted], columns[is_wanted])
         return sparse.csr_array(entries, shape=(len(positions), self.n_features)).sorted_indices()
 
     def _chunk_entries(self, c: int) -> tuple[npt.NDArray[Any], ...]:
@@ -289,11 +289,11 @@ class DifferenceWeights(Weights):
         lengths = np.maximum(np.diff(ends, prepend=0), 0)
         require_sound(int(lengths.sum()) <= n_weights)
         lanes = chunks.lanes[first : first + lengths.sum()].astype(np.int64)
-        kept = lanes < kernels.CHILDREN
+        is_weight = lanes < kernels.CHILDREN
         columns, values = np.repeat(chunks.features[begin:end], lengths), chunks.values[first : first + len(lanes)]
         require_sound(len(columns) == len(lanes) and are_within(columns, self.n_features))
         require_sound(are_within(lanes % kernels.CHILDREN, len(positions)))
-        return positions[0] + lanes[kept], columns[kept], values[kept]
+        return positions[0] + lanes[is_weight], columns[is_weight], values[is_weight]
 
 
 def _to_native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

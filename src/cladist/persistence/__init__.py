@@ -1,1 +1,1 @@
-"""Learners and pipelines ↔ folders on disk, without pickle: what is written, and what is accepted when it is read."""
+"""Learners and pipelines ↔ folders on disk, without pickle: what is written and what is accepted."""

@@ -15,11 +15,11 @@ import numpy as np
 from cladist.errors import ModelFormatError
 from cladist.kernels.lanes import WIDTH
 from cladist.storage.array_groups import Arrays
-from cladist.storage.schema import REAL, WHOLE, Declared, check_arrays
+from cladist.storage.schema import REAL, WHOLE, ArraySpec, check_arrays
 
 MOST_FEATURES = 2**31 - 1  # features are numbered by int32
 Check = Callable[[Any], bool]
-Table = dict[str, Declared]
+Table = dict[str, ArraySpec]
 
 # -------------------------------------------------------------------- values
 
@@ -120,39 +120,39 @@ _F4, _F8, _I4, _I8, _U1, _U4 = ("float32",), ("float64",), ("int32",), ("int64",
 _MOST = 2**62  # of a count, so that sums do not wrap before they are checked
 
 
-def _ids(shape: str, below: str | float = _MOST, low: float = 0, types: tuple[str, ...] = WHOLE) -> Declared:
-    return Declared(types, (shape,), low=low, below=below)
+def _ids(shape: str, below: str | float = _MOST, low: float = 0, types: tuple[str, ...] = WHOLE) -> ArraySpec:
+    return ArraySpec(types, (shape,), low=low, below=below)
 
 
-def _numbers(*shape: str | int, types: tuple[str, ...] = _F4, low: float | None = None) -> Declared:
-    return Declared(types, shape, low=low)
+def _numbers(*shape: str | int, types: tuple[str, ...] = _F4, low: float | None = None) -> ArraySpec:
+    return ArraySpec(types, shape, low=low)
 
 
 def _strings(name: str, offsets: str) -> Table:
     """Return the arrays of `pack_strings`."""
-    return {f"{name}/utf8": Declared(_U1, (f"bytes of {name}",)), f"{name}/offsets": Declared(_I8, (offsets,), low=0)}
+    return {f"{name}/utf8": ArraySpec(_U1, (f"bytes of {name}",)), f"{name}/offsets": ArraySpec(_I8, (offsets,), low=0)}
 
 
 def _csr(name: str, rows: str, columns: str, types: tuple[str, ...] = REAL) -> Table:
     """Return the arrays of `pack_matrix` of a sparse matrix."""
     return {
-        f"{name}/shape": Declared(WHOLE, (2,), low=0, below=_MOST),
-        f"{name}/indptr": Declared(WHOLE, (f"{rows} + 1",), low=0, below=_MOST),
-        f"{name}/indices": Declared(WHOLE, (f"entries of {name}",), low=0, below=columns),
-        f"{name}/data": Declared(types, (f"entries of {name}",)),
+        f"{name}/shape": ArraySpec(WHOLE, (2,), low=0, below=_MOST),
+        f"{name}/indptr": ArraySpec(WHOLE, (f"{rows} + 1",), low=0, below=_MOST),
+        f"{name}/indices": ArraySpec(WHOLE, (f"entries of {name}",), low=0, below=columns),
+        f"{name}/data": ArraySpec(types, (f"entries of {name}",)),
     }
 
 
 def _matrix(name: str, rows: str, columns: str, types: tuple[str, ...] = REAL) -> Table:
     """Return the arrays of `pack_matrix` of a dense or sparse matrix."""
-    dense = {f"{name}/dense": Declared(types, (rows, columns)), f"{name}/was_dense": Declared(("bool",), ())}
+    dense = {f"{name}/dense": ArraySpec(types, (rows, columns)), f"{name}/was_dense": ArraySpec(("bool",), ())}
     return {**_csr(name, rows, columns, types), **dense}
 
 
 COMMON: Table = {
     "class_nodes": _ids("n_classes", "n_nodes"),
     **_strings("feature_names", "n_features + 1"),
-    "taxonomy/parent": Declared(WHOLE, ("n_nodes",), low=-1, below="n_nodes"),
+    "taxonomy/parent": ArraySpec(WHOLE, ("n_nodes",), low=-1, below="n_nodes"),
     "taxonomy/parents/indptr": _ids("n_nodes + 1"),
     "taxonomy/parents/indices": _ids("n_edges", "n_nodes"),
     **_strings("taxonomy/names", "n_nodes + 1"),
@@ -167,23 +167,23 @@ LINEAR: Table = {
     "weights/feature_of": _ids("n_used", "n_features"),
     "weights/sparse/features": _ids("n_listed", "n_features"),
     "weights/sparse/indptr": _ids("n_listed + 1"),
-    "weights/sparse/classes": Declared(_I4, ("n_weights",), low=0, below="n_targets"),
+    "weights/sparse/classes": ArraySpec(_I4, ("n_weights",), low=0, below="n_targets"),
     "weights/sparse/values": _numbers("n_weights"),
     **_csr("weights/shares", "n_targets", "n_vectors"),
     **_csr("weights/vectors", "n_vectors", "n_features", _F4),
-    "weights/differences/features_at": Declared(_I8, ("n_chunks + 1",), low=0, below=_MOST),
-    "weights/differences/weights_at": Declared(_I8, ("n_chunks + 1",), low=0, below=_MOST),
-    "weights/differences/features": Declared(_I4, ("n_lists",), low=0, below="n_features"),
-    "weights/differences/ends": Declared(_U4, ("n_lists",)),
-    "weights/differences/lanes": Declared(_U1, ("n_weights",)),
+    "weights/differences/features_at": ArraySpec(_I8, ("n_chunks + 1",), low=0, below=_MOST),
+    "weights/differences/weights_at": ArraySpec(_I8, ("n_chunks + 1",), low=0, below=_MOST),
+    "weights/differences/features": ArraySpec(_I4, ("n_lists",), low=0, below="n_features"),
+    "weights/differences/ends": ArraySpec(_U4, ("n_lists",)),
+    "weights/differences/lanes": ArraySpec(_U1, ("n_weights",)),
     "weights/differences/values": _numbers("n_weights"),
     "weights/differences/bias": _numbers("n_places"),
     "weights/paths/parent": _ids("n_tree_nodes", "n_tree_nodes", low=-1),
     "weights/paths/leaves": _ids("n_targets", "n_tree_nodes"),
     "weights/paths/sharing": _numbers(1, types=REAL, low=0),
-    "weights/paths/root_name": Declared(_U1, ("bytes of root",)),
-    "weights/paths/has_constant": Declared(("bool",), ()),
-    "weights/paths/root": Declared(WHOLE, (2,), low=0, below=_MOST),  # the first versions: numbers of both
+    "weights/paths/root_name": ArraySpec(_U1, ("bytes of root",)),
+    "weights/paths/has_constant": ArraySpec(("bool",), ()),
+    "weights/paths/root": ArraySpec(WHOLE, (2,), low=0, below=_MOST),  # the first versions: numbers of both
     "weights/paths/centres": _numbers("n_free_roots", "n_centred"),
     **_csr("weights/paths/vectors", "n_vectors", "n_features", _F4),
     **_csr("weights/paths/state", "n_targets", "n_vectors", _F4),
@@ -204,7 +204,7 @@ FAMILIES: Table = {
     "families/values": _numbers("n_weights"),
     "families/intercepts": _numbers("n_problems"),
     **{f"families/n_{part}": _ids("n_families") for part in ("children", "features", "values", "intercepts")},
-    "*/children": Declared(WHOLE, ("children of a node",), low=0, below=_MOST),
+    "*/children": ArraySpec(WHOLE, ("children of a node",), low=0, below=_MOST),
 }
 PROTOTYPES: Table = {
     **_matrix("weights", "n_features", "n_nodes"),
@@ -247,7 +247,9 @@ LABELLINGS: Table = {
 THRESHOLDS: Table = {
     "strategy/positives_": _ids("n_labels", types=_I8),
     "strategy/coef_": _numbers("n_coefs", types=REAL),
-    "strategy/thresholds_": Declared(REAL, ("n_labels",), finite=False),  # infinite for a label that is never predicted
+    "strategy/thresholds_": ArraySpec(
+        REAL, ("n_labels",), finite=False
+    ),  # infinite for a label that is never predicted
     "strategy/f1_": _numbers("n_labels", types=REAL),
 }
 # A classifier at a node of a `TopDown` in files of the first versions.
@@ -269,8 +271,8 @@ STATES: dict[str, Table] = {
 }
 # With a precomputed kernel, rows are numbers of training rows, which are as many as features.
 ROW_NUMBERS: Table = {
-    "state/vectors/dense": Declared(WHOLE, ("n_support", "n_columns"), low=0, below="n_features"),
-    "state/vectors/data": Declared(WHOLE, ("entries of vectors",), low=0, below="n_features"),
+    "state/vectors/dense": ArraySpec(WHOLE, ("n_support", "n_columns"), low=0, below="n_features"),
+    "state/vectors/data": ArraySpec(WHOLE, ("entries of vectors",), low=0, below="n_features"),
 }
 _NESTED = re.compile(r"state/(-?\d+/)?estimator/.*")  # the arrays of another learner, checked when it is unpacked
 _OF_A_NODE = re.compile(r"state/-?\d+/children")

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from cladist.errors import ModelFormatError
 from cladist.persistence.model_schema import MOST_FEATURES, is_count, is_flag, is_number
 from cladist.persistence.regular_expressions import check_pattern
-from cladist.storage.schema import REAL, WHOLE, Declared, check_arrays
+from cladist.storage.schema import REAL, WHOLE, ArraySpec, check_arrays
 
 MOST_JOBS = 1024
 TEXT_VECTORIZERS = (CountVectorizer, TfidfVectorizer, HashingVectorizer)
@@ -81,16 +81,16 @@ def _is_dtype(value: Any) -> bool:
 class Attribute:
     """A fitted attribute: an array as declared, or a value that passes the check; `needed` if `transform` reads it."""
 
-    array: Declared | None = None
+    array: ArraySpec | None = None
     value: Check = lambda value: False
     needed: bool = False
 
 
 # NaN: a feature that was missing in all rows has no mean, no range and no fill value.
-_PER_FEATURE = Declared(REAL, ("n_features",), missing=True)
-_LENGTHS = Declared(REAL, ("n_features",), low=5e-324, missing=True)
-_VARIANCES = Declared(REAL, ("n_features",), low=0, missing=True)
-_FILLS = Declared((*REAL, *WHOLE, "object", "bool"), ("n_features",), missing=True)
+_PER_FEATURE = ArraySpec(REAL, ("n_features",), missing=True)
+_LENGTHS = ArraySpec(REAL, ("n_features",), low=5e-324, missing=True)
+_VARIANCES = ArraySpec(REAL, ("n_features",), low=0, missing=True)
+_FILLS = ArraySpec((*REAL, *WHOLE, "object", "bool"), ("n_features",), missing=True)
 _N_FEATURES = {"n_features_in_": Attribute(value=_is_features, needed=True)}
 _N_SAMPLES = Attribute(value=lambda value: is_count(value) or (isinstance(value, np.floating) and bool(value >= 0)))
 _VOCABULARY = {
@@ -109,11 +109,11 @@ FITTED: dict[Any, dict[str, Attribute]] = {
         **_VOCABULARY,
         "_tfidf": Attribute(value=lambda value: type(value) is TfidfTransformer, needed=True),
     },
-    TfidfTransformer: {"idf_": Attribute(Declared(REAL, ("n_features",), low=0))},
+    TfidfTransformer: {"idf_": Attribute(ArraySpec(REAL, ("n_features",), low=0))},
     HashingVectorizer: {},
     StandardScaler: {
         **_N_FEATURES,
-        "n_samples_seen_": Attribute(Declared((*WHOLE, *REAL), ("n_features",), low=0), _N_SAMPLES.value),
+        "n_samples_seen_": Attribute(ArraySpec((*WHOLE, *REAL), ("n_features",), low=0), _N_SAMPLES.value),
         "scale_": Attribute(_LENGTHS, _is_none, needed=True),
         "mean_": Attribute(_PER_FEATURE, _is_none, needed=True),
         "var_": Attribute(_VARIANCES, _is_none),
@@ -262,10 +262,10 @@ def _takes_texts(transformer: Any, where: str) -> bool | None:
             raise ModelFormatError(f"{where}: a step before a text vectorizer leaves no texts for it.")
         return kinds[0] if kinds else None
     if isinstance(transformer, FeatureUnion):
-        found = {_takes_texts(part, where) for _, part in transformer.transformer_list} - {None}
-        if len(found) > 1:
+        kinds = [kind for _, part in transformer.transformer_list if (kind := _takes_texts(part, where)) is not None]
+        if len(set(kinds)) > 1:
             raise ModelFormatError(f"{where}: parts of a FeatureUnion take texts, and others columns.")
-        return found.pop() if found else None
+        return kinds[0] if kinds else None
     return isinstance(transformer, TEXT_VECTORIZERS)
 
 

@@ -1,7 +1,7 @@
 """A manifest and named arrays ↔ a folder: atomic, checksummed, without pickle. Independent of all other packages."""
 
 from cladist.storage.array_groups import pack_strings, unpack_strings
-from cladist.storage.folder import check_replaceable, read_content, read_folder, write_folder
+from cladist.storage.folder import check_replaceable, read_folder, write_folder
 from cladist.storage.lock import lock_folder
 from cladist.storage.spool import Spool
 from cladist.storage.tensor_file import is_mapped, is_unread
@@ -15,7 +15,6 @@ __all__ = [
     "is_unread",
     "lock_folder",
     "pack_strings",
-    "read_content",
     "read_folder",
     "to_json_value",
     "unpack_strings",

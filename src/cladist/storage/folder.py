@@ -76,12 +76,6 @@ def read_folder(
     raise problem
 
 
-def read_content(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the manifest alone, verified by its own checksum; the arrays are not read."""
-    source = Path(folder)
-    return unseal(_manifest_of(source), source / MANIFEST)[0]
-
-
 def _read_once(source: Path, raw: bytes, keep_in_file: ByName | None, verify: bool) -> tuple[dict[str, Any], Arrays]:
     content, files = unseal(raw, source / MANIFEST)
     arrays: Arrays = {}

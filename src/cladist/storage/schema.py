@@ -1,6 +1,6 @@
-"""Declarations of arrays, checked before the arrays are used.
+"""Specifications of arrays, checked before the arrays are used.
 
-A declaration has types, a shape in terms of sizes such as ``n_nodes``, and a range. The first array with an unknown
+A specification has types, a shape in terms of sizes such as ``n_nodes``, and a range. The first array with an unknown
 size defines it, and all others must agree.
 """
 
@@ -21,7 +21,7 @@ REAL = ("float32", "float64")
 
 
 @dataclass(frozen=True)
-class Declared:
+class ArraySpec:
     """The types, shape and range of an array.
 
     Attributes
@@ -49,15 +49,15 @@ class Declared:
 
 
 def check_arrays(
-    arrays: Mapping[str, NDArray[Any]], table: Mapping[str, Declared], sizes: Mapping[str, int]
+    arrays: Mapping[str, NDArray[Any]], table: Mapping[str, ArraySpec], sizes: Mapping[str, int]
 ) -> dict[str, int]:
-    """Raise a `ModelFormatError` unless all arrays are as declared; return all sizes.
+    """Raise a `ModelFormatError` unless all arrays are as specified; return all sizes.
 
     The content of arrays that were left in their file unverified is not checked.
 
     Examples
     --------
-    >>> table = {"parent": Declared(WHOLE, ("n_nodes",), low=-1, below="n_nodes")}
+    >>> table = {"parent": ArraySpec(WHOLE, ("n_nodes",), low=-1, below="n_nodes")}
     >>> check_arrays({"parent": np.array([-1, 0])}, table, {})
     {'n_nodes': 2}
     >>> check_arrays({"parent": np.array([-1, 2])}, table, {})
@@ -68,19 +68,19 @@ def check_arrays(
     for name, array in arrays.items():
         if name not in table:
             raise ModelFormatError(f"Its array {name!r} is none that a model of its kind has.")
-        declared = table[name]
-        if array.dtype.name not in declared.types:
-            raise ModelFormatError(f"Its array {name!r} must be of {' or '.join(declared.types)}, not {array.dtype}.")
-        _check_shape(name, array, declared, known)
+        spec = table[name]
+        if array.dtype.name not in spec.types:
+            raise ModelFormatError(f"Its array {name!r} must be of {' or '.join(spec.types)}, not {array.dtype}.")
+        _check_shape(name, array, spec, known)
     for name, array in arrays.items():  # once all sizes are known
         if not is_unread(array):
             _check_content(name, array, table[name], known)
     return known
 
 
-def _check_shape(name: str, array: NDArray[Any], declared: Declared, known: dict[str, int]) -> None:
-    fits = array.ndim == len(declared.shape)
-    for wanted, length in zip(declared.shape, array.shape, strict=False):
+def _check_shape(name: str, array: NDArray[Any], spec: ArraySpec, known: dict[str, int]) -> None:
+    fits = array.ndim == len(spec.shape)
+    for wanted, length in zip(spec.shape, array.shape, strict=False):
         if isinstance(wanted, int):
             fits = fits and length == wanted
             continue
@@ -88,23 +88,23 @@ def _check_shape(name: str, array: NDArray[Any], declared: Declared, known: dict
         n = length - int(more or 0)
         fits = fits and n >= 0 and known.setdefault(size, n) == n
     if not fits:
-        shape = ", ".join(str(part) for part in declared.shape)
+        shape = ", ".join(str(part) for part in spec.shape)
         sizes = ", ".join(f"{size} = {n:,}" for size, n in known.items() if size in shape)
         where = f", where {sizes}" if sizes else ""
         raise ModelFormatError(f"Its array {name!r} must have the shape ({shape}){where}; it has {array.shape}.")
 
 
-def _check_content(name: str, array: NDArray[Any], declared: Declared, known: Mapping[str, int]) -> None:
-    if declared.missing and array.dtype.kind == "f":
+def _check_content(name: str, array: NDArray[Any], spec: ArraySpec, known: Mapping[str, int]) -> None:
+    if spec.missing and array.dtype.kind == "f":
         array = array[~np.isnan(array)]
     if not array.size:
         return
     least, most = array.min(), array.max()
     # If any value is NaN, so are the minimum and the maximum.
-    if np.isnan(least) or (declared.finite and not (np.isfinite(least) and np.isfinite(most))):
+    if np.isnan(least) or (spec.finite and not (np.isfinite(least) and np.isfinite(most))):
         raise ModelFormatError(f"Its array {name!r} must hold finite numbers; some are infinite, or none at all.")
-    below = known[declared.below] if isinstance(declared.below, str) else declared.below
-    too_small = declared.low is not None and least.item() < declared.low
+    below = known[spec.below] if isinstance(spec.below, str) else spec.below
+    too_small = spec.low is not None and least.item() < spec.low
     if too_small or (below is not None and most.item() >= below):
-        bounds = [f"from {declared.low} up"] * (declared.low is not None) + [f"below {below}"] * (below is not None)
+        bounds = [f"from {spec.low} up"] * (spec.low is not None) + [f"below {below}"] * (below is not None)
         raise ModelFormatError(f"Its array {name!r} must hold numbers {' and '.join(bounds)}; it does not.")

@@ -17,7 +17,8 @@ from cladist.kernels import joint as kernels
 from cladist.kernels import one_vs_rest as flat
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
-from cladist.linear_model.path_sums import IDENTITY, BlockAlphas, PathSumWeights, block_vectors
+from cladist.linear_model.node_vectors import block_vectors
+from cladist.linear_model.path_sums import IDENTITY, BlockAlphas, PathSumWeights
 from cladist.linear_model.problem_tree import squared_norms
 from cladist.linear_model.training_rows import aligned_zeros
 from cladist.solvers.linear.lane_block import random_generator
