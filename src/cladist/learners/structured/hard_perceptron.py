@@ -139,7 +139,9 @@ class HardPerceptron(LabellingClassifier):
         y : labels in any form
             Their labels: one per row, or sets.
         """
-        X, labels = self.validate_labellings(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
+        self.set_label_classes(labels)
         with self.training():
             state, _, [rounds] = parameters.prepare_rounds(self, X, labels, LINEAR)
             separated = False

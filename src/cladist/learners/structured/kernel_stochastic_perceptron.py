@@ -181,7 +181,9 @@ class KernelStochasticPerceptron(LabellingClassifier):
         y : labels in any form
             Their labels: one per row, or sets.
         """
-        X, labels = self.validate_labellings(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
+        self.set_label_classes(labels)
         with self.training():
             state, order, draws = parameters.prepare_rounds(self, X, labels, self.training_kernel(X))
             with progress.task("Perceptron", sum(map(len, draws))) as running:

@@ -53,14 +53,11 @@ class LabellingClassifier(HierarchicalClassifier):
 
     # ---------------------------------------------------------------- training
 
-    def validate_labellings(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
-        """Return the validated rows and labels of `fit`; sets the classes: all nodes for sets, else the labels seen."""
-        self.check_parameters()
-        X, labels = self.validate_fit(X, y)
+    def set_label_classes(self, labels: LabelMatrix) -> None:
+        """Set the classes: all nodes if sets are predicted, otherwise the labels seen, one per row."""
         self.check_label_form(self.decode)
         who = type(self).__name__
         self.set_classes(np.arange(self.taxonomy_.n_nodes) if self.decodes_sets else np.unique(labels.nodes(who)))
-        return X, labels
 
     @contextmanager
     def training(self) -> Iterator[None]:
