@@ -276,6 +276,6 @@ def _conflict(method: Method, others: Iterable[Method]) -> str:
 
 
 def _require_classifier(cls: Any, name: str) -> None:
-    """Refuse what is no class of ours; by its methods, since this module imports no learner."""
+    """Refuse anything but a subclass of the base class; by its methods, since this module imports no learner."""
     if not (isinstance(cls, type) and hasattr(cls, "validate_fit") and hasattr(cls, "unpack_state")):
         raise ParameterError(f"The method {name!r} must be a subclass of cladist.HierarchicalClassifier; got {cls!r}.")

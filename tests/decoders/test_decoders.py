@@ -28,13 +28,13 @@ every_decoder = pytest.mark.parametrize("decoder", ALL, ids=lambda decoder: deco
 @every_decoder
 @pytest.mark.parametrize("shape", [(4,), (2, 3), (4, 2), (2, 4, 1), ()])
 def test_the_shape_of_scores(decoder, shape):
-    with pytest.raises(LabelError, match="one column a node, here 4; got shape"):
+    with pytest.raises(LabelError, match="one column per node, here 4; got shape"):
         decoder(np.zeros(shape), TREE)
 
 
 @pytest.mark.parametrize("decoder", [best_labelling, top_down])
 def test_the_shape_of_node_major_scores(decoder):
-    with pytest.raises(LabelError, match=r"one row a node, here 4; got shape \(2, 4\)"):
+    with pytest.raises(LabelError, match=r"one row per node, here 4; got shape \(2, 4\)"):
         decoder(np.zeros((2, 4)), TREE, node_major=True)
 
 
@@ -49,13 +49,13 @@ def test_scores_are_numbers(decoder, scores):
 
 @pytest.mark.parametrize("shape", [(3,), (5,), (1, 4), (4, 1)])
 def test_thresholds_are_one_number_or_one_a_node(shape):
-    with pytest.raises(LabelError, match="threshold is one number, or one a node, here 4"):
+    with pytest.raises(LabelError, match="threshold is one number, or one per node, here 4"):
         top_down(np.zeros((2, 4)), TREE, threshold=np.zeros(shape))
 
 
 @pytest.mark.parametrize("allowed", [[True] * 3, [False] * 4, [[True] * 4], [0, 1, 2, 3], ["sport"] * 4])
 def test_allowed_is_one_truth_value_a_node(allowed):
-    with pytest.raises(LabelError, match="allowed has one truth value a node, here 4, at least one true"):
+    with pytest.raises(LabelError, match="allowed has one truth value per node, here 4, at least one true"):
         prototype_argmax(np.zeros((2, 4)), TREE, allowed=allowed)
 
 

@@ -15,6 +15,7 @@ from cladist.datasets import make_topics
 from cladist.errors import LabelError, ModelFormatError, ParameterError, TaxonomyError
 from cladist.execution import Threads
 from cladist.learners.structured import labelling_classifier, select_c
+from cladist.learners.structured.perceptron_parameters import number_of_rounds
 
 ALL = [HardPerceptron, StochasticPerceptron, KernelStochasticPerceptron]
 DRAWING = [StochasticPerceptron, KernelStochasticPerceptron]
@@ -155,7 +156,7 @@ def test_the_default_number_of_rounds(cls, data):
 
 
 def test_the_default_for_the_papers_ccat():
-    assert StochasticPerceptron()._n_rounds(10786) == 929
+    assert number_of_rounds(None, StochasticPerceptron().eps, 10786) == 929
 
 
 # ---------------------------------------------------------------- choosing c

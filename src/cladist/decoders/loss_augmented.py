@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cladist.decoders.labelling import best_labelling, checked_scores
+from cladist.decoders.labelling import best_labelling
+from cladist.decoders.scores import node_scores
 from cladist.errors import LabelError, ParameterError
 from cladist.labels import LabelMatrix, encode
 from cladist.losses import HLoss, Loss, SymmetricDifference, node_costs
@@ -22,7 +23,7 @@ class LossShift(NamedTuple):
 
 
 def loss_shift(y: Any, taxonomy: Taxonomy, *, loss: Loss) -> LossShift:
-    """Return a loss against labels y as what to add to node scores; its examples × nodes are dense.
+    """Return a loss against labels y as numbers to add to node scores, a dense array (examples × nodes).
 
     The symmetric difference is Σ_v [y_v (1 − z_v) + (1 − y_v) z_v]. The H-loss charges a node only where all above it
     are right. Since z and y are consistent, with p the parent of v (of a root, a node that is always on)::
@@ -31,10 +32,12 @@ def loss_shift(y: Any, taxonomy: Taxonomy, *, loss: Loss) -> LossShift:
 
     Parameters
     ----------
-    y : labels in any form, one a row
+    y : labels in any form
+        The true labels of every example.
     taxonomy : Taxonomy
+        A tree or forest.
     loss : SymmetricDifference or HLoss
-        Others are no sum over nodes, and refused.
+        The loss; others are not sums over nodes, and are refused.
 
     Examples
     --------
@@ -65,16 +68,20 @@ def loss_augmented_labelling(
 ) -> LabelMatrix:
     """Return the consistent labelling z of highest Σ_v z_v a_v + Δ(y, z) of every example.
 
-    Of several it is the one that is part of all others. Where scores are meant for signs ±1, give 2 a_v.
+    Of several, the smallest one, which all others include. For scores of signs ±1, give 2 a_v.
 
     Parameters
     ----------
     scores : array (examples × nodes), or (nodes × examples) if `node_major`
         Node scores a_v, columns in taxonomy order.
-    y : labels in any form, one a row
+    y : labels in any form
+        The true labels of every example.
     taxonomy : Taxonomy
+        A tree or forest.
     loss : SymmetricDifference or HLoss
         Δ; `HLoss` with any weights, simplified or not, which is the same for consistent labellings.
+    node_major : bool
+        Whether `scores` has one row per node.
 
     Examples
     --------
@@ -86,7 +93,7 @@ def loss_augmented_labelling(
     [['sport']]
     """
     taxonomy.require_tree("loss_augmented_labelling")
-    values = checked_scores(scores, taxonomy, node_major=node_major)
+    values = node_scores(scores, taxonomy, node_major=node_major)
     shift = loss_shift(y, taxonomy, loss=loss).shift
     if len(values) != len(shift):
         raise LabelError(f"There are scores of {len(values)} examples and labels of {len(shift)}.")

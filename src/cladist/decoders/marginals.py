@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from cladist.decoders.labelling import checked_scores
-from cladist.errors import LabelError
+from cladist.decoders.scores import first_example, node_scores, refuse_nan
 from cladist.taxonomy import Taxonomy
 
 
@@ -15,12 +14,14 @@ def node_probabilities(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray
     """Return P(v is on) of every example and node, where P(z) ∝ exp Σ_v z_v a_v over consistent labellings z.
 
     By sum-product over the tree: with r_v = a_v + Σ_children log(1 + e^{r_c}), a node is on with probability σ(r_v)
-    given that its parent is. Cost O(examples · nodes). Where scores are meant for signs ±1, give 2 a_v.
+    given that its parent is. Cost O(examples · nodes). For scores of signs ±1, give 2 a_v.
 
     Parameters
     ----------
     scores : array (examples × nodes)
         Node scores a_v, columns in taxonomy order; −inf forbids a node, NaN is a `LabelError`.
+    taxonomy : Taxonomy
+        A tree or forest.
 
     Examples
     --------
@@ -29,16 +30,14 @@ def node_probabilities(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray
     [[0.667, 0.5, 0.333]]
     """
     taxonomy.require_tree("node_probabilities")
-    odds = np.array(checked_scores(scores, taxonomy), dtype=np.float64, order="F")
-    wrong = np.flatnonzero(np.isnan(odds).any(axis=1))
-    if len(wrong):
-        raise LabelError(f"Example {wrong[0]} has a score that is not a number (NaN); scores must be numbers.")
+    odds = np.array(node_scores(scores, taxonomy), dtype=np.float64, order="F")
+    refuse_nan(first_example(np.asarray(np.isnan(odds).any(axis=1))))
     parent = taxonomy.parent.tolist()
     for v in range(taxonomy.n_nodes - 1, -1, -1):
         if parent[v] >= 0:
             odds[:, parent[v]] += np.logaddexp(0.0, odds[:, v])
-    found = expit(odds)
+    probabilities = expit(odds)
     for v, p in enumerate(parent):
         if p >= 0:
-            found[:, v] *= found[:, p]
-    return np.ascontiguousarray(found)
+            probabilities[:, v] *= probabilities[:, p]
+    return np.ascontiguousarray(probabilities)

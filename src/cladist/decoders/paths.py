@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.decoders.labelling import checked_scores
+from cladist.decoders.scores import first_example, node_scores, refuse_nan
 from cladist.errors import LabelError
 from cladist.kernels import labelling, tree
 from cladist.taxonomy import Taxonomy
@@ -16,13 +16,20 @@ from cladist.taxonomy import Taxonomy
 def path_scores(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
     """Return S_v = Σ_{u ∈ path(v)} s_u for every example and node; cost O(examples · nodes).
 
+    Parameters
+    ----------
+    scores : array (examples × nodes)
+        Node scores s_v, columns in taxonomy order.
+    taxonomy : Taxonomy
+        A tree or forest.
+
     Examples
     --------
     >>> path_scores([[1.0, 2.0, 3.0]], Taxonomy.from_paths(["a/b/c"]))
     array([[1., 3., 6.]])
     """
     taxonomy.require_tree("path_scores")
-    summed = np.array(checked_scores(scores, taxonomy), order="C")
+    summed = np.array(node_scores(scores, taxonomy), order="C")
     tree.add_along_paths(summed, taxonomy.parent)
     return summed
 
@@ -36,8 +43,10 @@ def prototype_argmax(
     ----------
     scores : array (examples × nodes)
         Node scores s_v, columns in taxonomy order.
-    allowed : bool array of one value a node, optional
-        The nodes that may be predicted: all of them, the leaves, the labels seen.
+    taxonomy : Taxonomy
+        A tree or forest.
+    allowed : bool array of one value per node, optional
+        The nodes that may be predicted, such as the leaves or the labels seen; all by default.
 
     Examples
     --------
@@ -54,21 +63,30 @@ def prototype_argmax(
         mask = np.asarray(allowed)
         if mask.dtype != bool or mask.shape != (taxonomy.n_nodes,) or not mask.any():
             raise LabelError(
-                f"allowed has one truth value a node, here {taxonomy.n_nodes}, at least one true; got {mask.dtype} of "
-                f"shape {mask.shape} with {np.count_nonzero(mask)} true."
+                f"allowed has one truth value per node, here {taxonomy.n_nodes}, at least one true; got {mask.dtype} "
+                f"of shape {mask.shape} with {np.count_nonzero(mask)} true."
             )
         summed[:, ~mask] = -np.inf
     best = summed.argmax(axis=1)
-    _refuse_nan(np.isnan(summed[np.arange(len(best)), best]))  # NaN wins every argmax
+    refuse_nan(first_example(np.isnan(summed[np.arange(len(best)), best])))  # NaN wins every argmax
     return np.where(mask[best], best, mask.argmax())  # not allowed: all that are have −inf too
 
 
 def path_margins(scores: npt.ArrayLike, taxonomy: Taxonomy, *, ends: bool = True) -> npt.NDArray[Any]:
-    """Return by how much each node is on, going down from the roots where scores are positive.
+    """Return the margin by which each node is on in a walk down from the roots along positive scores.
 
     That is the lowest score on its path and, with `ends`, also minus the highest of its children's scores: positive
-    where the way down ends at this node, so that the node of largest margin is the one to predict where there must be
-    one. Cost O(examples · nodes).
+    where the walk ends at this node. Where one node must be predicted, it is the one of largest margin. Cost
+    O(examples · nodes).
+
+    Parameters
+    ----------
+    scores : array (examples × nodes)
+        Node scores s_v, columns in taxonomy order.
+    taxonomy : Taxonomy
+        A tree or forest.
+    ends : bool
+        Whether the walk must end at the node.
 
     Examples
     --------
@@ -79,16 +97,23 @@ def path_margins(scores: npt.ArrayLike, taxonomy: Taxonomy, *, ends: bool = True
     array([[ 2., -3.,  1., -1.]])
     """
     taxonomy.require_tree("path_margins")
-    values = np.ascontiguousarray(checked_scores(scores, taxonomy))
-    found = np.empty_like(values)
-    tree.path_margins(values, taxonomy.parent, ends, found)
-    return found
+    values = np.ascontiguousarray(node_scores(scores, taxonomy))
+    margins = np.empty_like(values)
+    tree.path_margins(values, taxonomy.parent, ends, margins)
+    return margins
 
 
 def greedy_path(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[np.int64]:
-    """Walk down from the roots to the child with the highest score until a leaf; ties to the lowest id.
+    """Return the leaf at the end of a walk from the roots to the child with the highest score; ties to the lowest id.
 
-    Cost O(scores looked at). A NaN met on the way is a `LabelError`.
+    Cost O(scores visited). A NaN on the way is a `LabelError`.
+
+    Parameters
+    ----------
+    scores : array (examples × nodes)
+        Node scores s_v, columns in taxonomy order.
+    taxonomy : Taxonomy
+        A tree or forest.
 
     Examples
     --------
@@ -97,12 +122,7 @@ def greedy_path(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[np.int
     [3]
     """
     taxonomy.require_tree("greedy_path")
-    values = np.ascontiguousarray(checked_scores(scores, taxonomy))
+    values = np.ascontiguousarray(node_scores(scores, taxonomy))
     leaves = labelling.greedy_leaves(values, taxonomy.child_start, len(taxonomy.roots))
-    _refuse_nan(leaves < 0)
+    refuse_nan(first_example(leaves < 0))
     return leaves
-
-
-def _refuse_nan(found: npt.NDArray[np.bool_]) -> None:
-    if found.any():
-        raise LabelError(f"Example {found.argmax()} has a score that is not a number (NaN); scores must be numbers.")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cladist.decoders.labelling import checked_scores
+from cladist.decoders.scores import node_scores, refuse_nan
 from cladist.errors import LabelError
 from cladist.kernels import labelling, runner_up
 from cladist.labels import LabelMatrix, encode
@@ -26,7 +26,7 @@ class SecondBest(NamedTuple):
 def second_best_labelling(scores: npt.ArrayLike, taxonomy: Taxonomy, *, node_major: bool = False) -> SecondBest:
     """Return, of every example, the consistent labelling of second highest Σ_v z_v a_v, and the best one's lead.
 
-    It differs from `best_labelling` in one node and what hangs on it. Of several that are equally good, it is the one
+    It switches one node of `best_labelling`, and what depends on it. Of several that are equally good, it is the one
     whose node comes first. Cost O(examples · nodes).
 
     Parameters
@@ -34,6 +34,10 @@ def second_best_labelling(scores: npt.ArrayLike, taxonomy: Taxonomy, *, node_maj
     scores : array (examples × nodes), or (nodes × examples) if `node_major`
         Node scores a_v, columns in taxonomy order. −inf forbids a node; NaN is a `LabelError`, and so is an example
         that has no second labelling without a forbidden node.
+    taxonomy : Taxonomy
+        A tree or forest.
+    node_major : bool
+        Whether `scores` has one row per node.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def second_best_labelling(scores: npt.ArrayLike, taxonomy: Taxonomy, *, node_maj
 
 
 def runner_up_labelling(scores: npt.ArrayLike, y: Any, taxonomy: Taxonomy, *, node_major: bool = False) -> LabelMatrix:
-    """Return the consistent labelling z ≠ y of highest Σ_v z_v a_v: what y has to beat.
+    """Return the consistent labelling z ≠ y of highest Σ_v z_v a_v, the strongest competitor of y.
 
     That is `best_labelling` where it is not y, and `second_best_labelling` where it is.
 
@@ -62,7 +66,12 @@ def runner_up_labelling(scores: npt.ArrayLike, y: Any, taxonomy: Taxonomy, *, no
     ----------
     scores : array (examples × nodes), or (nodes × examples) if `node_major`
         Node scores a_v, columns in taxonomy order.
-    y : labels in any form, one a row
+    y : labels in any form
+        The labelling of every example that is not to be returned.
+    taxonomy : Taxonomy
+        A tree or forest.
+    node_major : bool
+        Whether `scores` has one row per node.
 
     Examples
     --------
@@ -73,8 +82,7 @@ def runner_up_labelling(scores: npt.ArrayLike, y: Any, taxonomy: Taxonomy, *, no
     """
     taxonomy.require_tree("runner_up_labelling")
     labels = encode(y, taxonomy).labels
-    found = _second(scores, taxonomy, node_major, labels.indptr, labels.indices)
-    return found.labels
+    return _second(scores, taxonomy, node_major, labels.indptr, labels.indices).labels
 
 
 def node_margins(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
@@ -83,6 +91,13 @@ def node_margins(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
     D_v > 0 where `best_labelling` has v. The smallest ``|D_v|`` is the lead of the best labelling over the second best.
     Cost O(examples · nodes).
 
+    Parameters
+    ----------
+    scores : array (examples × nodes)
+        Node scores a_v, columns in taxonomy order.
+    taxonomy : Taxonomy
+        A tree or forest.
+
     Examples
     --------
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
@@ -90,7 +105,7 @@ def node_margins(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
     array([[ 2. , -2. ,  2. , -1.5]])
     """
     taxonomy.require_tree("node_margins")
-    gains = np.array(checked_scores(scores, taxonomy).T, order="C")
+    gains = np.array(node_scores(scores, taxonomy).T, order="C")
     labelling.add_gains(gains, taxonomy.parent)
     margins = np.empty_like(gains)
     runner_up.margins_from_gains(gains, taxonomy.parent, margins)
@@ -104,16 +119,16 @@ def _second(
     indptr_y: npt.NDArray[np.int64],
     indices_y: npt.NDArray[np.int32],
 ) -> SecondBest:
-    values = checked_scores(scores, taxonomy, node_major=node_major)
+    values = node_scores(scores, taxonomy, node_major=node_major)
     if len(indptr_y) not in (0, len(values) + 1):
         raise LabelError(f"There are scores of {len(values)} examples and labels of {len(indptr_y) - 1}.")
     transposed = values.flags.f_contiguous and not values.flags.c_contiguous
-    given = values.T if transposed else np.ascontiguousarray(values)
+    rows = values.T if transposed else np.ascontiguousarray(values)
     like = np.zeros(0, np.int32 if values.dtype == np.float32 else np.int64)
-    found = runner_up.second_rows(given, transposed, taxonomy.parent, like, indptr_y, indices_y)
-    indptr, indices, leads, not_a_number = found
-    if not_a_number >= 0:
-        raise LabelError(f"Example {not_a_number} has a score that is not a number (NaN); scores must be numbers.")
+    indptr, indices, leads, not_a_number = runner_up.second_rows(
+        rows, transposed, taxonomy.parent, like, indptr_y, indices_y
+    )
+    refuse_nan(not_a_number)
     alone = np.flatnonzero(~np.isfinite(leads))
     if len(alone):
         raise LabelError(

@@ -1,8 +1,8 @@
 """Consistent labellings from node scores: top-down, the best one, the greedy path.
 
-Sets are found for a tile of examples at once, node by node, so that the inner loops run over neighbouring
-numbers and become vector code. They stand in functions of their own: inside a loop over nodes the compiler leaves them
-scalar, three times as slow. Marks of eight nodes are packed into a byte, whose set bits a table lists.
+A tile of examples is labelled at once, node by node, so that the inner loops run over neighbouring numbers and become
+vector code. These loops are functions of their own: inside a loop over nodes the compiler leaves them scalar, three
+times as slow. Marks of eight nodes are packed into a byte, whose set bits are looked up in a table.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def load_tile_node_major(scores, first, tile):
 
 @kernel
 def add_positive(above, gain, zero):
-    """Add what is positive, or NaN, of `gain` to `above`, in place."""
+    """Add the positive or NaN values of `gain` to `above`, in place."""
     for t in range(above.shape[0]):
         above[t] += zero if gain[t] <= zero else gain[t]
 
@@ -92,18 +92,18 @@ def mark_tile(tile, parent, thresholds, on):
 @kernel
 def first_nan(tile):
     """Return the first example (column) of a tile that has a NaN, or −1."""
-    found = tile.shape[1]
+    first = tile.shape[1]
     for v in range(tile.shape[0]):
         row = tile[v]
         some = False
         for t in range(tile.shape[1]):
             some |= row[t] != row[t]
         if some:
-            for t in range(found):
+            for t in range(first):
                 if row[t] != row[t]:
-                    found = t
+                    first = t
                     break
-    return found if found < tile.shape[1] else -1
+    return first if first < tile.shape[1] else -1
 
 
 @kernel
@@ -147,7 +147,7 @@ def with_room(indices, total, needed, first, n):
     room = total + needed
     if room <= indices.shape[0]:
         return indices
-    # What the rest will need if it is like the beginning, so that few copies are made.
+    # Room for the rest, if it is like the beginning, so that few copies are made.
     larger = np.empty(room + int(1.1 * total / first * (n - first)), np.int32)
     larger[:total] = indices[:total]
     return larger

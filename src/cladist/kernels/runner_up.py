@@ -196,7 +196,7 @@ def margin_rows(scores, parent, side, first, last, margins):
 def runner_up_of(scores, parent, y, difference):
     """Write y − z for one example, z the best labelling that is not y, both with signs ±1; returns Σ_v a_v (y_v − z_v).
 
-    `scores` and `y` (0 or 1) have one entry a node.
+    `scores` and `y` (0 or 1) have one entry per node.
     """
     n_nodes = parent.shape[0]
     tile = np.empty((n_nodes, 1), scores.dtype)

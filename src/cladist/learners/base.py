@@ -98,7 +98,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    # ---------------------------------------------------------------- hooks: what a learner writes
+    # ---------------------------------------------------------------- hooks, which a learner writes
 
     def check_parameters(self) -> None:
         """Raise a `ParameterError` for a parameter that makes no sense; by default none is refused."""

@@ -1,7 +1,7 @@
-"""From scores to sets of labels: where to cut, learnt from scores whose labels are known.
+"""From scores to sets of labels: thresholds chosen from scores whose labels are known.
 
-Every strategy has ``fit(scores, Z)`` and ``predict(scores)``. They know columns, not a taxonomy: what is chosen is
-closed under ancestors by whoever knows one, such as `cladist.learners.thresholded.Thresholded`.
+Every strategy has ``fit(scores, Z)`` and ``predict(scores)``. They work on columns and know no taxonomy: ancestors
+of the labels chosen are added by the caller, such as `cladist.learners.thresholded.Thresholded`.
 """
 
 from cladist.decoders.thresholds.cuts import PCut, RCut, Zero

@@ -1,4 +1,4 @@
-"""Cuts that look at no score's size while learning: at zero, by rank in a row, by proportion of a column.
+"""Cuts that need no scores in `fit`: at zero, by rank within a row, by proportion of a column.
 
 Yang, "A Study of Thresholding Strategies for Text Categorization", SIGIR 2001, compares RCut, PCut and SCut.
 """
@@ -14,13 +14,13 @@ from scipy import sparse
 from cladist.decoders.thresholds.strategy import Mask, Scores, Strategy, is_vector
 from cladist.errors import ParameterError, is_count, is_positive
 
-COLUMNS_AT_ONCE = 64  # columns are copied to lie together, some at a time
+COLUMNS_AT_ONCE = 64  # columns are copied to contiguous memory, this many at a time
 
 
 class Zero(Strategy):
-    """Every label whose score is above 0, for scores whose sign means something, such as an SVM's.
+    """Every label whose score is above 0, for scores with a meaningful zero, such as those of an SVM.
 
-    `fit` only remembers how many labels there are. Cost O(examples · labels).
+    `fit` only stores the number of labels. Cost O(examples · labels).
 
     Examples
     --------
@@ -41,12 +41,13 @@ class RCut(Strategy):
     Parameters
     ----------
     t : int, optional
-        How many. None: the mean number of labels an example has in `fit`, to the nearest whole number, halves up,
-        and at least 1.
+        The number of labels per example. None: the mean number of labels per example in `fit`, to the nearest whole
+        number, halves up, and at least 1.
 
     Attributes
     ----------
     t_ : int
+        The number in use.
 
     Notes
     -----
@@ -55,7 +56,7 @@ class RCut(Strategy):
     Examples
     --------
     >>> cut = RCut().fit([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]], [[0, 1, 1], [1, 0, 0]])
-    >>> cut.t_  # 1.5 labels a row
+    >>> cut.t_  # 1.5 labels per row
     2
     >>> cut.predict([[-1.0, -3.0, -2.0]]).toarray()
     array([[1, 0, 1]], dtype=int8)
@@ -72,7 +73,7 @@ class RCut(Strategy):
         if self.t is not None and not is_count(self.t):
             raise ParameterError(f"RCut: t must be a whole number from 1 up, or None; got {self.t!r}.")
 
-    def _learn(self, scores: Scores, labels: sparse.csr_array) -> None:
+    def _fit(self, scores: Scores, labels: sparse.csr_array) -> None:
         if self.t is not None and self.t > scores.shape[1]:
             raise ParameterError(f"RCut: t must be at most the number of labels, {scores.shape[1]}; got {self.t!r}.")
         rounded = (2 * labels.nnz + len(scores)) // (2 * len(scores))
@@ -92,24 +93,24 @@ class PCut(Strategy):
     Label n goes to k_n = prior_n · x · (number of examples given) of them, prior_n being the share of examples that
     have it in `fit`; to the nearest whole number, halves up, and at most to all. Ties go to the first rows.
 
-    The examples are judged against each other, so that all of a test set must be given at once; the labels of one
-    example depend on the others.
+    Examples are ranked against each other, so that a whole test set must be given at once: the labels of one example
+    depend on the others.
 
     Parameters
     ----------
     x : float
-        1 keeps the labels as frequent as they were; more assigns them more freely.
+        The factor of the label frequencies: with 1 labels stay as frequent as in `fit`, with more they are more so.
 
     Attributes
     ----------
     positives_ : array (labels,)
-        How many examples had each label in `fit`.
+        The number of examples with each label in `fit`.
     n_examples_ : int
-        How many examples there were.
+        The number of examples in `fit`.
 
     Notes
     -----
-    Cost O(examples · labels). A label without positives is never chosen, one that all examples had always is (x ≥ 1).
+    Cost O(examples · labels). A label without positives is never chosen; one that all examples had always is, if x ≥ 1.
 
     Examples
     --------
@@ -134,7 +135,7 @@ class PCut(Strategy):
         if not is_positive(self.x) or not np.isfinite(self.x):
             raise ParameterError(f"PCut: x must be a positive number; got {self.x!r}.")
 
-    def _learn(self, scores: Scores, labels: sparse.csr_array) -> None:
+    def _fit(self, scores: Scores, labels: sparse.csr_array) -> None:
         self.positives_ = np.bincount(labels.indices, minlength=scores.shape[1])
         self.n_examples_ = len(scores)
 
@@ -142,27 +143,27 @@ class PCut(Strategy):
         n_examples, n_labels = scores.shape
         # Whole numbers as long as possible: with x = 1, as many examples as in fit give exactly fit's counts.
         shares = float(self.x) * (self.positives_ * n_examples) / self.n_examples_
-        wanted = np.minimum(np.floor(shares + 0.5), n_examples).astype(np.int64)
+        counts = np.minimum(np.floor(shares + 0.5), n_examples).astype(np.int64)
         on = np.zeros((n_labels, n_examples), bool)
         for first in range(0, n_labels, COLUMNS_AT_ONCE):
             some = slice(first, first + COLUMNS_AT_ONCE)
             columns = np.ascontiguousarray(scores[:, some].T)
             last = [
                 np.partition(c, n_examples - k)[n_examples - k] if k else np.inf
-                for c, k in zip(columns, wanted[some], strict=True)
+                for c, k in zip(columns, counts[some], strict=True)
             ]
-            on[some] = _highest(columns, np.array(last), wanted[some])
+            on[some] = _highest(columns, np.array(last), counts[some])
         return on.T
 
     def _state_fits(self) -> bool:
-        counts = is_vector(self.positives_, self.n_labels_) and is_count(self.n_examples_)
-        return bool(counts and self.positives_.min() >= 0 and self.positives_.max() <= self.n_examples_)
+        is_counted = is_vector(self.positives_, self.n_labels_) and is_count(self.n_examples_)
+        return bool(is_counted and self.positives_.min() >= 0 and self.positives_.max() <= self.n_examples_)
 
 
-def _highest(values: Scores, last: Scores, wanted: npt.NDArray[np.int64]) -> Mask:
-    """Mark the wanted[i] highest values of each row i, of which last[i] is the lowest; ties to the first."""
+def _highest(values: Scores, last: Scores, counts: npt.NDArray[np.int64]) -> Mask:
+    """Mark the counts[i] highest values of each row i, of which last[i] is the lowest; ties to the first."""
     on = np.asarray(values >= last[:, None])
-    for i in np.flatnonzero(np.count_nonzero(on, axis=1) != wanted):  # more tie for the last places than there are
+    for i in np.flatnonzero(np.count_nonzero(on, axis=1) != counts):  # more tie for the last places than there are
         tied = np.flatnonzero(values[i] == last[i])
-        on[i, tied[len(tied) - (np.count_nonzero(on[i]) - wanted[i]) :]] = False
+        on[i, tied[len(tied) - (np.count_nonzero(on[i]) - counts[i]) :]] = False
     return on

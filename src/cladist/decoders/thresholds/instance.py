@@ -1,4 +1,4 @@
-"""One threshold an example, predicted from its scores.
+"""One threshold per example, predicted from its scores.
 
 Elisseeff & Weston, "A kernel method for multi-labelled classification", NIPS 2001; Gopal & Yang, "Multilabel
 classification with meta-level features", SIGIR 2010.
@@ -17,9 +17,9 @@ from cladist.decoders.thresholds.strategy import (
     Mask,
     Scores,
     Strategy,
-    checked_labels,
-    checked_scores,
+    indicator_of,
     is_vector,
+    label_scores,
 )
 from cladist.errors import LabelError, ParameterError, is_count, is_positive
 from cladist.kernels import threshold_levels
@@ -34,15 +34,15 @@ class InstanceBased(Strategy):
 
         min_{w, b} Σ_i (t_i − ⟨w, s_i⟩ − b)² + alpha ‖w‖²
 
-    An example no score of which exceeds its threshold gets its best label, ties to the first column.
+    An example without a score above its threshold gets its best label, ties to the first column.
 
     Parameters
     ----------
     alpha : float
-        Strength of the regularisation, in squared units of the scores.
+        The strength of the regularisation, in squared units of the scores.
     top_k : int, optional
-        Regress on the k highest scores, in descending order, instead of on all; for many labels. The threshold then
-        does not depend on which labels they are.
+        The number of highest scores, in descending order, to regress on instead of all; for many labels. The threshold
+        then does not depend on which labels they are.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class InstanceBased(Strategy):
     finite score of its example, or as 0 where there is none.
 
     Cost of `fit` O(n L (log P + L) + L³) for L labels and P positives an example, with k for the second and third L if
-    top_k is given; memory two copies of what is regressed on. `predict` costs O(n L).
+    top_k is given; memory two copies of the features of the regression. `predict` costs O(n L).
 
     Examples
     --------
@@ -85,7 +85,7 @@ class InstanceBased(Strategy):
         if self.top_k is not None and not is_count(self.top_k):
             raise ParameterError(f"InstanceBased: top_k must be a whole number from 1 up, or None; got {self.top_k!r}.")
 
-    def _learn(self, scores: Scores, labels: sparse.csr_array) -> None:
+    def _fit(self, scores: Scores, labels: sparse.csr_array) -> None:
         n_labels = scores.shape[1]
         if self.top_k is not None and self.top_k > n_labels:
             raise ParameterError(
@@ -93,11 +93,11 @@ class InstanceBased(Strategy):
             )
         targets = _targets(scores, labels)
         has_target = ~np.isnan(targets)
-        features = np.concatenate([self._features(piece) for piece in self._pieces(scores)])
+        features = np.concatenate([self._features(chunk) for chunk in self._chunks(scores)])
         self.coef_, self.intercept_ = _ridge(features[has_target], targets[has_target], float(self.alpha))
 
     def _features(self, scores: Scores) -> Floats:
-        """Return what is regressed on: finite scores, all or the k highest in descending order."""
+        """Return the features of the regression: finite scores, all or the k highest in descending order."""
         values = scores.astype(np.float64)
         finite = np.isfinite(values)
         if not finite.all():
@@ -111,9 +111,15 @@ class InstanceBased(Strategy):
         return np.sort(np.partition(values, cut, axis=1)[:, cut:], axis=1)[:, ::-1]
 
     def thresholds(self, scores: npt.ArrayLike) -> Floats:
-        """Return the threshold ⟨w, s⟩ + b of every example."""
+        """Return the threshold ⟨w, s⟩ + b of every example.
+
+        Parameters
+        ----------
+        scores : array (examples × labels)
+            Columns as in `fit`. NaN is a `LabelError`.
+        """
         values = self._known_columns(scores)
-        return np.concatenate([np.zeros(0), *(self._thresholds(piece) for piece in self._pieces(values))])
+        return np.concatenate([np.zeros(0), *(self._thresholds(chunk) for chunk in self._chunks(values))])
 
     def _thresholds(self, scores: Scores) -> Floats:
         return self._features(scores) @ self.coef_ + self.intercept_
@@ -139,13 +145,20 @@ def instance_targets(scores: npt.ArrayLike, Z: Any) -> Floats:
     two ends, as with a single label, 1 away. Infinite scores are no ends; an example without any end has NaN and
     takes no part in the regression.
 
+    Parameters
+    ----------
+    scores : array (examples × labels)
+        Scores of examples whose labels are known. NaN is a `LabelError`.
+    Z : 0/1 matrix (examples × labels), dense or sparse
+        The labels of each example.
+
     Examples
     --------
     >>> instance_targets([[3.0, 1.0, 0.0], [3.0, 1.0, 0.5], [3.0, 1.0, 0.0]], [[1, 0, 0], [1, 1, 0], [0, 0, 0]])
     array([2.   , 0.75 , 3.625])
     """
-    values = checked_scores(scores)
-    return _targets(values, checked_labels(Z, values.shape))
+    values = label_scores(scores)
+    return _targets(values, indicator_of(Z, values.shape))
 
 
 def _targets(scores: Scores, labels: sparse.csr_array) -> Floats:
@@ -173,6 +186,6 @@ def _ridge(features: Floats, targets: Floats, alpha: float) -> tuple[Floats, flo
     gram[np.diag_indices_from(gram)] += alpha
     try:
         coef = linalg.cho_solve(linalg.cho_factor(gram), product)
-    except linalg.LinAlgError:  # alpha is lost in rounding beside the scores: the shortest of the solutions
+    except linalg.LinAlgError:  # alpha is lost in rounding: take the solution of least norm
         coef = np.linalg.lstsq(gram, product)[0]
     return coef, mean - float(means @ coef)

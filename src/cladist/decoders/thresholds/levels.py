@@ -15,7 +15,7 @@ Counts = npt.NDArray[np.int64]
 
 
 class Levels(NamedTuple):
-    """What the kernels `best_f1` and `fewest_errors` take."""
+    """The arguments of the kernels `best_f1` and `fewest_errors`."""
 
     start: Counts
     levels: Scores
@@ -26,15 +26,15 @@ class Levels(NamedTuple):
 
 
 def count_levels(scores: Scores, labels: sparse.csr_array, *, by_row: bool) -> Levels:
-    """Find the distinct scores of the positives of each row or column, and count all its scores between them.
+    """Return the distinct scores of the positives of each row or column, and the counts of all its scores between them.
 
-    Cost O(scores · log P) for P positives a group; memory O(positives + groups) beside the scores.
+    Cost O(scores · log P) for P positives per group; memory O(positives + groups) beside the scores.
     """
     rows = np.repeat(np.arange(scores.shape[0]), np.diff(labels.indptr))
     group, values = (rows if by_row else labels.indices), scores[rows, labels.indices]
     n_groups = scores.shape[0 if by_row else 1]
     positives = np.bincount(group, minlength=n_groups)
-    # A score of −inf exceeds no threshold: such a positive is missed whatever is chosen.
+    # A score of −inf exceeds no threshold: such a positive is missed by every threshold.
     group, values = group[values > -np.inf], values[values > -np.inf]
     order = np.lexsort((values, group))
     group, values = group[order], values[order]

@@ -1,4 +1,4 @@
-"""SCut: one threshold a label, where F1 is best, with Yang's remedies for labels that have too few examples."""
+"""SCut: one threshold per label, where F1 is best, with Yang's remedies for labels with too few examples."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ class SCut(Strategy):
 
         t_n = argmax_t 2 |{i ∈ P_n : s_in > t}| / (|{i : s_in > t}| + |P_n|),    P_n the examples with label n
 
-    Of equally good thresholds the highest is taken, that is, the fewest examples. With few positives the best F1 in
-    `fit` says little about other data; labels whose F1 stays below `fbr` then fall back on a threshold that hardly
-    assigns them.
+    Of equally good thresholds the highest is taken, which assigns the fewest examples. With few positives the best F1
+    in `fit` says little about other data; labels whose F1 is below `fbr` then get a threshold that rarely assigns them.
 
     Parameters
     ----------
     fbr : float, optional
-        The least F1, up to 1, that is trusted. None trusts all.
+        The least F1 that is trusted, up to 1. None: all are.
     fallback : {"highest", "never"}
         The threshold of a label whose F1 is below `fbr`: the highest score it had in `fit` (SCutFBR.1), or ∞
         (SCutFBR.0).
@@ -36,15 +35,16 @@ class SCut(Strategy):
     Attributes
     ----------
     thresholds_ : array (labels,)
+        The threshold of each label.
     f1_ : array (labels,)
         The best F1 of each label in `fit`.
 
     Notes
     -----
-    A label without positives has F1 0 and is never chosen, whatever `fbr` says. One that all examples have gets −∞,
-    and so is chosen always. A score of −inf is never chosen.
+    A label without positives has F1 0 and is never chosen, whatever `fbr` is. One that all examples have gets −∞, and
+    is always chosen. A score of −inf is never chosen.
 
-    Cost O(examples · labels · log P) for P positives a label; memory O(positives) beside the scores.
+    Cost O(examples · labels · log P) for P positives per label; memory O(positives) beside the scores.
 
     References
     ----------
@@ -78,13 +78,13 @@ class SCut(Strategy):
         if self.fbr is not None and not (is_positive(self.fbr) and self.fbr <= 1):
             raise ParameterError(f"SCut: fbr must be above 0 and at most 1, or None; got {self.fbr!r}.")
 
-    def _learn(self, scores: Scores, labels: sparse.csr_array) -> None:
+    def _fit(self, scores: Scores, labels: sparse.csr_array) -> None:
         levels = count_levels(scores, labels, by_row=False)
         lower, upper, self.f1_ = threshold_levels.best_f1(*levels)
         thresholds = np.where(self.f1_ > 0, middle(lower, upper), np.inf)
         if self.fbr is not None:
             highest = scores.max(axis=0).astype(np.float64)
-            # Nothing but −inf seen: as a threshold it would let everything through.
+            # A highest score of −inf would assign every example.
             seen = (levels.positives > 0) & (highest > -np.inf) & (self.fallback == "highest")
             thresholds = np.where(self.f1_ < self.fbr, np.where(seen, highest, np.inf), thresholds)
         self.thresholds_ = thresholds

@@ -1,4 +1,4 @@
-"""What all thresholding strategies share: the checks, the answer as CSR, being written as plain values."""
+"""The base of thresholding strategies: input validation, predictions as CSR, saving as plain values."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from cladist.decoders.scores import first_example, float_scores, refuse_nan
 from cladist.errors import LabelError, ModelFormatError, is_count
 
 Scores = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
-PIECE = 2**24  # scores looked at in one go, so that what is kept beside them stays below 200 MB
+CHUNK_SCORES = 2**24  # scores per chunk, so that working memory stays below 200 MB
 
 
 class Strategy(BaseEstimator):
-    """Base of the strategies. A subclass learns in `_learn` and chooses in `_choose`; both see checked arrays.
-
-    What `fit` learns stands in attributes that end in an underscore; nothing but another `fit` changes them.
-    """
+    """Base of the strategies: a subclass fits in `_fit` and chooses labels in `_choose`; both get validated arrays."""
 
     name: ClassVar[str] = ""
     by_row: ClassVar[bool] = True  # whether a row's labels depend on that row alone
@@ -31,32 +29,32 @@ class Strategy(BaseEstimator):
 
     n_labels_: int
 
-    # ---------------------------------------------------------------- what subclasses say
+    # ---------------------------------------------------------------- hooks
 
     def _check_parameters(self) -> None:
         """Raise a `ParameterError` for a parameter that makes no sense."""
 
-    def _learn(self, scores: Scores, labels: sparse.csr_array) -> None:
-        """Learn from checked scores and labels of the same shape."""
+    def _fit(self, scores: Scores, labels: sparse.csr_array) -> None:
+        """Set the fitted attributes from validated scores and labels of the same shape."""
 
     def _choose(self, scores: Scores) -> Mask:
-        """Return which labels each row of checked scores gets."""
-        raise TypeError(f"{type(self).__name__} does not say how it chooses.")
+        """Return which labels each row of validated scores gets."""
+        raise TypeError(f"{type(self).__name__} has no _choose(scores), which Strategy needs.")
 
     def _state_fits(self) -> bool:
         """Tell whether restored attributes fit each other and `n_labels_`."""
         return True
 
-    # ---------------------------------------------------------------- doors
+    # ---------------------------------------------------------------- fit and predict
 
     def fit(self, scores: npt.ArrayLike, Z: Any) -> Self:
-        """Learn where to cut.
+        """Choose thresholds from scores whose labels are known.
 
         Parameters
         ----------
         scores : array (examples × labels)
-            Of examples that the scoring model has not learnt from, or they look better than they are. NaN is a
-            `LabelError`.
+            Scores of examples that the scoring model was not trained on; scores of training rows are too optimistic.
+            NaN is a `LabelError`.
         Z : 0/1 matrix (examples × labels), dense or sparse
             Which labels each example has; rows and columns without any are legal.
 
@@ -66,10 +64,10 @@ class Strategy(BaseEstimator):
             Itself.
         """
         self._check_parameters()
-        values = checked_scores(scores)
+        values = label_scores(scores)
         if not len(values):
-            raise LabelError(f"{type(self).__name__} learns from at least one example; the scores have 0 rows.")
-        self._learn(values, checked_labels(Z, values.shape))
+            raise LabelError(f"{type(self).__name__} needs at least one example; the scores have 0 rows.")
+        self._fit(values, indicator_of(Z, values.shape))
         self.n_labels_ = values.shape[1]
         return self
 
@@ -87,24 +85,24 @@ class Strategy(BaseEstimator):
             1 for each label chosen; columns ascend within a row.
         """
         values = self._known_columns(scores)
-        return _as_rows((self._choose(piece) for piece in self._pieces(values)), values.shape[1])
+        return _as_rows((self._choose(chunk) for chunk in self._chunks(values)), values.shape[1])
 
     def _known_columns(self, scores: npt.ArrayLike) -> Scores:
         who = type(self).__name__
         if not hasattr(self, "n_labels_"):
-            raise NotFittedError(f"This {who} has learnt nothing yet; call fit(scores, Z) first.")
-        values = checked_scores(scores)
+            raise NotFittedError(f"This {who} is not fitted yet; call fit(scores, Z) first.")
+        values = label_scores(scores)
         if values.shape[1] != self.n_labels_:
             raise LabelError(f"{who} was fitted to {self.n_labels_} labels; these scores have {values.shape[1]}.")
         return values
 
-    def _pieces(self, values: Scores) -> Iterator[Scores]:
-        """Yield some rows after others, or all at once where they depend on each other."""
-        rows = max(1, PIECE // values.shape[1]) if self.by_row else max(1, len(values))
+    def _chunks(self, values: Scores) -> Iterator[Scores]:
+        """Yield chunks of rows, or all rows at once where they depend on each other."""
+        rows = max(1, CHUNK_SCORES // values.shape[1]) if self.by_row else max(1, len(values))
         for first in range(0, len(values), rows):
             yield values[first : first + rows]
 
-    # ---------------------------------------------------------------- being saved
+    # ---------------------------------------------------------------- saving
 
     def to_dict(self) -> dict[str, Any]:
         """Return a fitted strategy as plain values and arrays, from which `from_dict` makes an equal one.
@@ -116,53 +114,47 @@ class Strategy(BaseEstimator):
         {'name': 'rcut', 'parameters': {'t': None}, 'fitted': {'n_labels_': 2, 't_': 1}}
         """
         if not hasattr(self, "n_labels_"):
-            raise NotFittedError(f"This {type(self).__name__} has learnt nothing yet, so there is nothing to write.")
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet, so there is nothing to write.")
         fitted = {name: getattr(self, name) for name in ("n_labels_", *self._fitted)}
         return {"name": self.name, "parameters": self.get_params(deep=False), "fitted": fitted}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Restore what `to_dict` gave; anything else is a `ModelFormatError`."""
+        """Restore the values of `to_dict`; anything else is a `ModelFormatError`."""
         parameters, fitted = content.get("parameters"), content.get("fitted")
         if (
             content.get("name") != cls.name
             or not (isinstance(parameters, Mapping) and set(parameters) <= set(cls._get_param_names()))
             or not (isinstance(fitted, Mapping) and set(fitted) == {"n_labels_", *cls._fitted})
         ):
-            raise ModelFormatError(f"This is not what {cls.__name__} writes of itself, or another version's.")
+            raise ModelFormatError(f"These are not the values that {cls.__name__} writes, or those of another version.")
         restored = cls(**parameters)
         restored._check_parameters()
         for name, value in fitted.items():
             setattr(restored, name, value)
         if not is_count(restored.n_labels_) or not restored._state_fits():
-            raise ModelFormatError(f"What this {cls.__name__} has learnt does not fit its number of labels.")
+            raise ModelFormatError(f"The fitted values of this {cls.__name__} do not fit its number of labels.")
         return restored
 
 
 def is_vector(value: Any, length: int) -> bool:
-    """Tell whether a restored attribute is a list of so many numbers, none of them NaN."""
+    """Tell whether a restored attribute is an array of this length without NaN."""
     is_numeric = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
     return is_numeric and value.shape == (length,) and not np.isnan(value).any()
 
 
-def checked_scores(scores: npt.ArrayLike) -> Scores:
-    """Return scores as a C-ordered float array (examples × labels), or say what is wrong with them."""
-    values = np.asarray(scores)
-    if values.dtype not in (np.float32, np.float64):
-        if values.dtype.kind not in "biuf":
-            raise LabelError(f"Scores are a dense array of numbers; got {type(scores).__name__} of {values.dtype}.")
-        values = values.astype(np.float64)
+def label_scores(scores: npt.ArrayLike) -> Scores:
+    """Return scores as a C-ordered float array (examples × labels), or raise a `LabelError`."""
+    values = float_scores(scores)
     if values.ndim != 2 or not values.shape[1]:
         raise LabelError(f"Scores are an array (examples × labels), at least one label; got shape {values.shape}.")
     with np.errstate(invalid="ignore"):
-        wrong = np.flatnonzero(np.isnan(values.max(axis=1)))  # NaN wins every maximum
-    if len(wrong):
-        raise LabelError(f"Example {wrong[0]} has a score that is not a number (NaN); scores must be numbers.")
+        refuse_nan(first_example(np.isnan(values.max(axis=1))))  # NaN wins every maximum
     return np.ascontiguousarray(values)
 
 
-def checked_labels(Z: Any, shape: tuple[int, ...]) -> sparse.csr_array:
-    """Return Z as CSR without stored zeros, or say what is wrong with it."""
+def indicator_of(Z: Any, shape: tuple[int, ...]) -> sparse.csr_array:
+    """Return Z as CSR without stored zeros, or raise a `LabelError`."""
     given = Z if sparse.issparse(Z) else np.asarray(Z)
     if given.dtype.kind not in "biuf":
         raise LabelError(f"Z is a matrix of 0 and 1; got {type(Z).__name__} of {given.dtype}.")

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from cladist import progress
-from cladist.execution import executor_for
-from cladist.learners.base import random_generator
 from cladist.learners.explanation import Explanation
 from cladist.learners.structured import perceptron_parameters as parameters
-from cladist.learners.structured.kernel_columns import LINEAR, kernel_columns
+from cladist.learners.structured.kernel_columns import LINEAR
 from cladist.learners.structured.labelling_classifier import LabellingClassifier
 from cladist.learners.structured.models import WeightModel
-from cladist.solvers.structured import PerceptronState
 
 
 class HardPerceptron(LabellingClassifier):
@@ -144,42 +139,27 @@ class HardPerceptron(LabellingClassifier):
         y : labels in any form
             Their labels: one per row, or sets.
         """
-        X, labels = self.validate_labellings(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
+        self.set_label_classes(labels)
         with self.training():
-            n, T = len(labels), parameters.number_of_rounds(self.max_iter, self.eps, len(labels))
-            columns = kernel_columns(X, LINEAR, [(0, n)])
-            self.radius_ = float(np.sqrt(np.max(columns.diagonal) * self.taxonomy_.n_nodes))
-            self.step_ = parameters.step_length(self.step, T, self.radius_)
-            random = random_generator("HardPerceptron", self.random_state)
-            state = PerceptronState(
-                columns,
-                labels,
-                step=self.step_,
-                n_rounds=T,
-                average=bool(self.average),
-                windows=[(0, n)],
-                executor=executor_for(self.n_jobs, self.executor),
-                initial=parameters.initial_weights(self.init, labels, random),
-            )
-            separated = self._run_rounds(state, T)
+            state, _, [rounds] = parameters.prepare_rounds(self, X, labels, LINEAR)
+            separated = False
+            with progress.task("Perceptron", len(rounds)) as running:
+                state.open(0, len(labels))
+                for _ in rounds:
+                    v = state.margins  # v_t(i) of all rows under W_t = W̄_t / max(1, ‖W̄_t‖)
+                    i = int(v.argmin())  # i_t = argmin v_t
+                    separated = bool(self.early_stopping and v[i] > 0)
+                    if separated:
+                        break
+                    state.add(i)  # W̄_{t+1} = W̄_t + step (y_i − Z_i) x_iᵀ
+                    running.advance()
             solution = state.solution(averaged=bool(self.average) and not separated)
         self.n_iter_, self.converged_, self.history_ = solution.n_rounds, solution.separated, solution.history
         self.n_support_ = len(solution.rows)
-        self.model_ = WeightModel.from_rows(X, solution.rows, solution.coefs)
+        self.model_ = WeightModel.from_rows(X, solution.rows, solution.coefs)  # W_t at the stop, or the mean of all
         return self
-
-    def _run_rounds(self, state: PerceptronState, n_rounds: int) -> bool:
-        """Run Algorithm 1; return whether it stopped because all margins are positive."""
-        with progress.task("Perceptron", n_rounds) as running:
-            state.open(*state.windows[0])
-            for _ in range(n_rounds):
-                v = state.margins  # v_t(i) of all rows
-                i = int(v.argmin())  # i_t = argmin v_t
-                if self.early_stopping and v[i] > 0:
-                    return True
-                state.add(i)  # W̄ ← W̄ + step (y_i − Z_i) x_iᵀ
-                running.advance()
-        return False
 
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
         """Return the contribution of every feature to a label's score along its path; they sum to the score.

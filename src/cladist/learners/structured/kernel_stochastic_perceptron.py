@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from cladist import progress
-from cladist.execution import executor_for
-from cladist.learners.base import random_generator
 from cladist.learners.kernel_functions import check_kernel
 from cladist.learners.structured import perceptron_parameters as parameters
-from cladist.learners.structured.kernel_columns import kernel_columns
 from cladist.learners.structured.labelling_classifier import LabellingClassifier
-from cladist.solvers.structured import PerceptronState, RowWeights
+from cladist.solvers.structured import RowWeights
 
 
 class KernelStochasticPerceptron(LabellingClassifier):
@@ -186,49 +181,23 @@ class KernelStochasticPerceptron(LabellingClassifier):
         y : labels in any form
             Their labels: one per row, or sets.
         """
-        X, labels = self.validate_labellings(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
+        self.set_label_classes(labels)
         with self.training():
-            random, T = random_generator("KernelStochasticPerceptron", self.random_state), self._n_rounds(len(labels))
-            order, chunks = parameters.chunks_of_rows(len(labels), self.n_chunks, random)
-            columns = kernel_columns(
-                order[:, None] if self.is_precomputed else X[order] if len(chunks) > 1 else X,
-                self.training_kernel(X),
-                chunks,
-            )
-            y_rows = labels[order] if len(chunks) > 1 else labels
-            self.radius_ = float(np.sqrt(np.max(columns.diagonal) * self.taxonomy_.n_nodes))
-            self.step_ = parameters.step_length(self.step, T, self.radius_)
-            self.eta_ = parameters.learning_rate(self, X, labels, T, self.radius_)
-            state = PerceptronState(
-                columns,
-                y_rows,
-                step=self.step_,
-                n_rounds=T,
-                average=bool(self.average),
-                windows=chunks,
-                executor=executor_for(self.n_jobs, self.executor),
-                initial=parameters.initial_weights(self.init, y_rows, random),
-                cache_bytes=1e6 * self.cache_size,
-            )
-            self._run_rounds(state, T, parameters.rounds_per_chunk(random.random_sample(T), len(chunks)))
+            state, order, draws = parameters.prepare_rounds(self, X, labels, self.training_kernel(X))
+            with progress.task("Perceptron", sum(map(len, draws))) as running:
+                for chunk, uniforms in zip(state.windows, draws, strict=True):
+                    state.open(*chunk)  # 1. a = 0, α_1 = 0, β_1 = √T; further chunks go on from the a, α, β reached
+                    u = RowWeights(chunk[1] - chunk[0])  # 1. u = 1
+                    for uniform in uniforms:
+                        v = state.margins  # a. Z_i = argmax_{z ≠ y_i} a_iᵀz, v(i) = a_iᵀ(y_i − Z_i) / β_t
+                        i = u.draw(uniform)  # b, c. i_t ~ p = u / Σu, the weights before their update
+                        u.update(v, self.eta_)  # b. u ← u (1 − ηv + η²v²)
+                        state.add(i)  # c–f. c_t = y_i − Z_i; α, β; a_j ← a_j + K(x_i, x_j) c_t for all j
+                        running.advance()
             solution = state.solution(averaged=bool(self.average))
         self.n_iter_, self.converged_, self.history_ = solution.n_rounds, solution.separated, solution.history
         rows, coefs = solution.by_number(order)
         self.model_ = self.support_model(X, rows, coefs)  # 3. pairs (i_t, c_t), repeated rows merged
         return self
-
-    def _n_rounds(self, n_rows: int) -> int:
-        return parameters.number_of_rounds(self.max_iter, self.eps, n_rows)
-
-    def _run_rounds(self, state: PerceptronState, n_rounds: int, draws: list[list[float]]) -> None:
-        """Run Algorithm 3 on one chunk of rows after the other; `draws` has one number per round."""
-        with progress.task("Perceptron", n_rounds) as running:
-            for chunk, uniforms in zip(state.windows, draws, strict=True):
-                state.open(*chunk)  # 1. a = 0, α_1 = 0, β_1 = √T; later chunks start from the a, α and β reached
-                u = RowWeights(chunk[1] - chunk[0])  # 1. u = 1
-                for uniform in uniforms:
-                    v = state.margins  # a. Z_i = argmax_{z ≠ y_i} a_iᵀz, v(i) = a_iᵀ(y_i − Z_i) / β_t
-                    i = u.draw(uniform)  # b, c. i_t ~ p = u / Σu, the weights before their update
-                    u.update(v, self.eta_)  # b. u ← u (1 − ηv + η²v²)
-                    state.add(i)  # c–f. c_t = y_i − Z_i; α, β; a_j ← a_j + K(x_i, x_j) c_t
-                    running.advance()

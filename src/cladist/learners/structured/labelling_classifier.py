@@ -21,14 +21,7 @@ from cladist.decoders import best_labelling, node_margins, path_scores
 from cladist.errors import ParameterError
 from cladist.labels import LabelMatrix
 from cladist.learners.base import CHUNK_BYTES, HierarchicalClassifier
-from cladist.learners.kernel_functions import (
-    CallableKernel,
-    GivenGram,
-    KernelFunction,
-    NamedKernel,
-    TrainingGram,
-    gamma_for,
-)
+from cladist.learners.kernel_functions import KernelFunction, gamma_for, make_kernel
 from cladist.learners.row_lengths import check_lengths
 from cladist.learners.structured.models import SupportModel, WeightModel
 from cladist.storage.array_groups import Arrays
@@ -53,14 +46,11 @@ class LabellingClassifier(HierarchicalClassifier):
 
     # ---------------------------------------------------------------- training
 
-    def validate_labellings(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
-        """Return the validated rows and labels of `fit`; sets the classes: all nodes for sets, else the labels seen."""
-        self.check_parameters()
-        X, labels = self.validate_fit(X, y)
+    def set_label_classes(self, labels: LabelMatrix) -> None:
+        """Set the classes: all nodes if sets are predicted, otherwise the labels seen, one per row."""
         self.check_label_form(self.decode)
         who = type(self).__name__
         self.set_classes(np.arange(self.taxonomy_.n_nodes) if self.decodes_sets else np.unique(labels.nodes(who)))
-        return X, labels
 
     @contextmanager
     def training(self) -> Iterator[None]:
@@ -96,23 +86,19 @@ class LabellingClassifier(HierarchicalClassifier):
 
     def training_kernel(self, X: Any) -> KernelFunction:
         """Return K between training rows, which a precomputed kernel takes by their numbers; sets `gamma_`."""
-        self.gamma_ = gamma_for(getattr(self, "gamma", 1.0), X)
-        if self.is_precomputed:
-            return TrainingGram(np.asarray(X, dtype=np.float64))
-        return self._kernel_function()
+        parameters: Any = self
+        self.gamma_ = gamma_for(parameters.gamma, X)
+        gram = X if self.is_precomputed else None
+        return make_kernel(parameters.kernel, self.gamma_, parameters.degree, parameters.coef0, gram=gram)
 
-    def _kernel_function(self) -> KernelFunction:
+    def _prediction_kernel(self) -> KernelFunction:
         """Return K between support rows and new rows."""
         parameters: Any = self
-        if self.is_precomputed:
-            return GivenGram()
-        if callable(parameters.kernel):
-            return CallableKernel(parameters.kernel)
-        return NamedKernel(parameters.kernel, self.gamma_, parameters.degree, parameters.coef0)
+        return make_kernel(parameters.kernel, self.gamma_, parameters.degree, parameters.coef0)
 
     def support_model(self, X: Any, rows: Ids, coefs: sparse.csr_array) -> SupportModel:
         """Return the model Σ_k coefs[:, k] K(x_rows[k], ·)."""
-        return SupportModel(self._kernel_function(), rows, rows[:, None] if self.is_precomputed else X[rows], coefs)
+        return SupportModel(self._prediction_kernel(), rows, rows[:, None] if self.is_precomputed else X[rows], coefs)
 
     # ---------------------------------------------------------------- prediction
 
@@ -208,6 +194,6 @@ class LabellingClassifier(HierarchicalClassifier):
                 setattr(self, name, state[name[:-1]])
         if self._keeps_rows:
             n_columns = 1 if self.is_precomputed else self.n_features_in_
-            self.model_ = SupportModel.unpack(self._n_scores, n_columns, self._kernel_function(), arrays)
+            self.model_ = SupportModel.unpack(self._n_scores, n_columns, self._prediction_kernel(), arrays)
         else:
             self.model_ = WeightModel.unpack(self._n_scores, self.n_features_in_, arrays)

@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from cladist.decoders import node_probabilities, path_scores
 from cladist.errors import ParameterError, is_positive, one_of
 from cladist.execution import executor_for
+from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.kernel_functions import check_kernel
 from cladist.learners.structured import margin_parameters as parameters
 from cladist.learners.structured.kernel_columns import kernel_columns
 from cladist.learners.structured.labelling_classifier import LabellingClassifier
-from cladist.learners.structured.models import WeightModel
+from cladist.learners.structured.models import SupportModel, WeightModel
 from cladist.losses import node_costs
 from cladist.solvers.structured import KernelLabellings, LabellingLoss, LinearLabellings, ascend
 from cladist.storage.array_groups import Arrays
@@ -189,30 +190,32 @@ class MaxMarginMarkov(LabellingClassifier):
         y : labels in any form
             Their labels: one per row, or sets.
         """
-        X, labels = self.validate_labellings(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
+        self.set_label_classes(labels)
         cost, consistent = node_costs(self.node_weights, self.taxonomy_), self.train_space == "consistent"
         loss = LabellingLoss(cost, self.loss == "hierarchical", consistent, edges=True, factor=np.ones(len(cost)))
-        random, executor = (
-            random_generator("MaxMarginMarkov", self.random_state),
-            executor_for(self.n_jobs, self.executor),
-        )
+        random, sweeps = random_generator("MaxMarginMarkov", self.random_state), parameters.sweeps_of(self)
         with self.training():
-            dual: LinearLabellings | KernelLabellings  # marginals μ of all rows, at y to begin with
-            if self._keeps_rows:
-                rows = np.arange(len(labels))[:, None] if self.is_precomputed else X
-                columns = kernel_columns(rows, self.training_kernel(X), [(0, len(labels))])
-                dual = KernelLabellings(columns, labels, loss, float(self.C), 1e6 * self.cache_size)
-            else:
-                parameters.refuse_large_weights(
-                    "MaxMarginMarkov", X.shape[1], loss.n_scores, "take a kernel, or fewer features"
-                )
-                dual = LinearLabellings(X, labels, loss, float(self.C))
-            ascent = ascend(dual, parameters.sweeps_of(self), random, executor)  # Algorithm 1
+            dual = self._new_dual(X, labels, loss)  # μ_i at y_i, so that w = 0 and g = ℓ
+            # Passes over rows until the duality gap Σ_i (C ξ_i − ⟨μ_i, g_i⟩) is closed; for row i,
+            # kernels.markov.ascend_row finds the best labelling by message passing and steps towards it (CSGA).
+            ascent = ascend(dual, sweeps, random, executor_for(self.n_jobs, self.executor))
             self.model_ = self._trained_model(X, dual)
         parameters.set_certificate(self, ascent)
         return self
 
-    def _trained_model(self, X: Any, dual: LinearLabellings | KernelLabellings) -> Any:
+    def _new_dual(self, X: Any, labels: LabelMatrix, loss: LabellingLoss) -> LinearLabellings | KernelLabellings:
+        """Return the dual problem, with weights for the linear kernel, otherwise with the scores of all rows."""
+        if not self._keeps_rows:
+            instead = "take a kernel, or fewer features"
+            parameters.refuse_large_weights("MaxMarginMarkov", X.shape[1], loss.n_scores, instead)
+            return LinearLabellings(X, labels, loss, float(self.C))
+        rows = np.arange(len(labels))[:, None] if self.is_precomputed else X
+        columns = kernel_columns(rows, self.training_kernel(X), [(0, len(labels))])
+        return KernelLabellings(columns, labels, loss, float(self.C), 1e6 * self.cache_size)
+
+    def _trained_model(self, X: Any, dual: LinearLabellings | KernelLabellings) -> WeightModel | SupportModel:
         """Return w = Σ_i (C · states of y_i − μ_i) ⊗ φ(x_i), as weights or as support rows."""
         if isinstance(dual, LinearLabellings):
             return WeightModel(dual.W)

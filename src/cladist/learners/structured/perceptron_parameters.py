@@ -1,19 +1,25 @@
-"""The parameters that HP, SP and KSP share: checks, and the numbers they stand for."""
+"""The parameters that HP, SP and KSP share: checks, the numbers they stand for, and the state they begin with."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from cladist.errors import ParameterError, is_count, is_positive, one_of
+from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
+from cladist.learners.base import random_generator
 from cladist.learners.explanation import Explanation, explain_rows, nodes_to_explain
+from cladist.learners.kernel_functions import KernelFunction
+from cladist.learners.structured.kernel_columns import kernel_columns
 from cladist.learners.structured.labelling_classifier import LabellingClassifier
 from cladist.learners.structured.select_c import choose_c
-from cladist.solvers.structured import InitialWeights
+from cladist.solvers.structured import InitialWeights, PerceptronState
 
+Ids = npt.NDArray[np.int64]
 STEPS = ("1/sqrt(T)", "1/(R sqrt(T))")
 INITIAL_WEIGHTS = ("zeros", "random", "class_mean")
 MOST_ROUNDS = 10**8
@@ -92,18 +98,43 @@ def initial_weights(init: str, labels: LabelMatrix, random: np.random.RandomStat
     return None
 
 
-def chunks_of_rows(n_rows: int, n_chunks: int, random: np.random.RandomState) -> tuple[Any, list[tuple[int, int]]]:
-    """Return an order of the rows and the chunks of it; random, since data are often sorted by label."""
-    n_chunks = min(n_chunks, n_rows)
-    order = random.permutation(n_rows) if n_chunks > 1 else np.arange(n_rows)
-    ends = np.linspace(0, n_rows, n_chunks + 1).astype(int).tolist()
-    return order, list(pairwise(ends))
+class Preparation(NamedTuple):
+    """The state before the first round, the numbers in X of its rows, and the numbers that rows are drawn by."""
+
+    state: PerceptronState
+    order: Ids
+    draws: list[list[float]]  # one number in [0, 1) per round, by chunk
 
 
-def rounds_per_chunk(uniforms: Any, n_chunks: int) -> list[list[float]]:
-    """Return the numbers that rows are drawn by, one per round, split evenly among the chunks."""
-    ends = np.linspace(0, len(uniforms), n_chunks + 1).astype(int)
-    return [uniforms[first:last].tolist() for first, last in pairwise(ends)]
+def prepare_rounds(model: Any, X: Any, labels: LabelMatrix, kernel: KernelFunction) -> Preparation:
+    """Return the state of HP, SP or KSP before round 1; sets radius_ (R), step_ and, where rows are drawn, eta_ (η)."""
+    n, T = len(labels), number_of_rounds(model.max_iter, model.eps, len(labels))
+    random = random_generator(type(model).__name__, model.random_state)
+    n_chunks = min(getattr(model, "n_chunks", 1), n)
+    order = np.arange(n)
+    if n_chunks > 1:  # random chunks, since data are often sorted by label
+        order = random.permutation(n)
+    chunks = list(pairwise(np.linspace(0, n, n_chunks + 1).astype(int).tolist()))
+    rows = order[:, None] if model.is_precomputed else X[order] if n_chunks > 1 else X
+    y = labels[order] if n_chunks > 1 else labels
+    columns = kernel_columns(rows, kernel, chunks)
+    model.radius_ = float(np.sqrt(np.max(columns.diagonal) * labels.taxonomy.n_nodes))
+    model.step_ = step_length(model.step, T, model.radius_)
+    if hasattr(model, "eta"):
+        model.eta_ = learning_rate(model, X, labels, T, model.radius_)
+    state = PerceptronState(
+        columns,
+        y,
+        step=model.step_,
+        n_rounds=T,
+        average=bool(model.average),
+        windows=chunks,
+        executor=executor_for(model.n_jobs, model.executor),
+        initial=initial_weights(model.init, y, random),
+        cache_bytes=1e6 * getattr(model, "cache_size", 200),
+    )
+    uniforms, ends = random.random_sample(T), np.linspace(0, T, n_chunks + 1).astype(int)
+    return Preparation(state, order, [uniforms[first:last].tolist() for first, last in pairwise(ends)])
 
 
 def explain_paths(model: LabellingClassifier, X: Any, nodes: Any) -> list[Explanation]:

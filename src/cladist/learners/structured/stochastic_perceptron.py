@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from cladist import progress
-from cladist.execution import executor_for
-from cladist.learners.base import random_generator
 from cladist.learners.explanation import Explanation
 from cladist.learners.structured import perceptron_parameters as parameters
-from cladist.learners.structured.kernel_columns import LINEAR, kernel_columns
+from cladist.learners.structured.kernel_columns import LINEAR
 from cladist.learners.structured.labelling_classifier import LabellingClassifier
 from cladist.learners.structured.models import WeightModel
-from cladist.solvers.structured import PerceptronState, RowWeights
+from cladist.solvers.structured import RowWeights
 
 
 class StochasticPerceptron(LabellingClassifier):
@@ -160,49 +156,27 @@ class StochasticPerceptron(LabellingClassifier):
         y : labels in any form
             Their labels: one per row, or sets.
         """
-        X, labels = self.validate_labellings(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
+        self.set_label_classes(labels)
         with self.training():
-            random, T = random_generator("StochasticPerceptron", self.random_state), self._n_rounds(len(labels))
-            order, chunks = parameters.chunks_of_rows(len(labels), self.n_chunks, random)
-            columns = kernel_columns(X[order] if len(chunks) > 1 else X, LINEAR, chunks)
-            y_rows = labels[order] if len(chunks) > 1 else labels
-            self.radius_ = float(np.sqrt(np.max(columns.diagonal) * self.taxonomy_.n_nodes))
-            self.step_ = parameters.step_length(self.step, T, self.radius_)
-            self.eta_ = parameters.learning_rate(self, X, labels, T, self.radius_)
-            state = PerceptronState(
-                columns,
-                y_rows,
-                step=self.step_,
-                n_rounds=T,
-                average=bool(self.average),
-                windows=chunks,
-                executor=executor_for(self.n_jobs, self.executor),
-                initial=parameters.initial_weights(self.init, y_rows, random),
-                cache_bytes=1e6 * self.cache_size,
-            )
-            self._run_rounds(state, T, parameters.rounds_per_chunk(random.random_sample(T), len(chunks)))
+            state, order, draws = parameters.prepare_rounds(self, X, labels, LINEAR)
+            with progress.task("Perceptron", sum(map(len, draws))) as running:
+                for chunk, uniforms in zip(state.windows, draws, strict=True):
+                    state.open(*chunk)
+                    u = RowWeights(chunk[1] - chunk[0])  # u_1 = 1
+                    for uniform in uniforms:
+                        v = state.margins  # 2. Z_i and v_t(i) of all rows under W_t = W̄_t / max(1, ‖W̄_t‖)
+                        i = u.draw(uniform)  # 1, 3. i_t ~ p_t = u_t / Σ u_t, the weights before their update
+                        u.update(v, self.eta_)  # 2. u_{t+1} = u_t (1 − η v_t + η² v_t²)
+                        state.add(i)  # 3. W̄_{t+1} = W̄_t + step (y_i − Z_i) x_iᵀ
+                        running.advance()
             solution = state.solution(averaged=bool(self.average))
         self.n_iter_, self.converged_, self.history_ = solution.n_rounds, solution.separated, solution.history
         rows, coefs = solution.by_number(order)
         self.n_support_ = len(rows)
         self.model_ = WeightModel.from_rows(X, rows, coefs)  # the mean of all W_t, or the last
         return self
-
-    def _n_rounds(self, n_rows: int) -> int:
-        return parameters.number_of_rounds(self.max_iter, self.eps, n_rows)
-
-    def _run_rounds(self, state: PerceptronState, n_rounds: int, draws: list[list[float]]) -> None:
-        """Run Algorithm 2 on one chunk of rows after the other; `draws` has one number per round."""
-        with progress.task("Perceptron", n_rounds) as running:
-            for chunk, uniforms in zip(state.windows, draws, strict=True):
-                state.open(*chunk)
-                u = RowWeights(chunk[1] - chunk[0])  # u_1 = 1
-                for uniform in uniforms:
-                    v = state.margins  # 2. Z_i and v_t(i) of all rows under W_t = W̄_t / max(1, ‖W̄_t‖)
-                    i = u.draw(uniform)  # 1, 3. i_t ~ p_t = u_t / Σ u_t, the weights before this round's update
-                    u.update(v, self.eta_)  # 2. u_{t+1} = u_t (1 − η v_t + η² v_t²)
-                    state.add(i)  # 3. W̄_{t+1} = W̄_t + step (y_i − Z_i) x_iᵀ
-                    running.advance()
 
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
         """Return the contribution of every feature to a label's score along its path; they sum to the score.

@@ -180,7 +180,9 @@ class StructuralSVM(LabellingClassifier):
         y : labels in any form
             Their labels: one per row, or sets.
         """
-        X, labels = self.validate_labellings(X, y)
+        self.check_parameters()
+        X, labels = self.validate_fit(X, y)
+        self.set_label_classes(labels)
         self.__dict__.pop("n_constraints_", None)
         parameters.refuse_large_weights("StructuralSVM", X.shape[1], self.taxonomy_.n_nodes, "take fewer features")
         dual, oracle = self._set_problem(X, labels) if self.decodes_sets else self._path_problem(X, labels)

@@ -8,7 +8,7 @@ of `PerceptronState`. `ascend` closes the duality gap of a large-margin problem 
 sets.
 """
 
-from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Measured, RowDual, Sweeps, ascend
+from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Objectives, RowDual, Sweeps, ascend
 from cladist.solvers.structured.columns import Columns
 from cladist.solvers.structured.cutting_plane import LabellingOracle, PathOracle, cutting_plane
 from cladist.solvers.structured.expansion import Expansion
@@ -27,7 +27,7 @@ __all__ = [
     "LabellingLoss",
     "LabellingOracle",
     "LinearLabellings",
-    "Measured",
+    "Objectives",
     "PathDual",
     "PathLoss",
     "PathOracle",

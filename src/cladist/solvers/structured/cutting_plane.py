@@ -2,9 +2,9 @@
 
     min_W ½‖W‖² + C Σ_i ξ_i,   ξ_i ≥ D_ir − ⟨W, F_ir ⊗ x_i⟩ for all competitors r of row i, ξ_i ≥ 0
 
-Keeps a list of competitors a row. A round finds each row's most violated one, lists it if it is violated by more than
-the others by `eps`, and solves the problem over the lists. Stops when the gap is closed or none is left to list.
-Tsochantaridis, Joachims, Hofmann & Altun, JMLR 6, 2005, Algorithm 1 (all rows a round).
+Keeps one list of competitors per row. A round finds each row's most violated competitor, lists it if it is violated by
+`eps` more than those listed, and solves the problem over the lists. Stops when the gap is closed or nothing was listed.
+Tsochantaridis, Joachims, Hofmann & Altun, JMLR 6, 2005, Algorithm 1 (with one solution per round over all rows).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from cladist.execution import Executor
 from cladist.kernels import vertices
 from cladist.labels import LabelMatrix
 from cladist.losses import Loss
-from cladist.solvers.structured.ascent import Ascent, Measured, Sweeps, ascend
+from cladist.solvers.structured.ascent import Ascent, Objectives, Sweeps, ascend, objectives_of
 from cladist.solvers.structured.columns import blocks
-from cladist.solvers.structured.labellings import csr_parts, squares_of
+from cladist.solvers.structured.labellings import csr_parts, squared_lengths_of
 from cladist.solvers.structured.paths import PathLoss
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
-ROWS_AT_ONCE = 1024  # of which all scores are held
+ROWS_AT_ONCE = 1024  # rows whose scores are in memory at once
 
 
 class Competitors(NamedTuple):
@@ -41,7 +41,7 @@ class Competitors(NamedTuple):
 
 
 class Oracle(Protocol):
-    """Finds competitors."""
+    """Finds the most violated competitors."""
 
     n_scores: int
 
@@ -70,7 +70,7 @@ class PathOracle:
 
 
 class LabellingOracle:
-    """Competitors among labellings that respect the tree, scored Σ_v ±factor_v a_v."""
+    """Competitors among consistent labellings, scored Σ_v ±factor_v a_v."""
 
     def __init__(self, labels: LabelMatrix, loss: Loss, factor: Floats) -> None:
         self.labels, self.factor = labels, factor
@@ -80,8 +80,8 @@ class LabellingOracle:
 
     def worst(self, rows: slice, scores: Floats) -> Competitors:
         """Return the most violated competitor of these rows, given W x of each."""
-        found = best_labelling(2.0 * self.factor * scores + self.shift[rows], self.labels.taxonomy)
-        marks = found.to_indicator().toarray()
+        best = best_labelling(2.0 * self.factor * scores + self.shift[rows], self.labels.taxonomy)
+        marks = best.to_indicator().toarray()
         differences = 2.0 * self.factor * (self.marks[rows] - marks)
         losses = self.constant[rows] + (self.shift[rows] * marks).sum(axis=1)
         return Competitors(differences, losses, losses - (differences * scores).sum(axis=1))
@@ -89,7 +89,7 @@ class LabellingOracle:
 
 @dataclass
 class VertexDual:
-    """The problem over the lists, competitors sorted by row."""
+    """The dual over the listed competitors, which are sorted by row."""
 
     X: Any
     n_scores: int
@@ -98,14 +98,14 @@ class VertexDual:
     def __post_init__(self) -> None:
         n = self.X.shape[0]
         self.rows = csr_parts(self.X)
-        self.squares = squares_of(self.rows)
+        self.squares = squared_lengths_of(self.rows)
         self.W = np.zeros((self.X.shape[1], self.n_scores))
         self.owner, self.start = np.zeros(0, np.int64), np.zeros(n + 1, np.int64)
         self.masses, self.losses, self.differences = np.zeros(0), np.zeros(0), np.zeros((0, self.n_scores))
         self.gaps, self.slacks = np.full(n, np.inf), np.zeros(n)
 
     def extend(self, owner: Ids, differences: Floats, losses: Floats) -> None:
-        """List further competitors, with no mass yet."""
+        """List further competitors, whose mass is 0."""
         owners = np.concatenate([self.owner, owner])
         order = np.argsort(owners, kind="stable")
         self.owner = owners[order]
@@ -114,55 +114,48 @@ class VertexDual:
         self.differences = np.concatenate([self.differences, differences])[order]
         self.start = np.searchsorted(self.owner, np.arange(len(self.gaps) + 1))
 
+    def lists(self) -> tuple[Any, ...]:
+        """Return the arguments of the kernels that describe the lists."""
+        return self.start, self.masses, self.differences, self.losses
+
     def sweep(self, order: Ids, n_steps: int, enough: float) -> None:
         """Raise the dual over these rows."""
-        lists = self.start, self.masses, self.differences, self.losses
         limits = self.C, n_steps, enough
-        vertices.sweep_vertices(self.rows, self.W, order, *lists, limits, self.squares, self.gaps)
+        vertices.sweep_vertices(self.rows, self.W, order, *self.lists(), limits, self.squares, self.gaps)
 
-    def measure(self, executor: Executor) -> Measured:
+    def measure(self, executor: Executor) -> Objectives:
         """Return both objectives over the lists and refresh all gaps."""
 
-        def look(part: tuple[int, int]) -> None:
-            lists = self.start, self.masses, self.differences, self.losses
-            vertices.measure_vertices(self.rows, self.W, *part, *lists, self.C, self.slacks, self.gaps)
+        def measure_block(block: tuple[int, int]) -> None:
+            vertices.measure_vertices(self.rows, self.W, *block, *self.lists(), self.C, self.slacks, self.gaps)
 
-        list(executor.map(look, blocks(0, len(self.gaps))))
-        half = 0.5 * float((self.W * self.W).sum())
-        return Measured(half + self.C * float(self.slacks.sum()), float((self.masses * self.losses).sum()) - half)
+        list(executor.map(measure_block, blocks(0, len(self.gaps))))
+        linear = float((self.masses * self.losses).sum())
+        return objectives_of(float((self.W * self.W).sum()), self.C, self.slacks, linear)
 
 
 def cutting_plane(
     X: Any, oracle: Oracle, C: float, sweeps: Sweeps, random: np.random.RandomState, executor: Executor
 ) -> tuple[Floats, Ascent, int]:
-    """Return W (features × scores), how it was found (one entry a round), and how many competitors were listed."""
-    dual, found, started = VertexDual(X, oracle.n_scores, C), Ascent(), time.perf_counter()
-    # Half of the gap allowed is for competitors that are not listed, less than half for the problem over the lists.
+    """Return W (features × scores), the ascent (one entry per round), and the number of competitors listed."""
+    dual, ascent, started = VertexDual(X, oracle.n_scores, C), Ascent(), time.perf_counter()
+    # Half of the allowed gap is for competitors that are not listed, less than half for the problem over the lists.
     inner = replace(sweeps, tol=0.4 * sweeps.tol, n_sweeps=max(1000, sweeps.n_sweeps), watch=None)
     with progress.task("Cutting planes", sweeps.n_sweeps) as running:
         while True:
             over_lists = dual.measure(executor)
             worst = _worst(X, dual.W, oracle)
             half = 0.5 * float((dual.W * dual.W).sum())
-            now = Measured(half + C * float(np.maximum(worst.values, 0.0).sum()), over_lists.dual)
-            seconds = time.perf_counter() - started
-            found.history.append(
-                {
-                    "passes": found.n_passes,
-                    "objective": now.primal,
-                    "dual": now.dual,
-                    "gap": now.gap,
-                    "seconds": seconds,
-                }
-            )
+            now = Objectives(half + C * float(np.maximum(worst.values, 0.0).sum()), over_lists.dual)
+            ascent.record(now, time.perf_counter() - started)
             eps = 0.5 * sweeps.tol * abs(now.dual) / (C * X.shape[0])
             new = np.flatnonzero(worst.values > dual.slacks + eps)
-            found.converged = now.gap <= sweeps.tol
-            if found.converged or not len(new) or found.n_passes >= sweeps.n_sweeps:
-                return dual.W, found, len(dual.owner)
+            ascent.converged = now.gap <= sweeps.tol
+            if ascent.converged or not len(new) or ascent.n_passes >= sweeps.n_sweeps:
+                return dual.W, ascent, len(dual.owner)
             dual.extend(new, worst.differences[new], worst.losses[new])
             ascend(dual, inner, random, executor)
-            found.n_passes += 1
+            ascent.n_passes += 1
             running.advance()
 
 

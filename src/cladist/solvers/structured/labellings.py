@@ -2,8 +2,8 @@
 
     max_μ  Σ_i ⟨μ_i, ℓ_i⟩ − ½‖W‖²,   W = Σ_i b_i ⊗ φ(x_i)
 
-μ_i are the marginals of a distribution of mass C over labellings, four states an edge; of a tree, these are all μ ≥ 0
-whose edges agree on the nodes they share. With features of edges, b_i = C·(states of y_i) − μ_i; of nodes,
+μ_i are the marginals of a distribution of mass C over labellings, four states per edge; on a tree, these are all μ ≥ 0
+whose edges agree on the nodes they share. With features of edges, b_i = C·(states of y_i) − μ_i; with those of nodes,
 b_i = C·(signs of y_i) − (mean signs under μ_i), times the nodes' factors. A step moves mass from the worst labelling in
 use to the best of all, both found by message passing, on each part where they differ by its own exact step.
 
@@ -13,7 +13,6 @@ Rousu, Saunders, Szedmak & Shawe-Taylor, "Learning Hierarchical Multi-Category T
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +23,7 @@ from scipy import sparse
 from cladist.execution import Executor
 from cladist.kernels import markov
 from cladist.labels import LabelMatrix
-from cladist.solvers.structured.ascent import Measured
+from cladist.solvers.structured.ascent import Objectives, objectives_of
 from cladist.solvers.structured.columns import Columns, ColumnStore, blocks
 
 Floats = npt.NDArray[np.float64]
@@ -33,20 +32,20 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LabellingLoss:
-    """What labellings cost and how they are scored.
+    """The loss of labellings, and how they are scored.
 
     Attributes
     ----------
     cost : array (nodes,)
-        Of a wrong node.
+        The cost of a wrong node.
     hierarchical : bool
-        Whether it is charged only where its parent is right (ℓ_H̃); otherwise always (ℓ_Δ).
+        Whether a node is charged only where its parent is right (ℓ_H̃); otherwise always (ℓ_Δ).
     consistent : bool
-        Whether only labellings that respect the tree compete.
+        Whether only consistent labellings compete.
     edges : bool
-        Whether the four states of an edge have weights each; otherwise a node has one, with its sign.
+        Whether each of the four states of an edge has weights; otherwise a node has them, times its sign.
     factor : array (nodes,)
-        What a node's feature is multiplied with; only without `edges`.
+        The factor of a node's feature; only without `edges`.
     """
 
     cost: Floats
@@ -56,17 +55,17 @@ class LabellingLoss:
     factor: Floats
 
     def arrays(self) -> tuple[Any, ...]:
-        """Return what kernels take."""
+        """Return the arguments of the kernels."""
         return self.cost, self.hierarchical, self.consistent, self.edges, self.factor
 
     @property
     def n_scores(self) -> int:
-        """How many scores a row has."""
+        """The number of scores per row."""
         return len(self.cost) * (4 if self.edges else 1)
 
 
 class LabellingDual:
-    """Marginals of all rows, at y to begin with (W = 0), and what the two forms of W share.
+    """Marginals of all rows, at y to begin with (W = 0); the base of both forms of W.
 
     Memory: 33 bytes for each row and node, beside W.
     """
@@ -74,24 +73,30 @@ class LabellingDual:
     def __init__(self, labels: LabelMatrix, loss: LabellingLoss, C: float) -> None:
         self.loss, self.C, self.parent = loss, C, labels.taxonomy.parent
         self.marks = np.ascontiguousarray(labels.to_indicator().toarray()).astype(np.uint8)
-        above = np.where(self.parent < 0, np.uint8(1), self.marks[:, self.parent])
-        self.marginals = np.zeros((*self.marks.shape, 4))
-        np.put_along_axis(self.marginals, (2 * above + self.marks).astype(np.int64)[:, :, None], C, axis=2)
+        self.marginals = self._true_states()
         self.gaps, self.slacks = np.full(len(labels), np.inf), np.zeros(len(labels))
 
-    def _measured(self, executor: Executor, look: Callable[[tuple[int, int]], None], squared_norm: float) -> Measured:
-        list(executor.map(look, blocks(0, len(self.gaps))))
-        losses = markov.marginal_losses(self.marginals, self.marks, self.parent, self.loss.cost, self.loss.hierarchical)
-        half = 0.5 * squared_norm
-        return Measured(half + self.C * float(self.slacks.sum()), float(losses) - half)
+    def _true_states(self) -> Floats:
+        """Return C at the state of y on every edge (rows × nodes × 4)."""
+        above = np.where(self.parent < 0, np.uint8(1), self.marks[:, self.parent])
+        states = np.zeros((*self.marks.shape, 4))
+        np.put_along_axis(states, (2 * above + self.marks).astype(np.int64)[:, :, None], self.C, axis=2)
+        return states
+
+    def state(self) -> tuple[Any, ...]:
+        """Return the arguments of the kernels that describe the problem."""
+        return self.marginals, self.marks, self.parent, self.loss.arrays()
+
+    def objectives(self, squared_norm: float) -> Objectives:
+        """Return both objectives, given ‖W‖² and the slacks measured."""
+        cost, hierarchical = self.loss.cost, self.loss.hierarchical
+        losses = markov.marginal_losses(self.marginals, self.marks, self.parent, cost, hierarchical)
+        return objectives_of(squared_norm, self.C, self.slacks, float(losses))
 
     def coefficients(self) -> sparse.csr_array:
         """Return b_i of all rows (scores × rows)."""
-        above = np.where(self.parent < 0, np.uint8(1), self.marks[:, self.parent])
         if self.loss.edges:
-            true = np.zeros_like(self.marginals)
-            np.put_along_axis(true, (2 * above + self.marks).astype(np.int64)[:, :, None], self.C, axis=2)
-            b = (true - self.marginals).reshape(len(self.marks), -1)
+            b = (self._true_states() - self.marginals).reshape(len(self.marks), -1)
         else:
             on = self.marginals[:, :, 1] + self.marginals[:, :, 3]
             b = 2.0 * self.loss.factor * (self.C * self.marks - on)
@@ -105,23 +110,22 @@ class LinearLabellings(LabellingDual):
     def __init__(self, X: Any, labels: LabelMatrix, loss: LabellingLoss, C: float) -> None:
         super().__init__(labels, loss, C)
         self.rows = csr_parts(X)
-        self.squares = squares_of(self.rows)
+        self.squares = squared_lengths_of(self.rows)
         self.W = np.zeros((X.shape[1], loss.n_scores))
 
     def sweep(self, order: Ids, n_steps: int, enough: float) -> None:
         """Raise the dual over these rows."""
         limits = self.C, n_steps, enough
-        state = self.marginals, self.marks, self.parent, self.loss.arrays()
-        markov.sweep_rows(self.rows, self.W, order, *state, limits, self.squares, self.gaps)
+        markov.sweep_rows(self.rows, self.W, order, *self.state(), limits, self.squares, self.gaps)
 
-    def measure(self, executor: Executor) -> Measured:
+    def measure(self, executor: Executor) -> Objectives:
         """Return both objectives and refresh all gaps."""
 
-        def look(part: tuple[int, int]) -> None:
-            state = self.marginals, self.marks, self.parent, self.loss.arrays()
-            markov.measure_rows(self.rows, self.W, *part, *state, self.C, self.slacks, self.gaps)
+        def measure_block(block: tuple[int, int]) -> None:
+            markov.measure_rows(self.rows, self.W, *block, *self.state(), self.C, self.slacks, self.gaps)
 
-        return self._measured(executor, look, float((self.W * self.W).sum()))
+        list(executor.map(measure_block, blocks(0, len(self.gaps))))
+        return self.objectives(float((self.W * self.W).sum()))
 
 
 class KernelLabellings(LabellingDual):
@@ -135,8 +139,8 @@ class KernelLabellings(LabellingDual):
         self.scores = np.zeros((len(labels), loss.n_scores))
 
     def _column(self, i: int) -> Floats:
-        column, known = self.store.look(i)
-        if not known:
+        column, is_filled = self.store.look(i)
+        if not is_filled:
             for first, last in blocks(0, len(column)):
                 self.columns.fill(i, first, last, column[first:last])
         return column
@@ -149,19 +153,18 @@ class KernelLabellings(LabellingDual):
             own, square = self.scores[i].copy(), float(self.columns.diagonal[i])
             state = own, self.marginals[i], self.marks[i], self.parent, loss
             self.gaps[i] = markov.ascend_row(*state, limits, square, room, change)
-            moved = np.flatnonzero(change)
-            if len(moved):
-                markov.add_column(self.scores, moved, change[moved], self._column(i))
+            places = np.flatnonzero(change)
+            if len(places):
+                markov.add_column(self.scores, places, change[places], self._column(i))
 
-    def measure(self, executor: Executor) -> Measured:
+    def measure(self, executor: Executor) -> Objectives:
         """Return both objectives and refresh all gaps."""
 
-        def look(part: tuple[int, int]) -> None:
-            state = self.marginals, self.marks, self.parent, self.loss.arrays()
-            markov.measure_scores(self.scores, *part, *state, self.C, self.slacks, self.gaps)
+        def measure_block(block: tuple[int, int]) -> None:
+            markov.measure_scores(self.scores, *block, *self.state(), self.C, self.slacks, self.gaps)
 
-        squared_norm = float(self.coefficients().multiply(self.scores.T).sum())
-        return self._measured(executor, look, squared_norm)
+        list(executor.map(measure_block, blocks(0, len(self.gaps))))
+        return self.objectives(float(self.coefficients().multiply(self.scores.T).sum()))
 
 
 def csr_parts(X: Any) -> tuple[Ids, Ids, Floats]:
@@ -170,7 +173,7 @@ def csr_parts(X: Any) -> tuple[Ids, Ids, Floats]:
     return rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
 
 
-def squares_of(rows: tuple[Ids, Ids, Floats]) -> Floats:
+def squared_lengths_of(rows: tuple[Ids, Ids, Floats]) -> Floats:
     """Return ‖x_i‖² of all rows."""
     indptr, _, data = rows
     owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

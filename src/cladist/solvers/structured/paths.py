@@ -2,7 +2,7 @@
 
     min_W ½‖W‖² + C Σ_i ξ_i,   ξ_i = max_r [D(y_i, r) − κ (S_{y_i} − S_r)],   S_r = Σ_{u ∈ path(r)} λ_ru w_u·x_i
 
-with κ = 1 (margin rescaling) or κ = D(y_i, r) (slack rescaling). The dual is in masses of labels, C a row. A step
+with κ = 1 (margin rescaling) or κ = D(y_i, r) (slack rescaling). The dual is in masses of labels, C per row. A step
 moves mass from the worst label in use to the best of all. Cai & Hofmann, CIKM 2004; Tsochantaridis, Joachims, Hofmann &
 Altun, JMLR 6, 2005; block-coordinate Frank–Wolfe: Lacoste-Julien, Jaggi, Schmidt & Pletscher, ICML 2013.
 """
@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from cladist.execution import Executor
 from cladist.kernels import path_margin
-from cladist.solvers.structured.ascent import Measured
+from cladist.solvers.structured.ascent import Objectives, objectives_of
 from cladist.solvers.structured.columns import blocks
-from cladist.solvers.structured.labellings import csr_parts, squares_of
+from cladist.solvers.structured.labellings import csr_parts, squared_lengths_of
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -27,20 +27,20 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PathLoss:
-    """What labels cost and how they are scored.
+    """The loss between labels, and how they are scored.
 
     Attributes
     ----------
     losses : array (labels × labels)
         D(y, r), 0 on the diagonal.
     parent : array (nodes,)
-        −1 at roots; parents come first.
+        The parent of every node, −1 at roots; parents come first.
     nodes : array (labels,)
         The node of each label.
     size, factor : array (labels,), array (nodes,)
         λ_ru = size_r · factor_u.
     slack : bool
-        Slack rescaling.
+        Whether κ = D (slack rescaling); otherwise κ = 1.
     """
 
     losses: Floats
@@ -51,15 +51,15 @@ class PathLoss:
     slack: bool = False
 
     def tree(self) -> tuple[Ids, Ids, Floats, Floats]:
-        """Return what kernels take."""
+        """Return the arguments of the kernels."""
         return self.parent, self.nodes, self.size, self.factor
 
     def features(self) -> Floats:
         """Return the features of all labels (labels × nodes)."""
-        found = np.zeros((len(self.nodes), len(self.parent)))
+        features = np.zeros((len(self.nodes), len(self.parent)))
         for r in range(len(self.nodes)):
-            path_margin.add_path(self.tree(), r, 1.0, found[r])
-        return found
+            path_margin.add_path(self.tree(), r, 1.0, features[r])
+        return features
 
 
 class PathDual:
@@ -68,26 +68,27 @@ class PathDual:
     def __init__(self, X: Any, true: Ids, loss: PathLoss, C: float) -> None:
         self.loss, self.C, self.true = loss, C, true
         self.rows = csr_parts(X)
-        self.squares = squares_of(self.rows)
+        self.squares = squared_lengths_of(self.rows)
         self.masses = np.zeros((len(true), len(loss.nodes)))
         self.masses[np.arange(len(true)), true] = C
         self.W = np.zeros((X.shape[1], len(loss.parent)))
         self.gaps, self.slacks, self.linear = np.full(len(true), np.inf), np.zeros(len(true)), np.zeros(len(true))
 
+    def state(self) -> tuple[Any, ...]:
+        """Return the arguments of the kernels that describe the problem."""
+        return self.masses, self.true, self.loss.losses, self.loss.tree(), self.loss.slack
+
     def sweep(self, order: Ids, n_steps: int, enough: float) -> None:
         """Raise the dual over these rows."""
-        state = self.masses, self.true, self.loss.losses, self.loss.tree(), self.loss.slack
         limits = self.C, n_steps, enough
-        path_margin.sweep_labels(self.rows, self.W, order, *state, limits, self.squares, self.gaps)
+        path_margin.sweep_labels(self.rows, self.W, order, *self.state(), limits, self.squares, self.gaps)
 
-    def measure(self, executor: Executor) -> Measured:
+    def measure(self, executor: Executor) -> Objectives:
         """Return both objectives and refresh all gaps."""
 
-        def look(part: tuple[int, int]) -> None:
-            state = self.masses, self.true, self.loss.losses, self.loss.tree(), self.loss.slack
-            found = self.slacks, self.gaps, self.linear
-            path_margin.measure_labels(self.rows, self.W, *part, *state, self.C, *found)
+        def measure_block(block: tuple[int, int]) -> None:
+            outputs = self.slacks, self.gaps, self.linear
+            path_margin.measure_labels(self.rows, self.W, *block, *self.state(), self.C, *outputs)
 
-        list(executor.map(look, blocks(0, len(self.true))))
-        half = 0.5 * float((self.W * self.W).sum())
-        return Measured(half + self.C * float(self.slacks.sum()), float(self.linear.sum()) - half)
+        list(executor.map(measure_block, blocks(0, len(self.true))))
+        return objectives_of(float((self.W * self.W).sum()), self.C, self.slacks, float(self.linear.sum()))

@@ -176,16 +176,21 @@ class PerceptronState:
         return self.cache.margins * self.inverse_beta
 
     def add(self, i: int) -> None:
-        """Add the difference c = y_i − Z_i of row i of the window to W̄, and bring scores and margins up to date."""
+        """Add the difference c = y_i − Z_i of row i of the window to W̄, and bring scores and margins up to date.
+
+        The comments name the steps of Algorithm 3.
+        """
         if self.n_rounds % self.every == 0:
             self._record(self.margins)
         self.expansion.count(self.inverse_beta)
-        difference, row = self.cache.runner_up(i), self.first + i
+        c, row = self.cache.runner_up(i), self.first + i  # c. c_t = y_i − Z_i
         square = float(self.columns.diagonal[row])
-        self.expansion.add(row, difference.nodes, difference.values, margin=difference.margin, square=square)
+        self.expansion.add(row, c.nodes, c.values, margin=c.margin, square=square)  # d. α = ‖W̄‖²; e. β follows
         column, is_filled = self.store.look(i)
-        update = Update(difference.nodes, difference.values, column, self.expansion.counted_at[-1])
-        self._advance(update, missing=-1 if is_filled else row)
+        update = Update(c.nodes, c.values, column, self.expansion.counted_at[-1])
+        self._advance(
+            update, missing=-1 if is_filled else row
+        )  # f. a_j ← a_j + K(x_i, x_j) c; then a. of the next round
         self.n_rounds += 1
 
     def _advance(self, update: Update | None, missing: int = -1) -> None:
