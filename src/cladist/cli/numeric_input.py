@@ -109,7 +109,7 @@ def _hinted(source: DataSource, n_features: int | None) -> Iterator[None]:
             )
         else:
             raise
-        raise _replaced(problem, f"{str(problem).removesuffix('.')}; {hint}.") from problem
+        raise _reworded_error(problem, f"{str(problem).removesuffix('.')}; {hint}.") from problem
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def _reworded() -> Iterator[None]:
         raise DatasetError.at(*place, SENTENCES[problem.kind], kind=problem.kind) from problem
 
 
-def _replaced(problem: DatasetError, sentence: str) -> DatasetError:
+def _reworded_error(problem: DatasetError, sentence: str) -> DatasetError:
     """Return an error with the fields of another and its own sentence."""
     fields = {name: getattr(problem, name) for name in ("file", "line", "column", "kind")}
     return DatasetError(sentence, **fields)

@@ -1,4 +1,4 @@
-"""Collections that are folders of small files: which files there are, and which are for training and for testing."""
+"""Collections that are folders of small files: their files, and their training and test parts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def files_below(folder: str | PathLike[str], *endings: str) -> list[str]:
     Traceback (most recent call last):
     cladist.errors.DatasetError: no such folder: cannot be read (No such file or directory).
     """
-    found: list[str] = []
+    paths: list[str] = []
     for place, _, names in os.walk(_name(folder), onerror=_refuse):
-        found.extend(os.path.join(place, name) for name in names if data_suffix(name) in endings)
-    return sorted(found)
+        paths.extend(os.path.join(place, name) for name in names if data_suffix(name) in endings)
+    return sorted(paths)
 
 
 def parts_below(folder: str | PathLike[str]) -> tuple[str, str] | None:

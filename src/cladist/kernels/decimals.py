@@ -1,8 +1,8 @@
 """Decimal numbers in text: bytes in, Python's ``float`` out, bit for bit.
 
-`to_float` answers only where its result is proven to be the nearest double, and leaves the others (ties, very long or
-very large numbers) to the caller. A text must end with something that is no part of a number, such as a line feed:
-that is what lets the loops run without a check for the end.
+`to_float` reports whether its result is proven to be the nearest double; the caller parses the other numbers (ties,
+very long or very large ones). A text must end with a byte that is no part of a number, such as a line feed, so that
+the loops need no check for the end.
 """
 
 from fractions import Fraction
@@ -12,7 +12,7 @@ import numpy as np
 from cladist.kernels.jit import kernel
 
 PLUS, MINUS, POINT, ZERO = 43, 45, 46, 48
-MOST_DIGITS = 18  # a mantissa of so many digits fits into int64
+MOST_DIGITS = 18  # of a mantissa that fits into int64
 MOST_POWER = 120  # beyond it the products below could leave the range where their errors are bounded
 _EXACT_INTEGER = 2**53  # integers up to here are doubles
 _EXACT_POWER = 22  # 10**22 is the last power of ten that is a double

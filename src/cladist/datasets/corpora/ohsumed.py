@@ -136,7 +136,7 @@ def records(source: Source) -> Iterator[Record]:
                     yield record
                 record = Record(line)
             elif record is None and text.strip():
-                _refuse(source, line, f"a record starts with .I and a number; got {_shown(text)}")
+                _refuse(source, line, f"a record starts with .I and a number; got {_show(text)}")
             elif record is not None and tag is None and text.strip():
                 _add(source, line, record, letter, text.strip())
     if record is not None:
@@ -145,7 +145,7 @@ def records(source: Source) -> Iterator[Record]:
 
 def _add(source: Source, line: int, record: Record, letter: str, text: str) -> None:
     if letter == "I":
-        _refuse(source, line, f"a field starts with a line such as .T; got {_shown(text)}")
+        _refuse(source, line, f"a field starts with a line such as .T; got {_show(text)}")
     if letter in "MTW":  # the others are not used, and not kept
         record.fields.setdefault(letter, []).append(text)
     record.n_bytes += len(text) + 64  # Python needs about this much for a line of any length
@@ -158,14 +158,14 @@ def _check_tag(source: Source, line: int, letter: str, rest: str | None) -> None
         known = ", ".join(f".{one} ({what})" for one, what in FIELDS.items())
         _refuse(source, line, f"there is no field .{letter}; there are {known}")
     if letter != "I" and rest:
-        _refuse(source, line, f"the text of .{letter} begins on the next line; got {_shown(rest)} behind it")
+        _refuse(source, line, f"the text of .{letter} begins on the next line; got {_show(rest)} behind it")
 
 
 def _refuse(source: Source, line: int, problem: str) -> NoReturn:
     refuse(source, line, None, f"{problem}.", kind="bad-record")
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     text = text.strip()
     return repr(text) if len(text) < 60 else repr(text[:56]) + "…"
 
@@ -191,7 +191,7 @@ def _files_in(folder: str | PathLike[str]) -> list[str]:
     except OSError as problem:
         raise DatasetError(f"{display_name(folder)}: cannot be read ({problem.strerror}).") from problem
     if not names:
-        raise DatasetError(f"{display_name(folder)}: there are no files named ohsumed.… in this folder.")
+        refuse(folder, None, None, "there are no files named ohsumed.… in this folder.")
     return [os.path.join(folder, name) for name in names]
 
 

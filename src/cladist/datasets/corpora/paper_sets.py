@@ -46,14 +46,14 @@ def load_rcv1(
     -------
     Dataset
         Split. `X` is CSR with 47,236 columns, `y` a list of lists. The taxonomy is a forest of 103 topics, with some
-        nodes more if expanded; `descriptions` says what they mean.
+        nodes more if expanded; `descriptions` explains them.
     """
     entry = DATA_SETS["rcv1"]
     place = entry.locate(folder)
     data = read_rcv1(
         place, family=family, hierarchy=hierarchy, n_train=n_train, n_test=n_test, n_features=N_RCV1_FEATURES
     )
-    return _titled(entry, data)
+    return _with_title(entry, data)
 
 
 def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Dataset[Taxonomy]:
@@ -73,7 +73,7 @@ def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Data
     -------
     Dataset
         Split. `X` is TF-IDF of words, float32 CSR, fitted on the training part; `texts` has the patents. `y` has one
-        main group a row.
+        main group per row.
     """
     entry = DATA_SETS["wipo_alpha"]
     return _patents(entry, read_wipo_alpha(entry.locate(folder), section=section, level="main-group"))
@@ -90,7 +90,7 @@ def load_ipc(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Returns
     -------
     Dataset
-        As `load_wipo_alpha` gives it, with all sections, and one subclass a row.
+        As of `load_wipo_alpha`, with all sections, and one subclass per row.
     """
     entry = DATA_SETS["ipc"]
     return _patents(entry, read_wipo_alpha(entry.locate(folder), level="subclass"))
@@ -114,13 +114,13 @@ def load_ohsumed(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """
     entry = DATA_SETS["ohsumed"]
     place = entry.locate(folder)
-    return _titled(entry, read_ohsumed(place, mesh=path_of(place, "mtrees.bin")))
+    return _with_title(entry, read_ohsumed(place, mesh=path_of(place, "mtrees.bin")))
 
 
 def load_phonemes(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load phonemes of TIMIT, 40 of them in a phonetic tree, by five stacked frames of features.
 
-    Dekel et al. 2004 drew 2,000 examples a phoneme to train on and 500 to test on; these are all there are.
+    Dekel et al. 2004 drew 2,000 examples per phoneme to train on and 500 to test on; this set has all frames.
 
     Parameters
     ----------
@@ -131,10 +131,10 @@ def load_phonemes(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Returns
     -------
     Dataset
-        Split. `X` is dense, float32; `y` has one phoneme a row.
+        Split. `X` is dense, float32; `y` has one phoneme per row.
     """
     entry = DATA_SETS["phonemes"]
-    return _titled(entry, read_phonemes(entry.locate(folder), stack=5, n_phonemes=40))
+    return _with_title(entry, read_phonemes(entry.locate(folder), stack=5, n_phonemes=40))
 
 
 def load_dekel_dmoz(*, folder: Folder = None) -> Dataset[Taxonomy]:
@@ -143,7 +143,7 @@ def load_dekel_dmoz(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``pages.svm``, one label a row in svmlight format, and ``hierarchy.txt`` in any format that
+        Holds ``pages.svm``, one label per row in svmlight format, and ``hierarchy.txt`` in any format that
         `Taxonomy.read` knows; None: ``dekel_dmoz`` below the folder that ``CLADIST_DATA`` names.
 
     Returns
@@ -174,8 +174,8 @@ def load_lshtc_small(*, task: Literal[1, 2] = 2, folder: Folder = None) -> Datas
     -------
     Dataset
         Split, 4,463 + 1,858 rows and 1,860 to validate. `X` is CSR, counts of words; `feature_names` are the words'
-        numbers, those that no row uses left out. `y` has one leaf a row. The taxonomy is a forest of 2,387 nodes, 1,139
-        of them leaves; ``taxonomy.contracted()`` has the paper's 1,563.
+        numbers, those that no row uses left out. `y` has one leaf per row. The taxonomy is a forest of 2,387 nodes,
+        1,139 of them leaves; ``taxonomy.contracted()`` has the paper's 1,563.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def load_dmoz(*, year: Literal[2010, 2011, 2012], folder: Folder = None) -> Data
     Parameters
     ----------
     year : {2010, 2011, 2012}
-        Which challenge.
+        The year of the challenge.
     folder : path, optional
         Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``, for 2010 also ``validation.txt``; None: ``dmoz2010``
         and so on below the folder that ``CLADIST_DATA`` names.
@@ -201,7 +201,7 @@ def load_dmoz(*, year: Literal[2010, 2011, 2012], folder: Folder = None) -> Data
     -------
     Dataset
         Split. `X` is CSR, counts of words; `feature_names` are the words' numbers, those that no row uses left out. `y`
-        has one leaf a row, for 2011 a list of them. 2010 has a validation part; Gopal & Yang 2013 trained on both.
+        has one leaf per row, for 2011 a list of them. 2010 has a validation part; Gopal & Yang 2013 trained on both.
 
     Raises
     ------
@@ -249,10 +249,10 @@ def load_lwiki(*, folder: Folder = None) -> Dataset[Taxonomy]:
 
 def _patents(entry: CatalogueEntry, data: Dataset[Taxonomy]) -> Dataset[Taxonomy]:
     # Word pairs, which help short texts, would make millions of columns of such long ones.
-    return vectorise(_titled(entry, data), text_features(ngram_range=(1, 1)))
+    return vectorise(_with_title(entry, data), text_features(ngram_range=(1, 1)))
 
 
-def _titled(entry: CatalogueEntry, data: Dataset[Taxonomy]) -> Dataset[Taxonomy]:
+def _with_title(entry: CatalogueEntry, data: Dataset[Taxonomy]) -> Dataset[Taxonomy]:
     return replace(data, source=entry.title)
 
 

@@ -19,7 +19,7 @@ from cladist.datasets.corpora.htk import read_htk
 from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, read_records
-from cladist.errors import DatasetError, ParameterError, is_count
+from cladist.errors import ParameterError, is_count
 from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
@@ -78,7 +78,7 @@ def read_phonemes(path: Source, *, tree: Any = None, stack: int = 5, n_phonemes:
     else:
         columns = _read_table(path, phonemes, rows)
     if not rows.n_rows:
-        raise DatasetError(f"{display_name(path)}: no utterance has {stack} frames with a phoneme in the middle.")
+        refuse(path, None, None, f"no utterance has {stack} frames with a phoneme in the middle.")
     if columns is not None:
         fields["feature_names"] = rows.names(columns)
     y = np.array(phonemes.names, dtype=object)[rows.labels()]
@@ -95,28 +95,28 @@ class _Phonemes:
 
     def id(self, path: Source, line: int, symbol: str) -> int:
         """Return the number of a symbol that stands on a line of a file."""
-        found = self.ids.get(symbol)
-        return self._new_id(path, line, symbol) if found is None else found
+        known = self.ids.get(symbol)
+        return self._new_id(path, line, symbol) if known is None else known
 
     def _new_id(self, path: Source, line: int, symbol: str) -> int:
         name = self.folded.get(symbol, symbol)
         node = None if name is None else self.tree.find(name)
         if name is not None and node is None:
             into = "" if name == symbol else f" (folded from {symbol!r})"
-            place = f"{display_name(path)}, line {line}: the phoneme {name[:80]!r}{into}"
-            raise DatasetError(f"{place} is not in the tree{self.tree.suggestion(name[:80])}")
+            problem = f"the phoneme {name[:80]!r}{into} is not in the tree{self.tree.suggestion(name[:80])}"
+            refuse(path, line, None, problem, kind="unknown-label")
         if node is None:
             self.ids[symbol] = -1
         else:
-            found = self.tree.names[node]
-            if found not in self.names:
-                self.names.append(found)
-            self.ids[symbol] = self.names.index(found)
+            phoneme = self.tree.names[node]
+            if phoneme not in self.names:
+                self.names.append(phoneme)
+            self.ids[symbol] = self.names.index(phoneme)
         return self.ids[symbol]
 
 
 def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: StackedFrames) -> dict[str, Any]:
-    """Add all utterances below a folder; return which rows are for training and for testing, if it says so."""
+    """Add all utterances below a folder; return the rows of its training and test part, if it has them."""
     parts = folders.parts_below(folder)
     utterances = [list(_pairs(part)) for part in parts or [folder]]
     ends = [0]
@@ -138,13 +138,11 @@ def _pairs(folder: str | PathLike[str]) -> Iterator[tuple[str, str]]:
     }
     labelled = folders.files_below(folder, ".phn")
     if not labelled:
-        raise DatasetError(f"{os.fspath(folder)}: there are no .phn files.")
+        refuse(folder, None, None, "there are no .phn files.")
     for path in labelled:
         features = beside.get(_stem(path), [])
         if len(features) != 1:
-            raise DatasetError(
-                f"{path}: one feature file beside it is wanted, .mfc or .htk; there are {len(features)}."
-            )
+            refuse(path, None, None, f"one feature file beside it is wanted, .mfc or .htk; there are {len(features)}.")
         yield path, features[0]
 
 
@@ -172,7 +170,7 @@ def _frame_labels(path: str, n_frames: int, period: int, phonemes: _Phonemes) ->
             ends.append(end)
             ids.append(phonemes.id(path, line, segment[3]))
     if not starts:
-        raise DatasetError(f"{path}: there are no segments.")
+        refuse(path, None, None, "there are no segments.")
     middle = (np.arange(n_frames) + 0.5) * (period * 1e-7 * SAMPLES_PER_SECOND)
     segment_of = np.searchsorted(np.array(starts), middle, side="right") - 1
     inside = (segment_of >= 0) & (middle < np.array(ends)[segment_of])
@@ -204,7 +202,7 @@ def _feature_columns(path: Source, line: int, record: dict[str, Any]) -> list[st
         check_column(path, line, column, record)
     columns = [column for column in record if column not in ID_COLUMNS]
     if not columns:
-        raise DatasetError(f"{display_name(path)}, line {line}: there are no columns of features.")
+        refuse(path, line, None, "there are no columns of features.", kind="column-count")
     return columns
 
 
@@ -212,7 +210,7 @@ def _text(path: Source, line: int, record: dict[str, Any], column: str) -> str:
     check_column(path, line, column, record)
     value = record[column]
     if isinstance(value, bool) or not isinstance(value, (str, int)) or str(value).strip() == "":
-        refuse(path, line, column, f"wanted a name, got {_shown(value)}.")
+        refuse(path, line, column, f"wanted a name, got {_show(value)}.")
     return str(value).strip()
 
 
@@ -224,11 +222,11 @@ def _number(path: Source, line: int, record: dict[str, Any], column: str) -> flo
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not abs(number) <= _LARGEST:  # which NaN is not either
-        refuse(path, line, column, f"wanted a finite number, got {_shown(value)}.")
+        refuse(path, line, column, f"wanted a finite number, got {_show(value)}.")
     return number
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     """Return a value as a message shows it: a text or number by its beginning, anything else by its kind."""
     return repr(value)[:80] if isinstance(value, (str, int, float)) else type(value).__name__
 
@@ -263,11 +261,9 @@ class StackedFrames:
         if self.first is None:
             self.first, self.width = source, frames.shape[1]
         if frames.shape[1] != self.width:
-            raise DatasetError(
-                f"{display_name(source)}: its vectors have {frames.shape[1]} entries, those of "
-                f"{display_name(self.first)} "
-                f"have {self.width}; all must be of one kind."
-            )
+            others = f"those of {display_name(self.first)} have {self.width}"
+            problem = f"its vectors have {frames.shape[1]} entries, {others}; all must be of one kind."
+            refuse(source, None, None, problem, kind="column-count")
         n_windows = max(0, len(frames) - self.size + 1)
         middles = labels[self.size // 2 :][:n_windows]
         kept = np.flatnonzero(middles >= 0)

@@ -26,7 +26,7 @@ _TO_48 = {
 _TO_39 = {
     "ao": "aa", "ax": "ah", "el": "l", "en": "n", "ix": "ih", "zh": "sh", "cl": "sil", "vcl": "sil", "epi": "sil",
 }  # fmt: skip
-# Ours: the phonemes of English dictionaries keep ao and zh apart, and have no flap.
+# Our own: the phonemes of English dictionaries separate ao and zh, and have no flap.
 _TO_40 = {"ax": "ah", "dx": "d", "el": "l", "en": "n", "ix": "ih", "cl": "sil", "vcl": "sil", "epi": "sil"}
 
 N_PHONEMES = (61, 48, 40, 39)
@@ -34,7 +34,7 @@ GLOTTAL_STOP = "q"
 
 
 def phoneme_folding(n_phonemes: int = 40) -> dict[str, str | None]:
-    """Return what each of TIMIT's 61 symbols is folded into; None: it is left out.
+    """Return the phoneme that each of TIMIT's 61 symbols is folded into; None: it is left out.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def phoneme_folding(n_phonemes: int = 40) -> dict[str, str | None]:
         return {symbol: symbol for symbol in symbols}
     further = {48: {}, 40: _TO_40, 39: _TO_39}[n_phonemes]
     folded: dict[str, str | None] = {}
-    for symbol in [*symbols, "sil", "cl", "vcl"]:  # what is folded already stays so
+    for symbol in [*symbols, "sil", "cl", "vcl"]:  # symbols that are folded already stay
         into = _TO_48.get(symbol, symbol)
         folded[symbol] = further.get(into, into)
     folded[GLOTTAL_STOP] = None
@@ -70,7 +70,7 @@ def phonetic_tree(*, n_phonemes: int = 40) -> Taxonomy:
     Parameters
     ----------
     n_phonemes : {61, 48, 40, 39}
-        How many phonemes are told apart; see `phoneme_folding`.
+        The number of phonemes; see `phoneme_folding`.
 
     Examples
     --------
@@ -83,6 +83,6 @@ def phonetic_tree(*, n_phonemes: int = 40) -> Taxonomy:
     folded = phoneme_folding(n_phonemes)
     # A symbol stands in the class of the symbol it is named after; sil, cl and vcl are named after none.
     class_of = {symbol: place for place, those in _CLASSES.items() for symbol in those.split()}
-    kept = dict.fromkeys(name for name in folded.values() if name is not None)
-    paths = [f"phonemes/{class_of.get(name, 'silences')}/{name}" for name in kept]
+    phonemes = dict.fromkeys(name for name in folded.values() if name is not None)
+    paths = [f"phonemes/{class_of.get(name, 'silences')}/{name}" for name in phonemes]
     return Taxonomy.from_paths(paths)

@@ -140,10 +140,10 @@ class _SymbolNames:
     def _name(self, path: str, symbol: IpcSymbol) -> str:
         label = symbol.at(self.level)
         if label is None:
-            raise DatasetError(f"{path}: {symbol.name} is a {symbol.level}, above the level asked for, {self.level}.")
+            refuse(path, None, None, f"{symbol.name} is a {symbol.level}, above the level asked for, {self.level}.")
         if label not in self.name_of:
             if self.taxonomy is not None and label not in self.given:
-                raise DatasetError(f"{path}: {label.name} is not in the taxonomy{self.taxonomy.suggestion(label.name)}")
+                refuse(path, None, None, f"{label.name} is not in the taxonomy{self.taxonomy.suggestion(label.name)}")
             self.name_of[label] = self.given.get(label, label.name)
         return self.name_of[label]
 
@@ -158,26 +158,26 @@ def _files(folder: Folder) -> list[list[str]]:
     if parts is not None:
         split = [folders.files_below(part, ".xml") for part in parts]
     else:
-        split = _on_lists(folder, folders.files_below(folder, ".xml"))
+        split = _split_by_lists(folder, folders.files_below(folder, ".xml"))
     for place, paths in zip(parts or [folder] * 2, split, strict=False):
         if not paths:
-            raise DatasetError(f"{fspath(place)}: there are no .xml files.")
+            refuse(place, None, None, "there are no .xml files.")
     return split
 
 
-def _on_lists(folder: Folder, paths: list[str]) -> list[list[str]]:
-    """Split paths as the files train.txt and test.txt say, if they are there."""
+def _split_by_lists(folder: Folder, paths: list[str]) -> list[list[str]]:
+    """Split paths by the files train.txt and test.txt, if they are there."""
     lists = [os.path.join(folder, f"{part}.txt") for part in folders.PARTS]
-    there = [os.path.isfile(path) for path in lists]
-    if not any(there):
+    exist = [os.path.isfile(path) for path in lists]
+    if not any(exist):
         return [paths]
-    if not all(there):
-        raise DatasetError(f"{fspath(folder)}: of train.txt and test.txt, only one is there.")
+    if not all(exist):
+        refuse(folder, None, None, "of train.txt and test.txt, only one is there.")
     path_of: dict[str, str] = {}
     for path in paths:
         name = _record_name(path)
         path_of[name] = "" if name in path_of else path
-    return [[_listed(listing, *entry, path_of) for entry in _entries(listing)] for listing in lists]
+    return [[_find_record(listing, *entry, path_of) for entry in _entries(listing)] for listing in lists]
 
 
 def _entries(listing: str) -> Iterator[tuple[int, str]]:
@@ -185,12 +185,12 @@ def _entries(listing: str) -> Iterator[tuple[int, str]]:
         yield from ((line, text.strip()) for line, text in iterate_text_lines(listing, stream) if text.strip())
 
 
-def _listed(listing: str, line: int, entry: str, path_of: dict[str, str]) -> str:
-    """Return the path that a line of a list means; a record stands on one list, once."""
+def _find_record(listing: str, line: int, entry: str, path_of: dict[str, str]) -> str:
+    """Return the path that a line of a list names; a record stands on one list, once."""
     path = path_of.pop(_record_name(entry), None)
     if not path:
         problem = "several files have this name" if path == "" else "there is no such file, or it is listed already"
-        raise DatasetError(f"{listing}, line {line}: {entry[:80]!r}: {problem}.")
+        refuse(listing, line, None, f"{entry[:80]!r}: {problem}.", kind="bad-list")
     return path
 
 

@@ -12,7 +12,7 @@ from cladist.datasets.rows import as_lists, as_objects
 from cladist.files import Source, refuse
 from cladist.taxonomy import Taxonomy
 
-KEY_BYTES = 8  # a label this short is its key; the others are told apart by their bytes
+KEY_BYTES = 8  # a label of at most this length is its key; others are distinguished by their bytes
 NO_LABEL = -1
 UNKNOWN = -2
 

@@ -19,7 +19,7 @@ def make_hieron_synthetic(
     n_test: int = 50,
     random_state: int | np.random.Generator | None = None,
 ) -> Dataset[Taxonomy]:
-    """Make noisy prototypes of the 121 nodes of a ternary tree; every node is a label, the root too.
+    """Make noisy prototypes of the 121 nodes of a ternary tree; every node is a label, including the root.
 
     x = W^y + η with W^v = Σ_{u ∈ path(v)} w_u, root included; w_0 … w_120 are a random orthonormal basis of
     R^121 and η is Gaussian of variance `noise_variance` in each coordinate.
@@ -29,9 +29,9 @@ def make_hieron_synthetic(
     noise_variance : float
         The paper prints 0.16, with which its results cannot be reached; 0.04 is a fit to them.
     n_train, n_test : int
-        Examples a label.
+        Samples per label in each part.
     random_state : int, Generator or None
-        The same seed makes the same set.
+        The same seed makes the same data.
 
     Returns
     -------

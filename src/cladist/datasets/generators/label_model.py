@@ -13,7 +13,7 @@ from cladist.labels import LabelMatrix
 from cladist.taxonomy import Taxonomy
 
 Rows = npt.NDArray[np.float64]
-MOST_DRAWS = 1000  # times as many rows as wanted that are drawn before the least margin is called too large
+MOST_DRAWS = 1000  # rows drawn per row wanted, before the least margin is called too large
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,11 @@ class LabelModel:
         Parameters
         ----------
         n_samples : int
+            The number of rows.
         least_margin : float
             Rows with ``|u_v·x|`` below this at some node are drawn again; the paper's bound has it in the denominator.
         random_state : int, Generator or None
-            The same seed makes the same set.
+            The same seed makes the same data.
 
         Returns
         -------
@@ -85,20 +86,20 @@ class LabelModel:
             )
         rng = np.random.default_rng(random_state)
         parts: list[Rows] = []
-        found = drawn = 0
-        while found < n_samples:
+        n_accepted = n_drawn = 0
+        while n_accepted < n_samples:
             rows = _on_sphere(rng, n_samples, self.u.shape[1])
             parts.append(rows[np.abs(rows @ self.u.T).min(axis=1) >= least_margin])
-            found, drawn = found + len(parts[-1]), drawn + n_samples
-            if drawn > MOST_DRAWS * n_samples:
+            n_accepted, n_drawn = n_accepted + len(parts[-1]), n_drawn + n_samples
+            if n_drawn > MOST_DRAWS * n_samples:
                 raise ParameterError(
-                    f"LabelModel: hardly any row has margins of {least_margin:g} at all nodes; ask less."
+                    f"LabelModel: hardly any row has margins of {least_margin:g} at all nodes; lower least_margin."
                 )
         X = np.concatenate(parts)[:n_samples]
         return Dataset(X, self.draw(X, random_state=rng), self.taxonomy, source="label model")
 
     def _labels(self, on: npt.NDArray[np.bool_]) -> LabelMatrix:
-        """Switch off what is below a node that is off."""
+        """Switch off all nodes below a node that is off."""
         for level in self.taxonomy.levels[1:]:
             on[:, level] &= on[:, self.taxonomy.parent[level]]
         indptr = np.concatenate([[0], np.cumsum(on.sum(axis=1))])
@@ -117,10 +118,11 @@ def make_label_model(
     Parameters
     ----------
     n_samples, n_features : int
+        The shape of `X`.
     taxonomy : Taxonomy, optional
         A binary tree of seven nodes by default.
     random_state : int, Generator or None
-        The same seed makes the same set.
+        The same seed makes the same data.
 
     Examples
     --------

@@ -6,7 +6,7 @@ A document of length m about leaf ℓ draws each of its words
 * otherwise from the own words of one node of the path to ℓ, each node of the path equally likely.
 
 Every node has its own words, drawn at random with a preference for frequent ones. So siblings share the words
-of all their ancestors, and a leaf is told from its siblings by its own alone.
+of all their ancestors, and only its own words distinguish a leaf from its siblings.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make_topics(
     n_samples, n_test : int
         Documents to train on and to test on. If `n_samples` is not below the number of leaves, each has one.
     n_features : int
-        Words there are; feature 0 is the most frequent.
+        The number of words; feature 0 is the most frequent.
     branching : sequence of int
         The number of roots, of children of each root, and so on down; not used where `taxonomy` is given.
     taxonomy : Taxonomy, optional
@@ -63,13 +63,13 @@ def make_topics(
         Words in a typical document.
     informative : float in [0, 1]
         The share of leaves whose words come from their own place in the tree; the others have traded places
-        among each other. With 0 the classes are as easy to tell apart as ever, but the tree says nothing.
+        among each other. With 0 the classes are as separable as before, but the tree carries no information.
     zipf : float
         The exponent of the background's word frequencies.
     noise : float in [0, 1]
         The share of words that come from the background.
     random_state : int, Generator or None
-        The same seed makes the same set.
+        The same seed makes the same data.
 
     Returns
     -------
@@ -82,13 +82,13 @@ def make_topics(
     >>> make_topics(n_samples=100, n_features=500, branching=(2, 3), n_test=20, random_state=0)
     Dataset(100 + 20 rows, 500 features, 8 nodes, topics)
     """
-    _between("n_samples", n_samples, 1)
-    _between("n_test", n_test, 0)
-    _between("n_features", n_features, 1, 2**31 - 1)
-    _between("doc_length", doc_length, 1)
-    _between("informative", informative, 0, 1)
-    _between("zipf", zipf, 0)
-    _between("noise", noise, 0, 1)
+    _check_range("n_samples", n_samples, 1)
+    _check_range("n_test", n_test, 0)
+    _check_range("n_features", n_features, 1, 2**31 - 1)
+    _check_range("doc_length", doc_length, 1)
+    _check_range("informative", informative, 0, 1)
+    _check_range("zipf", zipf, 0)
+    _check_range("noise", noise, 0, 1)
     rng = np.random.default_rng(random_state)
     tree = taxonomy if taxonomy is not None else _regular_tree(branching)
     leaf = _leaf_of_each_row(rng, len(tree.leaves), n_samples, n_test)
@@ -104,7 +104,7 @@ def make_topics(
         word = words[paths[at[row], step], which]
         is_noise = rng.random(len(row)) < noise
         word[is_noise] = _power_law(rng, int(is_noise.sum()), n_features, zipf, ZIPF_OFFSET)
-        blocks.append(_weighted(row, word, len(at), n_features))
+        blocks.append(_weigh_words(row, word, len(at), n_features))
     X = sparse.vstack(blocks, format="csr")
     X.has_sorted_indices = True
     y = np.array([tree.names[v] for v in tree.leaves])[leaf]
@@ -112,14 +112,14 @@ def make_topics(
     return Dataset(X, y, tree, source="topics", train_rows=parts[0], test_rows=parts[1])
 
 
-def _between(name: str, value: float, lowest: float, highest: float = np.inf) -> None:
+def _check_range(name: str, value: float, lowest: float, highest: float = np.inf) -> None:
     if not lowest <= value <= highest:
         rule = f"at least {lowest}" if highest == np.inf else f"in {lowest} … {highest}"
         raise ParameterError(f"make_topics: {name} must be {rule}; got {value!r}.")
 
 
 def _regular_tree(branching: Sequence[int]) -> Taxonomy:
-    """Return the forest with branching[0] roots; a node's name lists the turns taken to it: "3.0.7"."""
+    """Return the forest with branching[0] roots; a node's name lists the branches on its path: "3.0.7"."""
     if not branching or min(branching) < 1:
         raise ParameterError(f"make_topics: branching wants numbers of at least 1; got {branching!r}.")
     turns = [[str(i) for i in range(n)] for n in branching]
@@ -157,7 +157,7 @@ def _own_words(rng: np.random.Generator, n_nodes: int, n_features: int) -> npt.N
 
 
 def _paths(tree: Taxonomy) -> tuple[npt.NDArray[np.int32], Ids]:
-    """Return for each leaf the nodes of its path, from the leaf up, and how many they are."""
+    """Return the nodes on the path of each leaf, from the leaf up, and their number."""
     lengths = tree.depth[tree.leaves].astype(np.int64) + 1
     paths = np.zeros((len(lengths), int(lengths.max())), np.int32)
     above = tree.leaves
@@ -186,7 +186,7 @@ def _power_law(rng: np.random.Generator, size: int, n: int, exponent: float, off
     return np.clip(rank.astype(np.int64), 0, n - 1)
 
 
-def _weighted(row: Ids, word: npt.NDArray[np.integer], n_rows: int, n_features: int) -> sparse.csr_matrix:
+def _weigh_words(row: Ids, word: npt.NDArray[np.integer], n_rows: int, n_features: int) -> sparse.csr_matrix:
     """Return 1 + log(count) of each word of each row, rows scaled to unit length."""
     key = np.sort(row * n_features + word)
     first = np.flatnonzero(np.diff(key, prepend=-1))

@@ -1,4 +1,4 @@
-"""CLINC150: what people ask an assistant for, 150 intents in 10 domains, and queries that are none of them."""
+"""CLINC150: queries to an assistant with 150 intents in 10 domains, and queries outside of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cladist.datasets.loaders.split_texts import vectorise
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, one_of
 from cladist.features import text_features
-from cladist.files import read_text
+from cladist.files import read_text, refuse
 from cladist.taxonomy import Taxonomy
 
 QUERIES, DOMAINS = "data_full.json", "domains.json"
@@ -65,13 +65,12 @@ def _object(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except json.JSONDecodeError as problem:
-        raise DatasetError(
-            f"{path}, line {problem.lineno}, column {problem.colno}: not valid JSON ({problem.msg})."
-        ) from problem
+        place = str(path), problem.lineno, problem.colno
+        raise DatasetError.at(*place, f"not valid JSON ({problem.msg}).", kind="bad-json") from problem
     except (ValueError, RecursionError) as problem:  # a number of thousands of digits; brackets without end
         raise DatasetError(f"{path}: not a file of CLINC150 ({problem}).") from problem
     if not isinstance(content, dict):
-        raise DatasetError(f"{path}: wanted a JSON object, got {type(content).__name__}.")
+        refuse(path, None, None, f"wanted a JSON object, got {type(content).__name__}.")
     return content
 
 
@@ -79,10 +78,10 @@ def _taxonomy(path: Path, out_of_scope: bool) -> Taxonomy:
     parents: dict[str, str | None] = {}
     for domain, intents in _object(path).items():
         if not isinstance(intents, list) or not all(isinstance(intent, str) for intent in intents):
-            raise DatasetError(f"{path}: domain {domain!r} must hold a list of the names of its intents.")
+            refuse(path, None, None, f"domain {domain!r} must hold a list of the names of its intents.")
         for name in (domain, *intents):
             if name in parents:
-                raise DatasetError(f"{path}: {name!r} stands there twice.")
+                refuse(path, None, None, f"{name!r} stands there twice.")
             parents[name] = None if name is domain else domain
     if out_of_scope:
         parents[OUT_OF_SCOPE] = None
@@ -97,12 +96,12 @@ def _part(
     for name in (key, f"oos_{key}") if out_of_scope else (key,):
         rows = content.get(name)
         if not isinstance(rows, list):
-            raise DatasetError(f"{path}: {name!r} must hold a list of [query, intent] pairs.")
+            refuse(path, None, None, f"{name!r} must hold a list of [query, intent] pairs.")
         for position, row in enumerate(rows):
             if not isinstance(row, list) or len(row) != 2 or not all(isinstance(field, str) for field in row):
-                raise DatasetError(f"{path}: {name}[{position}] must be a [query, intent] pair of texts; got {row!r}.")
+                refuse(path, None, None, f"{name}[{position}] must be a [query, intent] pair of texts; got {row!r}.")
             if row[1] not in taxonomy:
-                raise DatasetError(f"{path}: {name}[{position}] has the intent {row[1]!r}, which is in no domain.")
+                refuse(path, None, None, f"{name}[{position}] has the intent {row[1]!r}, which is in no domain.")
             texts.append(row[0])
             labels.append(row[1])
     return as_objects(texts), as_objects(labels)

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.arff.reader import read_arff_hmc
 from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, Folder, path_of
-from cladist.errors import DatasetError, one_of
+from cladist.errors import one_of
+from cladist.files import refuse
 from cladist.taxonomy import Taxonomy
 
 
@@ -26,7 +27,7 @@ def load_imclef07a(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Dataset
         Split, 10,000 + 1,006 rows. `X` is dense, 80 features that are whole numbers; scale them with scikit-learn's
         ``StandardScaler``, fitted on the training part, to have the input used in that line of work. `y` has one leaf
-        a row. The taxonomy is a forest of 96 nodes on 3 levels, 63 of them leaves.
+        per row. The taxonomy is a forest of 96 nodes on 3 levels, 63 of them leaves.
 
     Notes
     -----
@@ -103,7 +104,7 @@ def load_genes_go(*, which: Literal["cellcycle"] = "cellcycle", folder: Folder =
     Returns
     -------
     Dataset
-        As `load_genes_fun` gives it, but the taxonomy is a DAG of 4,125 nodes on 14 levels; a third of them have
+        As of `load_genes_fun`, but the taxonomy is a DAG of 4,125 nodes on 14 levels; a third of them have
         several parents.
 
     Examples
@@ -140,5 +141,5 @@ def _read_part(path: Path, first: Path, train: Dataset[Taxonomy], multilabel: bo
     """Read another file with the features and labels of the first."""
     part = read_arff_hmc(path, taxonomy=train.taxonomy, multilabel=multilabel)
     if list(part.feature_names or ()) != list(train.feature_names or ()):
-        raise DatasetError(f"{path}: its attributes are not those of {first.name}.")
+        refuse(path, None, None, f"its attributes are not those of {first.name}.")
     return part

@@ -50,7 +50,7 @@ def load_icd10cm(*, level: Level = "category") -> Dataset[Taxonomy]:
     apart as "B99-B99", in the way blocks are named.
 
     How texts become features was chosen among four settings with the test terms of the category level in view (plain
-    or sublinear counts, words of one letter or not; accuracy of a linear SVM a node from 0.610 to 0.612). Compare
+    or sublinear counts, words of one letter or not; accuracy of one linear SVM per node from 0.610 to 0.612). Compare
     methods by these rows; for an unbiased figure of your own, hold out some of the training rows.
 
     Examples

@@ -1,4 +1,4 @@
-"""NAICS 2017: what businesses do, as the index of the North American Industry Classification System words it."""
+"""NAICS 2017: activities of businesses, from the index of the North American Industry Classification System."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def load_naics2017(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Returns
     -------
     Dataset
-        `X` is an array of texts, since features learnt before splitting would know the test part: call `split` and
+        `X` is an array of texts, since features fitted before splitting would use the test part: call `split` and
         put a vectoriser before the learner in a `Pipeline`. The taxonomy is a forest of 20 sectors, 5 levels deep.
-        Where the workbook is there, the taxonomy's titles and `descriptions` have what every code is called.
+        Where the workbook is there, the taxonomy's titles and `descriptions` have the title of every code.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def _index(path: Path) -> tuple[list[str], list[str]]:
         texts.append(record[TEXT].strip())
         labels.append(code)
     if not texts:
-        raise DatasetError(f"{path}: the index has no entry with a code.")
+        refuse(path, None, None, "the index has no entry with a code.")
     return texts, labels
 
 
@@ -89,7 +89,7 @@ def _links(code: str) -> list[tuple[str, str | None]]:
 
 
 def _titles(path: Path) -> dict[str, str]:
-    """Return what each code is called: the workbook's second and third column."""
+    """Return the title of each code: the second and third column of the workbook."""
     titles = {}
     for number, cells in sheet_rows(path):
         if number == 1:

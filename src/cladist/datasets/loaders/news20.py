@@ -15,10 +15,10 @@ from cladist.datasets.loaders.split_texts import vectorise
 from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
 from cladist.features import text_features
-from cladist.files import LONGEST_LINE, open_for_reading
+from cladist.files import LONGEST_LINE, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy
 
-ROOT = "ROOT"  # what the file calls the node above the seven top groups, which is no label
+ROOT = "ROOT"  # the node above the seven top groups in the file, which is no label
 LARGEST_POST = LONGEST_LINE
 
 
@@ -32,7 +32,7 @@ def load_news20(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``20news-bydate-train/``, ``20news-bydate-test/`` (a folder a group, a file a post) and
+        Holds ``20news-bydate-train/``, ``20news-bydate-test/`` (one folder per group, one file per post) and
         ``hierarchy.tsv``; None: ``news20_bydate`` below the folder that ``CLADIST_DATA`` names.
 
     Returns
@@ -89,7 +89,7 @@ def _post(path: Path) -> str:
     with open_for_reading(path) as stream:
         content = stream.read(LARGEST_POST + 1)
     if len(content) > LARGEST_POST:
-        raise DatasetError(f"{path}: longer than {LARGEST_POST:,} bytes, which is no post.")
+        refuse(path, None, None, f"longer than {LARGEST_POST:,} bytes, which is no post.")
     return content.decode("latin-1")
 
 

@@ -9,7 +9,6 @@ from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, read_records
 from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of
 from cladist.datasets.rows import as_objects
-from cladist.errors import DatasetError
 from cladist.files import refuse
 from cladist.taxonomy import RelationGraph, Taxonomy
 
@@ -35,7 +34,7 @@ def load_onet_titles(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Returns
     -------
     Dataset
-        `X` is an array of texts, since features learnt before splitting would know the test part: call `split` and
+        `X` is an array of texts, since features fitted before splitting would use the test part: call `split` and
         put a vectoriser before the learner in a `Pipeline`. The taxonomy is a forest of 23 major groups, 5 levels
         deep; its titles name the occupations and `descriptions` describes them. `relations` joins two occupations
         if either is listed as related to the other.
@@ -77,7 +76,7 @@ def _rows(path: Path, first: str, second: str, *, known: Taxonomy) -> list[tuple
         _check_known(path, line, first, record[first], known)
         rows.append((line, record[first], record[second]))
     if not rows:
-        raise DatasetError(f"{path}: the table has a header but no rows.")
+        refuse(path, None, None, "the table has a header but no rows.")
     return rows
 
 

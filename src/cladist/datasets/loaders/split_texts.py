@@ -1,4 +1,4 @@
-"""Texts that come split → features, learnt from the training part alone."""
+"""Texts of a split Dataset → features that are fitted on its training part."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ def vectorise(data: Dataset[T], vectoriser: Any) -> Dataset[T]:
     try:
         Xs = [vectoriser.fit_transform(train), *map(vectoriser.transform, others)]
     except ValueError as problem:  # texts without a single word
-        raise DatasetError(
-            f"{data.source}: no features can be learnt from the training texts ({problem})."
-        ) from problem
+        raise DatasetError(f"{data.source}: no features can be fitted on the training texts ({problem}).") from problem
     X = stack_rows(Xs)
     X.sort_indices()  # the vectoriser leaves them in the order of first appearance
     return replace(data, X=X, texts=data.X, feature_names=vectoriser.get_feature_names_out())

@@ -13,15 +13,15 @@ from os import PathLike
 from xml.etree import ElementTree
 
 from cladist.errors import CladistError, DatasetError
-from cladist.files import decode, open_for_reading
+from cladist.files import decode, open_for_reading, refuse
 
 SHEET, TEXTS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
 LARGEST_WORKBOOK = 4 * 2**20  # packed
 LARGEST_MEMBER = 4 * 2**20  # unpacked; a table of codes has under a megabyte, and its tree takes many times that
 MOST_COLUMNS = 16_384  # of the format itself
 _PREFIX = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-# What zipfile says of bytes that are no archive. KeyError: no such member; RuntimeError: encrypted or packed in a way
-# that is not known; the others: lengths and places that cannot be.
+# Errors of zipfile on bytes that are no archive. KeyError: no such member; RuntimeError: encryption or compression
+# that is not known; the others: impossible lengths and places.
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error,
     EOFError, OSError, RuntimeError, KeyError, ValueError, OverflowError,
@@ -34,7 +34,7 @@ def sheet_rows(path: str | PathLike[str]) -> Iterator[tuple[int, list[str]]]:
     with open_for_reading(path) as stream:
         content = stream.read(LARGEST_WORKBOOK + 1)
     if len(content) > LARGEST_WORKBOOK:
-        raise DatasetError(f"{path}: more than {LARGEST_WORKBOOK:,} bytes, which is no table of codes.")
+        refuse(path, None, None, f"more than {LARGEST_WORKBOOK:,} bytes, which is no table of codes.")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             texts = ["".join(t.text or "" for t in si.iter(f"{_PREFIX}t")) for si in _xml(path, archive, TEXTS)]
@@ -53,11 +53,11 @@ def _xml(path: str | PathLike[str], archive: zipfile.ZipFile, member: str) -> El
     with archive.open(member) as stream:
         content = stream.read(LARGEST_MEMBER + 1)
     if len(content) > LARGEST_MEMBER:
-        raise DatasetError(f"{path}: {member} unpacks to more than {LARGEST_MEMBER:,} bytes.")
+        refuse(path, None, None, f"{member} unpacks to more than {LARGEST_MEMBER:,} bytes.")
     # As text, so that no encoding the file declares can hide a document type, which could define endless entities.
     text = decode(f"{path}, {member}", content)
     if "<!DOCTYPE" in text:
-        raise DatasetError(f"{path}: {member} declares a document type, which workbooks do not.")
+        refuse(path, None, None, f"{member} declares a document type, which workbooks do not.")
     try:
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError) as problem:
@@ -80,9 +80,9 @@ def _cells(path: str | PathLike[str], number: int, row: ElementTree.Element, tex
 
 def _column(path: str | PathLike[str], number: int, place: str) -> int:
     """Return the position of the column in a place such as B17."""
-    found = _PLACE.fullmatch(place)
+    match = _PLACE.fullmatch(place)
     column = 0
-    for letter in found[1] if found else "":
+    for letter in match[1] if match else "":
         column = 26 * column + ord(letter) - ord("A") + 1
     if not 1 <= column <= MOST_COLUMNS:
         raise DatasetError(f"{path}, row {number}: a cell stands at {place!r}; wanted is a place such as B17.")

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.lshtc.reader import NO_LABEL
-from cladist.datasets.formats.svmlight.writer import as_rows, blocks, check_lengths, checked_label, label_texts
+from cladist.datasets.formats.svmlight.writer import as_rows, check_label, check_lengths, label_texts, text_rows
 from cladist.errors import DatasetError
 from cladist.files import open_for_writing
 
@@ -55,7 +55,7 @@ def write_lshtc(
     if data.taxonomy is None:
         raise DatasetError(f"{fspath(hierarchy)}: the Dataset has no taxonomy to write.")
     for name in data.taxonomy.names:
-        checked_label(name, fspath(hierarchy))
+        check_label(name, fspath(hierarchy))
     parts = [("", path)] if test is None else [("train", path), ("test", test)]
     if validation is not None:
         parts.append(("validation", validation))
@@ -66,12 +66,12 @@ def write_lshtc(
     data.taxonomy.write(hierarchy, format="edges")
     for target, rows, labels, numbers in prepared:
         with open_for_writing(target) as file:
-            for block in blocks(rows, labels, numbers, zero_last=True):
+            for block in text_rows(rows, labels, numbers, zero_last=True):
                 file.write(block)
 
 
 def _prepare(X: Any, y: Any, data: Dataset, where: str) -> tuple[sparse.csr_matrix, list[str], npt.NDArray[Any]]:
-    """Return rows, label fields and the columns' numbers of a part, or say why it cannot be written."""
+    """Return rows, label fields and the columns' numbers of a part, or refuse it."""
     rows, labels = as_rows(X, where), label_texts(y, where)
     check_lengths(rows, labels, where)
     if not all(labels):

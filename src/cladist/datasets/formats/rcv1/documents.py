@@ -24,7 +24,7 @@ Features = Literal["vectors", "tokens"]
 _DOCUMENT = re.compile(rb"\.I[ \t]+([0-9]{1,10})")
 MOST_DIGITS = 18  # of a document's number with leading zeros; as many fit into int64
 _LINE_COST = 64  # bytes of memory that a line takes beside its content
-_AT_ONCE = 4096  # documents of which it is asked together whether they are wanted
+_AT_ONCE = 4096  # documents that are chosen together
 
 Choose = Callable[[Numbers], npt.NDArray[Any]]
 
@@ -32,8 +32,8 @@ Choose = Callable[[Numbers], npt.NDArray[Any]]
 class DocumentChoice:
     """Chooses the documents of one part: those with a topic in the family, if there is one, and the first `most`.
 
-    Which are the first is decided by their numbers. While reading, a document is dropped as soon as `most` with lower
-    numbers are known, so that what is held stays near what is kept.
+    The first are those with the lowest numbers. While reading, a document is dropped as soon as `most` with lower
+    numbers are known, so that little more is held than is kept.
     """
 
     def __init__(self, family: Judgements | None, most: int | None) -> None:
@@ -105,7 +105,7 @@ class Documents:
             self.rows.add(chunk, wanted.choose(_document_numbers(chunk)))
 
     def X(self) -> Any:  # noqa: N802
-        """Return what was kept: a CSR matrix, or an array of texts."""
+        """Return the chosen documents: a CSR matrix, or an array of texts."""
         order = np.concatenate(self.orders)
         as_read = len(order) == self.n_read and bool((np.diff(order) > 0).all())
         if self.features == "vectors":
@@ -163,7 +163,7 @@ def documents(source: Source) -> Iterator[tuple[int, str]]:
                 words = []
             elif content and words is None:
                 wanted = "'.I' and the number of a document" if number is None else "'.W'"
-                refuse(source, line, 1, f"wanted {wanted}, got {_shown(content)!r}.", kind="bad-token-file")
+                refuse(source, line, 1, f"wanted {wanted}, got {_show(content)!r}.", kind="bad-token-file")
             elif content and words is not None:
                 words.append(content)
                 n_bytes += len(content) + _LINE_COST
@@ -179,7 +179,7 @@ def _number(source: Source, line: int, content: bytes) -> int:
     number = int(match[1]) if match else HIGHEST_DOCUMENT + 1
     if number > HIGHEST_DOCUMENT:
         wanted = f"'.I' and the number of a document, at most {HIGHEST_DOCUMENT:,}"
-        refuse(source, line, 1, f"wanted {wanted}, got {_shown(content)!r}.", kind="bad-token-file")
+        refuse(source, line, 1, f"wanted {wanted}, got {_show(content)!r}.", kind="bad-token-file")
     return number
 
 
@@ -189,5 +189,5 @@ def _text(source: Source, line: int, words: list[bytes] | None, started: int) ->
     return decode(source, b"\n".join(words), started + 2).replace("\n", " ")  # so that it names the line
 
 
-def _shown(content: bytes) -> str:
+def _show(content: bytes) -> str:
     return content[:40].decode("utf-8", "backslashreplace")

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.rcv1.reader import HIERARCHY, JUDGEMENTS, ROOT, documents_file
-from cladist.datasets.formats.svmlight.writer import as_rows, blocks
+from cladist.datasets.formats.svmlight.writer import as_rows, text_rows
 from cladist.datasets.rows import length
 from cladist.errors import DatasetError
 from cladist.files import open_for_writing
@@ -108,7 +108,7 @@ def _write_documents(X: Any, numbers: range, part: str, folder: Path) -> None:
         columns = np.arange(rows.shape[1]) + 1
         labels = [f"{number} " for number in numbers]  # the official files have two blanks here
         with open_for_writing(path) as file:
-            for block in blocks(rows, labels, columns):
+            for block in text_rows(rows, labels, columns):
                 file.write(block)
     else:
         path = folder / documents_file("tokens", part)
@@ -118,7 +118,7 @@ def _write_documents(X: Any, numbers: range, part: str, folder: Path) -> None:
 
 
 def _tokens(number: int, text: Any, where: str) -> bytes:
-    """Return a document's lines; what would not be read as this text is refused."""
+    """Return the lines of a document; a text that would not be read back is refused."""
     try:
         words = text.encode("utf-8").split()
         if b" ".join(words) == text.encode("utf-8") and not text.startswith(".I"):

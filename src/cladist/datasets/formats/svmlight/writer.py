@@ -17,7 +17,7 @@ from cladist.files import open_for_writing
 from cladist.kernels.svmlight import LONGEST_LABEL, MOST_LABELS
 from cladist.taxonomy.construction import as_text, is_missing
 
-BLOCK_FEATURES = 1 << 17  # so many numbers are texts at a time
+BLOCK_FEATURES = 1 << 17  # numbers held as texts at a time
 
 _NOT_IN_A_LABEL = re.compile(r"[\x00-\x20,:#]")
 _BYTE_ORDER_MARK = "\ufeff"
@@ -29,8 +29,8 @@ def write_svmlight(data: Dataset | tuple[Any, Any], path: str | PathLike[str], *
     Parameters
     ----------
     data : Dataset or (X, y)
-        `X` dense or sparse, of finite numbers; `y` one label a row, or a list or set of them a row. A split is not
-        written: all rows are.
+        `X` dense or sparse, of finite numbers; `y` one label per row, or a list or set of labels per
+        row. All rows are written, without their split.
     path : path
         An ending ``.gz``, ``.xz`` or ``.bz2`` packs the file.
     zero_based : bool
@@ -38,8 +38,8 @@ def write_svmlight(data: Dataset | tuple[Any, Any], path: str | PathLike[str], *
 
     Notes
     -----
-    A number is written with as many digits as its dtype needs; a file of float64 is to be read with that dtype. Not
-    in the file, and so for the reader to be told: empty columns at the end (``n_features``), that rows with one label
+    A number is written with as many digits as its dtype needs; a file of float64 is to be read with that dtype. The
+    file lacks what the reader has as parameters: empty columns at the end (``n_features``), that rows with one label
     each are meant as sets (``multilabel=True``), and ``zero_based=True``. A row with neither labels nor features,
     which would be a blank line, gets a feature of value 0.
 
@@ -61,12 +61,12 @@ def write_svmlight(data: Dataset | tuple[Any, Any], path: str | PathLike[str], *
         raise DatasetError(f"{where}: a row without labels and without columns cannot be written as svmlight.")
     numbers = np.arange(rows.shape[1]) + (not zero_based)
     with open_for_writing(path) as file:
-        for block in blocks(rows, labels, numbers):
+        for block in text_rows(rows, labels, numbers):
             file.write(block)
 
 
 def as_rows(X: Any, where: str) -> sparse.csr_matrix:
-    """Return X in CSR with sorted indices and finite numbers, or say what is wrong with it."""
+    """Return X in CSR with sorted indices and finite numbers, or refuse it."""
     try:
         dense = X if sparse.issparse(X) else np.asarray(X)
         rows = sparse.csr_matrix(dense.astype(np.float32) if dense.dtype == np.float16 else dense)
@@ -75,7 +75,7 @@ def as_rows(X: Any, where: str) -> sparse.csr_matrix:
     if rows.dtype.kind not in "fiub":
         raise DatasetError(f"{where}: X must hold numbers to be written; it holds {rows.dtype}.")
     if not rows.has_canonical_format:
-        rows = rows.copy()  # it may share its arrays with X
+        rows = rows.copy()  # its arrays may be those of X
         rows.sum_duplicates()
     if not np.isfinite(rows.data).all():
         k = int(np.flatnonzero(~np.isfinite(rows.data))[0])
@@ -91,21 +91,20 @@ def check_lengths(rows: sparse.csr_matrix, labels: Sequence[str], where: str) ->
 
 
 def label_texts(y: Any, where: str) -> list[str]:
-    """Return the label field of each row; every different label is checked once."""
+    """Return the label field of each row; every distinct label is checked once."""
     known: dict[Any, str] = {}
 
     def text(label: Any) -> str:
-        found = known.get(label)
-        if found is None:
-            found = known[label] = checked_label("" if is_missing(label) else as_text(label), where)
-        return found
+        if label not in known:
+            known[label] = check_label("" if is_missing(label) else as_text(label), where)
+        return known[label]
 
     try:
         entries = y.tolist() if isinstance(y, np.ndarray) else list(y)
         several = any(_is_set(entry) for entry in entries)
         if not several:
             return [text(entry) for entry in entries]
-        return [_joined([text(label) for label in entry], row, where) for row, entry in enumerate(entries)]
+        return [_join_labels([text(label) for label in entry], row, where) for row, entry in enumerate(entries)]
     except TypeError:
         raise DatasetError(f"{where}: y must have a label, or a list or set of labels, for every row.") from None
 
@@ -114,14 +113,14 @@ def _is_set(entry: Any) -> bool:
     return isinstance(entry, (list, tuple, set, frozenset, np.ndarray))
 
 
-def _joined(labels: list[str], row: int, where: str) -> str:
+def _join_labels(labels: list[str], row: int, where: str) -> str:
     if len(labels) > MOST_LABELS:
         raise DatasetError(f"{where}: row {row} has {len(labels):,} labels; at most {MOST_LABELS:,} are read again.")
     return ",".join(labels)
 
 
-def checked_label(label: str, where: str) -> str:
-    """Return a label that the file can hold, or say why it cannot."""
+def check_label(label: str, where: str) -> str:
+    """Return a label that the file can hold, or refuse it."""
     bad = _NOT_IN_A_LABEL.search(label)
     if bad or not label or label.startswith(_BYTE_ORDER_MARK):
         raise DatasetError(
@@ -137,7 +136,7 @@ def checked_label(label: str, where: str) -> str:
     return label
 
 
-def blocks(
+def text_rows(
     rows: sparse.csr_matrix, labels: Sequence[str], numbers: npt.NDArray[Any], *, zero_last: bool = False
 ) -> Iterator[bytes]:
     """Yield the lines of a file in blocks; `numbers` are the columns' numbers there.
@@ -150,13 +149,13 @@ def blocks(
         end = int(np.searchsorted(rows.indptr, rows.indptr[start] + BLOCK_FEATURES, side="right")) - 1
         end = min(max(end, start + 1), n_rows)
         first, last = rows.indptr[start], rows.indptr[end]
-        found = numbers[rows.indices[first:last]].tolist()
-        pairs = [f"{n}:{text}" for n, text in zip(found, number_texts(rows.data[first:last]), strict=True)]
+        columns = numbers[rows.indices[first:last]].tolist()
+        pairs = [f"{n}:{text}" for n, text in zip(columns, number_texts(rows.data[first:last]), strict=True)]
         ends = (rows.indptr[start : end + 1] - first).tolist()
         lines = []
         for label, a, b in zip(labels[start:end], ends[:-1], ends[1:], strict=True):
             features = pairs[a:b]
-            if zero_last and features and found[a] == 0:
+            if zero_last and features and columns[a] == 0:
                 features.append(features.pop(0))
             if label:
                 features.insert(0, label)
@@ -181,7 +180,7 @@ def number_texts(values: npt.NDArray[Any]) -> list[str]:
     # A text read as float64 and then rounded may end beside the number; the number's own float64 does not.
     with np.errstate(over="ignore"):
         wrong = texts.astype(np.float64).astype(values.dtype) != values
-    found = [text.removesuffix(".0") for text in texts.tolist()]
+    shortest = [text.removesuffix(".0") for text in texts.tolist()]
     for k in np.flatnonzero(wrong).tolist():
-        found[k] = repr(float(values[k]))
-    return found
+        shortest[k] = repr(float(values[k]))
+    return shortest
