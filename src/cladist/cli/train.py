@@ -271,13 +271,7 @@ def _parse_value(assignment: str, value: str) -> Any:
 
 
 def merge_options(given: dict[str, Any], config: Path | None) -> dict[str, Any]:
-    """Return the options of the command line, those not given from the config file; parameters are merged by name.
-
-    Examples
-    --------
-    >>> merge_options({"method": "hieron", "param": {"C": 1.0}}, None)
-    {'method': 'hieron', 'param': {'C': 1.0}}
-    """
+    """Return the options of the command line, those not given from the config file; parameters are merged by name."""
     if config is None:
         return given
     content = read_config(config)
