@@ -195,7 +195,7 @@ def resolve(source: DataSource, model: Any, notes: dict[str, Any], folder: Path)
 def complete(source: DataSource, notes: dict[str, Any]) -> DataSource:
     """Return the source with everything that options did not give taken from a model's notes.
 
-    An empty separator means none, whatever the notes say.
+    An empty separator means none, even if the notes have one.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def command(
     ] = None,
     method: Annotated[
         str | None,
-        option("--method NAME", "A method of [bold]cladist methods[/bold].", show_default=DEFAULT_METHOD),
+        option("--method NAME", "A method listed by [bold]cladist methods[/bold].", show_default=DEFAULT_METHOD),
     ] = None,
     param: Annotated[
         list[str] | None, option("--param NAME=VALUE", "A parameter of the method; may be given several times.")
