@@ -25,7 +25,7 @@ from tests.cli.conftest import COLUMNS, call
 SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 
 MAX_FILES_OF_COMMANDS = 60  # executed by train, predict and evaluate together
-MAX_FILES_OF_ONE_COMMAND = 5  # of `cli`, executed by one of these commands
+MAX_FILES_OF_ONE_COMMAND = 6  # of `cli`, executed by one of these commands: its own, shared ones, and its options
 MAX_FILES_OF_FIT = 22  # executed by RecursiveSVM.fit
 MAX_LINES = 36_000  # in src
 LONG_FUNCTION, MAX_LONG_FUNCTIONS = 60, 6  # lines with the docstring, without the options of a command

@@ -165,9 +165,9 @@ def test_other_attributes_are_refused(refused, run, shapes):
     trained(run, "whole.arff", "--out", "new")
     Path("swapped.arff").write_text(HEADER.replace("height", "WIDTH").replace("width", "height") + WHOLE)
     said = refused("predict", "new", "swapped.arff")
-    assert "swapped.arff: feature 1 is 'WIDTH', and the model learnt from 'height' in its place" in said
+    assert "swapped.arff: feature 1 is 'WIDTH', and the model was trained on 'height' in its place" in said
     Path("more.arff").write_text(HEADER.replace("blue}", "blue, green}") + WHOLE)
-    assert "there are 5 features, and the model learnt from 4" in refused("evaluate", "new", "more.arff")
+    assert "there are 5 features, and the model was trained on 4" in refused("evaluate", "new", "more.arff")
 
 
 def test_numbers_from_elsewhere_suit_if_there_are_as_many(run, shapes):

@@ -288,5 +288,5 @@ def test_signals_save_and_stop(place):
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
-    assert b"learnt" in errors
+    assert b"trained on" in errors
     assert seen("h-perc") == learnt + 1

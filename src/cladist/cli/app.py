@@ -41,13 +41,7 @@ class Commands(TyperGroup):
 
 
 def exit_code(run: Callable[[], Any], *, debug: bool) -> int:
-    """Run a command and return its exit code; print a failure as one sentence, with `debug` after the traceback.
-
-    Examples
-    --------
-    >>> exit_code(lambda: None, debug=False)
-    0
-    """
+    """Run a command and return its exit code; print a failure as one sentence, with `debug` after the traceback."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:

@@ -74,13 +74,7 @@ def command(
 
 
 def _split_names(flag: str, text: str | None) -> list[str] | None:
-    """Return the names in an option's value.
-
-    Examples
-    --------
-    >>> _split_names("--data", "clef, news20")
-    ['clef', 'news20']
-    """
+    """Return the names in an option's value."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]

@@ -104,7 +104,7 @@ def _hinted(source: DataSource, n_features: int | None) -> Iterator[None]:
             hint = "if the file counts its features from 0, add --zero-based"
         elif problem.kind == "index-range" and n_features is not None:
             hint = (
-                f"the model learnt from indices up to {n_features - bool(source.zero_based)} and has no weights for "
+                f"the model was trained on indices up to {n_features - bool(source.zero_based)} and has no weights for "
                 "others: leave out the features that are new, or train again on rows that have them"
             )
         else:
@@ -137,12 +137,12 @@ def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: A
     for k, (wanted, name) in enumerate(zip(source.features, features, strict=False)):
         if wanted != name:
             problem = (
-                f"feature {k + 1} is {name!r}, and the model learnt from {wanted!r} in its place; give it the "
+                f"feature {k + 1} is {name!r}, and the model was trained on {wanted!r} in its place; give it the "
                 "attributes it was trained on, in their order."
             )
             raise DatasetError.at(source.name, None, None, problem, kind="feature-names")
     if X.shape[1] != features_of(model):
-        problem = f"there are {X.shape[1]:,} features, and the model learnt from {features_of(model):,}."
+        problem = f"there are {X.shape[1]:,} features, and the model was trained on {features_of(model):,}."
         raise DatasetError.at(source.name, None, None, problem, kind="column-count")
 
 

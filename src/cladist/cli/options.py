@@ -21,14 +21,7 @@ def argument(metavar: str, text: str) -> Any:
 
 
 def option(usage: str, text: str, panel: str | None = None, **settings: Any) -> Any:
-    """Return an option for a command's signature; `usage` holds its flags and its value, as in "--out -o FILE".
-
-    Examples
-    --------
-    >>> out = option("--out -o FILE", "The output file.")
-    >>> out.default, out.param_decls, out.metavar
-    ('--out', ('-o',), 'FILE')
-    """
+    """Return an option for a command's signature; `usage` holds its flags and its value, as in "--out -o FILE"."""
     flags = [word for word in usage.split() if word.startswith("-")]
     values = [word for word in usage.split() if not word.startswith("-")]
     return typer.Option(*flags, metavar=values[0] if values else None, help=text, rich_help_panel=panel, **settings)

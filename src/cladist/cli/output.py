@@ -200,21 +200,8 @@ def check_target(
 ) -> None:
     """Raise an error if `path` cannot be written, before work is done whose result would be lost.
 
-    Parameters
-    ----------
-    path : path or None
-        The file to write; None stands for standard output.
-    inputs : iterable of paths
-        Files that the command reads, "-" for standard input, and model folders. The target must be none of them, by
-        any name or link, and lie in none of these folders.
-    outputs : iterable of paths
-        Other files that the command writes; the target must differ from them.
-
-    Examples
-    --------
-    >>> check_target("no-such-folder/report.html")
-    Traceback (most recent call last):
-    FileNotFoundError: [Errno 2] there is no such folder: 'no-such-folder'
+    `inputs` are files that the command reads, "-" for standard input, and model folders; `outputs` are other files that
+    it writes. The path must be none of them, by any name or link, and must not lie in these folders.
     """
     if path is None:
         return
@@ -260,15 +247,6 @@ def replacing(path: PathLike) -> Iterator[TextIO]:
     """Open a text file for writing that replaces `path` when the block ends without an error.
 
     A device or a pipe is written to directly.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp(), "table.csv")
-    >>> with replacing(target) as file:
-    ...     _ = file.write("a,b")
-    >>> target.read_text()
-    'a,b'
     """
     check_target(path)
     with files.open_replacement(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:

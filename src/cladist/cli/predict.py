@@ -145,18 +145,10 @@ def predict_to(
 def predict(
     model: Any, batches: Iterable[Any], *, top_k: int | None = None, beam: int | None = None
 ) -> Iterator[list[Prediction]]:
-    """Yield the predictions of each row, best first.
+    """Yield the predictions of each row, best first; those of a batch are yielded before the next one is read.
 
-    Parameters
-    ----------
-    model : learner or Pipeline
-        A fitted model, as returned by `cladist.load`.
-    batches : iterable of arrays
-        Rows; the predictions of a batch are yielded before the next one is read.
-    top_k : int, optional
-        The number of labels per row, by score. By default the model's predictions: one label, or the deepest of a set.
-    beam : int, optional
-        The number of nodes per level whose children are scored; see `predict_top_k` of learners.
+    `top_k` is the number of labels per row, by default those that the model predicts: one, or the deepest of a set.
+    `beam` is the number of nodes per level whose children are scored, as in `predict_top_k` of learners.
     """
     from cladist.cli.input import learner_of
     from cladist.learners.out_of_fold import transformed
@@ -229,20 +221,7 @@ def _node_scores(learner: Any, rows: Any, names: list[str]) -> Iterator[Any]:
 
 
 class BlankRows:
-    """Counts the texts without a word that a model knows; of a model trained on numbers it counts none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from cladist import FlatSVM
-    >>> from cladist.features import text_features
-    >>> model = make_pipeline(text_features(), FlatSVM()).fit(["red wine", "green tea"], ["wine", "tea"])
-    >>> blank = BlankRows(model)
-    >>> blank.add(model[:-1].transform(["tea", "", "qqq"]), [1, 2, 3])
-    >>> blank.count, blank.first
-    (2, [2, 3])
-    """
+    """Counts the texts without a word that a model knows; of a model trained on numbers it counts none."""
 
     def __init__(self, model: Any) -> None:
         from cladist.cli.input import features_of
@@ -317,13 +296,7 @@ def _batches(texts: Iterator[str]) -> Iterator[Any]:
 def lines(stream: Source, columns: Collection[str] = ()) -> Iterator[str]:
     r"""Yield every line as one text, including empty lines, so that predictions correspond to lines.
 
-    Parameters
-    ----------
-    stream : path or binary stream
-        The input.
-    columns : collection of str
-        The text columns that a model was trained on. A first line that names them all is refused: it is the header of
-        a table, and would be taken for a text.
+    A first line that names all `columns`, which a model was trained on, is refused: it is the header of a table.
 
     Examples
     --------

@@ -29,13 +29,7 @@ _NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNOREC
 
 
 def format_of(out: Path | None) -> str:
-    """Return the format given by a file extension; CSV for standard output.
-
-    Examples
-    --------
-    >>> format_of(Path("predictions.jsonl")), format_of(None)
-    ('jsonl', 'csv')
-    """
+    """Return the format given by a file extension; CSV for standard output."""
     kind = "csv" if out is None else SUFFIXES.get(out.suffix.lower())
     if kind is None:
         raise DatasetError(f"{out}: the file extension of --out must be .csv, .tsv or .jsonl.")

@@ -33,58 +33,6 @@ categories. The products are made up. Try, in this folder:
 
 ROWS_PER_CATEGORY, TEST_ROWS_PER_CATEGORY = 20, 6
 SEED = 7
-# Departments; below them aisles, each with phrases for all its products; below them categories, each with the names of
-# its products and, on the next line, phrases about them.
-CATALOGUE = """
-Electronics
-  Phones: fits in any pocket, works with all networks, charges without a cable
-    Smartphones: phone, smartphone, 5G phone
-      two cameras, bright screen, large battery, unlocks with a fingerprint, 128 GB storage
-    Phone cases: phone case, flip cover, bumper
-      survives a fall, soft silicone, leather with card slots, clear back, raised edges
-  Computers: quiet and light, for work and travel, full day of battery
-    Laptops: laptop, notebook, ultrabook
-      16 GB memory, backlit keyboard, aluminium lid, fast solid-state disk, wide trackpad
-    Tablets: tablet, e-reader, drawing tablet
-      touch screen, comes with a pen, paper-like display, storage for 128 GB, kids mode
-  Audio: rich bass, Bluetooth, twenty hours of music
-    Headphones: headphones, earbuds, headset
-      cancels noise, soft ear cushions, folds flat, built-in microphone, stays in the ear
-    Speakers: speaker, soundbar, party speaker
-      fills a room, two tweeters, wall mount, waterproof, pairs for stereo
-Home
-  Cookware: suits induction, dishwasher safe, stays cool at the handle
-    Frying pans: frying pan, skillet, wok
-      non-stick coating, cast iron, crisp edges, for eggs and pancakes, sears steak
-    Saucepans: saucepan, stock pot, pot with lid
-      glass lid, pouring rim, measures inside, for soup and pasta, simmers evenly
-  Bedding: washes at 60 degrees, soft organic cotton, for good sleep
-    Duvets: duvet, comforter, quilt
-      warm down filling, for winter nights, double size, light for summer, stitched squares
-    Pillows: pillow, neck pillow, cushion
-      memory foam, supports the neck, for side sleepers, down filling, adjustable height
-  Lighting: saves energy, warm white light, dims in three steps
-    Desk lamps: desk lamp, reading lamp, clip lamp
-      bends to any angle, no glare on the page, USB port, small foot, for late work
-    Ceiling lights: ceiling light, pendant lamp, chandelier
-      hangs above the table, linen shade, for high rooms, glass globes, flat on the wall
-Outdoors
-  Camping: packs small, waterproof, for two people
-    Tents: tent, dome tent, shelter
-      pitches in minutes, steel pegs, mosquito net, sewn-in floor, holds in a storm
-    Sleeping bags: sleeping bag, mummy bag, bivouac bag
-      down filling, comfort to minus five, two-way zip, warm hood, for winter nights
-  Cycling: made for the road, reflects at night, light frame
-    Bicycles: bicycle, mountain bike, city bike
-      21 gears, disc brakes, aluminium frame, luggage rack, front suspension
-    Bike helmets: helmet, bike helmet, cycling helmet
-      twelve air vents, dial at the back, rear light, soft chin strap, survives a fall
-  Fitness: for the gym at home, non-slip, for beginners and professionals
-    Yoga mats: yoga mat, exercise mat, mat
-      6 mm thick, natural rubber, rolls up, soft under the knees, carrying strap
-    Dumbbells: dumbbell, kettlebell, pair of weights
-      5 kg each, cast iron, rubber coating, adjustable plates, fits the hand
-"""
 MAKERS = ("Alba", "Birch & Co", "Corvo", "Dunlin", "Esker", "Fjord", "Grove", "Harrow")
 ADJECTIVES = ("new", "classic", "premium", "everyday", "slim", "large", "compact", "original")
 PHRASES = ("two years of warranty", "ships tomorrow", "makes a fine gift", "back in stock", "our best seller")
@@ -128,13 +76,7 @@ def write_sample(folder: Path) -> list[str]:
 
 
 def sample_files() -> dict[str, str]:
-    """Return the name and text of every file; they are always the same.
-
-    Examples
-    --------
-    >>> sorted(sample_files())
-    ['README.md', 'taxonomy.csv', 'test.csv', 'train.csv']
-    """
+    """Return the name and text of every file; they are always the same."""
     parents, categories = read_catalogue()
     generator = random.Random(SEED)
     products = [list(_products(generator, *category)) for category in categories]
@@ -153,17 +95,14 @@ def sample_files() -> dict[str, str]:
 def read_catalogue() -> tuple[dict[str, str], list[Category]]:
     """Return the parent of each node, level by level and "" for roots, and the categories.
 
-    Examples
-    --------
-    >>> parents, categories = read_catalogue()
-    >>> parents["Tents"], len(categories)
-    ('Camping', 18)
+    In the file, departments come first; below them aisles, each with phrases for all its products; below them
+    categories, each with the names of its products and, on the next line, phrases about them.
     """
     levels: list[dict[str, str]] = [{}, {}, {}]
     path = ["", "", ""]
     categories: list[Category] = []
     phrases: list[list[str]] = [[], [], []]  # of the department (none), the aisle and the category
-    for line in CATALOGUE.strip("\n").split("\n"):
+    for line in Path(__file__).with_name("catalogue.txt").read_text(encoding="utf-8").splitlines():
         depth = (len(line) - len(line.lstrip())) // 2
         title, _, texts = line.strip().rpartition(": ") if depth else (line, "", "")
         if depth == 3:

@@ -117,24 +117,12 @@ def to_answer(label: Any, taxonomy: Taxonomy) -> dict[str, Any]:
 
 
 class Answers:
-    """The output for predictions, one line of JSON per row; a file is cut back to what the last save knows.
+    """The output for predictions, one line of JSON per row, to the file `out` or to standard output.
 
-    Parameters
-    ----------
-    out : path or None
-        The file; None stands for standard output.
-    noted : str or None
-        The file that the model has noted at its last save.
-    noted_bytes : int
-        The length of that file when the model was saved.
-
-    Attributes
-    ----------
-    path : str or None
-        The file to note in the model; None for outputs that cannot be cut back: standard output, a device or a pipe.
-    is_new : bool
-        Whether the model has yet to note the file. Until then no prediction is written there: after a crash, the next
-        run would not know them as its own.
+    `noted` and `noted_bytes` are the file and its length at the model's last save, to which it is cut back. `path` is
+    the file to note in the next save, None for outputs that cannot be cut back: standard output, a device or a pipe.
+    While `is_new`, the model has not noted the file, and no prediction may be written to it: after a crash, the next
+    run would not know them as its own.
     """
 
     def __init__(self, out: Path | None, noted: str | None = None, noted_bytes: int = 0) -> None:

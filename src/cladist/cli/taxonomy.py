@@ -213,13 +213,7 @@ def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> int:
 
 
 def titles_note(n_titles: int, out: Path) -> str:
-    """Return the note that a file cannot store titles.
-
-    Examples
-    --------
-    >>> titles_note(2, Path("tree.paths"))
-    '2 titles are left out: tree.paths has no place for them; .csv, .tsv and .rcv1 have.'
-    """
+    """Return the note that a file cannot store titles."""
     from cladist.taxonomy.formats.writer import HOLD_TITLES
 
     *some, last = (f".{kind}" for kind in HOLD_TITLES)

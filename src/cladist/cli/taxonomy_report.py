@@ -31,18 +31,7 @@ def render(description: Description, data_name: str) -> list[Any]:
 
 
 def to_dict(description: Description) -> dict[str, Any]:
-    """Return a description as values for JSON.
-
-    Examples
-    --------
-    >>> from cladist import Taxonomy
-    >>> from cladist.cli.taxonomy import Description
-    >>> from cladist.taxonomy.inspection import inspect
-    >>> taxonomy = Taxonomy.from_paths(["sport/tennis/doubles", "art"])
-    >>> values = to_dict(Description(taxonomy, inspect(taxonomy)))
-    >>> values["kind"], values["nodes_by_level"], values["single_child_nodes"]
-    ('forest', [2, 1, 1], 2)
-    """
+    """Return a description as values for JSON."""
     _, findings, coverage, unknown = description
     values = asdict(findings)
     values["nodes_by_level"] = [level.nodes for level in findings.levels]
@@ -81,17 +70,7 @@ def level_table(findings: Findings, coverage: Coverage | None) -> Table:
 
 
 def notes(findings: Findings) -> Iterator[str]:
-    r"""Yield a sentence about everything that may be a mistake.
-
-    Examples
-    --------
-    >>> from cladist import Taxonomy
-    >>> from cladist.taxonomy.inspection import inspect
-    >>> print(*notes(inspect(Taxonomy.from_edges([("a", "b"), ("a", "c"), ("b", "c"), ("b", "B ")]))), sep="\n")
-    1 name is spelt in several ways:
-      b: 'b', 'B '
-    1 edge is implied by others, such as a → c by a → b → c.
-    """
+    """Yield a sentence about everything that may be a mistake."""
     chains = findings.chains
     if chains.nodes:
         yield (

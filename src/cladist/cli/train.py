@@ -56,7 +56,7 @@ def command(
     ] = None,
     method: Annotated[
         str | None,
-        option("--method NAME", "A method of [bold]cladist methods[/bold].", show_default=DEFAULT_METHOD),
+        option("--method NAME", "A method listed by [bold]cladist methods[/bold].", show_default=DEFAULT_METHOD),
     ] = None,
     param: Annotated[
         list[str] | None, option("--param NAME=VALUE", "A parameter of the method; may be given several times.")
@@ -271,13 +271,7 @@ def _parse_value(assignment: str, value: str) -> Any:
 
 
 def merge_options(given: dict[str, Any], config: Path | None) -> dict[str, Any]:
-    """Return the options of the command line, those not given from the config file; parameters are merged by name.
-
-    Examples
-    --------
-    >>> merge_options({"method": "hieron", "param": {"C": 1.0}}, None)
-    {'method': 'hieron', 'param': {'C': 1.0}}
-    """
+    """Return the options of the command line, those not given from the config file; parameters are merged by name."""
     if config is None:
         return given
     content = read_config(config)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -22,28 +23,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 RowCounts = npt.NDArray[np.integer]
 
-STYLE = """
-.taxonomy { color-scheme: light dark; font: 12px system-ui, "Segoe UI", sans-serif;
-  --page: #ffffff; --text: #1b1f24; --soft: #59636e; --line: #b9c4ce; --node: #1d7fb0; --other: #c2580a;
-  --none: #aab4be; }
-@media (prefers-color-scheme: dark) { .taxonomy { --page: #12161b; --text: #e3e8ee; --soft: #98a3af;
-  --line: #4a5561; --node: #4fb3d9; --other: #f2994a; --none: #5b6670; } }
-.taxonomy .page { fill: var(--page); }
-.taxonomy text { fill: var(--text); }
-.taxonomy .title { font-size: 18px; font-weight: 600; }
-.taxonomy .soft, .taxonomy .empty text, .taxonomy .code { fill: var(--soft); }
-.taxonomy .head { fill: var(--soft); font-size: 11px; }
-.taxonomy .links { fill: none; stroke: var(--line); stroke-width: 1.2; }
-.taxonomy .others { fill: none; stroke: var(--other); stroke-width: 1; stroke-dasharray: 4 3; opacity: 0.55; }
-.taxonomy .label { paint-order: stroke; stroke: var(--page); stroke-width: 3px; stroke-linejoin: round; }
-.taxonomy circle { fill: var(--node); stroke: var(--node); stroke-width: 1.6; }
-.taxonomy .leaf circle { fill: var(--page); }
-.taxonomy .several circle { stroke: var(--other); }
-.taxonomy .several:not(.leaf) circle { fill: var(--other); }
-.taxonomy .empty circle { stroke: var(--none); }
-.taxonomy .empty:not(.leaf) circle { fill: var(--none); }
-.taxonomy g:hover > .label { text-decoration: underline; }
-"""
+STYLE = "\n" + Path(__file__).with_name("taxonomy_drawing.css").read_text(encoding="utf-8")
 
 
 def taxonomy_drawing(
