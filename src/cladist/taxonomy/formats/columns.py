@@ -75,8 +75,8 @@ def _has_columns(names: list[str]) -> bool:
     return "parent" in columns and not columns.isdisjoint(NODE_COLUMNS)
 
 
-def _refuse_row(line: int, column: int, problem: str) -> NoReturn:
-    raise TaxonomyError(f"line {line}: {problem}")
+def _refuse_row(line: int, column: int | None, problem: str) -> NoReturn:
+    raise TaxonomyError(f"line {line}: {problem}", line=line, column=column)
 
 
 def parse_columns(text: str, delimiters: str, on_cycle: str) -> Taxonomy:
@@ -88,19 +88,19 @@ def parse_columns(text: str, delimiters: str, on_cycle: str) -> Taxonomy:
     header = [name.lower() for name in table.header]
     if not _has_columns(header):
         shown = ", ".join(header[:10]) + (", …" if len(header) > 10 else "")
-        _refuse_row(table.line, 1, f"the columns 'node' and 'parent' are wanted; the header has {quoted(shown)}.")
+        _refuse_row(table.line, None, f"the columns 'node' and 'parent' are wanted; the header has {quoted(shown)}.")
     node = next(header.index(column) for column in NODE_COLUMNS if column in header)
     for column in ("parent", header[node], "name"):
         if header.count(column) > 1:
             problem = f"the header names {quoted(column)} twice, so it is not clear which is meant."
-            _refuse_row(table.line, 1, problem)
+            _refuse_row(table.line, None, problem)
     parent = header.index("parent")
     name = header.index("name") if "name" in header else None
     nodes = _NodeRows()
     for line, row in table:
         if len(row) != len(header):
             shown = quoted(", ".join(row))
-            _refuse_row(line, 1, f"{len(header)} columns are wanted; there are {len(row)}: {shown}.")
+            _refuse_row(line, None, f"{len(header)} columns are wanted; there are {len(row)}: {shown}.")
         nodes.add(row[node], row[parent], row[name] if name is not None else "", line)
     return nodes.build_taxonomy(on_cycle)
 

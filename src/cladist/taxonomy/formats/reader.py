@@ -55,7 +55,8 @@ def read_taxonomy(
     try:
         return parse(text, format or recognise(text, data_suffix(path), sep), sep=sep, on_cycle=on_cycle)
     except TaxonomyError as problem:
-        raise TaxonomyError(f"{display_name(path)}: {problem}") from None
+        name = display_name(path)
+        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, column=problem.column) from None
 
 
 def check_format(format: str | None, among: tuple[str, ...]) -> None:  # noqa: A002

@@ -65,7 +65,8 @@ def find_columns(where: str, header: Sequence[str], columns: Sequence[str], hint
 
 def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str) -> NoReturn:
     """Raise a `DatasetError` that names file, row and column; `number` counts a `unit`: lines or rows."""
-    raise DatasetError(f"{display_name(source)}, {unit} {number}, column {column!r}: {problem}")
+    file, line = display_name(source), number if unit == "line" else None
+    raise DatasetError(f"{file}, {unit} {number}, column {column!r}: {problem}", file=file, line=line, column=column)
 
 
 def cell_text(value: Any) -> str | None:
