@@ -75,7 +75,11 @@ def _other_forms(taxonomy: Any, sets: Any) -> Iterator[tuple[str, Any, Any]]:
     for form in ("dense", "sparse", "dual", "differences"):
         yield f"hr-svm {form}", c.RecursiveSVM(taxonomy, weights=form), NAMES
     yield "hr-lr differences", c.RecursiveLogistic(taxonomy, weights="differences"), NAMES
-    yield "hr-svm free", c.RecursiveSVM(taxonomy, root="free", weights="dual", sharing=0.5), NAMES
+    yield (
+        "hr-svm free",
+        c.RecursiveSVM(taxonomy, relations=c.Relations(root="free"), weights="dual", sharing=0.5),
+        NAMES,
+    )
     yield "top-down stop", c.TopDown(taxonomy, stop=True), NAMES
     yield "top-down over hieron", c.TopDown(taxonomy, estimator=c.Hieron(random_state=0)), NAMES
     yield "top-down over svm", c.TopDown(taxonomy, estimator=c.FlatSVM(weights="sparse")), NAMES

@@ -14,6 +14,7 @@ from cladist.registry import METHODS as _METHODS
 _LAZY = {
     "HierarchicalClassifier": "cladist.learners.base",
     "RelationGraph": "cladist.taxonomy",
+    "Relations": "cladist.learners.recursive.relations",
     "RiverClassifier": "cladist.learners.online.river_adapter",
     "Taxonomy": "cladist.taxonomy",
     "LabelMatrix": "cladist.labels",

@@ -11,7 +11,7 @@ from benchmarks.papers.hr.uninformative_showing import summary, table
 from benchmarks.papers.rows import MEASURED, NO_DATA
 from cladist.datasets import make_topics
 from cladist.learners import select_c
-from cladist.learners.recursive.base import SHARINGS
+from cladist.learners.select_c import SHARINGS
 from tests.benchmarks import toys
 
 SMALL = {"n_samples": 60, "n_features": 100, "branching": (2, 2), "n_test": 40}

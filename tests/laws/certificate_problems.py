@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from cladist import FlatLogistic, FlatSVM, NodewiseSVM, RecursiveLogistic, RecursiveSVM, Taxonomy, TopDown
+from cladist import FlatLogistic, FlatSVM, NodewiseSVM, RecursiveLogistic, RecursiveSVM, Relations, Taxonomy, TopDown
 from cladist.linear_model.problem_tree import ProblemTree
 from tests.solvers.joint_reference import minimise_quadratic, regularizer
 
@@ -96,13 +96,20 @@ class Certified:
     options: dict = field(default_factory=dict)
 
     def __str__(self):
-        said = "-".join(str(value) for key, value in self.options.items() if key not in ("loss", "relations", "ridge"))
+        relations = self.options.get("relations")
+        options = (
+            []
+            if relations is None
+            else [relations.schedule if relations.graph is not None else relations.root, relations.solver]
+        )
+        said = "-".join([*options, *(str(value) for key, value in self.options.items() if key == "weights")])
         return f"{self.learner.__name__}-{self.loss}-{said}-{self.shape}"
 
     @property
     def max_iter(self):
         """Sweeps: block descent takes long ones on few features, where it is not meant to be used."""
-        slow = self.shape == "narrow" and (self.regularizer == "graph" or self.options.get("solver") == "alternating")
+        relations = self.options.get("relations", Relations())
+        slow = self.shape == "narrow" and (self.regularizer == "graph" or relations.solver == "alternating")
         return 10 if slow else 60
 
     def build(self, C, tol, **more):
@@ -123,11 +130,12 @@ def linear_learners():
                 yield Certified(flat, "flat", loss, shape, {"weights": form})
             for root in ("zero", "fixed", "free"):
                 for form in (*forms_of(loss), "differences"):
-                    yield Certified(recursive, root, loss, shape, {"root": root, "weights": form})
-                yield Certified(recursive, root, loss, shape, {"root": root, "solver": "alternating"})
+                    yield Certified(recursive, root, loss, shape, {"relations": Relations(root=root), "weights": form})
+                alternating = Relations(root=root, solver="alternating")
+                yield Certified(recursive, root, loss, shape, {"relations": alternating})
             for schedule in ("coloured", "jacobi", "joint"):
-                options = {"relations": RELATIONS, "ridge": RIDGE, "schedule": schedule}
-                yield Certified(recursive, "graph", loss, shape, options)
+                relations = Relations(RELATIONS, ridge=RIDGE, schedule=schedule)
+                yield Certified(recursive, "graph", loss, shape, {"relations": relations})
 
 
 def local_learners():

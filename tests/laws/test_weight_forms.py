@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cladist import FlatLogistic, FlatSVM, RecursiveLogistic, RecursiveSVM, Taxonomy
+from cladist import FlatLogistic, FlatSVM, RecursiveLogistic, RecursiveSVM, Relations, Taxonomy
 
 # Labels at leaves, at inner nodes with labels below, and at an inner node with none; nodes without a label of their own
 # above them, beside them and below them.
@@ -23,11 +23,14 @@ NOT_COMPARED = {"weights_", "history_", "n_iter_"}  # the form itself, and how i
 CASES = [(FlatSVM, {"loss": loss}, ("sparse", "dual")) for loss in ("hinge", "squared_hinge")]
 CASES += [(FlatLogistic, {}, ("sparse",))]
 CASES += [
-    (RecursiveSVM, {"loss": loss, "root": root}, ("sparse", "dual", "differences"))
+    (RecursiveSVM, {"loss": loss, "relations": Relations(root=root)}, ("sparse", "dual", "differences"))
     for loss in ("hinge", "squared_hinge")
     for root in ("zero", "fixed", "free")
 ]
-CASES += [(RecursiveLogistic, {"root": root}, ("sparse", "differences")) for root in ("zero", "fixed", "free")]
+CASES += [
+    (RecursiveLogistic, {"relations": Relations(root=root)}, ("sparse", "differences"))
+    for root in ("zero", "fixed", "free")
+]
 
 
 def attributes(model):
@@ -43,7 +46,7 @@ def plain(value):
 @pytest.mark.parametrize("y", [SINGLE, SETS], ids=["single", "sets"])
 @pytest.mark.parametrize(("learner", "options", "forms"), CASES)
 def test_attributes_are_those_of_dense_weights(learner, options, forms, y):
-    tol = 1e-2 if options.get("root") == "free" else 1e-4
+    tol = 1e-2 if options.get("relations", Relations()).root == "free" else 1e-4
     dense, *others = (
         learner(TREE, weights=form, tol=tol, max_iter=2000, **options).fit(X, y) for form in ("dense", *forms)
     )

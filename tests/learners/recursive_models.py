@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from cladist import LabelMatrix, RecursiveLogistic, RecursiveSVM, Taxonomy
+from cladist.learners.recursive.relations import as_relations
 from tests.learners.flat_rows import TAXONOMY
 
 DEEP = Taxonomy.from_edges([("all", name) for name in ("sport", "art", "food")] + list(TAXONOMY.edges()))
@@ -37,7 +38,7 @@ def objective_of(model, X, y, weights=1.0, factor_of=None):
     taxonomy, W = model.taxonomy_, model.node_coef_.toarray().astype(np.float64)
     above = np.vstack([W, np.zeros(W.shape[1])])[taxonomy.parent]
     counted = LabelMatrix.from_nodes(model.class_nodes_, taxonomy).to_indicator().toarray().any(axis=0)
-    if model.root == "free":
+    if as_relations(model.relations).root == "free":
         counted &= taxonomy.parent >= 0
     found = 0.5 * np.sum((W - above)[counted] ** 2)
     for label, w in zip(model.classes_, model.coef_, strict=True):

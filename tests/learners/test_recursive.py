@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import cladist
-from cladist import FlatLogistic, FlatSVM, LabelMatrix, RecursiveLogistic, RecursiveSVM, Taxonomy
+from cladist import FlatLogistic, FlatSVM, LabelMatrix, RecursiveLogistic, RecursiveSVM, Relations, Taxonomy
 from cladist.errors import ParameterError
 from tests.learners.flat_rows import TAXONOMY, rows_of, sets_of, single
 from tests.learners.recursive_models import (
@@ -32,7 +32,7 @@ from tests.learners.recursive_models import (
 def test_the_objective_is_that_of_the_definition(learner, loss, root, solver):
     X, y = single(60, labels=("tennis", "chess", "music", "film", "food"))
     tol = 1e-3 if root == "free" else 1e-5  # the former's bound is slow to close
-    options = {"root": root, "solver": solver, "tol": tol, "max_iter": 2000}
+    options = {"relations": Relations(root=root, solver=solver), "tol": tol, "max_iter": 2000}
     model = learner(DEEP, fit_intercept=False, **options, **loss).fit(X, y)
     told = model.history_[-1]
     assert model.converged_
@@ -46,7 +46,7 @@ def test_the_objective_is_that_of_the_definition(learner, loss, root, solver):
 @pytest.mark.parametrize("taxonomy", [DEEP, TAXONOMY], ids=["tree", "forest"])
 def test_inner_nodes_are_means_of_their_neighbours(learner, loss, root, solver, taxonomy):
     X, y = single(labels=("tennis", "chess", "music", "film", "food"))
-    model = learner(taxonomy, root=root, solver=solver, max_iter=5000, **loss).fit(X, y)
+    model = learner(taxonomy, relations=Relations(root=root, solver=solver), max_iter=5000, **loss).fit(X, y)
     W = model.node_coef_.toarray()
     assert W.shape == (taxonomy.n_nodes, X.shape[1])
     np.testing.assert_array_equal(W[model.class_nodes_], model.coef_)
@@ -67,7 +67,8 @@ def test_inner_nodes_are_means_of_their_neighbours(learner, loss, root, solver, 
 @pytest.mark.parametrize("root", ["zero", "fixed"])
 def test_both_solvers_find_the_same(learner, loss, root):
     X, y = single(labels=("tennis", "chess", "music", "sport"))
-    one, two = (learner(DEEP, root=root, solver=s, **loss, **CLOSE).fit(X, y) for s in ("joint", "alternating"))
+    ways = [Relations(root=root, solver=solver) for solver in ("joint", "alternating")]
+    one, two = (learner(DEEP, relations=way, **loss, **CLOSE).fit(X, y) for way in ways)
     assert one.history_[-1]["objective"] == pytest.approx(two.history_[-1]["objective"], rel=2e-5)
     np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=0.02)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
@@ -79,10 +80,11 @@ def test_a_star_is_flat(taxonomy):
     new = rows_of(y, seed=9)
     for loss in ("hinge", "squared_hinge"):
         flat = FlatSVM(taxonomy, loss=loss, **CLOSE).fit(X, y)
-        ours = RecursiveSVM(taxonomy, root="fixed", loss=loss, **CLOSE).fit(X, y)
+        ours = RecursiveSVM(taxonomy, relations=Relations(root="fixed"), loss=loss, **CLOSE).fit(X, y)
         np.testing.assert_array_equal(ours.predict(new), flat.predict(new))
         np.testing.assert_allclose(ours.decision_function(new), flat.decision_function(new), atol=1e-3)
-    flat, ours = FlatLogistic(taxonomy, **CLOSE).fit(X, y), RecursiveLogistic(taxonomy, root="fixed", **CLOSE).fit(X, y)
+    flat = FlatLogistic(taxonomy, **CLOSE).fit(X, y)
+    ours = RecursiveLogistic(taxonomy, relations=Relations(root="fixed"), **CLOSE).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(new), flat.predict_proba(new), atol=1e-3)
 
 
@@ -218,7 +220,7 @@ def test_threads_change_nothing_and_rounds_little(learner):
     taxonomy = Taxonomy.from_paths([f"all/{a}/{a}{b}" for a in "abcde" for b in "pqrstuvw"])
     names = [n for n in taxonomy.names if len(n) == 2]
     X, y = for_sweeps(single(200, labels=names))
-    models = [learner(taxonomy, blocks_per_round=3, n_jobs=n).fit(X, y) for n in (1, 2, 3)]
+    models = [learner(taxonomy, relations=Relations(blocks_per_round=3), n_jobs=n).fit(X, y) for n in (1, 2, 3)]
     for other in models[1:]:
         np.testing.assert_array_equal(models[0].coef_, other.coef_)
         np.testing.assert_array_equal(models[0].intercept_, other.intercept_)
@@ -230,7 +232,13 @@ def test_threads_change_nothing_and_rounds_little(learner):
 @both
 @pytest.mark.parametrize(
     "options",
-    [{}, {"C": "cv", "sharing": "cv"}, {"root": "free"}, {"solver": "alternating"}, {"weights": "sparse"}],
+    [
+        {},
+        {"C": "cv", "sharing": "cv"},
+        {"relations": Relations(root="free")},
+        {"relations": Relations(solver="alternating")},
+        {"weights": "sparse"},
+    ],
     ids=str,
 )
 def test_a_loaded_model_answers_the_same(learner, options, tmp_path):
@@ -239,7 +247,7 @@ def test_a_loaded_model_answers_the_same(learner, options, tmp_path):
     model.save(tmp_path / "model")
     again = cladist.load(tmp_path / "model")
     assert type(again) is learner
-    assert again.get_params()["root"] == model.root
+    assert again.relations == model.relations
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(again.node_coef_.toarray(), model.node_coef_.toarray())
     assert again.history_ == model.history_
@@ -253,7 +261,7 @@ def test_a_loaded_model_answers_the_same(learner, options, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"root": "none"}, "root must be one of 'zero', 'free', 'fixed'; got 'none'"),
+        ({"relations": Relations(root="none")}, "root must be one of 'zero', 'free', 'fixed'; got 'none'"),
         ({"sharing": -1}, "sharing must be 0 or between 1e-09 and 1e\\+09, or 'cv' to choose it; got -1"),
         ({"sharing": np.inf}, "sharing must be 0 or between .* got inf"),
         ({"sharing": np.array([1.0, 2.0])}, "sharing must be 0 or between .* got array"),
@@ -261,11 +269,17 @@ def test_a_loaded_model_answers_the_same(learner, options, tmp_path):
         ({"empty_leaf": "drop"}, "empty_leaf must be one of 'skip', 'negative'; got 'drop'"),
         ({"weights": "thin"}, "weights must be one of"),
         ({"prune": 0.1}, "prune=0.1 needs weights='sparse'"),
-        ({"solver": "alternating", "warm_start": True}, "solver='alternating' has dense weights and starts anew"),
-        ({"solver": "alternating", "weights": "dual"}, "solver='alternating' has dense weights and starts anew"),
-        ({"solver": "newton"}, "solver must be one of 'joint', 'alternating'; got 'newton'"),
-        ({"blocks_per_round": 0}, "blocks_per_round must be a whole number from 1 up; got 0"),
-        ({"blocks_per_round": 1.5}, "blocks_per_round must be a whole number from 1 up; got 1.5"),
+        (
+            {"relations": Relations(solver="alternating"), "warm_start": True},
+            "solver='alternating' has dense weights and starts anew",
+        ),
+        (
+            {"relations": Relations(solver="alternating"), "weights": "dual"},
+            "solver='alternating' has dense weights and starts anew",
+        ),
+        ({"relations": Relations(solver="newton")}, "solver must be one of 'joint', 'alternating'; got 'newton'"),
+        ({"relations": Relations(blocks_per_round=0)}, "blocks_per_round must be a whole number from 1 up; got 0"),
+        ({"relations": Relations(blocks_per_round=1.5)}, "blocks_per_round must be a whole number from 1 up; got 1.5"),
         ({"C": -1}, "C must be"),
         ({"tol": 0}, "tol must be"),
         ({"max_iter": 0}, "max_iter must be"),
@@ -289,7 +303,7 @@ def test_an_unknown_loss_is_refused():
 def test_a_gap_that_is_not_closed_is_told(learner, solver):
     X, y = single()
     with pytest.warns(ConvergenceWarning, match=r"stopped after 1 sweeps with a gap of .*, over tol=1e-09"):
-        model = learner(DEEP, solver=solver, C=100, tol=1e-9, max_iter=1).fit(X, y)
+        model = learner(DEEP, relations=Relations(solver=solver), C=100, tol=1e-9, max_iter=1).fit(X, y)
     assert not model.converged_
     assert model.n_iter_ == 1
     assert model.history_[-1]["gap"] > 1e-9
@@ -303,7 +317,8 @@ def test_a_free_root_above_one_label_has_an_objective_of_its_own(learner):
     y = [{"c"} if i % 2 else set() for i in range(10)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = learner({"a": None, "b": "a", "c": "b"}, root="free", fit_intercept=False, tol=1e-5, max_iter=1000)
+        free = Relations(root="free")
+        model = learner({"a": None, "b": "a", "c": "b"}, relations=free, fit_intercept=False, tol=1e-5, max_iter=1000)
         model.fit(X, y)
     signs = np.where([bool(labels) for labels in y], 1, -1)
     real = np.sum(losses_of(model, signs * (X @ model.coef_[0].astype(np.float64))))  # the one leaf is at its parent

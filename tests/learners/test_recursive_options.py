@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import cladist
-from cladist import FlatLogistic, FlatSVM, RecursiveLogistic, RecursiveSVM, Taxonomy
+from cladist import FlatLogistic, FlatSVM, RecursiveLogistic, RecursiveSVM, Relations, Taxonomy
 from cladist.errors import ModelFormatError, ParameterError
 from cladist.learners import select_c
 from tests.learners.flat_rows import single
@@ -19,7 +19,9 @@ from tests.learners.recursive_models import CLOSE, DEEP, both, every_learner, fo
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize(
-    "options", [{}, {"root": "free", "tol": 0.1}, {"sharing": 0.5, "fit_intercept": False}], ids=str
+    "options",
+    [{}, {"relations": Relations(root="free"), "tol": 0.1}, {"sharing": 0.5, "fit_intercept": False}],
+    ids=str,
 )
 def test_a_loaded_model_of_shares_answers_the_same(loss, options, tmp_path):
     taxonomy = Taxonomy.from_paths([f"all/{a}/{a}{b}" for a in "abcde" for b in "pqrstuvw"])
@@ -78,7 +80,7 @@ def test_sharing_is_chosen(learner, C):
     assert (model.sharing_, model.C_) == (best["sharing"], best["C"])
     assert {entry["C"] for entry in model.cv_results_} == {1.0} if C == 1.0 else model.C_ in (0.001, 0.01, 0.1, 1, 10)
     np.testing.assert_array_equal(model.coef_, learner(DEEP, C=model.C_, sharing=model.sharing_).fit(X, y).coef_)
-    with pytest.raises(ParameterError, match="C_path walks along C alone; give sharing as a number"):
+    with pytest.raises(ParameterError, match="C_path varies C alone; give sharing as a number"):
         next(model.C_path(X, y, [1.0]))
 
 
@@ -117,17 +119,17 @@ def test_costs_that_float32_cannot_hold_are_refused(learner):
 @pytest.mark.parametrize("root", ["zero", "fixed"])
 def test_a_warm_start_goes_on_where_the_last_fit_ended(learner, loss, root):
     X, y = for_sweeps(single(80))
-    model = learner(DEEP, root=root, tol=1e-4, max_iter=2000, warm_start=True, **loss).fit(X, y)
+    model = learner(DEEP, relations=Relations(root=root), tol=1e-4, max_iter=2000, warm_start=True, **loss).fit(X, y)
     first, objective = model.n_iter_, model.history_[-1]["objective"]
     model.set_params(tol=1e-3).fit(X, y)
     assert model.n_iter_ == 8 <= first
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        anew = learner(DEEP, root=root, tol=1e-3, max_iter=8, **loss).fit(X, y)
+        anew = learner(DEEP, relations=Relations(root=root), tol=1e-3, max_iter=8, **loss).fit(X, y)
     duals = [m.history_[0]["dual"] for m in (model, anew)]
     assert duals[0] > duals[1] or (not loss and duals[0] == duals[1])  # where no α wants to move any more
     assert model.history_[-1]["objective"] == pytest.approx(objective, rel=1e-3)
-    cold = learner(DEEP, root=root, C=1.2, tol=1e-4, max_iter=2000, **loss)
+    cold = learner(DEEP, relations=Relations(root=root), C=1.2, tol=1e-4, max_iter=2000, **loss)
     warm = model.set_params(C=1.2, tol=1e-4)
     for rows in (slice(None), slice(0, 60)):  # another number of rows starts anew
         told = [m.fit(X[rows], y[rows]).history_[-1]["objective"] for m in (warm, cold)]

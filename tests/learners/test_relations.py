@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -18,13 +21,14 @@ from cladist import (
     RecursiveLogistic,
     RecursiveSVM,
     RelationGraph,
+    Relations,
     Taxonomy,
     Thresholded,
 )
 from cladist.datasets import load_genes_go
 from cladist.errors import ModelFormatError, ParameterError, TaxonomyError, TooLargeError
 from cladist.labels import to_indicator
-from cladist.learners.flat import base as flat_base
+from cladist.learners.linear import classifier
 from cladist.metrics import micro_f1, report
 from cladist.persistence.taxonomies import pack_relations, unpack_relations
 from tests.learners.flat_rows import TAXONOMY, single
@@ -68,7 +72,7 @@ def rows_of_dag(n=80, sets=False, seed=0):
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
 def test_the_objective_is_that_of_the_definition(learner, loss, schedule, ridge):
     X, y = single()
-    options = {"relations": RELATED, "schedule": schedule, "ridge": ridge, "fit_intercept": False}
+    options = {"relations": Relations(RELATED, schedule=schedule, ridge=ridge), "fit_intercept": False}
     model = learner(TAXONOMY, **options, **loss, **CLOSE).fit(X, y)
     assert model.converged_
     assert model.history_[-1]["objective"] == pytest.approx(objective_of(model, X, y, ridge), rel=2e-5)
@@ -79,7 +83,7 @@ def test_the_objective_is_that_of_the_definition(learner, loss, schedule, ridge)
 @every_learner
 def test_labels_without_relations_are_flat(learner, loss):
     X, y = single()
-    options = {"relations": [("tennis", "chess"), ("chess", "film")], "ridge": 0.5, "C": 0.1}
+    options = {"relations": Relations([("tennis", "chess"), ("chess", "film")], ridge=0.5), "C": 0.1}
     model = learner(TAXONOMY, **options, **loss, **CLOSE).fit(X, y)
     flat = FLAT[learner](TAXONOMY, C=0.1 / 0.5, **loss, tol=1e-6, max_iter=5000).fit(X, y)
     alone = list(model.classes_).index("music")
@@ -92,7 +96,7 @@ def test_a_tree_read_as_a_graph_is_a_tree_with_a_free_root(learner, loss):
     X, y = single()
     close = {"C": 0.1, "tol": 1e-4, "max_iter": 2000, **loss}
     graph = learner(DEEP, relations=RelationGraph.from_taxonomy(DEEP), **close).fit(X, y)
-    tree = learner(DEEP, root="free", solver="alternating", **close).fit(X, y)
+    tree = learner(DEEP, relations=Relations(root="free", solver="alternating"), **close).fit(X, y)
     assert graph.history_[-1]["objective"] == pytest.approx(tree.history_[-1]["objective"], rel=2e-4)
     np.testing.assert_allclose(graph.coef_, tree.coef_, atol=2e-2)
 
@@ -105,7 +109,8 @@ def test_more_pull_brings_related_labels_together(learner, loss):
     apart = []
     for weight in (0.1, 10, 1000):
         graph = RelationGraph.from_edges([("tennis", "chess", weight)])
-        one, other = learner(TAXONOMY, relations=graph, ridge=0.1, schedule="joint", **loss).fit(X, y).coef_[pair]
+        relations = Relations(graph, ridge=0.1, schedule="joint")
+        one, other = learner(TAXONOMY, relations=relations, **loss).fit(X, y).coef_[pair]
         apart.append(np.linalg.norm(one - other))
     assert apart[0] > apart[1] > apart[2]
 
@@ -117,8 +122,9 @@ def test_nodes_that_only_relations_know_join_others(learner):
     all_of_them = [("tennis", "chess", 0.5), ("film", "music"), ("tennis", "music")]
     through = RelationGraph.from_edges([("tennis", "games"), ("games", "chess"), *all_of_them[1:]])
     direct = RelationGraph.from_edges(all_of_them)  # two edges of 1 in a row pull as one of ½
-    options = {"C": 0.1, "schedule": "joint", "tol": 1e-6, "max_iter": 2000}
-    one, other = (learner(relations=graph, **options).fit(X, y) for graph in (through, direct))
+    options = {"C": 0.1, "tol": 1e-6, "max_iter": 2000}
+    related = (Relations(graph, schedule="joint") for graph in (through, direct))
+    one, other = (learner(relations=relations, **options).fit(X, y) for relations in related)
     np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-2)
     assert "games" not in one.classes_
 
@@ -137,9 +143,9 @@ def test_rows_in_another_form_give_the_same(learner, tmp_path):
 @both
 def test_c_is_chosen_on_a_graph_too(learner):
     X, y = single()
-    model = learner(TAXONOMY, relations=RELATED, schedule="joint", ridge=0.1, C="cv").fit(X, y)
+    model = learner(TAXONOMY, relations=Relations(RELATED, schedule="joint", ridge=0.1), C="cv").fit(X, y)
     assert model.C_ in {entry["C"] for entry in model.cv_results_}
-    exact = learner(TAXONOMY, relations=RELATED, ridge=0.1, tol=1e-7, max_iter=2000)
+    exact = learner(TAXONOMY, relations=Relations(RELATED, ridge=0.1), tol=1e-7, max_iter=2000)
     path = list(exact.C_path(X, y, [0.1, 1.0]))
     np.testing.assert_allclose(path[1].coef_, exact.fit(X, y).coef_, atol=2e-3)
 
@@ -162,7 +168,7 @@ def test_a_dag_is_read_as_its_undirected_graph(learner, loss):
 def test_all_nodes_of_a_dag_may_learn(learner, loss, repair):
     X, y = rows_of_dag(sets=True)
     has = LabelMatrix.from_sets(y, DAG).to_indicator().toarray()
-    model = learner(DAG, targets="nodes", repair=repair, **loss).fit(X, has)
+    model = learner(DAG, relations=Relations(targets="nodes", repair=repair), **loss).fit(X, has)
     assert set(model.classes_) == set(DAG.names)
     predicted = np.asarray(model.predict(X))
     for parent, child in DAG.edges():
@@ -172,7 +178,7 @@ def test_all_nodes_of_a_dag_may_learn(learner, loss, repair):
 
 def test_single_labels_of_all_nodes_are_sums_along_paths():
     X, y = rows_of_dag()
-    model = RecursiveSVM(DAG, targets="nodes").fit(X, y)
+    model = RecursiveSVM(DAG, relations=Relations(targets="nodes")).fit(X, y)
     scores = model.decision_function(X)
     assert scores.shape == (len(y), 4)
     np.testing.assert_array_equal(model.classes_[scores.argmax(axis=1)], model.predict(X))
@@ -182,7 +188,7 @@ def test_single_labels_of_all_nodes_are_sums_along_paths():
 def test_thresholds_are_learnt_on_a_dag(strategy):
     X, y = rows_of_dag(sets=True)
     has = LabelMatrix.from_sets(y, DAG).to_indicator().toarray()
-    scorer = RecursiveSVM(DAG, targets="nodes", C=0.01, ridge=0.1)
+    scorer = RecursiveSVM(DAG, relations=Relations(targets="nodes", ridge=0.1), C=0.01)
     model = Thresholded(scorer, strategy=strategy, cv=3, random_state=0).fit(X, has)
     predicted = np.asarray(model.predict(X))
     for parent, child in DAG.edges():
@@ -196,7 +202,7 @@ def test_genes_go_is_learnt_and_judged(data_folder):
     data = load_genes_go()
     features = make_pipeline(SimpleImputer(), StandardScaler())
     X, y = features.fit_transform(data.X_train)[::4], data.y_train[::4]
-    model = RecursiveSVM(data.taxonomy, targets="nodes", C=0.1, tol=0.05).fit(X, y)
+    model = RecursiveSVM(data.taxonomy, relations=Relations(targets="nodes"), C=0.1, tol=0.05).fit(X, y)
     X_test, y_test = features.transform(data.X_test)[:300], data.y_test[:300]
     has = to_indicator(y, data.taxonomy).toarray()
     usual = LabelMatrix.from_indicator(np.tile(has.mean(axis=0) > 0.5, (300, 1)), data.taxonomy)
@@ -211,15 +217,31 @@ def test_genes_go_is_learnt_and_judged(data_folder):
 @pytest.mark.parametrize("given", [RELATED, None])
 def test_a_loaded_model_knows_its_relations(learner, given, tmp_path):
     taxonomy, (X, y) = (TAXONOMY, single()) if given is not None else (DAG, rows_of_dag())
-    model = learner(taxonomy, relations=given, ridge=0.1).fit(X, y)
+    model = learner(taxonomy, relations=Relations(given, ridge=0.1)).fit(X, y)
     model.save(tmp_path / "model")
     again = cladist.load(tmp_path / "model")
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(again.node_coef_.toarray(), model.node_coef_.toarray())
     assert again.relations_ == model.relations_
-    assert again.relations == given
+    assert again.relations == Relations(given, ridge=0.1)
     again.fit(X, y)
     np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
+@pytest.mark.parametrize(
+    ("key", "relations"),
+    [
+        ("hr-svm-graph-1", Relations(RELATED, ridge=0.25, schedule="joint")),
+        ("hr-lr-free-1", Relations(root="free", blocks_per_round=2)),
+    ],
+)
+def test_files_in_which_options_were_parameters_of_the_learner_load(key, relations):
+    golden = Path(__file__).parents[1] / "persistence" / "golden"
+    expected = json.loads((golden / f"{key}.json").read_text())
+    model = cladist.load(golden / key)
+    assert model.relations == relations
+    assert model.predict(expected["rows"]).tolist() == expected["labels"]
+    np.testing.assert_allclose(model.decision_function(expected["rows"]), expected["scores"], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -247,22 +269,47 @@ def test_a_damaged_graph_is_refused(part, change):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"relations": RELATED, "root": "free"}, "root='free' is for trees"),
+        ({"relations": Relations(RELATED, root="free")}, "root='free' is for trees"),
         ({"relations": RELATED, "sharing": "cv"}, "sharing='cv' is for trees"),
-        ({"relations": RELATED, "blocks_per_round": 2}, "blocks_per_round=2 is for trees"),
+        ({"relations": Relations(RELATED, blocks_per_round=2)}, "blocks_per_round=2 is for trees"),
         ({"relations": RELATED, "warm_start": True}, "every fit starts anew"),
         ({"relations": RELATED, "weights": "dual"}, "dense or sparse"),
-        ({"relations": RELATED, "ridge": -1}, "ridge must be 0 or positive"),
-        ({"relations": RELATED, "schedule": "all"}, "schedule"),
-        ({"ridge": 1.0}, "ridge=1.0 is for labels related by a graph"),
-        ({"schedule": "jacobi"}, "for labels related by a graph"),
-        ({"targets": "nodes"}, "RelationGraph.from_taxonomy"),
+        ({"relations": Relations(RELATED, ridge=-1)}, "ridge must be 0 or positive"),
+        ({"relations": Relations(RELATED, schedule="all")}, "schedule"),
+        ({"relations": Relations(ridge=1.0)}, "ridge=1.0 is for labels related by a graph"),
+        ({"relations": Relations(schedule="jacobi")}, "for labels related by a graph"),
+        ({"relations": Relations(targets="nodes")}, "RelationGraph.from_taxonomy"),
     ],
 )
 def test_what_makes_no_sense_is_refused(learner, options, message):
     X, y = single()
     with pytest.raises(ParameterError, match=message):
         learner(TAXONOMY, **options).fit(X, y)
+
+
+@both
+@pytest.mark.parametrize("name", ["root", "solver", "blocks_per_round", "targets", "repair", "schedule", "ridge"])
+def test_options_of_relations_given_to_a_learner_are_refused_in_words(learner, name):
+    with pytest.raises(TypeError, match=rf"write relations=Relations\({name}=1\)"):
+        learner(TAXONOMY, **{name: 1})
+    assert name not in learner().get_params()
+    assert len(learner().get_params()) <= 18
+
+
+def test_options_are_parameters_in_scikit_learns_notation():
+    model = RecursiveSVM(TAXONOMY, relations=Relations(RELATED, ridge=0.5))
+    copy = clone(model).set_params(relations__ridge=0.25)
+    assert copy.relations == Relations(RELATED, ridge=0.25)
+    assert model.get_params()["relations__ridge"] == 0.5
+
+
+@both
+@pytest.mark.parametrize("given", [RELATED, None])
+def test_a_plain_graph_is_what_is_loaded(learner, given, tmp_path):
+    X, y = single()
+    model = learner(TAXONOMY, relations=given).fit(X, y)
+    model.save(tmp_path / "model")
+    assert cladist.load(tmp_path / "model").relations == given
 
 
 @both
@@ -276,7 +323,7 @@ def test_relations_of_other_labels_are_refused(learner):
 
 @both
 def test_too_many_weights_are_refused(learner, monkeypatch):
-    monkeypatch.setattr(flat_base, "MOST_DENSE_BYTES", 100)
+    monkeypatch.setattr(classifier, "MOST_DENSE_BYTES", 100)
     X, y = single()
     with pytest.raises(TooLargeError, match="too many weights to relate"):
         learner(TAXONOMY, relations=RELATED).fit(X, y)

@@ -408,7 +408,7 @@ def test_its_state_is_plain_values_and_arrays(strategy):
     assert again.predict(rows) == model.predict(rows)
     assert again.estimator.taxonomy == TAXONOMY
     assert repr(again.strategy) == repr(strategy)
-    with pytest.raises(ModelFormatError, match="cuts by 'other', which this version"):
+    with pytest.raises(ModelFormatError, match="thresholds by 'other', which this version"):
         again.unpack_state({**state, "strategy": {**state["strategy"], "name": "other"}}, arrays)
     fewer = {**state["strategy"], "fitted": {**state["strategy"]["fitted"], "n_labels_": 3}}
     with pytest.raises(ModelFormatError):

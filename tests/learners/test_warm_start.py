@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from cladist import FlatLogistic, FlatSVM, load
 from cladist.errors import ParameterError
-from cladist.learners.flat.warm_start import LastFit
+from cladist.learners.linear.warm_start import LastFit
 from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
 from tests.learners.flat_rows import TAXONOMY, sets_of, single
 
@@ -34,7 +34,8 @@ def begun(monkeypatch):
         states.append(options["state"])
         return solve_one_vs_rest(*given, **options)
 
-    monkeypatch.setattr("cladist.learners.flat.base.solve_one_vs_rest", noted)
+    for learner in ("svm", "logistic"):
+        monkeypatch.setattr(f"cladist.learners.flat.{learner}.solve_one_vs_rest", noted)
     return states
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import cladist
-from cladist import FlatSVM, Hieron, RecursiveLogistic, RecursiveSVM, Taxonomy, TopDown
+from cladist import FlatSVM, Hieron, RecursiveLogistic, RecursiveSVM, Relations, Taxonomy, TopDown
 from cladist.datasets import make_topics
 from cladist.errors import ModelFormatError, ParameterError, TooLargeError
 from cladist.learners import base
@@ -34,7 +34,9 @@ def rows_of(matrix):
 @pytest.mark.parametrize("root", ["zero", "free", "fixed"])
 def test_differences_are_those_of_dense_weights(learner, loss, root):
     options = {**loss, "tol": 1e-2}  # the same sweeps, however near they come
-    dense = learner(DATA.taxonomy, root=root, weights="dense", **options).fit(DATA.X_train, DATA.y_train)
+    dense = learner(DATA.taxonomy, relations=Relations(root=root), weights="dense", **options).fit(
+        DATA.X_train, DATA.y_train
+    )
     apart = clone(dense).set_params(weights="differences").fit(DATA.X_train, DATA.y_train)
     np.testing.assert_allclose(rows_of(apart.coef_), dense.coef_, atol=2e-4)
     np.testing.assert_allclose(apart.intercept_, dense.intercept_, atol=2e-4)
@@ -124,8 +126,9 @@ def test_without_vectors_above_labels_a_beam_is_refused(learner):
 def test_what_differences_are_not_for():
     with pytest.raises(ParameterError, match="weights"):
         FlatSVM(DATA.taxonomy, weights="differences").fit(DATA.X_train, DATA.y_train)
+    alternating = Relations(solver="alternating")
     with pytest.raises(ParameterError, match="alternating"):
-        RecursiveSVM(DATA.taxonomy, weights="differences", solver="alternating").fit(DATA.X_train, DATA.y_train)
+        RecursiveSVM(DATA.taxonomy, weights="differences", relations=alternating).fit(DATA.X_train, DATA.y_train)
     with pytest.raises(ParameterError, match="'sparse' or 'differences'"):
         RecursiveSVM(DATA.taxonomy, weights="dual", prune=0.1).fit(DATA.X_train, DATA.y_train)
 
@@ -232,7 +235,7 @@ def test_differences_in_a_model_without_a_tree_are_refused(model, tmp_path):
 
     content, arrays = read_folder(tmp_path / "model")
     content["model"]["class"] = "FlatSVM"
-    for name in ("schedule", "ridge", "root", "sharing", "empty_leaf", "solver", "blocks_per_round"):
+    for name in ("sharing", "empty_leaf"):
         content["model"]["parameters"].pop(name)
     write_folder(tmp_path / "model", content, arrays)
     with pytest.raises(ModelFormatError, match="no weights of such a learner"):

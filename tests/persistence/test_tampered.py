@@ -14,6 +14,7 @@ from cladist import (
     HierarchicalRLS,
     NodewiseSVM,
     RecursiveSVM,
+    Relations,
     TopDown,
     load,
 )
@@ -33,7 +34,7 @@ MODELS = {
     "sets": (FlatSVM(TAXONOMY, targets="nodes", weights="sparse"), SETS[0], SETS[1]),
     "two classes": (FlatSVM(TAXONOMY), *single(labels=("tennis", "film"), n_features=20)),
     "recursive": (RecursiveSVM(TAXONOMY), X, NAMES),
-    "paths": (RecursiveSVM(TAXONOMY, root="free", weights="dual", sharing=0.5), X, NAMES),
+    "paths": (RecursiveSVM(TAXONOMY, relations=Relations(root="free"), weights="dual", sharing=0.5), X, NAMES),
     "nodewise": (NodewiseSVM(TAXONOMY), X, NAMES),
     "nodewise sets": (NodewiseSVM(TAXONOMY), SETS[0], SETS[1]),
     "nodewise certain": (NodewiseSVM(TAXONOMY), *single(n_rows=60, labels=("tennis", "music", "art"), n_features=20)),

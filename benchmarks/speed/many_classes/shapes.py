@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.speed.recursive_studies.shapes import Shape
-from cladist import FlatSVM, RecursiveSVM
+from cladist import FlatSVM, RecursiveSVM, Relations
 
 DOCUMENT = 20  # words: a title and a line, not a page
 BRANCHING = 10
@@ -32,6 +32,7 @@ def learner(name: str, taxonomy: Any, workers: int) -> Any:
         # Without an intercept every feature has a small negative weight, over 0.01: little could be dropped. Of a
         # recursive model these are in the root alone.
         return FlatSVM(taxonomy, loss="squared_hinge", weights="sparse", fit_intercept=True, **common)
+    relations = Relations(blocks_per_round=8)
     return RecursiveSVM(
-        taxonomy, loss="squared_hinge", weights="differences", fit_intercept=False, blocks_per_round=8, **common
+        taxonomy, loss="squared_hinge", weights="differences", fit_intercept=False, relations=relations, **common
     )

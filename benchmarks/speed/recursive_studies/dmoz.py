@@ -11,7 +11,7 @@ from benchmarks.speed.peers.shared import timed
 from benchmarks.speed.recursive_studies.measuring import Row, Sweeps, fitted, recursive, say, told_of_checks, warm
 from benchmarks.speed.recursive_studies.memory import Sizes, predicted
 from benchmarks.speed.recursive_studies.shapes import DMOZ, data_of
-from cladist import progress
+from cladist import Relations, progress
 from cladist.datasets import Dataset
 from cladist.linear_model.leaf_blocks import build_leaf_blocks
 from cladist.linear_model.problem_tree import ProblemTree
@@ -44,9 +44,8 @@ def study(scale: float, loss: str, blocks_per_round: int) -> tuple[Row, Row]:
     """Return what was measured, and what the results say of the data."""
     shape = DMOZ.scaled(scale)
     data = data_of(shape)
-    model = recursive(
-        loss, data.taxonomy, tol=TOL, n_jobs=WORKERS, blocks_per_round=blocks_per_round, weights="dual"
-    )  # fmt: skip
+    relations = Relations(blocks_per_round=blocks_per_round)
+    model = recursive(loss, data.taxonomy, tol=TOL, n_jobs=WORKERS, relations=relations, weights="dual")
     warm(model, data)
     say(f"{data}, {data.X.nnz / data.X.shape[0]:.1f} nonzeros a row")
     watched = Watched()

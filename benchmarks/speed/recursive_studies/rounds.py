@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from benchmarks.speed.recursive_studies.measuring import Row, fitted, recursive, say, warm
 from benchmarks.speed.recursive_studies.shapes import DMOZ_TREE, THOUSAND, data_of
+from cladist import Relations
 from cladist.datasets import Dataset, load_clinc150
 from cladist.datasets.loaders.catalogue import VARIABLE
 from cladist.kernels.lanes import WIDTH
@@ -45,8 +46,8 @@ def study(scale: float, loss: str, tols: list[float]) -> Iterator[Row]:
                 row = {"data": name, "loss": loss, "tol": tol, "blocks": blocks, "blocks_per_round": size}
                 row["at once"] = min(size, blocks)
                 model = recursive(
-                    loss, data.taxonomy, tol=tol, max_iter=MAX_ITER, blocks_per_round=size, weights="dual",
-                    n_jobs=WORKERS,
+                    loss, data.taxonomy, tol=tol, max_iter=MAX_ITER, relations=Relations(blocks_per_round=size),
+                    weights="dual", n_jobs=WORKERS,
                 )  # fmt: skip
                 found = fitted(model, data)
                 kept = ("sweeps", "gap", "converged", "fit CPU s", "fit wall s")

@@ -93,12 +93,19 @@ class CodeModel:
 def train_codes(data: Dataset, folder: Path, *, texts: tuple[str, ...] = DIAGNOSES) -> CodeModel:
     """Train a model, save it to `folder`, load it memory-mapped, and predict the test rows and `texts`."""
     from cladist import progress
+    from cladist.learners.recursive.relations import Relations
     from cladist.learners.recursive.svm import RecursiveSVM
     from cladist.persistence.models import load
 
     # Weights are stored as differences from the parents' weights, without the small ones.
     model = RecursiveSVM(
-        data.taxonomy, loss="squared_hinge", weights="differences", prune=0.01, tol=0.1, blocks_per_round=8, n_jobs=-1
+        data.taxonomy,
+        loss="squared_hinge",
+        relations=Relations(blocks_per_round=8),
+        weights="differences",
+        prune=0.01,
+        tol=0.1,
+        n_jobs=-1,
     )
     with progress.task(RECURSIVE):
         start = time.perf_counter()

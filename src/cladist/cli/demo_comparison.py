@@ -129,10 +129,11 @@ def methods(taxonomy: Any) -> dict[str, Any]:
     from cladist.learners.flat.svm import FlatSVM
     from cladist.learners.local.top_down import TopDown
     from cladist.learners.online.hieron import Hieron
+    from cladist.learners.recursive.relations import Relations
     from cladist.learners.recursive.svm import RecursiveSVM
 
     return {
-        RECURSIVE: RecursiveSVM(taxonomy, loss="squared_hinge", blocks_per_round=2, n_jobs=-1),
+        RECURSIVE: RecursiveSVM(taxonomy, loss="squared_hinge", relations=Relations(blocks_per_round=2), n_jobs=-1),
         TOP_DOWN: TopDown(taxonomy, n_jobs=-1),
         FLAT_SVM: FlatSVM(taxonomy, n_jobs=-1),
         TREE: Hieron(taxonomy, random_state=0),

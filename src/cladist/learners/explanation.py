@@ -1,4 +1,4 @@
-"""Why a linear model says what it says: what every feature adds, node by node along the path."""
+"""`Explanation`: the contributions of features to a score, node by node along the path."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Part = dict[str, float]
 
 @dataclass(frozen=True)
 class Explanation:
-    """One row's score, taken apart.
+    """The score of one row as a sum of contributions.
 
     Attributes
     ----------
     label : str
         The node explained.
     score : float
-        Its path score, as `decision_function` has it: what `rule` makes of the nodes' parts.
+        Its path score, as in `decision_function`: the nodes' parts combined by `rule`.
     contributions : dict of str to dict of str to float
-        For every node on the path, root first, what each feature of the row adds there, largest first. The sum is the
-        node's part.
+        For every node on the path, root first, the contribution of each feature of the row, largest first. Their sum
+        is the node's part.
     rule : {"sum", "lowest", "negative"}
-        How the nodes' parts make the score: their sum, the lowest of them, or the sum of those that are negative.
+        How the nodes' parts are combined: their sum, the lowest of them, or the sum of those that are negative.
 
     Examples
     --------
@@ -52,17 +52,17 @@ class Explanation:
 
     @classmethod
     def of(cls, label: str, contributions: dict[str, Part], rule: str = "sum") -> Explanation:
-        """Make the score of the nodes' parts."""
+        """Return an explanation whose score follows from the contributions."""
         why = cls(label, 0.0, contributions, rule)
         return cls(label, _RULES[rule](list(why.parts.values())), contributions, rule)
 
     @property
     def parts(self) -> dict[str, float]:
-        """The sum of what all features add, at each node."""
+        """The sum of contributions at each node."""
         return {node: float(sum(features.values())) for node, features in self.contributions.items()}
 
     def __str__(self) -> str:
-        lines = [f"{self.label}: {self.score:.4g}{_SAID[self.rule]}"]
+        lines = [f"{self.label}: {self.score:.4g}{_RULE_TEXT[self.rule]}"]
         for node, part in self.parts.items():
             largest = list(self.contributions[node].items())[:5]
             shown = ", ".join(f"{name} {value:+.3g}" for name, value in largest)
@@ -75,11 +75,11 @@ _RULES: dict[str, Any] = {
     "lowest": min,
     "negative": lambda parts: float(sum(part for part in parts if part < 0)),
 }
-_SAID = {"sum": "", "lowest": ", the lowest of", "negative": ", the sum of what is negative in"}
+_RULE_TEXT = {"sum": "", "lowest": ", the lowest of", "negative": ", the sum of the negative parts of"}
 
 
 def nodes_to_explain(nodes: Any, n_rows: int, taxonomy: Taxonomy) -> Ids:
-    """Return the node named for each row, or say what is wrong with them."""
+    """Return the node id to explain for each row; refuse labels that are not one per row."""
     ids = encode(nodes, taxonomy).labels.nodes("explain")
     if len(ids) != n_rows:
         raise LabelError(f"explain: {n_rows} rows need as many labels in `nodes`; got {len(ids)}.")
@@ -108,13 +108,13 @@ def explain_by_vectors(
     explanations = []
     for i, (label, k) in enumerate(zip(labels, places.tolist(), strict=True)):
         features, values = row_of(rows, i)
-        found = by_feature(features, values * entries(coef, k, features), feature_names, intercepts[k])
-        explanations.append(Explanation.of(label, {label: found}))
+        part = by_feature(features, values * entries(coef, k, features), feature_names, intercepts[k])
+        explanations.append(Explanation.of(label, {label: part}))
     return explanations
 
 
 def row_of(rows: Any, i: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the features and the values of a row of a CSR matrix."""
+    """Return the features and values of a row of a CSR matrix."""
     part = slice(rows.indptr[i], rows.indptr[i + 1])
     return rows.indices[part], rows.data[part].astype(np.float64)
 
@@ -137,10 +137,10 @@ def entries(matrix: Any, k: int, features: npt.NDArray[Any]) -> npt.NDArray[Any]
 
 
 def by_feature(features: Any, contributions: Any, feature_names: Any, constant: float = 0.0) -> Part:
-    """Return contributions by the names of features, largest first, and the constant after them; without zeros."""
+    """Return contributions by feature name, largest first and the constant last, without zeros."""
     order = np.argsort(-np.abs(contributions), kind="stable")
     names = {int(j): f"x{j}" if feature_names is None else str(feature_names[j]) for j in features}
-    found = {names[int(features[k])]: float(contributions[k]) for k in order if contributions[k] != 0}
+    part = {names[int(features[k])]: float(contributions[k]) for k in order if contributions[k] != 0}
     if constant:
-        found[INTERCEPT] = found.get(INTERCEPT, 0.0) + float(constant)
-    return found
+        part[INTERCEPT] = part.get(INTERCEPT, 0.0) + float(constant)
+    return part

@@ -1,4 +1,4 @@
-"""Scores of training rows by models that have not seen them; what a second stage may learn from."""
+"""Out-of-fold scores: training rows scored by models that were not trained on them, for a second stage to train on."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def out_of_fold_scores(
     random: np.random.RandomState,
     n_jobs: int | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Score every row by a clone of the estimator that has learnt from the other folds.
+    """Return the scores of every row by a clone of the estimator that was trained on the other folds.
 
-    A class that no row outside a fold has gets −inf in that fold: its clone has learnt nothing by which to find it.
-    The result does not depend on `n_jobs`. Cost: cv fits; memory: the scores, past the limit a `TooLargeError`.
+    A class that no row outside a fold has gets −inf in that fold: its clone was not trained on it.
+    The result does not depend on `n_jobs`. Cost: cv fits. Memory: the scores; above the limit a `TooLargeError`.
 
     Parameters
     ----------
@@ -45,12 +45,13 @@ def out_of_fold_scores(
     X : rows, as the estimator takes them
     labels : LabelMatrix
     class_nodes : array of node ids
-        The columns of the answer.
+        The columns of the result.
     cv : int
-        Number of folds, at random.
+        Number of random folds.
     random : RandomState
+        For the folds.
     n_jobs : int or None
-        Threads that fit folds side by side.
+        Threads that fit folds in parallel.
 
     Examples
     --------
@@ -64,8 +65,8 @@ def out_of_fold_scores(
     [0, 1, 0, 1, 0, 1, 0]
     """
     (X,) = indexable(X)
-    found = _room_for(len(labels), len(class_nodes))
-    splits = KFold(cv, shuffle=True, random_state=random).split(found)
+    all_scores = _allocate_scores(len(labels), len(class_nodes))
+    splits = KFold(cv, shuffle=True, random_state=random).split(all_scores)
     folds: list[Fold] = [(clone(estimator), rows, held_out) for rows, held_out in splits]
 
     def score_fold(fold: Fold) -> tuple[npt.NDArray[Any], Ids]:
@@ -76,24 +77,24 @@ def out_of_fold_scores(
 
     column_of = np.full(labels.taxonomy.n_nodes, -1, np.int64)
     column_of[class_nodes] = np.arange(len(class_nodes))
-    scored = executor_for(n_jobs).map(score_fold, folds)
+    fold_scores = executor_for(n_jobs).map(score_fold, folds)
     with without_label_warnings():
-        for (_, rows, held_out), (scores, nodes) in zip(folds, scored, strict=True):
-            # A clone may have classes of its own, where all that lay below a node is in the fold.
+        for (_, rows, held_out), (scores, nodes) in zip(folds, fold_scores, strict=True):
+            # A clone may have other classes, where all labels below a node are in the fold.
             known = (column_of[nodes] >= 0) & np.isin(nodes, labels[rows].indices)
-            found[np.ix_(held_out, column_of[nodes[known]])] = scores[:, known]
-    return found
+            all_scores[np.ix_(held_out, column_of[nodes[known]])] = scores[:, known]
+    return all_scores
 
 
 def class_scores(model: Any, X: Any) -> npt.NDArray[Any]:
-    """Return one score a class, also for two classes, for which `decision_function` would give one in all."""
+    """Return one score per class, even for two classes, for which `decision_function` alone has one column."""
     learner = last_step(model)
     names = [learner.taxonomy_.names[v] for v in learner.class_nodes_]
     return np.asarray(learner.decision_function(transformed(model, X), nodes=names))
 
 
 def pieces(X: Any, n_classes: int) -> Iterator[Any]:
-    """Yield some rows after others, so few that their scores stay small."""
+    """Yield the rows in pieces whose scores take little memory."""
     n_rows, size = _num_samples(X), max(1, CHUNK_BYTES // (8 * n_classes))
     if n_rows <= size:
         yield X
@@ -104,7 +105,7 @@ def pieces(X: Any, n_classes: int) -> Iterator[Any]:
 
 
 def last_step(model: Any) -> Any:
-    """Return the learner itself, behind whatever steps of a Pipeline."""
+    """Return the learner: the last step of a Pipeline, or the model itself."""
     return model[-1] if isinstance(model, Pipeline) else model
 
 
@@ -113,8 +114,8 @@ def transformed(model: Any, X: Any) -> Any:
     return model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
 
 
-def _room_for(n_rows: int, n_classes: int) -> npt.NDArray[np.float64]:
-    """Return scores of −inf, if they fit into the limit."""
+def _allocate_scores(n_rows: int, n_classes: int) -> npt.NDArray[np.float64]:
+    """Return an array of −inf, if it is within the limit of size."""
     needed = n_rows * n_classes * 8
     if needed > MOST_SCORE_BYTES:
         raise TooLargeError(

@@ -1,4 +1,4 @@
-"""Rows whose lengths a learner can compute with: sums and products of their values must stay finite."""
+"""Limits of the lengths of rows, within which sums and products of their values stay finite."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cladist.errors import DatasetError
 
 # ‖x‖². float32 ends at 3e38 and float64 at 1e308; learners sum products of squared lengths.
 LONGEST = {np.dtype(np.float32): 1e24, np.dtype(np.float64): 1e150}
-# Of a learner that only divides by ‖x‖², so that short rows are as bad as long ones.
+# For a learner that divides by ‖x‖²: short rows are as bad as long ones.
 LONGEST_DIVISOR = {np.dtype(np.float32): 1e60, np.dtype(np.float64): 1e300}
 
 
 def squared_lengths(X: Any) -> npt.NDArray[np.float64]:
-    """Return ‖x‖² for every row x of X, dense or CSR; infinity where it is no float64.
+    """Return ‖x‖² for every row x of X, dense or CSR; infinity where it overflows float64.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def squared_lengths(X: Any) -> npt.NDArray[np.float64]:
 
 
 def check_lengths(who: str, X: Any, *, divides: bool = False) -> None:
-    """Raise a `DatasetError` if a row is too long to learn from or, where a learner `divides` by ‖x‖², too short.
+    """Raise a `DatasetError` if a row is too long to train on or, where a learner `divides` by ‖x‖², too short.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""The parameters of linear classifiers, and the choice of C by cross-validation on the rows given: `C="cv"`."""
+"""The parameters of linear classifiers, and the choice of C by cross-validation on the training rows: ``C="cv"``."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,80 +16,97 @@ from cladist import progress
 from cladist.errors import DatasetError, ParameterError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.label_warnings import without_label_warnings
+from cladist.learners.label_warnings import warn_caller, without_label_warnings
 from cladist.metrics import micro_f1
 
 GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
+SHARINGS = (1.0, 0.1, 0.0)  # what sharing="cv" chooses from: the paper's, a little, nothing
 FOLDS = 5
-LARGEST_C, LARGEST_VALUE = 1e12, 1e12  # float32 ends at 3e38, and their squares are added up
-MOST_STATE_BYTES = 2**30  # α of all folds; beyond, each C is learnt from scratch
+LARGEST_C, LARGEST_VALUE = 1e12, 1e12  # float32 ends at 3e38, and squares of these are summed
+MOST_STATE_BYTES = 2**30  # α of all folds; beyond, each C is solved from scratch
+PATIENCE = 2  # values of C in a row without a gain that end the search: large values cost most
 Folds = list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
-Choice = tuple[float, list[dict[str, float]]]  # C, and what each gave: `C`, `score`, `standard_error`
-NO_BETTER_IN_A_ROW = 2  # so many values of C that gain nothing end the search: large ones cost most
+Choice = tuple[float, list[dict[str, float]]]  # C, and for each value tried `C`, `score`, `standard_error`
 
 
-class ChoosesC:
-    """A learner of linear classifiers, with `C`, `fit_intercept`, `tol`, `max_iter` and `prune`; C may be "cv"."""
-
-    C: Any
-    C_: float
-    cv_results_: list[dict[str, float]]
-
-    def _check_linear(self) -> None:
-        """Refuse parameters of linear classifiers that make no sense."""
-        who, given = type(self).__name__, self.__dict__
-        if not isinstance(given["fit_intercept"], (bool, np.bool_)):
-            one_of(who, "fit_intercept", given["fit_intercept"], (False, True))
-        chosen = isinstance(self.C, str) and self.C == "cv"
-        if not chosen and not (is_positive(self.C) and self.C <= LARGEST_C):
-            raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {self.C!r}.")
-        if not is_positive(given["tol"]):
-            raise ParameterError(f"{who}: tol must be positive; got {given['tol']!r}.")
-        if not is_count(given["max_iter"]):
-            raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {given['max_iter']!r}.")
-        prune = given.get("prune", 0)
-        if prune != 0 and not is_positive(prune):
-            raise ParameterError(f"{who}: prune must be 0 or positive; got {prune!r}.")
-
-    def _chosen(self, X: Any, labels: LabelMatrix, weights: Any) -> float:
-        """Return the C to learn with, and remember how it was chosen if it was."""
-        for name in ("C_", "cv_results_"):
-            self.__dict__.pop(name, None)
-        if not isinstance(self.C, str):
-            return float(self.C)
-        self.C_, self.cv_results_ = choose(self, X, labels, weights)
-        return self.C_
-
-    def _fitted_rows(self, X: Any) -> Any:
-        """Refuse rows whose scores would be no numbers, as those to learn from are refused."""
-        rows = super()._fitted_rows(X)  # type: ignore[misc]
-        values = rows.data if sparse.issparse(rows) else rows
-        if values.size and not np.max(np.abs(values)) < LARGEST_VALUE:
-            raise DatasetError(
-                f"{type(self).__name__}: a value of {np.max(np.abs(values)):.0e} is too large to compute with; scale "
-                "the features as those learnt from."
-            )
-        return rows
-
-    def _pack_choice(self) -> dict[str, Any]:
-        return {"C": getattr(self, "C_", None), "cv_results": getattr(self, "cv_results_", None)}
-
-    def _unpack_choice(self, state: dict[str, Any]) -> None:
-        if state.get("C") is not None:
-            self.C_, self.cv_results_ = float(state["C"]), state["cv_results"]
+def check_linear(model: Any) -> None:
+    """Refuse values of `C`, `fit_intercept`, `tol`, `max_iter` and `prune` that make no sense."""
+    who = type(model).__name__
+    if not isinstance(model.fit_intercept, (bool, np.bool_)):
+        one_of(who, "fit_intercept", model.fit_intercept, (False, True))
+    searched = isinstance(model.C, str) and model.C == "cv"
+    if not searched and not (is_positive(model.C) and model.C <= LARGEST_C):
+        raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {model.C!r}.")
+    if not is_positive(model.tol):
+        raise ParameterError(f"{who}: tol must be positive; got {model.tol!r}.")
+    if not is_count(model.max_iter):
+        raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {model.max_iter!r}.")
+    if model.prune != 0 and not is_positive(model.prune):
+        raise ParameterError(f"{who}: prune must be 0 or positive; got {model.prune!r}.")
 
 
-def warn_of_gap(model: Any, worst: float, *, stacklevel: int = 4) -> None:
-    """Say that a classifier did not reach its tolerance, and what may help."""
-    said = (
-        f"{type(model).__name__} stopped after {model.n_iter_} sweeps with a gap of {worst:.1e}, over tol={model.tol:g}"
-    )
+def check_values(who: str, rows: Any) -> None:
+    """Refuse rows with values so large that scores would overflow."""
+    values = rows.data if sparse.issparse(rows) else rows
+    if values.size and not np.max(np.abs(values)) < LARGEST_VALUE:
+        raise DatasetError(
+            f"{who}: a value of {np.max(np.abs(values)):.0e} is too large to compute with; scale the features as "
+            "those of the training rows."
+        )
+
+
+def warn_of_gap(model: Any, worst: float) -> None:
+    """Warn that a classifier did not reach its tolerance, and say what may help."""
     advice = "raise max_iter, or lower C" if model.n_iter_ >= model.max_iter else "scale the features, or raise tol"
-    warnings.warn(f"{said}; {advice}.", ConvergenceWarning, stacklevel=stacklevel)
+    warn_caller(
+        f"{type(model).__name__} stopped after {model.n_iter_} sweeps with a gap of {worst:.1e}, over "
+        f"tol={model.tol:g}; {advice}.",
+        ConvergenceWarning,
+    )
+
+
+# -------------------------------------------------------------------- the search
+
+
+def choose_C(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> float:  # noqa: N802 - the papers' letter
+    """Return the C to train with; with ``C="cv"`` search for it and set `C_` and `cv_results_`."""
+    for name in ("C_", "cv_results_"):
+        vars(model).pop(name, None)
+    if not isinstance(model.C, str):
+        return float(model.C)
+    model.C_, model.cv_results_ = search_C(model, X, labels, weights)
+    return float(model.C_)
+
+
+def choose_C_and_sharing(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> float:  # noqa: N802
+    """Return the C to train with; with ``sharing="cv"`` search for both and set `sharing_`, `C_`, `cv_results_`."""
+    if not isinstance(model.sharing, str):
+        return choose_C(model, X, labels, weights)
+    grid = GRID if isinstance(model.C, str) else (float(model.C),)
+    folds = folds_of(model, X.shape[0])  # the same for all, even if random_state is a generator
+    searches = []
+    for sharing in SHARINGS:
+        C, results = search_C(model, X, labels, weights, grid, folds=folds, sharing=sharing)
+        best = max(entry["score"] for entry in results)
+        searches.append((best, sharing, C, [{**entry, "sharing": sharing} for entry in results]))
+    _, model.sharing_, model.C_, _ = max(searches, key=lambda search: search[0])  # the first of equals
+    model.cv_results_ = [entry for *_, results in searches for entry in results]
+    return float(model.C_)
+
+
+def pack_choice(model: Any) -> dict[str, Any]:
+    """Return the result of a search as plain values of a model file."""
+    return {"C": getattr(model, "C_", None), "cv_results": getattr(model, "cv_results_", None)}
+
+
+def unpack_choice(model: Any, state: dict[str, Any]) -> None:
+    """Set `C_` and `cv_results_` as `pack_choice` returned them."""
+    if state.get("C") is not None:
+        model.C_, model.cv_results_ = float(state["C"]), state["cv_results"]
 
 
 def folds_of(model: Any, n_rows: int) -> Folds:
-    """Return the rows to learn from and those held out, of each fold."""
+    """Return the training rows and the held-out rows of each fold."""
     n_folds = min(FOLDS, n_rows)
     if n_folds < 2:
         raise ParameterError(f"{type(model).__name__}: choosing by 'cv' needs two rows at least; there is {n_rows}.")
@@ -99,7 +115,7 @@ def folds_of(model: Any, n_rows: int) -> Folds:
     return list(KFold(n_folds, shuffle=True, random_state=random).split(np.arange(n_rows)))
 
 
-def choose(
+def search_C(  # noqa: N802
     model: Any,
     X: Any,
     labels: LabelMatrix,
@@ -111,12 +127,12 @@ def choose(
 ) -> Choice:
     """Return the C of highest mean micro F1 over folds of the rows, the smallest of equals.
 
-    Single labels: accuracy, which is the same. All folds go up the grid together, each from where it stood, until two
-    values of C in a row are no better than the best before, once that has risen by a standard error. `others` are
-    values for other parameters of the model.
+    Single labels: accuracy, which is the same. All folds go up the grid together, each from its last solution, until
+    two values of C in a row are no better than the best before, once that has risen by a standard error. `others` are
+    values of other parameters of the model.
     """
     folds = folds_of(model, X.shape[0]) if folds is None else folds
-    paths = [_path(model, X, labels, weights, rows, Cs, others) for rows, _ in folds]
+    paths = [_fold_path(model, X, labels, weights, rows, Cs, others) for rows, _ in folds]
     results: list[dict[str, float]] = []
     with progress.task("choosing C", len(Cs)) as running, without_label_warnings():
         for C in Cs:
@@ -125,7 +141,7 @@ def choose(
                 for path, (_, held_out) in zip(paths, folds, strict=True)
             ]
             error = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
-            score = round(float(np.mean(scores)), 12)  # equal means stay equal, in whatever order they were added up
+            score = round(float(np.mean(scores)), 12)  # equal means stay equal in whatever order they are summed
             results.append({"C": C, "score": score, "standard_error": error})
             running.advance()
             if is_past(results):
@@ -133,7 +149,7 @@ def choose(
     return max(results, key=lambda entry: entry["score"])["C"], results
 
 
-def _path(
+def _fold_path(
     model: Any, X: Any, labels: LabelMatrix, weights: Any, rows: Any, Cs: Sequence[float], others: dict[str, Any]
 ) -> Iterator[Any]:
     """Yield the model fitted to some rows, for each C of the grid."""
@@ -158,4 +174,4 @@ def is_past(results: list[dict[str, float]]) -> bool:
     """Tell whether the last two values of C gained nothing, after some value has gained something."""
     best = max(results, key=lambda entry: entry["score"])
     rose = best["score"] > results[0]["score"] + results[0]["standard_error"]
-    return rose and len(results) - results.index(best) > NO_BETTER_IN_A_ROW
+    return rose and len(results) - results.index(best) > PATIENCE

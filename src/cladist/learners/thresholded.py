@@ -1,4 +1,4 @@
-"""`Thresholded`: a learner that scores, and a threshold learnt from scores of rows it has not learnt from."""
+"""`Thresholded`: any learner, and thresholds for its scores that are trained out of fold."""
 
 from __future__ import annotations
 
@@ -22,25 +22,24 @@ from cladist.taxonomy import Taxonomy, as_taxonomy
 
 
 class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Sets of labels from the scores of any learner: a cut through them that is learnt, too.
+    """Sets of labels from the scores of any learner, by a trained threshold.
 
-    `fit` makes `cv` clones of the estimator, each of which learns from all rows but its fold and scores that fold. On
-    these out-of-fold scores, which look as those of new rows will, it fits the strategy; then the estimator learns
-    from all rows. `predict` scores rows, cuts, and closes what is chosen under ancestors.
+    `fit` trains `cv` clones of the estimator, each on all rows but its fold, and scores that fold. On these out-of-fold
+    scores, which are distributed as those of new rows, it fits the strategy; the estimator itself is trained on all
+    rows. `predict` thresholds the scores and adds the ancestors of the labels chosen.
 
     Parameters
     ----------
     estimator : learner, or Pipeline that ends in one
-        Any learner of cladist with `decision_function`. It needs to take the labels as they are: several a row if y
-        has several.
+        Any learner of cladist with `decision_function`. It must accept y: several labels per row if y has several.
     strategy : {"scut", "rcut", "pcut", "zero", "instance"} or Strategy
-        How to cut, see `cladist.decoders.thresholds`; a name stands for the strategy with its defaults.
+        How to threshold, see `cladist.decoders.thresholds`; a name stands for the strategy with its defaults.
     cv : int
-        Number of folds, at least 2. They are cut at random, not stratified.
+        Number of random folds, at least 2; not stratified.
     random_state : int, RandomState or None
-        For the folds.
+        Seed of the folds.
     n_jobs : int or None
-        Threads that fit folds side by side; the result does not depend on it.
+        Threads that fit folds in parallel; the result does not depend on it.
 
     Attributes
     ----------
@@ -53,16 +52,16 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The strategy sees one column a class of the estimator; a row has a class where its label is the class or lies
-    below it.
+    The strategy sees one column per class of the estimator; a row has a class if its label is the class or lies below
+    it.
 
-    A class that no row outside a fold has gets −inf in that fold: its clone has learnt nothing by which to find it.
-    The rows that have it there count as missed whatever the threshold, and pull no threshold down.
+    A class that no row outside a fold has gets −inf in that fold, since its clone was not trained on it. The rows that
+    have it there count as missed for every threshold, and lower none.
 
-    "pcut" judges the rows of a test set against each other: give it all of them at once.
+    "pcut" compares the rows of a test set with each other: give it all of them at once.
 
-    Fitting costs cv + 1 fits of the estimator, and memory for the scores of all rows, rows × classes × 8 bytes; past 4
-    GiB it is refused. Prediction goes in pieces, except for "pcut".
+    Fitting costs cv + 1 fits of the estimator, and memory for the scores of all rows, rows × classes × 8 bytes,
+    at most 4 GiB. Prediction is done in pieces, except for "pcut".
 
     Examples
     --------
@@ -97,15 +96,15 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
-    # ---------------------------------------------------------------- learning
+    # ---------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from all rows, and where to cut from folds of them.
+        """Train the estimator on all rows, and the strategy on out-of-fold scores.
 
         Parameters
         ----------
         X : rows, as the estimator takes them
-        y : sets of labels, in any form that can hold several a row
+        y : sets of labels, in any form that can hold several per row
         """
         strategy = self._new_strategy()
         self.check_parameters()
@@ -144,17 +143,17 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
 
     def _checked_labels(self, y: Any) -> LabelMatrix:
-        """Return y as a matrix; a form that cannot hold what `predict` answers is refused."""
+        """Return y as a matrix; refuse forms that hold one label per row."""
         given = last_step(self.estimator).taxonomy
         encoded = encode(y, None if given is None else as_taxonomy(given))
         if not encoded.form.is_multi:
             raise LabelError(
-                "Thresholded predicts sets of labels, and this form of y holds one label a row; write each row as a "
+                "Thresholded predicts sets of labels, and this form of y holds one label per row; write each row as a "
                 "set, {'label'}, or use the estimator alone."
             )
         return encoded.labels
 
-    # ---------------------------------------------------------------- answering
+    # ---------------------------------------------------------------- prediction
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -190,12 +189,12 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self._labels(X).frontier_paths()
 
     def decision_function(self, X: Any, nodes: Any = None) -> npt.NDArray[Any]:
-        """Return the estimator's scores of `classes_`, or of `nodes`, before they are cut."""
+        """Return the estimator's scores of `classes_`, or of `nodes`, before thresholding."""
         check_is_fitted(self)
         return last_step(self.estimator_).decision_function(transformed(self.estimator_, X), nodes)
 
     def predict_top_k(self, X: Any, k: int, *, beam: int | None = None) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the k best labels of every row and their scores, best first, before they are cut."""
+        """Return the k best labels of every row and their scores, best first, before thresholding."""
         check_is_fitted(self)
         return last_step(self.estimator_).predict_top_k(transformed(self.estimator_, X), k, beam=beam)
 
@@ -203,7 +202,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Return the share of rows whose set of labels is exactly right."""
         predicted = self._labels(X)
         if last_step(self.estimator_).taxonomy is None and self.label_form_.kind == "sets":
-            # Without a taxonomy a label never seen in training is no error of the caller's, only wrong.
+            # Without a taxonomy a label never seen in training is not an error, only wrong.
             true = encode(y, None).labels
             check_consistent_length(predicted, true)
             pairs = zip(true.frontier_names(), predicted.frontier_names(), strict=True)
@@ -220,11 +219,11 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _labels(self, X: Any) -> LabelMatrix:
         check_is_fitted(self)
         parts = pieces(X, len(self.class_nodes_)) if self.strategy_.by_row else [X]
-        cut = [self.strategy_.predict(class_scores(self.estimator_, rows)) for rows in parts]
-        chosen = sparse.vstack(cut, format="csr")
+        chosen_parts = [self.strategy_.predict(class_scores(self.estimator_, rows)) for rows in parts]
+        chosen = sparse.vstack(chosen_parts, format="csr")
         return LabelMatrix.from_ids(chosen.indptr, self.class_nodes_[chosen.indices], self.taxonomy_)
 
-    # ---------------------------------------------------------------- being saved
+    # ---------------------------------------------------------------- saving and loading
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         from cladist.persistence.models import pack_learner
@@ -232,14 +231,14 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         inner, arrays = pack_learner(self.estimator_)
         content = self.strategy_.to_dict()
         fitted = content.pop("fitted")
-        learnt = {name: value for name, value in fitted.items() if isinstance(value, np.ndarray)}
-        plain = {name: value for name, value in fitted.items() if name not in learnt}
+        fitted_arrays = {name: value for name, value in fitted.items() if isinstance(value, np.ndarray)}
+        plain = {name: value for name, value in fitted.items() if name not in fitted_arrays}
         state = {
             "estimator": inner,
             "strategy": {**content, "fitted": plain},
             "strategy_by_name": isinstance(self.strategy, str),
         }
-        return state, {**prefixed("estimator", arrays), **prefixed("strategy", learnt)}
+        return state, {**prefixed("estimator", arrays), **prefixed("strategy", fitted_arrays)}
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         from cladist.persistence.models import unpack_learner
@@ -248,7 +247,9 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         content = state["strategy"]
         kind = STRATEGIES.get(content["name"])
         if kind is None:
-            raise ModelFormatError(f"It cuts by {content['name']!r}, which this version of cladist does not know.")
+            raise ModelFormatError(
+                f"It thresholds by {content['name']!r}, which this version of cladist does not know."
+            )
         self.strategy_ = kind.from_dict({**content, "fitted": {**content["fitted"], **group("strategy", arrays)}})
         if self.strategy_.n_labels_ != len(self.class_nodes_):
             raise ModelFormatError("Its thresholds are not as many as its classes.")

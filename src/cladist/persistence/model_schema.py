@@ -85,7 +85,7 @@ STATE: dict[str, tuple[Check, str]] = {
     "solver": _TEXT,
     "stops": (_list_of(_is(str)), "a list of names"),
     "decisions": (_list_of(lambda value: type(value) is int), "a list of node ids"),
-    **dict.fromkeys(("estimators", "estimator", "strategy"), _OBJECT),
+    **dict.fromkeys(("estimators", "estimator", "strategy", "relations"), _OBJECT),
 }
 
 

@@ -233,7 +233,12 @@ def _unpack_parameters(content: dict[str, Any]) -> Any:
     for key, value in parameters.items():
         if callable(value):  # a kernel that is a function is not saved
             raise ModelFormatError(f"Its parameter {key!r} is a function or a type, which no saved model has.")
-        if key not in known or key in NOT_PART_OF_A_MODEL:
+        if key in NOT_PART_OF_A_MODEL:
+            raise ModelFormatError(f"Its parameters hold {key!r}, which a model file keeps elsewhere.")
+    if hasattr(cls, "from_old_parameters"):
+        parameters = cls.from_old_parameters(parameters)
+    for key in parameters:
+        if key not in known:
             raise ModelFormatError(f"{content['class']} has no parameter {key!r} in this version of cladist.")
     if "estimator" in content:
         parameters["estimator"] = _unpack_parameters(content["estimator"])

@@ -2,81 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
-from cladist.errors import LabelError
-from cladist.learners.flat.base import FlatLinear
-
-
-class Probabilities:
-    """`predict_proba` for learners whose scores are log odds."""
-
-    _fitted_rows: Any
-    _scored: Any
-    decodes_sets: bool
-    _one_a_label: bool
-    targets: str
-    class_nodes_: npt.NDArray[np.int64]
-
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the probability of every class (rows × classes).
-
-        For sets of labels, σ(score) of each class by itself. For single labels these, divided by their sum, as in
-        LIBLINEAR; of two classes, σ and 1 − σ of the one classifier. With `targets="nodes"` and single labels there
-        are none: a path's sum of scores is no log odds.
-        """
-        rows = self._fitted_rows(X)
-        if self.targets == "nodes" and not self.decodes_sets:
-            raise LabelError(
-                f"{type(self).__name__}: predict_proba needs targets='leaves', or sets of labels; sums over paths are "
-                "no probabilities."
-            )
-        parts = [self._probabilities(scores) for scores in self._scored(rows)]
-        return np.concatenate([np.zeros((0, len(self.class_nodes_))), *parts])
-
-    def _probabilities(self, scores: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        scores = scores.astype(np.float64)
-        if not self._one_a_label:
-            scores = scores * 2  # halves of the score of the one classifier that tells two labels apart
-        probabilities = expit(scores)
-        if self.decodes_sets:
-            return probabilities
-        total = probabilities.sum(axis=1, keepdims=True)
-        # All scores far below 0: σ is 0 in float64, and e^score tells them apart.
-        lost = total[:, 0] < np.finfo(np.float64).tiny
-        probabilities[lost] = np.exp(scores[lost] - scores[lost].max(axis=1, keepdims=True))
-        return probabilities / probabilities.sum(axis=1, keepdims=True)
+from cladist import progress
+from cladist.errors import ParameterError, TooLargeError, one_of
+from cladist.labels import LabelMatrix
+from cladist.learners.linear.classifier import LinearClassifier
+from cladist.learners.linear.targets import Targets, at_C
+from cladist.learners.recursive.relations import REPAIRS, TARGETS
+from cladist.learners.select_c import choose_C
+from cladist.solvers import OneVsRest, Solution, solve_one_vs_rest
 
 
-class FlatLogistic(Probabilities, FlatLinear):
+class FlatLogistic(LinearClassifier):
     """Logistic regression for every label against all others.
 
-    min_w ½‖w‖² + C Σ_i s_i log(1 + e^(−y_i w·x_i)) for every label, the problem of LIBLINEAR, solved for sixteen labels
-    at a time to a certified duality gap. Parameters, attributes and costs are those of `FlatSVM`, without `loss` and
-    without the dual form of weights, since every row has a share in every classifier.
+    min_w ½‖w‖² + C Σ_i s_i log(1 + e^(−y_i w·x_i)) for every label, s_i the `sample_weight`: the problem of LIBLINEAR,
+    solved for sixteen labels at a time to a certified duality gap. Costs are those of `FlatSVM`; there is no dual form
+    of weights, since every row has a share in every classifier.
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The labels' tree, forest or DAG. None: a star of the classes seen.
     C : float or "cv"
+        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
     targets : {"leaves", "nodes"}
+        Whether there is a classifier for each of the deepest labels of rows (LR of Gopal & Yang 2013), or for every
+        node that rows belong to. With single labels the
+        second predicts the label whose path has the highest sum of scores.
     repair : {"top_down", "bottom_up", "best"}
+        How sets of nodes become consistent with `targets="nodes"`: a node is dropped unless all nodes above it are
+        chosen; or the nodes above are added; or the consistent set of highest total score is taken (not on a DAG).
     fit_intercept : bool
+        Whether classifiers have an intercept, the weight of a constant feature of 1.
     class_weight : None, "balanced" or mapping of label to number
+        Factors of C for the rows of a label in its own problem, as in LIBLINEAR.
     weights : {"auto", "dense", "sparse"}
+        How weights are stored: all of them; those that are not 0, listed by feature. "auto" is
+        dense, up to 2 GiB.
     prune : float
+        With `weights="sparse"`, weights up to this size are dropped after training. Predictions change slightly;
+        `history_` is measured before pruning.
     tol : float
+        Relative duality gap that every classifier reaches.
     max_iter : int
+        Most sweeps over all rows; if they do not suffice, a ConvergenceWarning says so.
     warm_start : bool
+        Whether `fit` starts from the solution of this object's last `fit`, if the numbers of rows, problems and
+        features and the loss are the same. The state for it takes 4 bytes per row and label, and is not saved.
     random_state : int, RandomState or None
+        Seed of the order in which rows are visited.
     n_jobs : int or None
+        Threads that solve blocks of sixteen labels in parallel; the model does not depend on it.
     executor : Executor, optional
+        Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
+        Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
     verbose : bool or int
+        Whether to print the progress of a long run.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels that can be predicted, in taxonomy order.
+    coef_, intercept_ : arrays
+        One row per class.
+    node_coef_ : CSR (nodes × features)
+    C_, cv_results_
+        With `C="cv"`, the C chosen and the score of each.
+    n_iter_, converged_ : int, bool
+        The most sweeps of any block; whether all gaps are within `tol`.
+    history_ : list of one dict
+        `objective` (the sum over all classifiers), `gap` (relative, of the sum), `worst_gap`, `passes`, `seconds`.
 
     Examples
     --------
@@ -89,6 +90,8 @@ class FlatLogistic(Probabilities, FlatLinear):
     >>> model.predict_proba([[0, 3]]).round(2).tolist()
     [[0.77, 0.0, 0.23]]
     """
+
+    loss = "logistic"
 
     def __init__(
         self,
@@ -127,6 +130,55 @@ class FlatLogistic(Probabilities, FlatLinear):
         self.decode = decode
         self.verbose = verbose
 
-    @property
-    def _loss(self) -> str:
-        return "logistic"
+    def check_parameters(self) -> None:
+        """Raise a `ParameterError` if a parameter has no meaning."""
+        self.check_linear()
+        one_of("FlatLogistic", "targets", self.targets, TARGETS)
+        one_of("FlatLogistic", "repair", self.repair, REPAIRS)
+        if self.weights == "dual":
+            raise ParameterError(
+                "FlatLogistic: every row supports a logistic classifier; use weights='dense' or 'sparse'."
+            )
+
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Train all classifiers.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        y : labels in any form
+        sample_weight : array (rows,), optional
+            Factors of C; a row of weight 0 counts as absent.
+        """
+        self.check_parameters()
+        X, labels, weights = self.validate(X, y, sample_weight)
+        with progress.show_lines(self.verbose):
+            C = choose_C(self, X, labels, weights)
+            problem = self.prepare(X, labels, weights)
+            started = time.perf_counter()
+            solution = self.solve(problem, C, self.last_state(problem, C), keep_state=self.warm_start)
+            return self.keep(solution, problem, C, started)
+
+    def prepare(self, X: Any, labels: LabelMatrix, sample_weight: Any) -> OneVsRest:
+        """Return one binary problem per target node, with C = 1, and set the classes."""
+        targets = Targets.of(labels, all_nodes=self.targets == "nodes", sets=self.decodes_sets)
+        return self.one_vs_rest(X, labels, sample_weight, targets)
+
+    def solve(self, problem: OneVsRest, C: float, state: Any = None, *, keep_state: bool = False) -> Solution:
+        """Solve all problems, sixteen at a time, each to its own duality gap."""
+        form = "dense" if self.weights == "auto" else self.weights
+        if self.weights == "auto" and not self.fits_dense(problem):
+            n_classes, n_used = problem.n_classes, problem.rows.n_used
+            raise TooLargeError(
+                f"FlatLogistic: {n_classes} classes × {n_used} features are {n_classes * n_used * 4 / 2**30:.1f} GiB "
+                "of weights; use weights='sparse' with prune=0.01 or so, or weights='dense' if there is room."
+            )
+        return solve_one_vs_rest(
+            at_C(problem, C),
+            self.settings(),
+            executor=self.pool(),
+            form=form,
+            prune=self.prune,
+            state=state,
+            keep_state=keep_state,
+        )

@@ -2,71 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, Self
 
+import numpy.typing as npt
+
+from cladist import progress
 from cladist.errors import one_of
-from cladist.learners.flat.base import FlatLinear
+from cladist.labels import LabelMatrix
+from cladist.learners.linear.classifier import LinearClassifier
+from cladist.learners.linear.targets import Targets, at_C
+from cladist.learners.recursive.relations import REPAIRS, TARGETS
+from cladist.learners.select_c import choose_C
+from cladist.solvers import OneVsRest, Solution, solve_one_vs_rest
 
 
-class FlatSVM(FlatLinear):
+class FlatSVM(LinearClassifier):
     """A linear SVM for every label against all others; the hierarchy only says which sets of labels are consistent.
 
-    min_w ½‖w‖² + C Σ_i s_i ℓ(y_i w·x_i) for every label, ℓ(m) = max(0, 1 − m) or its square, the problem of LIBLINEAR
-    and of scikit-learn's LinearSVC, solved for sixteen labels at a time to a certified duality gap.
+    min_w ½‖w‖² + C Σ_i s_i ℓ(y_i w·x_i) for every label, ℓ(m) = max(0, 1 − m) or its square, s_i the `sample_weight`:
+    the problem of LIBLINEAR and of scikit-learn's LinearSVC, solved for sixteen labels at a time to a certified
+    duality gap.
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree, forest or DAG. None: a star of the classes seen.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the rows given to `fit`.
+        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
     loss : {"squared_hinge", "hinge"}
-        What is minimised.
+        The loss ℓ.
     targets : {"leaves", "nodes"}
         Whether there is a classifier for each of the deepest labels of rows (SVM of Gopal & Yang 2013), or for every
         node that rows belong to (SVM of Rousu et al. 2005 and of Cesa-Bianchi et al. 2006). With single labels the
         second predicts the label whose path has the highest sum of scores.
     repair : {"top_down", "bottom_up", "best"}
-        How sets of nodes become consistent, with `targets="nodes"`: a node goes unless all above it are on; or those
-        above are added; or the consistent set of highest total score is taken (not on a DAG).
+        How sets of nodes become consistent with `targets="nodes"`: a node is dropped unless all nodes above it are
+        chosen; or the nodes above are added; or the consistent set of highest total score is taken (not on a DAG).
     fit_intercept : bool
         Whether classifiers have an intercept, the weight of a constant feature of 1.
     class_weight : None, "balanced" or mapping of label to number
         Factors of C for the rows of a label in its own problem, as in LIBLINEAR.
     weights : {"auto", "dense", "sparse", "dual"}
-        How weights are kept: all of them; those that are not 0, listed by feature; or as the rows' shares in each,
-        from which they are made when scores are wanted. "auto" is dense up to 2 GiB, dual beyond.
+        How weights are stored: all of them; those that are not 0, listed by feature;
+        or as the rows' shares in each, from which weights are made on demand. "auto" is dense up to 2 GiB, dual beyond.
     prune : float
-        With `weights="sparse"`, weights up to this size are dropped after learning. Predictions change a little;
-        `history_` tells of the weights before.
+        With `weights="sparse"`, weights up to this size are dropped after training. Predictions change slightly;
+        `history_` is measured before pruning.
     tol : float
         Relative duality gap that every classifier reaches.
     max_iter : int
-        Sweeps over all rows at most; if they do not suffice, a ConvergenceWarning says so.
+        Most sweeps over all rows; if they do not suffice, a ConvergenceWarning says so.
     warm_start : bool
-        Whether `fit` begins where this object's last `fit` ended, if rows, problems and features are as many as then
-        and the loss is the same; otherwise it begins afresh. What is kept for it takes 4 bytes a row and label, and is
-        not saved. The model is as exact as any; the time is less where the solution is near.
+        Whether `fit` starts from the solution of this object's last `fit`, if the numbers of rows, problems and
+        features and the loss are the same. The state for it takes 4 bytes per row and label, and is not saved.
     random_state : int, RandomState or None
-        For the order in which rows are visited.
+        Seed of the order in which rows are visited.
     n_jobs : int or None
-        Threads that solve blocks of sixteen labels side by side; the model does not depend on it.
+        Threads that solve blocks of sixteen labels in parallel; the model does not depend on it.
     executor : Executor, optional
-        Runs the blocks instead, see `cladist.execution`.
+        Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
-        Whether to predict one label a row or the set of labels with positive scores; "auto" goes by the form of y.
+        Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
     verbose : bool or int
-        Whether to print how far a long run is.
+        Whether to print the progress of a long run.
 
     Attributes
     ----------
     classes_ : array
         The labels that can be predicted, in taxonomy order.
     coef_, intercept_ : arrays
-        One row a class.
+        One row per class.
     node_coef_ : CSR (nodes × features)
     C_, cv_results_
-        With `C="cv"`, the C chosen and what each gave.
+        With `C="cv"`, the C chosen and the score of each.
     n_iter_, converged_ : int, bool
         The most sweeps of any block; whether all gaps are within `tol`.
     history_ : list of one dict
@@ -74,9 +83,9 @@ class FlatSVM(FlatLinear):
 
     Notes
     -----
-    Fitting costs O(labels / 16 · sweeps · nonzeros) and 64 bytes a row and a feature for each worker, beside the
-    weights: 4 bytes a label and feature if dense. Rows are held in float32; where that does not suffice for `tol`, the
-    last digits are found in float64.
+    Fitting costs O(labels / 16 · sweeps · nonzeros) and 64 bytes per row and per feature for each worker, besides
+    the weights: 4 bytes per label and feature if dense. Rows are held in float32; where that does not suffice for
+    `tol`, the last digits are computed in float64.
 
     Examples
     --------
@@ -127,10 +136,48 @@ class FlatSVM(FlatLinear):
         self.decode = decode
         self.verbose = verbose
 
-    @property
-    def _loss(self) -> str:
-        return self.loss
-
     def check_parameters(self) -> None:
+        """Raise a `ParameterError` if a parameter has no meaning."""
         one_of("FlatSVM", "loss", self.loss, ("squared_hinge", "hinge"))
-        super().check_parameters()
+        self.check_linear()
+        one_of("FlatSVM", "targets", self.targets, TARGETS)
+        one_of("FlatSVM", "repair", self.repair, REPAIRS)
+
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Train all classifiers.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        y : labels in any form
+        sample_weight : array (rows,), optional
+            Factors of C; a row of weight 0 counts as absent.
+        """
+        self.check_parameters()
+        X, labels, weights = self.validate(X, y, sample_weight)
+        with progress.show_lines(self.verbose):
+            C = choose_C(self, X, labels, weights)
+            problem = self.prepare(X, labels, weights)
+            started = time.perf_counter()
+            solution = self.solve(problem, C, self.last_state(problem, C), keep_state=self.warm_start)
+            return self.keep(solution, problem, C, started)
+
+    def prepare(self, X: Any, labels: LabelMatrix, sample_weight: Any) -> OneVsRest:
+        """Return one binary problem per target node, with C = 1, and set the classes."""
+        targets = Targets.of(labels, all_nodes=self.targets == "nodes", sets=self.decodes_sets)
+        return self.one_vs_rest(X, labels, sample_weight, targets)
+
+    def solve(self, problem: OneVsRest, C: float, state: Any = None, *, keep_state: bool = False) -> Solution:
+        """Solve all problems, sixteen at a time, each to its own duality gap."""
+        form = self.weights
+        if form == "auto":
+            form = "dense" if self.fits_dense(problem) else "dual"
+        return solve_one_vs_rest(
+            at_C(problem, C),
+            self.settings(),
+            executor=self.pool(),
+            form=form,
+            prune=self.prune,
+            state=state,
+            keep_state=keep_state,
+        )

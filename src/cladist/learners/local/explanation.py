@@ -1,4 +1,4 @@
-"""What features add to the scores of nodes with a linear classifier, for learners made of families."""
+"""Contributions of features to the scores of nodes, for learners that consist of families."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cladist.learners.explanation import Part, by_feature, entries, row_of
 from cladist.learners.local.families import Family
 
 Ids = npt.NDArray[np.int64]
-NOBODY = -1  # in the place of a child: nothing is added, or nothing subtracted
+NOBODY = -1  # in the place of a child: nothing is added, or nothing is subtracted
 
 
 def weights_of_nodes(families: Any, n_nodes: int, n_features: int) -> tuple[sparse.csr_array, npt.NDArray[np.float32]]:
@@ -33,7 +33,7 @@ def weights_of_nodes(families: Any, n_nodes: int, n_features: int) -> tuple[spar
 
 
 def parts_at(family: Family, X: Any, rows: Ids, child: Ids, other: Ids, feature_names: Any) -> Iterator[Part]:
-    """Yield for each of `rows` what features add to the score of its `child`, less what they add to its `other`.
+    """Yield for each of `rows` the contributions of features to the score of its `child`, less those to its `other`.
 
     Children are given by their places in the family; either may be `NOBODY`.
     """
@@ -63,53 +63,55 @@ def steps_by_parent(paths: list[list[int]], parent: Ids) -> dict[int, tuple[Ids,
 
 
 def leads(families: Any, X: Any, paths: list[list[int]], parent: Ids, feature_names: Any) -> list[dict[int, Part]]:
-    """Return, for each row and node of its path, what features add to the node's lead over the best of its siblings.
+    """Return, for each row and node of its path, the contributions to the node's lead over the best of its siblings.
 
-    Nothing where there is no choice.
+    None where there is no choice.
     """
-    found: list[dict[int, Part]] = [{} for _ in paths]
+    parts_by_node: list[dict[int, Part]] = [{} for _ in paths]
     for above, (rows, nodes) in steps_by_parent(paths, parent).items():  # from the roots down
         family = families[above]
         parts: Any = ({} for _ in rows)
         if family.has_choice:
-            child = _places(family, nodes)
+            child = _positions(family, nodes)
             scores = family.scores(X, rows)
             np.put_along_axis(scores, child[:, None], -np.inf, axis=1)
             parts = parts_at(family, X, rows, child, scores.argmax(axis=1), feature_names)
-        _put(found, rows, nodes, parts)
-    return found
+        _put(parts_by_node, rows, nodes, parts)
+    return parts_by_node
 
 
 def margins(
     families: Any, X: Any, paths: list[list[int]], parent: Ids, feature_names: Any, *, ends: bool
 ) -> list[dict[int, Part]]:
-    """Return, for each row and node of its path that has a classifier, what features add to its score.
+    """Return, for each row and node of its path that has a classifier, the contributions to its score.
 
-    With `ends`, also what they take from the highest score below the path's last node, under that child.
+    With `ends`, also minus the contributions to the highest score below the last node of the path, under that child.
     """
-    found: list[dict[int, Part]] = [{} for _ in paths]
+    parts_by_node: list[dict[int, Part]] = [{} for _ in paths]
     for above, (rows, nodes) in steps_by_parent(paths, parent).items():  # from the roots down
         family = families.get(above)
         if family is not None:
-            told = np.isin(nodes, family.children)  # others are always on
-            rows, nodes = rows[told], nodes[told]
+            scored = np.isin(nodes, family.children)  # others are always on
+            rows, nodes = rows[scored], nodes[scored]
             nobody = np.full(len(rows), NOBODY)
-            _put(found, rows, nodes, parts_at(family, X, rows, _places(family, nodes), nobody, feature_names))
+            _put(
+                parts_by_node, rows, nodes, parts_at(family, X, rows, _positions(family, nodes), nobody, feature_names)
+            )
     last = np.array([path[-1] for path in paths], np.int64)
     for v in np.unique(last).tolist() if ends else []:
         if v in families:
             family, rows = families[v], np.flatnonzero(last == v)
             best, nobody = family.scores(X, rows).argmax(axis=1), np.full(len(rows), NOBODY)
-            _put(found, rows, family.children[best], parts_at(family, X, rows, nobody, best, feature_names))
-    return found
+            _put(parts_by_node, rows, family.children[best], parts_at(family, X, rows, nobody, best, feature_names))
+    return parts_by_node
 
 
-def _put(found: list[dict[int, Part]], rows: Ids, nodes: Ids, parts: Iterator[Part]) -> None:
+def _put(parts_by_node: list[dict[int, Part]], rows: Ids, nodes: Ids, parts: Iterator[Part]) -> None:
     for i, v, part in zip(rows.tolist(), nodes.tolist(), parts, strict=True):
-        found[i][v] = part
+        parts_by_node[i][v] = part
 
 
-def _places(family: Family, nodes: Ids) -> Ids:
-    """Return where children stand in their family."""
+def _positions(family: Family, nodes: Ids) -> Ids:
+    """Return the positions of children in their family."""
     order = np.argsort(family.children, kind="stable")
     return order[np.searchsorted(family.children, nodes, sorter=order)]

@@ -1,61 +1,35 @@
-"""Families: the children of one node, told apart by linear classifiers over the rows that reach the node.
+"""Families: the children of one node, separated by classifiers over the rows that reach the node.
 
-`TopDown` and `NodewiseSVM` are made of these. Each family sees only its own rows and the features that occur in them,
+`TopDown` and `NodewiseSVM` consist of these. Each family sees only its own rows and the features that occur in them,
 so that a taxonomy of many small families costs no more than its rows on each level.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from cladist import progress
-from cladist.errors import ModelFormatError
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
+from cladist.learners.base import random_generator
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.weights import csr_arrays
 from cladist.solvers import OneVsRest, Settings, TrainingRows, solve_one_vs_rest
 from cladist.solvers.problem import Members
-from cladist.storage.array_groups import Arrays, unpack_ids
 
 Ids = npt.NDArray[np.int64]
-LARGE = 4 * WIDTH  # children; the blocks of such a family run side by side, smaller families do as a whole
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a family learns from.
-
-    Attributes
-    ----------
-    parent : int
-        The node, −1 for the virtual root of a forest.
-    rows : array of row numbers
-    children : array of node ids
-        What the classifiers tell apart.
-    members : (indptr, positions in `rows`)
-        Of each problem: one a child, or with two children that exclude each other, of the second alone.
-    """
-
-    parent: int
-    rows: Ids
-    children: Ids
-    members: Members
-
-    @property
-    def n_problems(self) -> int:
-        """How many classifiers there are."""
-        return len(self.members[0]) - 1
+LOSSES = ("squared_hinge", "hinge", "logistic")
+LARGE = 4 * WIDTH  # problems; the blocks of larger families run in parallel, smaller families as a whole
 
 
 @dataclass(frozen=True)
 class Family:
-    """The children of a node and what tells them apart; without weights where there is no choice."""
+    """Linear classifiers for the children of a node; without weights where there is no choice."""
 
     children: Ids
     weights: SparseWeights | None = None
@@ -63,33 +37,33 @@ class Family:
 
     @property
     def has_choice(self) -> bool:
-        """Whether there are several children, and weights that tell them apart."""
+        """Whether there are several children, and weights that separate them."""
         return self.weights is not None
 
-    def scores(self, X: Any, listed: Ids) -> npt.NDArray[np.float32]:
-        """Return the score of every child for the rows listed of a CSR matrix."""
+    def scores(self, X: Any, rows: Ids) -> npt.NDArray[np.float32]:
+        """Return the score of every child for some rows of a CSR matrix."""
         if self.weights is None:
-            return np.zeros((len(listed), len(self.children)), np.float32)
-        scores = self.weights.scores_of(csr_arrays(X), listed)
+            return np.zeros((len(rows), len(self.children)), np.float32)
+        scores = self.weights.scores_of(csr_arrays(X), rows)
         if scores.shape[1] < len(self.children):  # the sign of one decides between two
             return np.hstack([-scores / 2, scores / 2])
         return scores
 
-    def choices(self, X: Any, listed: Ids) -> Ids:
+    def choices(self, X: Any, rows: Ids) -> Ids:
         """Return which child, by position, has the highest score."""
         if self.weights is None:
-            return np.zeros(len(listed), np.int64)
-        return self.scores(X, listed).argmax(axis=1)
+            return np.zeros(len(rows), np.int64)
+        return self.scores(X, rows).argmax(axis=1)
 
-    def scored(self, X: Any, listed: Ids) -> tuple[npt.NDArray[np.float32], Ids]:
-        """Return `scores` and `choices` of the rows listed, the scores computed once."""
-        scores = self.scores(X, listed)
+    def scores_and_choices(self, X: Any, rows: Ids) -> tuple[npt.NDArray[np.float32], Ids]:
+        """Return `scores` and `choices`, the scores computed once."""
+        scores = self.scores(X, rows)
         return scores, scores.argmax(axis=1)
 
     def vectors(self, places: Ids) -> tuple[sparse.csr_array, npt.NDArray[np.float32]]:
         """Return the weights (CSR, indices sorted) and intercepts that make the scores of some children.
 
-        Of two that one classifier tells apart, minus and plus half of its own.
+        Two children that one classifier separates have minus and plus half of its weights.
         """
         if self.weights is None:
             raise ValueError("a family without a choice has no weights")
@@ -99,8 +73,8 @@ class Family:
         twice = self.weights.matrix(np.zeros(len(places), np.int64))
         return sparse.csr_array(sparse.diags_array(halves) @ twice).sorted_indices(), halves * self.weights.intercepts
 
-    def told(self) -> dict[str, float]:
-        """Return what is known of the fit: the sum of the objectives, the worst gap, the most passes."""
+    def fit_summary(self) -> dict[str, float]:
+        """Return the sum of the objectives, the worst gap and the most passes."""
         if not self.history:
             return {}
         return {
@@ -111,133 +85,111 @@ class Family:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How families are fitted: the loss, C, whether with intercepts, which weights are dropped, how exactly."""
+class Decision:
+    """A choice made by a scikit-learn classifier, whose classes are the children's ids."""
 
-    loss: str
-    C: float
-    constant: bool
-    prune: float
-    settings: Settings
+    children: Ids
+    estimator: Any
 
-    def fit(self, X: Any, task: Task, row_weights: Any, executor: Executor | None = None) -> Family:
-        """Fit the classifiers of one family."""
-        rows = TrainingRows.from_matrix(X, constant=self.constant, chosen=task.rows)
-        weights = None if row_weights is None else row_weights[task.rows]
-        problem = OneVsRest(rows, task.members, self.loss, np.full((2, task.n_problems), self.C), weights)
-        solution = solve_one_vs_rest(problem, self.settings, executor=executor, form="sparse", prune=self.prune)
-        return Family(task.children, solution.weights, solution.history)
+    has_choice: ClassVar[bool] = True
+
+    def scores(self, X: Any, rows: Ids) -> npt.NDArray[Any]:
+        """Return one score per child from whatever the classifier offers."""
+        part, estimator = X[rows], self.estimator
+        if hasattr(estimator, "decision_function"):
+            scores = np.asarray(estimator.decision_function(part), dtype=np.float64)
+            if scores.ndim == 1:
+                return np.column_stack([-scores / 2, scores / 2])
+            if scores.shape[1] == len(estimator.classes_):
+                return scores
+        if hasattr(estimator, "predict_proba"):
+            with np.errstate(divide="ignore"):
+                return np.maximum(np.log(estimator.predict_proba(part)), np.log(np.finfo(np.float64).tiny))
+        return (np.asarray(estimator.predict(part))[:, None] == estimator.classes_[None, :]).astype(np.float64)
+
+    def choices(self, X: Any, rows: Ids) -> Ids:
+        """Return the child that the classifier predicts, by position."""
+        return np.searchsorted(self.children, self.estimator.predict(X[rows]))
+
+    def scores_and_choices(self, X: Any, rows: Ids) -> tuple[npt.NDArray[Any], Ids]:
+        """Return `scores` and `choices`; the classifier's own prediction need not be the highest score."""
+        return self.scores(X, rows), self.choices(X, rows)
+
+    def fit_summary(self) -> dict[str, float]:
+        """Return what the attributes of the classifier tell."""
+        summary: dict[str, float] = {"converged": bool(getattr(self.estimator, "converged_", True))}
+        if getattr(self.estimator, "n_iter_", None) is not None:
+            summary["passes"] = int(np.max(self.estimator.n_iter_))
+        if hasattr(self.estimator, "objective_"):
+            summary["objective"] = float(self.estimator.objective_)
+        return summary
+
+
+Choice = Family | Decision
+
+
+@dataclass(frozen=True)
+class FamilyProblem:
+    """The training set of a family.
+
+    Attributes
+    ----------
+    parent : int
+        The node, −1 for the virtual root of a forest.
+    rows : array of row numbers
+    children : array of node ids
+        What the classifiers separate.
+    members : (indptr, positions in `rows`)
+        The positive rows of each problem: one per child, or with two children that exclude each other one in all, of
+        the second.
+    """
+
+    parent: int
+    rows: Ids
+    children: Ids
+    members: Members
+
+    @property
+    def n_problems(self) -> int:
+        """Number of classifiers."""
+        return len(self.members[0]) - 1
 
 
 def fit_families(
-    X: Any, tasks: list[Task], plan: Plan, row_weights: Any, executor: Executor, description: str
+    model: Any, X: Any, problems: list[FamilyProblem], row_weights: Any, C: float, executor: Executor
 ) -> dict[int, Family]:
-    """Fit all families; what comes out does not depend on the executor."""
-    large = [task for task in tasks if task.n_problems > LARGE]
-    small = [task for task in tasks if task.n_problems <= LARGE]
-    families: dict[int, Family] = {}
-    with progress.task(description, len(tasks)) as running:
+    """Fit the linear classifiers of all families by parent, with the parameters of a learner.
 
-        def fit(task: Task) -> Family:
+    The result does not depend on the executor.
+    """
+    who = type(model).__name__
+    seed = int(random_generator(who, model.random_state).randint(2**31 - 1))
+    settings = Settings(model.tol, model.max_iter, seed)
+
+    def fit(problem: FamilyProblem, inner: Executor | None = None) -> Family:
+        rows = TrainingRows.from_matrix(X, constant=model.fit_intercept, chosen=problem.rows)
+        weights = None if row_weights is None else row_weights[problem.rows]
+        costs = np.full((2, problem.n_problems), C)
+        one_vs_rest = OneVsRest(rows, problem.members, model.loss, costs, weights)
+        solution = solve_one_vs_rest(one_vs_rest, settings, executor=inner, form="sparse", prune=float(model.prune))
+        return Family(problem.children, solution.weights, solution.history)
+
+    families: dict[int, Family] = {}
+    with progress.task(who, len(problems)) as running:
+
+        def fit_small(problem: FamilyProblem) -> Family:
             with progress.hide():
-                family = plan.fit(X, task, row_weights)
+                family = fit(problem)
             running.advance()
             return family
 
-        for task in large:
-            families[task.parent] = plan.fit(X, task, row_weights, executor)
-            running.advance()
+        for problem in problems:
+            if problem.n_problems > LARGE:
+                families[problem.parent] = fit(problem, executor)
+                running.advance()
         # The largest first, so that no worker is left with one at the end.
-        small.sort(key=lambda task: -len(task.rows))
-        for task, family in zip(small, executor.map(fit, small), strict=True):
-            families[task.parent] = family
+        small = [problem for problem in problems if problem.n_problems <= LARGE]
+        small.sort(key=lambda problem: -len(problem.rows))
+        for problem, family in zip(small, executor.map(fit_small, small), strict=True):
+            families[problem.parent] = family
     return families
-
-
-# -------------------------------------------------------------------- being saved
-
-
-def pack_families(families: dict[int, Family]) -> Arrays:
-    """Return all families as a few long arrays."""
-    parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _NAMES}
-    for family in families.values():
-        parts["children"].append(family.children)
-        if family.weights is not None:
-            for name, array in family.weights.index._asdict().items():
-                parts[name].append(np.diff(array) if name == "indptr" else array)
-            parts["intercepts"].append(family.weights.intercepts)
-        for name in ("features", "values", "intercepts"):
-            if family.weights is None:
-                parts[name].append(np.zeros(0, _NAMES[name]))
-    arrays = {name: _joined(listed, _NAMES[name]) for name, listed in parts.items()}
-    for name in ("children", "features", "values", "intercepts"):
-        arrays[f"n_{name}"] = np.array([len(part) for part in parts[name]], np.int64)
-    return {name: _small(array) for name, array in {"parents": np.array(list(families), np.int64), **arrays}.items()}
-
-
-def _small(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return whole numbers in the smallest type that holds them: a file of many small families is half as large."""
-    if array.dtype.kind != "i" or not len(array):
-        return array
-    return array.astype(np.result_type(np.min_scalar_type(array.min()), np.min_scalar_type(array.max())))
-
-
-_NAMES: dict[str, Any] = {
-    "children": np.int64,
-    "features": np.int32,
-    "indptr": np.int64,
-    "classes": np.int32,
-    "values": np.float32,
-    "intercepts": np.float32,
-}
-
-
-def _joined(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:
-    return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype, copy=False)
-
-
-def unpack_families(arrays: Arrays, parent_of: Ids, n_features: int) -> dict[int, Family]:
-    """Restore what `pack_families` gave, checking that everything fits a tree given by its parents."""
-    arrays = {name: array if name in ("values", "intercepts") else unpack_ids(array) for name, array in arrays.items()}
-    parents = arrays["parents"].tolist()
-    children = _split(arrays["children"], arrays["n_children"], len(parents))
-    features = _split(arrays["features"], arrays["n_features"], len(parents))
-    lengths = _split(arrays["indptr"], arrays["n_features"], len(parents))
-    classes = _split(arrays["classes"], arrays["n_values"], len(parents))
-    values = _split(arrays["values"], arrays["n_values"], len(parents))
-    intercepts = _split(arrays["intercepts"], arrays["n_intercepts"], len(parents))
-    if len(set(parents)) != len(parents):
-        raise ModelFormatError("It has the children of a node twice.")
-    families = {}
-    for k, parent in enumerate(parents):
-        check_children(parent, children[k], parent_of)
-        n_problems, n_children = len(intercepts[k]), len(children[k])
-        if n_problems != n_children and (n_problems, n_children) not in ((0, 1), (1, 2)):
-            raise ModelFormatError(f"Node {parent} has {n_children} children and {n_problems} classifiers.")
-        if np.any((lengths[k] < 0) | (lengths[k] > len(values[k]))):  # before the sum, which could wrap
-            raise ModelFormatError(f"What it keeps of the children of node {parent} does not fit.")
-        index = {
-            "features": features[k],
-            "indptr": np.concatenate([[0], np.cumsum(lengths[k])]),
-            "classes": classes[k],
-            "values": values[k],
-        }
-        weights = SparseWeights.from_lists(index, intercepts[k], n_features)
-        families[parent] = Family(children[k], weights if n_problems else None)
-    return families
-
-
-def check_children(parent: int, children: Ids, parent_of: Ids) -> None:
-    """Refuse what are not different children of their parent."""
-    n_nodes = len(parent_of)
-    if not -1 <= parent < n_nodes or np.any((children < 0) | (children >= n_nodes)):
-        raise ModelFormatError("Its families are not nodes of its taxonomy.")
-    if not len(children) or np.any(parent_of[children] != parent) or len(np.unique(children)) < len(children):
-        raise ModelFormatError(f"What it keeps of the children of node {parent} does not fit.")
-
-
-def _split(array: npt.NDArray[Any], lengths: npt.NDArray[Any], n_parts: int) -> list[npt.NDArray[Any]]:
-    wrong = np.any((lengths < 0) | (lengths > len(array)))  # before the sum, which could wrap
-    if array.ndim != 1 or lengths.shape != (n_parts,) or wrong or lengths.sum() != len(array):
-        raise ModelFormatError("Its families do not fit together.")
-    return np.split(array, np.cumsum(lengths)[:-1]) if n_parts else []

@@ -17,51 +17,51 @@ from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.explanation import INTERCEPT, Explanation, nodes_to_explain
+from cladist.learners.local.arrays import pack_families, unpack_families
 from cladist.learners.local.explanation import margins, weights_of_nodes
-from cladist.learners.local.families import fit_families, pack_families, unpack_families
-from cladist.learners.local.linear import LOSSES, make_plan
-from cladist.learners.local.node_problems import always_on, nodewise_tasks
-from cladist.learners.select_c import ChoosesC, warn_of_gap
+from cladist.learners.local.families import LOSSES, FamilyProblem, fit_families
+from cladist.learners.select_c import check_linear, check_values, choose_C, pack_choice, unpack_choice, warn_of_gap
+from cladist.solvers.problem import members_by_class
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
 
 Ids = npt.NDArray[np.int64]
 ALWAYS, NEVER = np.inf, -np.inf  # scores of nodes that all rows of their parent belong to, or none
-CERTAIN = 1.0  # the margin of a label to which all rows belong: ∞ is no score to compare
+CERTAIN = 1.0  # the margin of a label to which all rows belong: ∞ cannot be compared
 
 
-class NodewiseSVM(ChoosesC, HierarchicalClassifier):
-    """A linear SVM at every node tells whether rows that belong to its parent belong to it, too.
+class NodewiseSVM(HierarchicalClassifier):
+    """A linear SVM at every node says whether rows that belong to its parent belong to it, too.
 
-    Node v learns from the rows whose labels include v's parent (a root from all rows); those that include v are
+    Node v is trained on the rows whose labels include v's parent (a root on all rows); rows whose labels include v are
     positive. Prediction goes from the roots down: a node is on where its score is positive and its parent is on. A node
-    to which all rows of its parent belong is always on there, one without rows never.
+    to which all rows of its parent belong is always on there; a node without rows is never on.
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree or forest. None: a star of the classes seen.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the rows given to `fit`.
+        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
     loss : {"squared_hinge", "hinge", "logistic"}
-        What is minimised.
+        The loss that is minimised.
     fit_intercept : bool
         Whether classifiers have an intercept, the weight of a constant feature of 1.
     prune : float
-        Weights up to this size are dropped after learning.
+        Weights up to this size are dropped after training.
     tol : float
         Relative duality gap that every classifier reaches.
     max_iter : int
-        Sweeps over a node's rows at most; if they do not suffice, a ConvergenceWarning says so.
+        Most sweeps over a node's rows; if they do not suffice, a ConvergenceWarning says so.
     random_state : int, RandomState or None
-        For the order in which rows are visited.
+        Seed of the order in which rows are visited.
     n_jobs : int or None
-        Threads that fit families of siblings side by side; the model does not depend on it.
+        Threads that fit families of siblings in parallel; the model does not depend on it.
     executor : Executor, optional
-        Runs them instead, see `cladist.execution`.
+        Runs the families instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
-        Whether to predict one label a row or a set; "auto" goes by the form of y.
+        Whether to predict one label per row or a set; "auto": as y has them.
     verbose : bool or int
-        Whether to print how far a long run is.
+        Whether to print the progress of a long run.
 
     Attributes
     ----------
@@ -71,10 +71,11 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
     families_ : dict of int to Family
         The classifiers of the children of each node id; −1 is the virtual root.
     coef_, intercept_ : CSR, array
-        Of each class's own node, one row a class; `node_coef_`, CSR (nodes × features), of all nodes.
+        Of each class's own node, one row per class; `node_coef_`, CSR (nodes × features), of all nodes.
     C_, cv_results_
-        With `C="cv"`, the C chosen and what each gave.
+        With `C="cv"`, the C chosen and the score of each.
     n_iter_, converged_ : int, bool
+        The most sweeps of any classifier; whether all gaps are within `tol`.
     history_ : list of one dict
         `objective` (the sum over all classifiers), `gap` (the worst), `seconds`.
 
@@ -85,7 +86,7 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
     that the label of highest score is the one to predict where there must be one. For sets, `decision_function` has the
     lowest score on the path to each node.
 
-    Fitting costs what the families cost, each row taking part once for every node it belongs to.
+    Each row takes part in fitting once for every node it belongs to.
 
     Examples
     --------
@@ -128,17 +129,17 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         self.decode = decode
         self.verbose = verbose
 
-    # ---------------------------------------------------------------- learning
+    # ---------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Fit the classifiers of all nodes.
+        """Train the classifiers of all nodes.
 
         Parameters
         ----------
         X : array-like, CSR or data frame (rows × features)
         y : labels in any form
         sample_weight : array (rows,), optional
-            Factors of C; a row of weight 0 is as good as absent.
+            Factors of C; a row of weight 0 counts as absent.
         """
         started = time.perf_counter()
         self.check_parameters()
@@ -148,36 +149,37 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
             labels.nodes("NodewiseSVM")
         X, labels, weights = self._weighted(X, labels, sample_weight)
         with progress.show_lines(self.verbose):
-            C = self._chosen(X, labels, weights)
-        seen = labels.indices if self.decodes_sets else labels.frontier[1]
-        self.set_classes(np.unique(seen).astype(np.int64))
-        tasks = nodewise_tasks(labels)
-        with progress.show_lines(self.verbose):
-            problems = [task for task in tasks if task.n_problems]
+            C = choose_C(self, X, labels, weights)
             executor = executor_for(self.n_jobs, self.executor)
-            plan = make_plan(self, C)
-            fitted = fit_families(sparse.csr_array(X), problems, plan, weights, executor, "NodewiseSVM")
-        self.families_ = dict(sorted(fitted.items()))
-        self.always_ = always_on(labels)
-        self._remember(time.perf_counter() - started)
+            families = fit_families(self, sparse.csr_array(X), family_problems(labels), weights, C, executor)
+        self.families_ = dict(sorted(families.items()))
+        self.always_ = nodes_always_on(labels)
+        self.set_classes(np.unique(labels.indices if self.decodes_sets else labels.frontier[1]).astype(np.int64))
+        self._keep_history(time.perf_counter() - started)
         return self
 
     def check_parameters(self) -> None:
-        self._check_linear()
+        """Raise a `ParameterError` if a parameter has no meaning."""
+        check_linear(self)
         one_of("NodewiseSVM", "loss", self.loss, LOSSES)
         self._check_decode(self.decode)
 
-    def _remember(self, seconds: float) -> None:
-        told = [family.told() for family in self.families_.values()]
-        worst = float(max((entry["gap"] for entry in told), default=0.0))
-        self.n_iter_ = max((int(entry["passes"]) for entry in told), default=0)
+    def _keep_history(self, seconds: float) -> None:
+        summaries = [family.fit_summary() for family in self.families_.values()]
+        worst = float(max((summary["gap"] for summary in summaries), default=0.0))
+        self.n_iter_ = max((int(summary["passes"]) for summary in summaries), default=0)
         self.converged_ = worst <= self.tol
-        objective = float(sum(entry["objective"] for entry in told))
+        objective = float(sum(summary["objective"] for summary in summaries))
         self.history_ = [{"objective": objective, "gap": worst, "seconds": seconds}]
         if not self.converged_:
             warn_of_gap(self, worst)
 
-    # ---------------------------------------------------------------- answering
+    # ---------------------------------------------------------------- prediction
+
+    def _fitted_rows(self, X: Any) -> Any:
+        rows = super()._fitted_rows(X)
+        check_values("NodewiseSVM", rows)
+        return rows
 
     def _node_scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the score of every node, whatever its parent's."""
@@ -190,18 +192,21 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         return scores
 
     def class_scores(self, X: Any) -> npt.NDArray[Any]:
+        """Return the margin of every class; for sets, the lowest score on the path to it."""
         return self._margins(X, ends=not self.decodes_sets)
 
     def _margins(self, X: Any, *, ends: bool) -> npt.NDArray[Any]:
         """Return the lowest score on the path to each class; with `ends`, the margin by which the path ends there."""
-        found = path_margins(self._node_scores(X), self.taxonomy_, ends=ends)
-        return np.where(np.isposinf(found), CERTAIN, found)[:, self.class_nodes_]
+        lowest = path_margins(self._node_scores(X), self.taxonomy_, ends=ends)
+        return np.where(np.isposinf(lowest), CERTAIN, lowest)[:, self.class_nodes_]
 
     def predict_nodes(self, X: Any) -> Ids:
+        """Return the class of largest margin of every row, as a node id."""
         parts = [self._margins(chunk, ends=True).argmax(axis=1) for chunk in self._chunks(X)]
         return self.class_nodes_[np.concatenate([np.zeros(0, np.int64), *parts])]
 
     def predict_sets(self, X: Any) -> LabelMatrix:
+        """Return the nodes that are on when prediction goes from the roots down."""
         parts = [top_down(self._node_scores(chunk), self.taxonomy_).to_indicator() for chunk in self._chunks(X)]
         chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
         return LabelMatrix.from_ids(chosen.indptr, chosen.indices, self.taxonomy_)
@@ -215,15 +220,15 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
 
     @property
     def node_coef_(self) -> sparse.csr_array:
-        """The weights, one row a node in `taxonomy_.names` order, as CSR; nodes without a classifier have none."""
+        """The weights, one row per node in `taxonomy_.names` order, as CSR; nodes without a classifier have none."""
         return self._weights()[0]
 
     @property
     def coef_(self) -> sparse.csr_array:
-        """The weights of each class's own node, one row a class, as CSR; made when asked for.
+        """The weights of each class's own node, one row per class, as CSR; made on demand.
 
-        A class to which all rows of its parent belong has no classifier, and a row of zeros. Scores are lowest ones of
-        paths, and so no linear function of `coef_` alone: see `explain`.
+        A class to which all rows of its parent belong has no classifier, and a row of zeros. A score is the lowest on a
+        path, and so not a linear function of `coef_`: see `explain`.
         """
         return self._weights()[0][self.class_nodes_]
 
@@ -233,23 +238,22 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         return self._weights()[1][self.class_nodes_]
 
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
-        """Return what every feature adds to the scores on the path of a label; the lowest of them is the label's.
+        """Return the contribution of every feature to the scores on the path of a label; the lowest is the label's.
 
         At each node of the path that has a classifier, contributions sum to the node's score. `score` is the lowest of
-        these sums, as `decision_function` has it. With one label a row, a label with nodes below it that could be on
-        has one more: of the child of highest score, with the signs reversed, since what speaks for going on speaks
-        against ending here. A label whose path has no classifier at all has the constant score of what is certain, 1.
+        these sums, as in `decision_function`. With one label per row, a label with nodes below it that could be on has
+        one more entry: of the child of highest score, with the signs reversed, since evidence for the child is
+        evidence against ending here. A label whose path has no classifier has the constant score 1.
 
         Parameters
         ----------
         X : array-like, CSR or data frame (rows × features)
         nodes : sequence of labels, optional
-            The label to explain of every row. By default the one to predict if there must be one: that of the largest
-            margin (see Notes).
+            The label to explain for every row; that of the largest margin (see Notes) by default.
         """
         rows = sparse.csr_array(self._fitted_rows(X))
         if not len(self.class_nodes_):
-            raise LabelError("NodewiseSVM: there is no label to explain; the rows learnt from had none.")
+            raise LabelError("NodewiseSVM: there is no label to explain; the training rows had none.")
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         labels = [self.taxonomy_.names[v] for v in ids]
         self._columns_of(labels)
@@ -258,8 +262,8 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
             start, ends = len(explained), not self.decodes_sets
             paths = [self.taxonomy_.path_ids(int(v)) for v in ids[start : start + chunk.shape[0]]]
             feature_names = getattr(self, "feature_names_in_", None)
-            found = margins(self.families_, chunk, paths, self.taxonomy_.parent, feature_names, ends=ends)
-            explained += [self._explanation(path[-1], parts) for path, parts in zip(paths, found, strict=True)]
+            parts = margins(self.families_, chunk, paths, self.taxonomy_.parent, feature_names, ends=ends)
+            explained += [self._explanation(path[-1], part) for path, part in zip(paths, parts, strict=True)]
         return explained
 
     def _explanation(self, v: int, parts: dict[int, dict[str, float]]) -> Explanation:
@@ -267,23 +271,62 @@ class NodewiseSVM(ChoosesC, HierarchicalClassifier):
         certain = {} if parts else {names[v]: {INTERCEPT: CERTAIN}}
         return Explanation.of(names[v], {names[u]: part for u, part in parts.items()} or certain, "lowest")
 
-    # ---------------------------------------------------------------- being saved
+    # ---------------------------------------------------------------- saving and loading
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        """Return plain values and arrays that `unpack_state` reads."""
         state = {
             "history": self.history_,
             "n_iter": self.n_iter_,
             "converged": self.converged_,
-            **self._pack_choice(),
+            **pack_choice(self),
         }
         return state, {"always": self.always_, **prefixed("families", pack_families(self.families_))}
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        """Restore what `pack_state` returned."""
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
-        self._unpack_choice(state)
+        unpack_choice(self, state)
         self.families_ = unpack_families(group("families", arrays), self.taxonomy_.parent, self.n_features_in_)
         self.always_ = unpack_ids(arrays["always"])
-        told = np.concatenate([self.always_, *(family.children for family in self.families_.values())])
-        check_nodes(told, self.taxonomy_.n_nodes)
-        if not np.all(np.isin(LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).indices, told)):
-            raise ModelFormatError("It cannot tell of some nodes above its classes whether they are on.")
+        known = np.concatenate([self.always_, *(family.children for family in self.families_.values())])
+        check_nodes(known, self.taxonomy_.n_nodes)
+        if not np.all(np.isin(LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).indices, known)):
+            raise ModelFormatError("It has no classifier for some nodes above its classes.")
+
+
+def family_problems(labels: LabelMatrix) -> list[FamilyProblem]:
+    """Return the problems of every family with rows: one per child to which some of the parent's rows belong, not all.
+
+    Rows are those that belong to the parent; those that belong to the child are positive.
+    """
+    parent, by_node = labels.taxonomy.parent, labels.to_indicator().tocsc()
+    counts, reaching = _count_rows(labels)
+    children = np.flatnonzero((counts > 0) & (counts < reaching))
+    children = children[np.argsort(parent[children], kind="stable")]
+    problems = []
+    for siblings in np.split(children, np.flatnonzero(np.diff(parent[children])) + 1):
+        if not len(siblings):
+            continue
+        above = int(parent[siblings[0]])
+        rows = (
+            np.arange(len(labels)) if above < 0 else by_node.indices[by_node.indptr[above] : by_node.indptr[above + 1]]
+        )
+        members = [by_node.indices[by_node.indptr[c] : by_node.indptr[c + 1]] for c in siblings]
+        classes = np.repeat(np.arange(len(siblings)), [len(part) for part in members])
+        indptr, places = members_by_class(classes, len(siblings))
+        positions = np.searchsorted(rows, np.concatenate(members)[places])
+        problems.append(FamilyProblem(above, rows.astype(np.int64), siblings, (indptr, positions)))
+    return problems
+
+
+def nodes_always_on(labels: LabelMatrix) -> Ids:
+    """Return the nodes to which all rows of their parent belong."""
+    counts, reaching = _count_rows(labels)
+    return np.flatnonzero((counts > 0) & (counts == reaching))
+
+
+def _count_rows(labels: LabelMatrix) -> tuple[Ids, Ids]:
+    """Return how many rows belong to each node, and how many to its parent."""
+    counts, parent = np.bincount(labels.indices, minlength=labels.taxonomy.n_nodes), labels.taxonomy.parent
+    return counts, np.where(parent < 0, len(labels), counts[parent])

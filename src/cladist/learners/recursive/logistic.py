@@ -2,45 +2,95 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, ClassVar, Self
 
-from cladist.learners.flat.logistic import Probabilities
-from cladist.learners.recursive.base import RecursiveLinear
+import numpy.typing as npt
+
+from cladist import progress
+from cladist.labels import LabelMatrix
+from cladist.learners.linear.classifier import FORMS, LinearClassifier
+from cladist.learners.linear.targets import Targets, at_C
+from cladist.learners.recursive.coupling import couple
+from cladist.learners.recursive.relations import as_relations, gather_options, refuse_options
+from cladist.learners.select_c import choose_C_and_sharing
+from cladist.solvers import OneVsRest, Solution
 
 
-class RecursiveLogistic(Probabilities, RecursiveLinear):
-    """Logistic regressions of all labels, learnt together: every node's weights are pulled towards its parent's.
+class RecursiveLogistic(LinearClassifier):
+    """Logistic regressions of all labels, trained together: every node's weights are pulled towards its parent's.
 
-    min ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + C Σ_labels n Σ_i log(1 + e^(−y_in w_n·x_i)), with all κ = 1 eq. (3) of Gopal
-    & Yang 2013. Parameters and attributes are those of `RecursiveSVM`, without `loss`. All rows support all labels:
-    memory is 4 bytes a row and label, beside 4 a feature for each inner node with more than sixteen labels.
+    min_W ½ Σ_n ‖w_n − w_π(n)‖² / κ_n + C Σ_labels n Σ_i log(1 + e^(−y_in w_n·x_i))            with all κ = 1 eq. (3)
+
+    of Gopal & Yang 2013, π(n) the parent of n, w_π(root) = 0; κ = 1 for labels and κ = `sharing` for nodes above them.
+    With `relations`, the first sum is that of eq. (10), see `RecursiveSVM`. Solved to a certified duality gap.
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The labels' tree, forest or DAG. None: a star of the classes seen, where labels share nothing: `FlatLogistic`.
     C : float or "cv"
-    relations : RelationGraph, edges, path of a file, or None
-    targets : {"leaves", "nodes"}
-    repair : {"top_down", "bottom_up", "best"}
-    schedule : {"coloured", "jacobi", "joint"}
-    ridge : float
-    root : {"zero", "free", "fixed"}
+        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+    relations : Relations, RelationGraph, edges, path of a file, or None
+        Other relations than those of the taxonomy, or other options of them, see `Relations`: for instance
+        ``Relations(root="free")`` on a tree, or ``Relations(graph, ridge=0.1)``.
     sharing : float or "cv"
+        κ, how freely nodes above labels move: 1 as in the paper, less where the tree says little about the features, 0
+        if labels are to share nothing. "cv": the best of 1, 0.1 and 0, together with C if that is "cv", too.
     empty_leaf : {"skip", "negative"}
-    solver : {"joint", "alternating"}
-    blocks_per_round : int
+        Leaves without rows take no part and are not predicted, or all rows are negative for them, as in the paper's
+        formula, and they are labels like others.
     fit_intercept : bool
+        Whether classifiers have an intercept, the weight of a constant feature of 1, pulled like the others.
     class_weight : None, "balanced" or mapping of label to number
+        Factors of C for the rows of a label in its own problem.
     weights : {"auto", "dense", "sparse", "dual", "differences"}
+        How weights are stored. "dual": vectors of nodes with more than sixteen labels, and the rows' shares in the
+        others, from which weights are made on demand. "differences": of every node from its parent, sparse, for very
+        many labels; `predict_top_k` can then use beam search, and `cladist.load` map the model. "auto": dense up to
+        2 GiB, then dual.
     prune : float
+        With "sparse" or "differences", weights or differences up to this size are dropped after training.
     tol : float
+        Relative duality gap.
     max_iter : int
+        Most sweeps over all labels; if they do not suffice, a ConvergenceWarning says so.
     warm_start : bool
+        Whether `fit` starts from the last solution, if rows, features in use and tree are as they were.
     random_state : int, RandomState or None
+        Seed of the order in which rows are visited.
     n_jobs : int or None
+        Threads that solve the blocks of a round in parallel; the model does not depend on it.
     executor : Executor, optional
+        Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
+        Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
     verbose : bool or int
+        Whether to print the progress of a long run.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels that can be predicted, in taxonomy order. A label with others below it has a leaf of its own there.
+    coef_, intercept_ : arrays
+        One row per class.
+    node_coef_ : CSR (nodes × features)
+    sharing_ : float
+        The κ used.
+    relations_ : RelationGraph or None
+        The graph that relates labels; None on a tree.
+    C_, cv_results_
+        With `C="cv"` or `sharing="cv"`, the C chosen and the score of each.
+    n_iter_, converged_ : int, bool
+        Sweeps made, and whether the gap is within `tol`.
+    history_ : list of dict
+        One entry per check: `objective`, `dual`, `gap` (relative), `seconds`; the last is of the weights returned.
+        With ``root="free"`` also `reach`: the dual is a lower bound if no root is further than that from its optimum.
+
+    Notes
+    -----
+    As for `RecursiveSVM`, except that all rows support all labels: memory is 4 bytes per row and label, besides 4 per
+    feature for each inner node with more than sixteen labels.
 
     Examples
     --------
@@ -52,21 +102,19 @@ class RecursiveLogistic(Probabilities, RecursiveLinear):
     ['art']
     """
 
+    forms: ClassVar[tuple[str, ...]] = (*FORMS, "differences")
+    from_old_parameters = staticmethod(gather_options)  # of model files from before `Relations`
+    loss = "logistic"
+
+    @refuse_options
     def __init__(
         self,
         taxonomy: Any = None,
         *,
         C: Any = 1.0,
         relations: Any = None,
-        targets: str = "leaves",
-        repair: str = "top_down",
-        schedule: str = "coloured",
-        ridge: float = 0.0,
-        root: str = "zero",
         sharing: Any = 1.0,
         empty_leaf: str = "skip",
-        solver: str = "joint",
-        blocks_per_round: int = 1,
         fit_intercept: bool = True,
         class_weight: Any = None,
         weights: str = "auto",
@@ -83,15 +131,8 @@ class RecursiveLogistic(Probabilities, RecursiveLinear):
         self.taxonomy = taxonomy
         self.C = C
         self.relations = relations
-        self.targets = targets
-        self.repair = repair
-        self.schedule = schedule
-        self.ridge = ridge
-        self.root = root
         self.sharing = sharing
         self.empty_leaf = empty_leaf
-        self.solver = solver
-        self.blocks_per_round = blocks_per_round
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.weights = weights
@@ -105,6 +146,73 @@ class RecursiveLogistic(Probabilities, RecursiveLinear):
         self.decode = decode
         self.verbose = verbose
 
-    @property
-    def _loss(self) -> str:
-        return "logistic"
+    def check_parameters(self) -> None:
+        """Raise a `ParameterError` if a parameter has no meaning."""
+        self.check_linear()
+        as_relations(self.relations).check(
+            "RecursiveLogistic",
+            sharing=self.sharing,
+            empty_leaf=self.empty_leaf,
+            warm_start=self.warm_start,
+            weights=self.weights,
+        )
+
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Train the classifiers of all labels together.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        y : labels in any form
+        sample_weight : array (rows,), optional
+            Factors of C; a row of weight 0 counts as absent.
+        """
+        self.check_parameters()
+        X, labels, weights = self.validate(X, y, sample_weight)
+        with progress.show_lines(self.verbose):
+            C = choose_C_and_sharing(self, X, labels, weights)
+            problem = self.prepare(X, labels, weights)
+            started = time.perf_counter()
+            solution = self.solve(problem, C, self.last_state(problem, C), keep_state=self.warm_start)
+            return self.keep(solution, problem, C, started)
+
+    def validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
+        """Return rows, labels and weights, checked, and set `relations_`: the graph, or None for a tree."""
+        data = super().validate(X, y, sample_weight)
+        self.relations_ = as_relations(self.relations).graph_for(
+            "RecursiveLogistic",
+            self.taxonomy_,
+            has_all_labels=self.taxonomy is not None,
+            sharing=self.sharing,
+            warm_start=self.warm_start,
+            weights=self.weights,
+        )
+        return data
+
+    def prepare(self, X: Any, labels: LabelMatrix, sample_weight: Any) -> OneVsRest:
+        """Return one binary problem per label, even with two labels, with C = 1; set the classes and the coupling."""
+        relations = as_relations(self.relations)
+        if not isinstance(self.sharing, str):
+            self.sharing_ = float(self.sharing)
+        all_nodes = relations.targets == "nodes"
+        targets = Targets.of(labels, all_nodes=all_nodes, sets=not all_nodes or self.decodes_sets)
+        if self.empty_leaf == "negative":
+            targets = targets.with_nodes(self.taxonomy_.leaves)
+        self._coupling = couple(relations, self.relations_, self.taxonomy_, targets.nodes, self.sharing_)
+        return self.one_vs_rest(X, labels, sample_weight, targets)
+
+    def solve(self, problem: OneVsRest, C: float, state: Any = None, *, keep_state: bool = False) -> Solution:
+        """Minimise the objective over the weights of all nodes, to a certified duality gap."""
+        assert self._coupling is not None
+        form = self.weights
+        if form == "auto":
+            form = "dense" if self.fits_dense(problem) else self._coupling.compact_form("RecursiveLogistic", problem)
+        return self._coupling.solve(
+            at_C(problem, C),
+            self.settings(),
+            self.pool(),
+            form=form,
+            prune=self.prune,
+            state=state,
+            keep_state=keep_state,
+        )

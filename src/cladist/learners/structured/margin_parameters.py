@@ -47,7 +47,7 @@ def set_certificate(model: Any, ascent: Ascent) -> None:
     model.history_, model.converged_, model.n_iter_ = ascent.history, ascent.converged, max(1, ascent.n_passes)
     set_objectives(model)
     if not ascent.converged:
-        warn_of_gap(model, model.gap_, stacklevel=4)
+        warn_of_gap(model, model.gap_)
 
 
 def set_objectives(model: Any) -> None:

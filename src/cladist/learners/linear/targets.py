@@ -1,8 +1,8 @@
-"""What flat classifiers learn to tell: which nodes have a problem, and which rows belong to each."""
+"""The one-vs-rest problems of linear classifiers: which nodes have one, and which rows are positive."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cladist.errors import ParameterError, TaxonomyError
 from cladist.labels import LabelMatrix
-from cladist.solvers import OneVsRest, TrainingRows
+from cladist.solvers import OneVsRest
 from cladist.solvers.problem import Members
 from cladist.taxonomy import Taxonomy
 
@@ -25,7 +25,7 @@ class Targets:
     Attributes
     ----------
     nodes : array of node ids
-        One a problem. Of two classes in single labels only the second has one, whose sign decides.
+        One per problem. Of two classes in single labels only the second has a problem, whose sign decides.
     members : (indptr, rows)
         The rows of each of `nodes`.
     labels : array of node ids
@@ -38,7 +38,7 @@ class Targets:
 
     @classmethod
     def of(cls, labels: LabelMatrix, *, all_nodes: bool, sets: bool) -> Targets:
-        """Take the deepest labels of every row, or all its nodes."""
+        """Return targets for the deepest labels of every row, or for all its nodes."""
         seen = np.unique(labels.frontier[1]).astype(np.int64)
         indptr, indices = (labels.indptr, labels.indices) if all_nodes else labels.frontier
         nodes = np.unique(indices).astype(np.int64)
@@ -53,7 +53,7 @@ class Targets:
         return cls(nodes, members, seen)
 
     def with_nodes(self, others: Ids) -> Targets:
-        """Return these and problems of other nodes, to which no row belongs, as labels of their own."""
+        """Return these targets and other nodes, to which no row belongs; each is a label of its own."""
         nodes = np.union1d(self.nodes, others)
         counts = np.zeros(len(nodes), np.int64)
         counts[np.searchsorted(nodes, self.nodes)] = np.diff(self.members[0])
@@ -61,17 +61,17 @@ class Targets:
 
     @property
     def one_decides(self) -> bool:
-        """Whether a single problem tells two labels apart."""
+        """Whether a single problem separates two labels."""
         return len(self.nodes) == 1 and len(self.labels) == 2
 
-    def problem(self, rows: TrainingRows, loss: str, C: float, class_weights: Any, row_weights: Any) -> OneVsRest:
-        """Return the problems of all nodes; `class_weights` are factors of C, one a label."""
-        costs = np.full((2, len(self.nodes)), C)
-        if class_weights is not None and self.one_decides:
-            costs *= class_weights[::-1, None]
-        elif class_weights is not None:
-            costs[0] *= class_weights
-        return OneVsRest(rows, self.members, loss, costs, row_weights)
+    def costs(self, factors: Any) -> npt.NDArray[np.float64]:
+        """Return the costs (2 × problems) of positive and negative rows at C = 1, given `class_weights`."""
+        costs = np.ones((2, len(self.nodes)))
+        if factors is not None and self.one_decides:
+            costs *= factors[::-1, None]
+        elif factors is not None:
+            costs[0] *= factors
+        return costs
 
 
 def _by_node(indptr: Any, columns: Any, n_nodes: int) -> Members:
@@ -83,7 +83,7 @@ def _by_node(indptr: Any, columns: Any, n_nodes: int) -> Members:
 def class_weights(who: str, given: Any, targets: Targets, taxonomy: Taxonomy, labels: LabelMatrix) -> Any:
     """Return a factor of C for every problem (for both labels where one problem decides), or None.
 
-    As in LIBLINEAR it multiplies the cost of the rows of a class in that class's own problem. "balanced" is
+    As in LIBLINEAR it multiplies the cost of the rows of a class in the class's own problem. "balanced" is
     rows / (classes · rows of the class), as in scikit-learn.
     """
     if given is None:
@@ -107,3 +107,8 @@ def class_weights(who: str, given: Any, targets: Targets, taxonomy: Taxonomy, la
     if not all(0 < weight < np.inf for weight in weight_of.values()):
         raise ParameterError(f"{who}: the weights in class_weight must be positive; got {given!r}.")
     return np.array([weight_of.get(int(v), 1.0) for v in nodes])
+
+
+def at_C(problem: OneVsRest, C: float) -> OneVsRest:  # noqa: N802 - C is the papers' letter
+    """Return a problem that was made with C = 1 for another C."""
+    return replace(problem, costs=problem.costs * C)

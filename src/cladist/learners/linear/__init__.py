@@ -1,0 +1,1 @@
+"""Learners with one linear classifier per label: prediction, weights, explanations, warm starts."""
