@@ -71,10 +71,10 @@ def test_the_gain_is_the_least_of_value_and_share_times_margin(surrogate, positi
 @given(m=margins, position=st.floats(0, 1))
 def test_fenchel_and_young(surrogate, m, position):
     m, share = np.float64(m), feasible(surrogate, 1.0, position)
-    slack = surrogate.slack(m, share)
-    assert slack >= -1e-12
-    assert slack == pytest.approx(surrogate.value(m) + share * m - surrogate.gain(share), rel=1e-9, abs=1e-9)
-    assert surrogate.slack(m, -surrogate.slope(m)) == pytest.approx(0, abs=1e-9)
+    value, bound = surrogate.value(m), surrogate.lower_bound(m, share)
+    assert value - bound >= -1e-12 * (1 + abs(bound))
+    assert bound == pytest.approx(surrogate.gain(share) - share * m, rel=1e-9, abs=1e-9)
+    assert surrogate.lower_bound(m, -surrogate.slope(m)) == pytest.approx(value, rel=1e-9, abs=1e-9)
 
 
 @every_surrogate
@@ -133,7 +133,7 @@ def call_all(surrogate, margin, alpha, cost, norm):
         calls.value(surrogate, margin),
         calls.slope(surrogate, margin),
         calls.gain(surrogate, alpha / cost),
-        calls.slack(surrogate, margin, alpha / cost),
+        calls.lower_bound(surrogate, margin, alpha / cost),
         after,
         violation,
         calls.violation(surrogate, margin, alpha, cost),

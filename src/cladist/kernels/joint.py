@@ -17,12 +17,8 @@ from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, load, spread, sto
 from cladist.kernels.one_vs_rest import (
     ABOVE,
     BELOW,
-    COSTS,
     HIGHEST,
     LOWEST,
-    MARGINS,
-    SHARES,
-    TERMS,
     add_row,
     dot,
     put_terms,
@@ -31,7 +27,7 @@ from cladist.kernels.one_vs_rest import (
     shuffle,
     violation,
 )
-from cladist.kernels.surrogate import clip, dual_bounds, dual_step, gain, rests, slack, value
+from cladist.kernels.surrogate import clip, dual_bounds, dual_step, gain, rests
 from cladist.kernels.surrogate import violation as lane_violation
 
 ROUNDS = 4  # through the lanes of one row; each changes the products of the others
@@ -288,14 +284,14 @@ def joint_terms(problem, surrogate, W, alpha):
 
     Margins are summed in float64.
     """
-    terms = np.empty((TERMS, WIDTH))
+    terms, products = np.empty((2, WIDTH)), np.empty((1, WIDTH))
     lost, gap, product = 0.0, 0.0, 0.0
     for i in range(problem.mask.shape[0]):
-        put_terms(problem, i, W, alpha, terms)
+        store(products, 0, put_terms(problem, surrogate, i, W, alpha, terms) * load(alpha, i))
         for k in range(problem.n_lanes):
-            lost += terms[COSTS, k] * value(surrogate, terms[MARGINS, k])
-            gap += terms[COSTS, k] * slack(surrogate, terms[MARGINS, k], terms[SHARES, k])
-            product += np.float64(alpha[i, k]) * terms[MARGINS, k]
+            lost += terms[0, k]
+            gap += terms[1, k]
+            product += products[0, k]
     return lost, gap, product
 
 

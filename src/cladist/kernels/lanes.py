@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.cgutils import get_or_insert_function
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, overload, register_model
 
@@ -386,3 +387,46 @@ _compile_unary(exp, _is_lanes, None, _emit_exp_of_any)
 @overload(exp, inline="always")
 def _exp_of_number(x):
     return (lambda x: np.exp(x)) if isinstance(x, types.Float) else None
+
+
+# ---------------------------------------------------------------- logarithms, in float64 alone
+
+
+def log(x: Any) -> Any:
+    """Return the natural logarithm."""
+    return np.log(x)
+
+
+def log1p(x: Any) -> Any:
+    """Return the natural logarithm of 1 + x."""
+    return np.log1p(x)
+
+
+def exact_exp(x: Any) -> Any:
+    """Return e to the power of x, to the last digits."""
+    return np.exp(x)
+
+
+def _compile_call(function, name):
+    """Compile `function` for numbers as numpy's, and for sixteen float64 as calls of C's `name`, lane by lane."""
+    number = ir.DoubleType()
+
+    def emit(builder, x):
+        called = get_or_insert_function(builder.module, ir.FunctionType(number, [number]), name)
+        result = ir.Constant(_DOUBLES, ir.Undefined)
+        for k in range(WIDTH):
+            lane = ir.Constant(ir.IntType(32), k)
+            result = builder.insert_element(result, builder.call(called, [builder.extract_element(x, lane)]), lane)
+        return result
+
+    _compile_unary(function, lambda x: x == WIDE, WIDE, emit)
+
+    of_numpy = getattr(np, name)
+
+    @overload(function, inline="always")
+    def of_number(x):
+        return (lambda x: of_numpy(x)) if isinstance(x, types.Float) else None
+
+
+for _function, _name in ((log, "log"), (log1p, "log1p"), (exact_exp, "exp")):
+    _compile_call(_function, _name)

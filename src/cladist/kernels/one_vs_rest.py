@@ -3,7 +3,7 @@
 Problem   min_w ½‖w‖² + Σ_i c_ik ℓ(y_ik w·x_i) for each k of the block, y_ik = ±1; ℓ is a surrogate, see `surrogate`
 Dual      max_α Σ_i c_ik gain(α_i / c_ik) − ½‖w(α)‖², w(α) = Σ_i α_i y_ik x_i
 Moves     one α at a time, to its best value with the others fixed; one row is read once for all sixteen problems
-Stops     when all relative duality gaps are small. A gap is the sum over rows of c slack(m, α / c) ≥ 0
+Stops     when all relative duality gaps are small. A gap is the sum over rows of c (ℓ(m) − lower_bound(m, α / c)) ≥ 0
 Found by  Hsieh, Chang, Lin, Keerthi & Sundararajan 2008; Shalev-Shwartz & Zhang 2013 for the logistic loss
 
 An active list leaves out rows whose α do not move (shrinking). Steps use float32 margins; objectives are computed from
@@ -18,10 +18,9 @@ import numpy as np
 
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, fused, load, spread, store, where
-from cladist.kernels.surrogate import dual_step, rests, slack, slope, value
+from cladist.kernels.surrogate import dual_step, lower_bound, rests, slope, value
 
 HIGHEST, LOWEST, ABOVE, BELOW = 0, 1, 2, 3  # rows of `state`
-MARGINS, COSTS, SHARES, TERMS = 0, 1, 2, 3  # rows of `terms`, and their number
 SKIPPED = np.float32(0.1)  # share of the tolerance below which moving α costs more than it gains
 FIRST_SWEEPS = 5
 FEW = 8
@@ -81,7 +80,7 @@ def add_row(rows, i, W, steps):
         store(W, indices[p], fused(data[p], steps, load(W, indices[p])))
 
 
-@kernel
+@kernel(inline="always")  # a call would pass all arrays of the problem, once per row
 def row_costs(problem, i, positive):
     """Return the costs of a row in the sixteen problems, given where it is positive."""
     return where(positive, load(problem.costs, 0), load(problem.costs, 1)) * problem.weight[i]
@@ -206,16 +205,6 @@ def squared_norms(W, norms):
 
 
 @kernel
-def put_terms(problem, i, W, alpha, terms):
-    """Write margins, costs and shares α / c of a row into `terms`, in float64."""
-    positive = bits(problem.mask[i])
-    cost = spread(0.0, terms) + row_costs(problem, i, positive)
-    store(terms, MARGINS, where(positive, 1.0, -1.0) * dot(problem.rows, i, W, terms))
-    store(terms, COSTS, cost)
-    store(terms, SHARES, where(cost > 0.0, load(alpha, i) / cost, 0.0))
-
-
-@kernel
 def objectives(problem, surrogate, W, alpha, primal, gap):
     """Set primal and gap (float64) of the sixteen problems, at w = W and at α.
 
@@ -224,26 +213,39 @@ def objectives(problem, surrogate, W, alpha, primal, gap):
     squared_norms(W, primal)
     primal /= 2
     gap[:] = 0
-    terms = np.empty((TERMS, WIDTH))
+    terms = np.empty((2, WIDTH))
     for i in range(problem.mask.shape[0]):
-        put_terms(problem, i, W, alpha, terms)
+        put_terms(problem, surrogate, i, W, alpha, terms)
         for k in range(WIDTH):
-            primal[k] += terms[COSTS, k] * value(surrogate, terms[MARGINS, k])
-            gap[k] += terms[COSTS, k] * slack(surrogate, terms[MARGINS, k], terms[SHARES, k])
+            primal[k] += terms[0, k]
+            gap[k] += terms[1, k]
+
+
+@kernel(inline="always")  # a call would pass all arrays of the problem, once per row
+def put_terms(problem, surrogate, i, W, alpha, terms):
+    """Write c ℓ(m) and c (ℓ(m) − lower_bound(m, α / c)) of a row into `terms`, in float64; return its margins."""
+    positive = bits(problem.mask[i])
+    cost = spread(0.0, terms) + row_costs(problem, i, positive)
+    margin = where(positive, 1.0, -1.0) * dot(problem.rows, i, W, terms)
+    share = where(cost > 0.0, load(alpha, i) / cost, 0.0)
+    lost = cost * value(surrogate, margin)
+    store(terms, 0, lost)
+    store(terms, 1, lost - cost * lower_bound(surrogate, margin, share))
+    return margin
 
 
 @kernel
 def primals(problem, surrogate, W, primal):
     """Set the primal (float64) of the sixteen problems at w = W."""
-    squared_norms(W, primal)
-    primal /= 2
-    terms = np.empty((TERMS, WIDTH))
+    sums, norms = np.zeros((1, WIDTH)), np.empty(WIDTH)
+    squared_norms(W, norms)
+    lost = load(sums, 0)
     for i in range(problem.mask.shape[0]):
         positive = bits(problem.mask[i])
-        store(terms, MARGINS, where(positive, 1.0, -1.0) * dot(problem.rows, i, W, terms))
-        store(terms, COSTS, row_costs(problem, i, positive))
-        for k in range(WIDTH):
-            primal[k] += terms[COSTS, k] * value(surrogate, terms[MARGINS, k])
+        margin = where(positive, 1.0, -1.0) * dot(problem.rows, i, W, sums)
+        lost = row_costs(problem, i, positive) * value(surrogate, margin) + lost
+    store(sums, 0, lost)
+    primal[:] = norms / 2 + sums[0]
 
 
 @kernel
@@ -254,21 +256,24 @@ def best_scales(problem, surrogate, W, primal, gap, scales):
     where c is large. The slope in s, s‖w‖² + Σ c m ℓ'(s m), rises; bisection finds its zero.
     """
     n = problem.mask.shape[0]
-    norms, slopes = np.empty(WIDTH), np.empty(WIDTH)
+    norms, slopes, scale = np.empty(WIDTH), np.empty((1, WIDTH)), np.empty((1, WIDTH), W.dtype)
     squared_norms(W, norms)
-    margins, products = np.empty((n, WIDTH), W.dtype), np.empty((1, WIDTH), W.dtype)
+    margins = np.empty((n, WIDTH), W.dtype)
     for i in range(n):
         store(margins, i, where(bits(problem.mask[i]), 1.0, -1.0) * dot(problem.rows, i, W, W))
     low, high = np.full(WIDTH, SCALES[0]), np.full(WIDTH, SCALES[1])
     for _ in range(SCALE_STEPS):
         middle = (low + high) / 2
-        slopes[:] = middle * norms
+        scale[0] = middle
+        slopes[0] = middle * norms
+        total = load(slopes, 0)
         for i in range(n):
-            store(products, 0, load(margins, i) * row_costs(problem, i, bits(problem.mask[i])))
-            for k in range(WIDTH):
-                slopes[k] += products[0, k] * slope(surrogate, margins[i, k] * W.dtype.type(middle[k]))
+            margin = load(margins, i)
+            product = row_costs(problem, i, bits(problem.mask[i])) * margin
+            total = total + product * slope(surrogate, margin * (spread(0.0, slopes) + load(scale, 0)))
+        store(slopes, 0, total)
         for k in range(WIDTH):
-            if slopes[k] > 0:
+            if slopes[0, k] > 0:
                 high[k] = middle[k]
             else:
                 low[k] = middle[k]

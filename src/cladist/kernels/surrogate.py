@@ -44,9 +44,9 @@ def gain(surrogate, share):
 
 
 @_compile_method
-def slack(surrogate, margin, share):
-    """Return ℓ(m) + s m − gain(s) ≥ 0."""
-    return surrogate.slack(margin, share)
+def lower_bound(surrogate, margin, share):
+    """Return gain(s) − s m ≤ ℓ(m)."""
+    return surrogate.lower_bound(margin, share)
 
 
 @_compile_method

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cladist.kernels.lanes import where
-from cladist.kernels.surrogate import ONE, ZERO, clip, projected, rests_at_bound, value
+from cladist.kernels.surrogate import ONE, ZERO, clip, projected, rests_at_bound
 
 
 class Hinge(NamedTuple):
@@ -31,7 +31,7 @@ class Hinge(NamedTuple):
     smallest_violation: float = 1e-10
 
     def value(self, margin: Any) -> Any:
-        return np.maximum(0.0, 1.0 - margin)
+        return where(margin < ONE, ONE - margin, ZERO)
 
     def slope(self, margin: Any) -> Any:
         return where(margin < ONE, -ONE, ZERO)
@@ -42,8 +42,8 @@ class Hinge(NamedTuple):
     def gain(self, share: Any) -> Any:
         return share
 
-    def slack(self, margin: Any, share: Any) -> Any:
-        return value(self, margin) - share * (1.0 - margin)
+    def lower_bound(self, margin: Any, share: Any) -> Any:
+        return share * (1.0 - margin)
 
     def dual_bounds(self, cost: Any) -> tuple[Any, Any]:
         return ZERO, cost

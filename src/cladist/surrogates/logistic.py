@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cladist.kernels.lanes import any_of, exp, where
-from cladist.kernels.surrogate import ONE, ZERO, gain, value
+from cladist.kernels.lanes import any_of, exact_exp, exp, log, log1p, where
+from cladist.kernels.surrogate import ONE, ZERO, clip, gain, slope
 
 SMALLEST_SHARE, LARGEST_SHARE = 1e-300, 1.0 - 1e-16  # where logarithms are finite
 NEWTON_STEPS = 30
-NEWTON_EXACT = np.float32(0.0025)  # of step² · slope, about the gap that is left
+NEWTON_EXACT = np.float32(0.0025)  # of step² · steepness, about the gap that is left
 
 
 class Logistic(NamedTuple):
@@ -35,22 +35,23 @@ class Logistic(NamedTuple):
     smallest_violation: float = 1e-6  # exponentials are float32 in either precision
 
     def value(self, margin: Any) -> Any:
-        return np.log1p(np.exp(-np.abs(margin))) + np.maximum(-margin, 0.0)
+        below = where(margin < ZERO, margin, ZERO)
+        return log1p(exact_exp(below + below - margin)) - below  # log(1 + e^−|m|) + max(0, −m): nothing overflows
 
     def slope(self, margin: Any) -> Any:
-        return 0.5 * (np.tanh(margin / 2.0) - 1.0)
+        below = where(margin < ZERO, margin, ZERO)
+        return ZERO - exact_exp(below - margin) / (exact_exp(below) + exact_exp(below - margin))
 
     def curvature(self, margin: Any) -> Any:
-        wrong = 0.5 * (1.0 - np.tanh(margin / 2.0))
-        return wrong * (1.0 - wrong)
+        downhill = slope(self, margin)
+        return -downhill * (1.0 + downhill)
 
     def gain(self, share: Any) -> Any:
-        inside = np.minimum(np.maximum(share, SMALLEST_SHARE), LARGEST_SHARE)
-        return -inside * np.log(inside) - (1.0 - inside) * np.log1p(-inside)
+        inside = clip(share, SMALLEST_SHARE, LARGEST_SHARE)
+        return (inside - 1.0) * log1p(0.0 - inside) - inside * log(inside)
 
-    def slack(self, margin: Any, share: Any) -> Any:
-        inside = np.minimum(np.maximum(share, SMALLEST_SHARE), LARGEST_SHARE)
-        return value(self, margin) + inside * margin - gain(self, inside)
+    def lower_bound(self, margin: Any, share: Any) -> Any:
+        return gain(self, share) - clip(share, 0.0, 1.0) * margin
 
     def dual_bounds(self, cost: Any) -> tuple[Any, Any]:
         return ZERO, cost
@@ -64,13 +65,13 @@ class Logistic(NamedTuple):
         t = margin
         for _ in range(NEWTON_STEPS):
             wrong = ONE / (exp(t) + ONE)
-            slope = cost * norm * wrong * (ONE - wrong) + ONE
-            moved = t - (t - margin - (cost * wrong - alpha) * norm) / slope
+            steepness = cost * norm * wrong * (ONE - wrong) + ONE
+            moved = t - (t - margin - (cost * wrong - alpha) * norm) / steepness
             passed = ((t > ZERO) & (moved < ZERO)) | ((t < ZERO) & (moved > ZERO))
             moved = where(passed, ZERO, moved)
             step = moved - t
             t = moved
-            if not any_of(passed | (step * step * slope > NEWTON_EXACT)):  # a step cut short proves nothing
+            if not any_of(passed | (step * step * steepness > NEWTON_EXACT)):  # a step cut short proves nothing
                 break
         after = cost / (exp(t) + ONE)
         change = (after - alpha) / cost

@@ -30,7 +30,7 @@ class Squared(NamedTuple):
     smallest_violation: float = 1e-10
 
     def value(self, margin: Any) -> Any:
-        return (1.0 - margin) ** 2
+        return (1.0 - margin) * (1.0 - margin)
 
     def slope(self, margin: Any) -> Any:
         return -2.0 * (1.0 - margin)
@@ -39,10 +39,10 @@ class Squared(NamedTuple):
         return 2.0 + 0.0 * margin
 
     def gain(self, share: Any) -> Any:
-        return share - share * share / 4.0
+        return share - share * share * 0.25
 
-    def slack(self, margin: Any, share: Any) -> Any:
-        return (1.0 - margin - share / 2.0) ** 2
+    def lower_bound(self, margin: Any, share: Any) -> Any:
+        return share * (1.0 - margin) - share * share * 0.25
 
     def dual_bounds(self, cost: Any) -> tuple[Any, Any]:
         return -INFINITY, INFINITY

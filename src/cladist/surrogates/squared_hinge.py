@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cladist.kernels.surrogate import HALF, INFINITY, ONE, ZERO, clip, projected, rests_at_bound, value
+from cladist.kernels.lanes import where
+from cladist.kernels.surrogate import HALF, INFINITY, ONE, ZERO, clip, projected, rests_at_bound
 
 
 class SquaredHinge(NamedTuple):
@@ -30,20 +31,20 @@ class SquaredHinge(NamedTuple):
     smallest_violation: float = 1e-10
 
     def value(self, margin: Any) -> Any:
-        return np.maximum(0.0, 1.0 - margin) ** 2
+        miss = where(margin < ONE, ONE - margin, ZERO)
+        return miss * miss
 
     def slope(self, margin: Any) -> Any:
-        return -2.0 * np.maximum(0.0, 1.0 - margin)
+        return where(margin < ONE, 2.0 * (margin - ONE), ZERO)
 
     def curvature(self, margin: Any) -> Any:
         return 2.0 * (margin < 1)
 
     def gain(self, share: Any) -> Any:
-        return share - share * share / 4.0
+        return share - share * share * 0.25
 
-    def slack(self, margin: Any, share: Any) -> Any:
-        miss = 1.0 - margin
-        return value(self, margin) - share * miss + share * share / 4.0
+    def lower_bound(self, margin: Any, share: Any) -> Any:
+        return share * (1.0 - margin) - share * share * 0.25
 
     def dual_bounds(self, cost: Any) -> tuple[Any, Any]:
         return ZERO, INFINITY

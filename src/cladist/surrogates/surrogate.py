@@ -11,7 +11,7 @@ class Surrogate(Protocol):
     The dual is max_α Σ_i c_i gain(α_i / c_i) − ½‖Σ_i α_i y_i x_i‖², gain(s) = −ℓ*(−s), α_i between its bounds; s is the
     share α / c. At the optimum α_i = −c_i ℓ'(m_i).
 
-    `value`, `slope`, `curvature`, `gain` and `slack` take float64 numbers or arrays. `dual_bounds`, `dual_step`,
+    `value`, `slope`, `curvature`, `gain` and `lower_bound` take float64 numbers or arrays. `dual_bounds`, `dual_step`,
     `violation` and `rests` take numpy numbers, arrays, or the sixteen lanes of a kernel, in float32 or float64.
 
     Attributes
@@ -62,8 +62,8 @@ class Surrogate(Protocol):
     def gain(self, share: Any) -> Any:
         """Return −ℓ*(−s) = min_m ℓ(m) + s m: the gain of α = s c in the dual, for c = 1."""
 
-    def slack(self, margin: Any, share: Any) -> Any:
-        """Return ℓ(m) + s m − gain(s), without the cancellation; never negative (Fenchel and Young)."""
+    def lower_bound(self, margin: Any, share: Any) -> Any:
+        """Return gain(s) − s m ≤ ℓ(m) (Fenchel and Young), with equality for s = −ℓ'(m)."""
 
     def dual_bounds(self, cost: Any) -> tuple[Any, Any]:
         """Return the lowest and the highest α for a cost of c."""

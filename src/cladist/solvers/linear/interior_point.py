@@ -89,12 +89,13 @@ def minimise_hinge(signed: Floats, costs: Floats, settings: Settings) -> BinaryS
 
 
 def _evaluate(signed: Floats, costs: Floats, point: _Point) -> BinarySolution:
-    """Return the primal at w and its relative gap to the dual at α: Σ_i c slack(m, α / c) + ½‖w − w(α)‖²."""
+    """Return the primal at w and its relative gap to the dual at α: ½‖w − w(α)‖² and the losses above their bounds."""
     w, alpha, hinge = point.w, point.alpha, Hinge()
     margins = signed @ w
     apart = w - alpha @ signed
-    primal = float(0.5 * (w @ w) + costs @ hinge.value(margins))
-    gap = float(costs @ hinge.slack(margins, alpha / costs) + 0.5 * (apart @ apart))
+    losses = hinge.value(margins)
+    primal = float(0.5 * (w @ w) + costs @ losses)
+    gap = float(costs @ (losses - hinge.lower_bound(margins, alpha / costs)) + 0.5 * (apart @ apart))
     return BinarySolution(w, alpha, primal, gap / primal if primal > 0 else 0.0, 0)
 
 
