@@ -6,10 +6,52 @@ The public names, imported when first used, so that ``import cladist`` is quick.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cladist._version import __version__
 from cladist.registry import METHODS as _METHODS
+
+if TYPE_CHECKING:  # names for type checkers and editors; at run time they are imported when first used
+    # isort: off
+    from cladist import (
+        datasets as datasets,
+        decoders as decoders,
+        errors as errors,
+        evaluation as evaluation,
+        features as features,
+        labels as labels,
+        losses as losses,
+        metrics as metrics,
+        taxonomy as taxonomy,
+    )
+
+    # isort: on
+    from cladist.labels import LabelMatrix as LabelMatrix
+    from cladist.learners.base import HierarchicalClassifier as HierarchicalClassifier
+    from cladist.learners.flat.logistic import FlatLogistic as FlatLogistic
+    from cladist.learners.flat.svm import FlatSVM as FlatSVM
+    from cladist.learners.local.nodewise import NodewiseSVM as NodewiseSVM
+    from cladist.learners.local.top_down import TopDown as TopDown
+    from cladist.learners.online.hieron import Hieron as Hieron
+    from cladist.learners.online.perceptron import HierarchicalPerceptron as HierarchicalPerceptron
+    from cladist.learners.online.river_adapter import RiverClassifier as RiverClassifier
+    from cladist.learners.online.rls import HierarchicalRLS as HierarchicalRLS
+    from cladist.learners.recursive.logistic import RecursiveLogistic as RecursiveLogistic
+    from cladist.learners.recursive.relations import Relations as Relations
+    from cladist.learners.recursive.svm import RecursiveSVM as RecursiveSVM
+    from cladist.learners.structured.hard_perceptron import HardPerceptron as HardPerceptron
+    from cladist.learners.structured.kernel_stochastic_perceptron import (
+        KernelStochasticPerceptron as KernelStochasticPerceptron,
+    )
+    from cladist.learners.structured.max_margin_markov import MaxMarginMarkov as MaxMarginMarkov
+    from cladist.learners.structured.stochastic_perceptron import StochasticPerceptron as StochasticPerceptron
+    from cladist.learners.structured.structural_svm import StructuralSVM as StructuralSVM
+    from cladist.learners.thresholded import Thresholded as Thresholded
+    from cladist.persistence.models import load as load
+    from cladist.persistence.models import save as save
+    from cladist.taxonomy import RelationGraph as RelationGraph
+    from cladist.taxonomy import Taxonomy as Taxonomy
+    from cladist.versions import show_versions as show_versions
 
 _LAZY = {
     "HierarchicalClassifier": "cladist.learners.base",
