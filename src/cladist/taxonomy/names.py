@@ -11,7 +11,8 @@ import numpy as np
 
 from cladist import registry
 from cladist.errors import TaxonomyError, quoted
-from cladist.taxonomy import construction
+from cladist.taxonomy.construction import as_text
+from cladist.taxonomy.paths import splits_back
 from cladist.taxonomy.separators import SEPARATORS, split_at
 from cladist.taxonomy.structure import Structure
 
@@ -39,7 +40,7 @@ class NamedStructure(Structure):
         """Nodes by their joined paths, where some parts contain the separator; empty otherwise."""
         if self.parts is None or self.sep is None:
             return {}
-        if all(construction.splits_back(part, self.sep) for part in self.parts):
+        if all(splits_back(part, self.sep) for part in self.parts):
             return {}
         return {self.joined_path(v): v for v in range(self.n_nodes)}
 
@@ -82,7 +83,7 @@ class NamedStructure(Structure):
                 v = self.find_path(parts)
                 v = self.find_path([part.strip() for part in parts]) if v is None else v
         if v is None and isinstance(name, (float, np.floating)):
-            v = self._id_of.get(construction.as_text(name))
+            v = self._id_of.get(as_text(name))
         return v
 
     def find_child(self, parent: int, part: str) -> int | None:

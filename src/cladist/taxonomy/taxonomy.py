@@ -15,6 +15,7 @@ from cladist.errors import TaxonomyError
 from cladist.files import Source
 from cladist.taxonomy import construction, drawing, transforms
 from cladist.taxonomy.names import NamedStructure
+from cladist.taxonomy.paths import from_paths
 from cladist.taxonomy.structure import freeze
 
 
@@ -136,7 +137,7 @@ class Taxonomy(NamedStructure):
         >>> Taxonomy.from_paths(["phones/cases", "laptops/cases", "laptops/bags"]).names
         ('phones', 'laptops', 'phones/cases', 'laptops/cases', 'bags')
         """
-        return cls(construction.from_paths(paths, sep=sep))
+        return cls(from_paths(paths, sep=sep))
 
     @classmethod
     def from_networkx(cls, graph: Any, *, on_cycle: Literal["error", "drop"] = "error") -> Taxonomy:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.taxonomy.construction import Draft, Links, PathNodes
+from cladist.taxonomy.construction import Draft, Links
+from cladist.taxonomy.paths import PathNodes
 
 DEEPEST = 1_000  # brackets within brackets; Python's own parser gives up at about this depth
 

@@ -13,6 +13,7 @@ from cladist.errors import TaxonomyError, quoted
 from cladist.files.delimited import split_plain
 from cladist.taxonomy import construction
 from cladist.taxonomy.construction import Draft
+from cladist.taxonomy.paths import from_paths
 
 ARROW = "->"
 _ARROW = re.compile(r"(?<=\s)->(?=\s)")
@@ -156,9 +157,7 @@ def parse_paths(text: str, sep: str) -> Draft:
     )
     if joint is None and all(len(line.split()) == 1 for _, line in iterate_lines(text)):
         joint = sep
-    return construction.from_paths(
-        _split_paths(text, joint, sep), sep=sep, where=lambda k: find_line(k, iterate_lines(text))
-    )
+    return from_paths(_split_paths(text, joint, sep), sep=sep, where=lambda k: find_line(k, iterate_lines(text)))
 
 
 def _split_paths(text: str, joint: str | None, sep: str) -> Iterator[list[str]]:
@@ -205,7 +204,7 @@ def is_indented(text: str) -> bool:
 def parse_indented(text: str, sep: str) -> Draft:
     """Read one node per line; its parent is the nearest line above it that is less indented."""
     paths = _read_indented_paths(iterate_indented_lines(text))
-    return construction.from_paths(paths, sep=sep, where=lambda k: find_line(k, iterate_indented_lines(text)))
+    return from_paths(paths, sep=sep, where=lambda k: find_line(k, iterate_indented_lines(text)))
 
 
 def _read_indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[str]]:

@@ -17,9 +17,9 @@ import numpy as np
 
 from cladist.errors import TaxonomyError, quoted
 from cladist.files import LARGEST_TEXT, data_suffix, open_for_writing
-from cladist.taxonomy import construction
 from cladist.taxonomy.formats.columns import NO_PARENT
 from cladist.taxonomy.formats.reader import ENDINGS, FORMATS, check_ending, check_format, recognise
+from cladist.taxonomy.paths import name_paths, splits_back
 from cladist.taxonomy.taxonomy import Taxonomy
 
 HOLD_TITLES = ("csv", "tsv", "rcv1")  # formats that can hold the titles of nodes
@@ -115,7 +115,7 @@ def _path_lines(taxonomy: Taxonomy, sep: str) -> Iterator[str]:
         if taxonomy.is_leaf[v]:
             parts = taxonomy.path_parts(v)
             for part in parts:
-                if not construction.splits_back(_check_plain(part, "paths"), sep):
+                if not splits_back(_check_plain(part, "paths"), sep):
                     _refuse(part, "paths", f"it contains {sep!r}, or ends as that begins")
             if len(parts) == 1 == len(taxonomy.levels) and any(c.isspace() for c in parts[0]):
                 _refuse(parts[0], "paths", "a path of one part with spaces reads as several parts")
@@ -127,7 +127,7 @@ def _check_path_names(taxonomy: Taxonomy, sep: str) -> None:
     if taxonomy.kind == "dag":
         raise TaxonomyError("Paths and indented text hold trees and forests only; write a DAG as edges, CSV or JSON.")
     parts = taxonomy.parts or taxonomy.names
-    names_read = construction.name_paths(parts, taxonomy.parent.tolist(), sep)
+    names_read = name_paths(parts, taxonomy.parent.tolist(), sep)
     for name, again in zip(taxonomy.names, names_read, strict=True):
         if name != again:
             _refuse(name, "paths", f"its path reads back as {again!r}")
