@@ -40,6 +40,10 @@ def test_dense_rows_of_every_type() -> None:
     assert data.taxonomy.path("1/2/3") == ["1", "1/2", "1/2/3"]
 
 
+def test_a_comment_may_follow_a_number_without_a_blank() -> None:
+    assert read(HEADER + "a,1,w,2,3% four, five\n").X.tolist() == [[1, 1, 0, 0, 3]]
+
+
 def test_a_missing_nominal_value_is_missing_in_all_its_columns() -> None:
     X = read(HEADER + "a,1,?,1,1\n").X
     np.testing.assert_array_equal(X, [[1, np.nan, np.nan, np.nan, 1]])

@@ -120,7 +120,7 @@ def test_clinc150_with_queries_out_of_scope(made: Path) -> None:
             json.dumps(CLINC_QUERIES | {"val": []}),
             "CLINC150: there are no texts in the validation part",
         ),
-        ("data_full.json", json.dumps(CLINC_QUERIES | {"train": [["?", "recipe"]]}), "no features can be learnt"),
+        ("data_full.json", json.dumps(CLINC_QUERIES | {"train": [["?", "recipe"]]}), "no features can be fitted"),
         ("domains.json", '{"a": "b"}', "domain 'a' must hold a list"),
         ("domains.json", '{"a": ["b"], "c": ["b"]}', "'b' stands there twice"),
         ("domains.json", '{"a": ["a"]}', "'a' stands there twice"),

@@ -25,6 +25,20 @@ else:
     T = TypeVar("T")
 
 
+PARTS = ("train", "test", "validation")
+
+
+def _part_of(column: str, part: str) -> cached_property[Any]:
+    """Return a property that selects one part of a column on first use; None where the Dataset has no such column."""
+
+    def rows(data: Dataset) -> Any:
+        values = getattr(data, column)
+        return None if values is None else take_rows(values, data._part(part))
+
+    rows.__doc__ = f"The rows of `{column}` in the {part} part."
+    return cached_property(rows)
+
+
 class NotSplitError(DatasetError, AttributeError):
     """A Dataset was asked for a part it does not have; as an AttributeError, ``hasattr`` understands it."""
 
@@ -136,50 +150,9 @@ class Dataset(Generic[T]):
         """Whether there is a test part."""
         return self.train_rows is not None
 
-    @cached_property
-    def X_train(self) -> Any:  # noqa: N802
-        """The rows of `X` to train on."""
-        return take_rows(self.X, self._part("train"))
-
-    @cached_property
-    def y_train(self) -> Any:
-        """The labels of `X_train`."""
-        return take_rows(self.y, self._part("train"))
-
-    @cached_property
-    def X_test(self) -> Any:  # noqa: N802
-        """The rows of `X` to test on."""
-        return take_rows(self.X, self._part("test"))
-
-    @cached_property
-    def y_test(self) -> Any:
-        """The labels of `X_test`."""
-        return take_rows(self.y, self._part("test"))
-
-    @cached_property
-    def texts_train(self) -> npt.NDArray[Any] | None:
-        """The raw texts of `X_train`, where there are any."""
-        return None if self.texts is None else take_rows(self.texts, self._part("train"))
-
-    @cached_property
-    def texts_test(self) -> npt.NDArray[Any] | None:
-        """The raw texts of `X_test`, where there are any."""
-        return None if self.texts is None else take_rows(self.texts, self._part("test"))
-
-    @cached_property
-    def X_validation(self) -> Any:  # noqa: N802
-        """The rows of `X` to choose parameters by, where the source ships such a part."""
-        return take_rows(self.X, self._part("validation"))
-
-    @cached_property
-    def y_validation(self) -> Any:
-        """The labels of `X_validation`."""
-        return take_rows(self.y, self._part("validation"))
-
-    @cached_property
-    def texts_validation(self) -> npt.NDArray[Any] | None:
-        """The raw texts of `X_validation`, where there are any."""
-        return None if self.texts is None else take_rows(self.texts, self._part("validation"))
+    X_train, X_test, X_validation = (_part_of("X", part) for part in PARTS)
+    y_train, y_test, y_validation = (_part_of("y", part) for part in PARTS)
+    texts_train, texts_test, texts_validation = (_part_of("texts", part) for part in PARTS)
 
     def _part(self, which: str) -> Rows:
         rows: Rows | None = getattr(self, f"{which}_rows")

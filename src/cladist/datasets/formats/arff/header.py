@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import IO, NoReturn
 
@@ -114,8 +114,14 @@ def _add_attribute(place: Place, header: Header, line: str, id_columns: Sequence
     name, definition = unquote(match[1]), match[2]
     is_id = name in id_columns
     kind = NOMINAL if definition.startswith("{") else _kind_of_type(place, name, definition)
+    if kind == LABELS and header.hierarchy_line:
+        first = header.hierarchy_line
+        _refuse(place, f"{name!r} is a second hierarchical attribute, after that of line {first}; one is wanted.")
+    if kind == LABELS and is_id:
+        raise ParameterError(f"read_arff_hmc: {name!r} holds the labels; it cannot be one of id_columns.")
     if kind == LABELS:
-        _set_hierarchy(place, header, name, definition, is_id)
+        entries = re.split(r"\s%", definition[len("hierarchical") :], maxsplit=1, flags=re.ASCII)[0]
+        header.hierarchy, header.hierarchy_line = entries.strip(BLANKS), place[1]
     elif is_id:
         kind = IGNORED
     elif kind == NOMINAL:
@@ -133,40 +139,24 @@ def _kind_of_type(place: Place, name: str, definition: str) -> int:
     return kind
 
 
-def _set_hierarchy(place: Place, header: Header, name: str, definition: str, is_id: bool) -> None:
-    first = header.hierarchy_line
-    if first:
-        _refuse(place, f"{name!r} is a second hierarchical attribute, after that of line {first}; one is wanted.")
-    if is_id:
-        raise ParameterError(f"read_arff_hmc: {name!r} holds the labels; it cannot be one of id_columns.")
-    entries = definition[len("hierarchical") :]
-    header.hierarchy = re.split(r"\s%", entries, maxsplit=1, flags=re.ASCII)[0].strip(BLANKS)
-    header.hierarchy_line = place[1]
-
-
 def _nominal_values(place: Place, name: str, definition: str, most: int) -> list[str]:
     values: dict[str, None] = {}
-    for value in _split_values(place, name, definition):
-        if value in values:
-            _refuse(place, f"the attribute {name!r} has the value {value[:40]!r} twice.")
-        values[value] = None
-        if len(values) >= most or len(values) * (len(name) + 1) > MOST_NAME_CHARACTERS:
-            _refuse_wide(place)
-    return list(values)
-
-
-def _split_values(place: Place, name: str, definition: str) -> Iterator[str]:
     position, end = 1, ","
     while end == ",":
         match = _VALUE.match(definition, position)
         if match is None:
             wanted = f"the attribute {name!r} wants values as in {{red, green, 'dark blue'}}"
             _refuse(place, f"{wanted}, got {definition[position : position + 40]!r}.")
-        yield unquote(match[1])
-        position, end = match.end(), match[2]
+        value, position, end = unquote(match[1]), match.end(), match[2]
+        if value in values:
+            _refuse(place, f"the attribute {name!r} has the value {value[:40]!r} twice.")
+        values[value] = None
+        if len(values) >= most or len(values) * (len(name) + 1) > MOST_NAME_CHARACTERS:
+            _refuse_wide(place)
     rest = definition[position:].lstrip(BLANKS)
     if rest and not rest.startswith("%"):
         _refuse(place, f"the attribute {name!r} has {rest[:40]!r} behind its values.")
+    return list(values)
 
 
 def _check_header(source: Source, header: Header, id_columns: Sequence[str]) -> None:

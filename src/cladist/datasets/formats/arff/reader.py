@@ -18,8 +18,6 @@ from cladist.errors import one_of
 from cladist.files import Source, display_name, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
-NO_ROWS = "there are no rows below @data."
-
 
 def read_arff_hmc(
     path: Source,
@@ -96,8 +94,6 @@ def read_arff_hmc(
         labels = LabelRows(path, tree, multilabel)
         header.hierarchy = ""  # it may be as long as the rest of the file
         pieces = list(RowParser(path, header, tree, kind).parse(stream, zero_based, labels.add))
-    if not pieces:
-        refuse(path, None, None, NO_ROWS, kind="no-rows")
     y, names = labels.as_y(), header.feature_names()
     return Dataset(stack_rows(pieces), y, tree, feature_names=names, source=display_name(path))
 
@@ -171,13 +167,9 @@ def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto")
     >>> [(rows.X.tolist(), rows.feature_names) for rows in read_arff_rows(io.BytesIO(text))]
     [([[0.5], [2.0]], ['a'])]
     """
-    has_rows = False
     with open_for_reading(path) as stream:
         header = read_header(path, stream)
         parser = RowParser(path, header, read_hierarchy(path, header), np.dtype(np.float32), keeps_all=False)
         names = header.feature_names()
         for X in parser.parse(stream, zero_based, lambda line, column, labels: None):
-            has_rows = True
             yield NamedRows(X, names)
-    if not has_rows:
-        refuse(path, None, None, NO_ROWS, kind="no-rows")

@@ -99,6 +99,8 @@ class RowParser:
                     rows, n_values = [], 0
             if rows:
                 yield self._matrix(rows)
+        if first is None:
+            refuse(self.source, None, None, "there are no rows below @data.", kind="no-rows")
 
     def _find_first_index(self, block: bytes, zero_based: bool | str) -> int:
         """Return the index of the first attribute: 0, or 1 as in Clus; "auto": by the first row that tells.
@@ -131,14 +133,11 @@ class RowParser:
     def _count_one_hot(self, n_bytes: int) -> None:
         self.n_one_hot = n_bytes + (self.n_one_hot if self.keeps_all else 0)
         if self.n_one_hot > max(LARGEST_ONE_HOT, ONE_HOT_PER_BYTE * self.n_bytes):
-            values = self.header.values
-            widest = max(values, key=lambda k: len(values[k]))
-            name = self.header.names[widest]
-            problem = (
-                f"the columns of nominal attributes take more than {LARGEST_ONE_HOT:,} bytes; {name!r} alone has "
-                f"{len(values[widest]):,} values. Leave it out with id_columns=[{name!r}]."
-            )
-            refuse(self.source, None, None, problem, kind="too-large")
+            k = max(self.header.values, key=lambda k: len(self.header.values[k]))
+            name, n_values = self.header.names[k], len(self.header.values[k])
+            problem = f"the columns of nominal attributes take more than {LARGEST_ONE_HOT:,} bytes"
+            advice = f"{name!r} alone has {n_values:,} values. Leave it out with id_columns=[{name!r}]."
+            refuse(self.source, None, None, f"{problem}; {advice}", kind="too-large")
 
     # ---------------------------------------------------------------- rows
 
@@ -148,12 +147,15 @@ class RowParser:
         if is_sparse != (self.first_index is not None):
             problem = "dense rows and sparse rows in braces do not mix in a file; the first row is"
             self._refuse(start, f"{problem} {'dense' if is_sparse else 'sparse'}.", "mixed-rows")
-        if not is_sparse and not _NOT_PLAIN.search(self.line):
+        text = self.line.strip(_BLANKS)
+        is_closed = is_sparse and text.endswith(b"}")
+        text = text[1:-1] if is_closed else text
+        if (is_closed or not is_sparse) and not _NOT_PLAIN.search(text):
             with suppress(KeyError, ValueError):  # missing nominal values and errors take the longer way
-                return self._parse_plain()
+                return self._parse_plain_sparse(text) if is_sparse else self._parse_plain(text)
         columns, values, labels = list[int](), list[float](), list[int]()
         tokens = self._sparse_tokens(start + 1) if is_sparse else self._dense_tokens()
-        seen = set()
+        seen = set[int]()
         for k, position, token in tokens:
             seen.add(k)
             kind, column = self.header.kinds[k], self.first_columns[k]
@@ -168,16 +170,15 @@ class RowParser:
             elif kind == NUMERIC:
                 columns.append(column)
                 values.append(self._parse_number(k, position, token))
-        if is_sparse:  # a nominal attribute that a row does not name has its first value
-            default = [self.first_columns[k] for k in self.codes if k not in seen]
-            return (columns + default, values + [1.0] * len(default)), labels
+        if is_sparse:
+            return self._with_defaults(columns, values, seen), labels
         row = np.zeros(self.first_columns[-1])
         row[columns] = values
         return row, labels
 
-    def _parse_plain(self) -> tuple[npt.NDArray[np.float64], list[int]]:
+    def _parse_plain(self, text: bytes) -> tuple[npt.NDArray[np.float64], list[int]]:
         """Parse a dense row without quotes and comments; a KeyError or ValueError if anything is unusual."""
-        fields = self.line.split(b",", len(self.widths))
+        fields = text.split(b",", len(self.widths))
         if len(fields) != len(self.widths):
             raise ValueError
         row = np.zeros(self.first_columns[-1])
@@ -186,10 +187,41 @@ class RowParser:
             raise ValueError
         for k, codes in self.codes.items():
             row[self.first_columns[k] + codes[fields[k].strip(_BLANKS)]] = 1.0
-        labels = fields[self.labels_at].strip(_BLANKS)
-        if labels.count(b"@") >= MOST_LABELS:
+        return row, self._plain_labels(fields[self.labels_at].strip(_BLANKS))
+
+    def _parse_plain_sparse(self, text: bytes) -> tuple[tuple[list[int], list[float]], list[int]]:
+        """Parse the inside of the braces of a sparse row, as `_parse_plain` does a dense one."""
+        columns, values, labels, seen = list[int](), list[float](), list[int](), set[int]()
+        for pair in text.split(b",", len(self.widths)):
+            index, token = pair.split()
+            if not index.isdigit():
+                raise ValueError
+            k = int(index) - (self.first_index or 0)
+            if k < 0 or k in seen or k >= len(self.widths):
+                raise ValueError
+            seen.add(k)
+            kind = self.header.kinds[k]
+            if kind == LABELS:
+                labels = self._plain_labels(token)
+            elif kind == NUMERIC:
+                columns.append(self.first_columns[k])
+                values.append(math.nan if token == MISSING else float(token))
+            elif kind == NOMINAL:
+                columns.append(self.first_columns[k] + self.codes[k][token])
+                values.append(1.0)
+        if any(abs(value) > self.largest for value in values):
             raise ValueError
-        return row, [] if labels == MISSING else [self.nodes[label] for label in labels.split(b"@")]
+        return self._with_defaults(columns, values, seen), labels
+
+    def _plain_labels(self, text: bytes) -> list[int]:
+        if text.count(b"@") >= MOST_LABELS:
+            raise ValueError
+        return [] if text == MISSING else [self.nodes[label] for label in text.split(b"@")]
+
+    def _with_defaults(self, columns: list[int], values: list[float], seen: set[int]) -> tuple[list[int], list[float]]:
+        """Return the entries of a sparse row; a nominal attribute that it does not name has its first value."""
+        defaults = [self.first_columns[k] for k in self.codes if k not in seen]
+        return columns + defaults, values + [1.0] * len(defaults)
 
     def _dense_tokens(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield attribute, position and text of each value."""
@@ -200,7 +232,7 @@ class RowParser:
                 self._refuse(position, problem, "column-count")
             if k and self.line[position : position + 1] != b",":
                 self._refuse_comma(k - 1, position)
-            start, token, position = self._token(_DENSE_VALUE, position + (k > 0))
+            start, token, position = self._token(k, _DENSE_VALUE, position + (k > 0))
             yield k, start, token
         self._check_row_end(len(names) - 1, position)
 
@@ -222,7 +254,7 @@ class RowParser:
                 problem = f"the row has a second value for {names[k]!r}: {self._show_field(position)!r}."
                 self._refuse(position, problem, "repeated-index")
             seen.add(k)
-            start, token, position = self._token(_SPARSE_VALUE, match.end())
+            start, token, position = self._token(k, _SPARSE_VALUE, match.end())
             yield k, start, token
             is_open = self.line[position : position + 1] == b","
             if position == len(self.line):
@@ -232,13 +264,16 @@ class RowParser:
             position += is_open
         self._check_row_end(k, _skip_blanks(self.line, position + 1))
 
-    def _token(self, pattern: re.Pattern[bytes], position: int) -> tuple[int, bytes, int]:
+    def _token(self, k: int, pattern: re.Pattern[bytes], position: int) -> tuple[int, bytes, int]:
         """Return start and text of the value at this position, and the position after it and its blanks."""
         match = pattern.match(self.line, position)
         if match is None:
             start = _skip_blanks(self.line, position)
             problem = f"the quote of {self._show_field(start)!r} is not closed on its line."
             self._refuse(start, problem, "unclosed-quote")
+        if self.header.kinds[k] == NUMERIC and b"%" in match[1]:  # a comment may follow a number without a blank
+            number = match[1].partition(b"%")[0]
+            return match.start(1), number.rstrip(_BLANKS), match.start(1) + len(number)
         return match.start(1), match[1], match.end()
 
     def _check_row_end(self, k: int, position: int) -> None:
