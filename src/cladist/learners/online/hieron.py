@@ -164,11 +164,6 @@ class Hieron(OnlineClassifier):
             The rows; with ``kernel="precomputed"``, their kernel values (rows × rows).
         y : labels in any form
             One label per row.
-
-        Returns
-        -------
-        Hieron
-            The model itself.
         """
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
@@ -179,7 +174,7 @@ class Hieron(OnlineClassifier):
         if self.average:
             self.prototypes_.start_averaging()
         for order in self.row_orders(X.shape[0], self.max_iter):
-            self.record(lambda order=order: self._run_order(rows, nodes, order, rule, NO_NODES))  # type: ignore[misc]
+            self.record(self._run_order, rows, nodes, order, rule, NO_NODES)
         if self.average:
             self.prototypes_.finish_averaging()
         if self._kernel_name == "precomputed":

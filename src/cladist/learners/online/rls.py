@@ -197,11 +197,6 @@ class HierarchicalRLS(OnlineClassifier):
             The rows to train on.
         y : labels in any form
             One label or a set of labels per row.
-
-        Returns
-        -------
-        model
-            The model itself.
         """
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
