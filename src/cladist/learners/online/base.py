@@ -29,7 +29,7 @@ MOST_HISTORY = 1000  # entries of `history_`, so that a stream of single rows do
 
 def _can_grow(model: Any) -> bool:
     """Return True, or raise if the model cannot be trained on more rows."""
-    if model._kernel_name == "precomputed":
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
         raise AttributeError("partial_fit cannot grow a precomputed kernel; name the kernel instead.")
     return True
 
@@ -144,10 +144,6 @@ class OnlineClassifier(HierarchicalClassifier):
             yield random.permutation(n_rows) if self.shuffle else np.arange(n_rows)
 
     # ---------------------------------------------------------------- validation
-
-    @property
-    def _kernel_name(self) -> str:
-        return self.kernel if isinstance(self.kernel, str) else "callable"
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return X as float32 or float64, dense or CSR, or raise as scikit-learn does.
