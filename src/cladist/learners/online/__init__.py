@@ -1,1 +1,1 @@
-"""Online learners: they see a row, answer, and learn from the label."""
+"""Online learners: each row is predicted, then its label is revealed and the model updated."""

@@ -29,7 +29,7 @@ MOST_HISTORY = 1000  # entries of `history_`, so that a stream of single rows do
 
 def _can_grow(model: Any) -> bool:
     """Return True, or raise if the model cannot be trained on more rows."""
-    if model._kernel_name == "precomputed":
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
         raise AttributeError("partial_fit cannot grow a precomputed kernel; name the kernel instead.")
     return True
 
@@ -51,10 +51,6 @@ class OnlineClassifier(HierarchicalClassifier):
     gamma_: float
 
     # ---------------------------------------------------------------- hooks
-
-    def check_parameters(self) -> None:
-        """Raise unless all parameters are valid."""
-        raise NotImplementedError
 
     def start(self, X: Any) -> None:
         """Make the state before the first round."""
@@ -88,11 +84,6 @@ class OnlineClassifier(HierarchicalClassifier):
             One label per row or, for learners that predict sets, a set of labels per row.
         classes : sequence of labels, optional
             All labels that will occur; needed in the first call if there is no taxonomy.
-
-        Returns
-        -------
-        model
-            The model itself.
         """
         X, labels = self.validate_batch(X, y, classes)
         self.train_rows(X, labels)
@@ -132,16 +123,16 @@ class OnlineClassifier(HierarchicalClassifier):
 
     def train_rows(self, X: Any, labels: LabelMatrix, *, predicting: bool = False) -> Any:
         """Make one round per row, and return the predictions before each if `predicting`."""
-        predictions = self.record(lambda: self.run_rounds(X, labels, predicting=predicting))
+        predictions = self.record(self.run_rounds, X, labels, predicting=predicting)
         self.history_ = self.history_[-MOST_HISTORY:]
         self.rows_seen_ += X.shape[0]
         return predictions
 
-    def record(self, rounds: Callable[[], tuple[Entry, Any]]) -> Any:
-        """Run some rounds, add their entry and the seconds to `history_`, and return their predictions."""
+    def record(self, rounds: Callable[..., tuple[Entry, Any]], *arguments: Any, **options: Any) -> Any:
+        """Call `rounds`, add its entry and the seconds to `history_`, and return its predictions."""
         started = time.perf_counter()
         with progress.show_lines(self.verbose):
-            entry, predictions = rounds()
+            entry, predictions = rounds(*arguments, **options)
         self.n_iter_ += 1
         self.history_ = [*self.history_, {**entry, "seconds": time.perf_counter() - started}]
         return predictions
@@ -153,10 +144,6 @@ class OnlineClassifier(HierarchicalClassifier):
             yield random.permutation(n_rows) if self.shuffle else np.arange(n_rows)
 
     # ---------------------------------------------------------------- validation
-
-    @property
-    def _kernel_name(self) -> str:
-        return self.kernel if isinstance(self.kernel, str) else "callable"
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return X as float32 or float64, dense or CSR, or raise as scikit-learn does.
@@ -220,8 +207,7 @@ class OnlineClassifier(HierarchicalClassifier):
         """Return the class of highest score of every (validated) row; node 0 while there is no class."""
         if not len(self.class_nodes_):
             return np.zeros(X.shape[0], np.int64)
-        parts = [self.class_scores(chunk).argmax(axis=1) for chunk in self._chunks(X)]
-        return self.class_nodes_[np.concatenate([NO_NODES, *parts])]
+        return super().predict_nodes(X)
 
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
         """Return what every feature adds to a label's score at each node of its path; linear kernels only.
@@ -272,11 +258,6 @@ class OnlineClassifier(HierarchicalClassifier):
             The name of the new node.
         parent : str or None
             The node above it; None adds a root.
-
-        Returns
-        -------
-        model
-            The model itself.
 
         Examples
         --------

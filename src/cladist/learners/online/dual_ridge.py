@@ -16,8 +16,17 @@ from cladist.errors import ModelFormatError
 from cladist.kernels.ridge import budget_rounds, dual_rounds
 from cladist.learners.kernel_functions import KernelFunction
 from cladist.learners.online.growing_factor import GrowingFactor, limit_blas_threads
-from cladist.learners.online.node_groups import NodeGroups
-from cladist.learners.online.ridge import BLOCK, Ids, Mask, Matrix, RidgeRule, RowBlock, iterate_blocks, unpack_counts
+from cladist.learners.online.ridge import (
+    BLOCK,
+    Ids,
+    Mask,
+    Matrix,
+    NodeGroups,
+    RidgeRule,
+    RowBlock,
+    iterate_blocks,
+    unpack_counts,
+)
 from cladist.learners.online.row_arrays import append_rows, pack_rows, unpack_rows
 from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids
 

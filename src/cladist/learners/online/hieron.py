@@ -149,8 +149,8 @@ class Hieron(OnlineClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._kernel_name == "precomputed"
-        tags.input_tags.sparse = self._kernel_name != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
 
     # ---------------------------------------------------------------- training
@@ -164,25 +164,20 @@ class Hieron(OnlineClassifier):
             The rows; with ``kernel="precomputed"``, their kernel values (rows × rows).
         y : labels in any form
             One label per row.
-
-        Returns
-        -------
-        Hieron
-            The model itself.
         """
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         nodes = labels.nodes("Hieron")
         self.begin(X, nodes)  # every label of y can be predicted from the first round
         rule = self._rule(self.allow_labels(nodes), by_margin=self.update == "max_loss")
-        rows = np.arange(X.shape[0])[:, None] if self._kernel_name == "precomputed" else X
+        rows = np.arange(X.shape[0])[:, None] if self.kernel == "precomputed" else X
         if self.average:
             self.prototypes_.start_averaging()
         for order in self.row_orders(X.shape[0], self.max_iter):
-            self.record(lambda order=order: self._run_order(rows, nodes, order, rule, NO_NODES))  # type: ignore[misc]
+            self.record(self._run_order, rows, nodes, order, rule, NO_NODES)
         if self.average:
             self.prototypes_.finish_averaging()
-        if self._kernel_name == "precomputed":
+        if self.kernel == "precomputed":
             self.prototypes_.kernel = self._kernel()
         self.rows_seen_ = X.shape[0]
         return self
@@ -198,7 +193,7 @@ class Hieron(OnlineClassifier):
 
     def start(self, X: Any) -> None:
         """Set all prototypes to 0."""
-        if self._kernel_name == "linear":
+        if self.kernel == "linear":
             self.prototypes_ = WeightPrototypes.zero(self.taxonomy_, X.shape[1], X.dtype)
         else:
             self.gamma_ = gamma_for(self.gamma, X)
@@ -253,14 +248,14 @@ class Hieron(OnlineClassifier):
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._checked_rows(X, reset=reset)
-        if reset and self._kernel_name == "precomputed" and X.shape[0] != X.shape[1]:
+        if reset and self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ParameterError(f"Hieron: a precomputed kernel is a square matrix in fit; got shape {X.shape}.")
         return X
 
     def _check_lengths(self, X: Any) -> None:
         """Raise if a row is so long or short that α x, which divides by ‖x‖², is not finite."""
-        if self._kernel_name != "precomputed":
-            check_lengths("Hieron", X, divides=self._kernel_name == "linear")
+        if self.kernel != "precomputed":
+            check_lengths("Hieron", X, divides=self.kernel == "linear")
 
     # ---------------------------------------------------------------- prediction
 
@@ -331,5 +326,5 @@ class Hieron(OnlineClassifier):
         if state["gamma"] is None:
             self.prototypes_ = WeightPrototypes.unpack(self.taxonomy_, self.n_features_in_, arrays)
         else:
-            n_columns = 1 if self._kernel_name == "precomputed" else self.n_features_in_
+            n_columns = 1 if self.kernel == "precomputed" else self.n_features_in_
             self.prototypes_ = KernelPrototypes.unpack(self.taxonomy_, self._kernel(), n_columns, arrays)

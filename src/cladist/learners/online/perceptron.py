@@ -152,11 +152,6 @@ class HierarchicalPerceptron(OnlineClassifier):
             The rows to train on.
         y : labels in any form
             One label or a set of labels per row.
-
-        Returns
-        -------
-        model
-            The model itself.
         """
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
@@ -185,7 +180,7 @@ class HierarchicalPerceptron(OnlineClassifier):
 
     def _make_perceptrons(self, dtype: Any) -> None:
         shown = ShownRows(self.taxonomy_, gated=self.gated, empty=UNSEEN[self.unseen])
-        if self._kernel_name == "linear":
+        if self.kernel == "linear":
             size = self.n_features_in_, dtype
             self.perceptrons_ = WeightPerceptrons(self.taxonomy_, shown, *size, average=self.average)
         else:
@@ -210,10 +205,10 @@ class HierarchicalPerceptron(OnlineClassifier):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
-        return normalize_rows(rows, rows.dtype) if self.normalize and self._kernel_name == "linear" else rows
+        return normalize_rows(rows, rows.dtype) if self.normalize and self.kernel == "linear" else rows
 
     def _check_lengths(self, X: Any) -> None:
-        if not (self.normalize and self._kernel_name == "linear"):
+        if not (self.normalize and self.kernel == "linear"):
             check_lengths(type(self).__name__, X)
 
     # ---------------------------------------------------------------- prediction
@@ -246,7 +241,7 @@ class HierarchicalPerceptron(OnlineClassifier):
     @property
     def node_coef_(self) -> npt.NDArray[np.float64]:
         """The vectors that predict, one row per node in `taxonomy_.names` order."""
-        if self._kernel_name != "linear":
+        if self.kernel != "linear":
             raise AttributeError(f"node_coef_ needs weights, which kernel={self.kernel!r} does not have.")
         return np.asarray(self.perceptrons_.weights).T
 
@@ -261,7 +256,7 @@ class HierarchicalPerceptron(OnlineClassifier):
         self.unpack_counters(state)
         self.check_parameters()
         self._make_perceptrons(np.float64)
-        if self._kernel_name == "linear":
+        if self.kernel == "linear":
             self.perceptrons_.unpack(arrays)
         else:
             self.perceptrons_.unpack(arrays, self.n_features_in_)

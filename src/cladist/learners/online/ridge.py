@@ -1,4 +1,4 @@
-"""Recursive least squares at every node: the rule of a round, rows in blocks, and the primal form for few features.
+"""Recursive least squares at every node: groups of nodes, rows in blocks, and the primal form for few features.
 
 Which rows a group of nodes stores depends only on true labels and on its own margins, so groups run independently;
 within a group the rounds follow the order of the rows.
@@ -17,15 +17,71 @@ from scipy import sparse
 from cladist import progress
 from cladist.errors import ModelFormatError
 from cladist.kernels.ridge import primal_rounds
-from cladist.learners.online.node_groups import EVERY_ROW, NodeGroups
 from cladist.learners.row_lengths import squared_lengths
 from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids
+from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+EVERY_ROW = -1  # the gate of a group that is trained on all rows
 BLOCK = 128  # rows per block: within a block rows go one by one, with earlier examples as matrix products
 MOST_EXAMPLES = 2**31  # of a group in a model file: sizes of arrays are products of them
+
+
+@dataclass
+class NodeGroups:
+    """Groups of nodes with common examples, and the gate of each: the node whose rows the group is trained on.
+
+    Siblings are trained on the same rows, those of their parent. If every row is stored, they share one set of examples
+    and one inverse, and only their targets differ. If a node's margin decides what is stored, each is a group.
+    """
+
+    gates: list[int]
+    nodes: list[Ids]
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy, *, gated: bool, shared: bool) -> NodeGroups:
+        """Return the groups of a taxonomy, parents before children."""
+        gate_of = taxonomy.parent if gated else np.full(taxonomy.n_nodes, EVERY_ROW)
+        if not shared:
+            return cls(gate_of.tolist(), [np.array([v]) for v in range(taxonomy.n_nodes)])
+        gates = np.unique(gate_of).tolist()
+        return cls(gates, [np.flatnonzero(gate_of == gate) for gate in gates])
+
+    def __len__(self) -> int:
+        return len(self.gates)
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes of all groups."""
+        return sum(map(len, self.nodes))
+
+    def add_node(self, new_id: Ids, node: int, gate: int) -> None:
+        """Move nodes to their new ids, and make a new group for a new node, which has no examples yet."""
+        self.gates = [old if old == EVERY_ROW else int(new_id[old]) for old in self.gates] + [gate]
+        self.nodes = [new_id[nodes] for nodes in self.nodes] + [np.array([node], np.int64)]
+
+    def pack(self) -> Arrays:
+        """Return the arrays of a model file."""
+        sizes = np.array([len(nodes) for nodes in self.nodes], np.int64)
+        return {"gates": np.array(self.gates, np.int64), "sizes": sizes, "nodes": np.concatenate(self.nodes)}
+
+    @classmethod
+    def unpack(cls, arrays: Arrays, n_nodes: int) -> NodeGroups:
+        """Restore packed groups, checking that every node of the taxonomy is in exactly one."""
+        gates, sizes, nodes = (unpack_ids(arrays[name]) for name in ("gates", "sizes", "nodes"))
+        fits = (
+            gates.ndim == sizes.ndim == nodes.ndim == 1
+            and len(gates) == len(sizes)
+            and np.all(sizes > 0)
+            and sizes.sum() == len(nodes)
+        )
+        if not fits or not np.array_equal(np.sort(nodes), np.arange(n_nodes)):
+            raise ModelFormatError("Its stores do not hold every node of its taxonomy once.")
+        if np.any((gates < EVERY_ROW) | (gates >= n_nodes)):
+            raise ModelFormatError("One of its stores is gated by a node that is not in its taxonomy.")
+        return cls(gates.tolist(), np.split(nodes, np.cumsum(sizes)[:-1]))
 
 
 @dataclass(frozen=True)

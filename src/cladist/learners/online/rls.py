@@ -18,8 +18,7 @@ from cladist.learners.online.allowed_labels import Ids
 from cladist.learners.online.base import Entry, OnlineClassifier
 from cladist.learners.online.dual_ridge import DualRidge
 from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
-from cladist.learners.online.node_groups import EVERY_ROW, NodeGroups
-from cladist.learners.online.ridge import PrimalRidge, RidgeRule
+from cladist.learners.online.ridge import EVERY_ROW, NodeGroups, PrimalRidge, RidgeRule
 from cladist.learners.online.row_arrays import normalize_rows
 from cladist.learners.row_lengths import check_lengths
 from cladist.storage.array_groups import Arrays
@@ -197,11 +196,6 @@ class HierarchicalRLS(OnlineClassifier):
             The rows to train on.
         y : labels in any form
             One label or a set of labels per row.
-
-        Returns
-        -------
-        model
-            The model itself.
         """
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
@@ -251,7 +245,7 @@ class HierarchicalRLS(OnlineClassifier):
         if self.solver != "auto":
             return self.solver
         is_small = n_features <= MOST_PRIMAL_FEATURES and size <= MOST_PRIMAL_BYTES
-        return "primal" if is_small and self._kernel_name == "linear" and self.budget is None else "dual"
+        return "primal" if is_small and self.kernel == "linear" and self.budget is None else "dual"
 
     def move_nodes(self, new_id: Ids, node: int) -> None:
         """Move the state of each node to its new id."""
@@ -272,18 +266,18 @@ class HierarchicalRLS(OnlineClassifier):
             raise ParameterError(f"{who}: alpha must be a finite number; got {self.alpha!r}.")
         if self.budget is not None and not is_count(self.budget):
             raise ParameterError(f"{who}: budget must be a whole number from 1 up, or None; got {self.budget!r}.")
-        if self.solver == "primal" and (self.budget is not None or self._kernel_name != "linear"):
+        if self.solver == "primal" and (self.budget is not None or self.kernel != "linear"):
             raise ParameterError(f"{who}: a budget and kernels need solver='dual', which holds examples.")
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
-        if self.normalize and self._kernel_name == "linear":
+        if self.normalize and self.kernel == "linear":
             return normalize_rows(rows)
         return rows.astype(np.float64, copy=False)
 
     def _check_lengths(self, X: Any) -> None:
-        if not (self.normalize and self._kernel_name == "linear"):
+        if not (self.normalize and self.kernel == "linear"):
             check_lengths(type(self).__name__, X)
 
     # ---------------------------------------------------------------- prediction
@@ -326,7 +320,7 @@ class HierarchicalRLS(OnlineClassifier):
     @property
     def node_coef_(self) -> npt.NDArray[np.float64]:
         """The vectors (αI + S Sᵀ)⁻¹ S s, one row per node in `taxonomy_.names` order; computed on access."""
-        if self._kernel_name != "linear":
+        if self.kernel != "linear":
             raise AttributeError(f"node_coef_ needs weights, which kernel={self.kernel!r} does not have.")
         return np.asarray(self.ridge_.node_coef(self.taxonomy_.n_nodes, self.n_features_in_))
 
