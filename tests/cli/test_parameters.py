@@ -90,7 +90,7 @@ def test_options_of_relations_are_written_with_their_parameter():
     model = new_model("hr-svm", given, text=False)
     assert isinstance(model, RecursiveSVM)
     assert (model.relations, model.C) == (Relations("related.tsv", ridge=0.5), 2)
-    with pytest.raises(ParameterError, match="write --param relations__ridge="):
+    with pytest.raises(ParameterError, match=r"write --param relations__ridge=0\.5"):
         new_model("hr-svm", {"ridge": 0.5}, text=False)
     with pytest.raises(ParameterError, match="no parameter 'relations__rigde'"):
         new_model("hr-svm", {"relations__rigde": 0.5}, text=False)
