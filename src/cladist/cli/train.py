@@ -184,6 +184,8 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
     >>> new_model("top-down", {"c": 0.1}, text=False)
     Traceback (most recent call last):
     cladist.errors.ParameterError: top-down has no parameter 'c'; it has C, decode, ...
+    >>> new_model("hr-svm", {"relations__root": "free"}, text=False)
+    RecursiveSVM(relations=Relations(root='free'))
     """
     from sklearn.pipeline import Pipeline
 
@@ -194,11 +196,25 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
         raise DatasetError("--hashing is for texts, and this data is numbers; leave it out.")
     learner = registry.find(method).load()()
     known = sorted(name for name in learner.get_params(deep=False) if name not in OBJECTS)
+    options = _relation_options(parameters) if "relations" in known else set()
     for name in parameters:
-        if name not in known:
+        if name not in known and name not in options:
             raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
+    if options:
+        from cladist.learners.recursive.relations import Relations
+
+        parameters = {**parameters, "relations": Relations(parameters.get("relations"))}
     learner.set_params(**parameters)
     return Pipeline([("features", text_features(hashing=hashing)), ("model", learner)]) if text else learner
+
+
+def _relation_options(parameters: dict[str, Any]) -> set[str]:
+    """Return the names that are options of `cladist.Relations`, as scikit-learn writes them: relations__ridge."""
+    from cladist.learners.recursive.relations import DEFAULTS
+
+    for name in DEFAULTS.keys() & parameters.keys():
+        raise ParameterError(f"{name} is an option of relations; write --param relations__{name}={parameters[name]}.")
+    return parameters.keys() & {f"relations__{name}" for name in DEFAULTS}
 
 
 def _read_taxonomy(path: Path, source: DataSource) -> Any:

@@ -173,12 +173,5 @@ class FlatLogistic(LinearClassifier):
                 f"FlatLogistic: {n_classes} classes × {n_used} features are {n_classes * n_used * 4 / 2**30:.1f} GiB "
                 "of weights; use weights='sparse' with prune=0.01 or so, or weights='dense' if there is room."
             )
-        return solve_one_vs_rest(
-            at_C(problem, C),
-            self.settings(),
-            executor=self.pool(),
-            form=form,
-            prune=self.prune,
-            state=state,
-            keep_state=keep_state,
-        )
+        options: dict[str, Any] = {"form": form, "prune": self.prune, "state": state, "keep_state": keep_state}
+        return solve_one_vs_rest(at_C(problem, C), self.settings(), executor=self.pool(), **options)

@@ -172,12 +172,5 @@ class FlatSVM(LinearClassifier):
         form = self.weights
         if form == "auto":
             form = "dense" if self.fits_dense(problem) else "dual"
-        return solve_one_vs_rest(
-            at_C(problem, C),
-            self.settings(),
-            executor=self.pool(),
-            form=form,
-            prune=self.prune,
-            state=state,
-            keep_state=keep_state,
-        )
+        options: dict[str, Any] = {"form": form, "prune": self.prune, "state": state, "keep_state": keep_state}
+        return solve_one_vs_rest(at_C(problem, C), self.settings(), executor=self.pool(), **options)

@@ -81,18 +81,9 @@ class TreeCoupling:
                 if form == "dense"
                 else replace(solution, weights=SparseWeights.from_weights(solution.weights, prune))
             )
-        return solve_recursive(
-            problem,
-            tree,
-            settings,
-            root=options.root,
-            executor=executor,
-            blocks_per_round=options.blocks_per_round,
-            form=form,
-            prune=prune,
-            state=state,
-            keep_state=keep_state,
-        )
+        rounds: dict[str, Any] = {"blocks_per_round": options.blocks_per_round, "form": form, "prune": prune}
+        common: dict[str, Any] = {"root": options.root, "executor": executor, "state": state, "keep_state": keep_state}
+        return solve_recursive(problem, tree, settings, **rounds, **common)
 
     def node_vectors(self, weights: Weights) -> sparse.csr_array:
         """Return the weights of all nodes (in `taxonomy.names` order × features)."""

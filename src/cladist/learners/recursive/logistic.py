@@ -149,13 +149,8 @@ class RecursiveLogistic(LinearClassifier):
     def check_parameters(self) -> None:
         """Raise a `ParameterError` if a parameter has no meaning."""
         self.check_linear()
-        as_relations(self.relations).check(
-            "RecursiveLogistic",
-            sharing=self.sharing,
-            empty_leaf=self.empty_leaf,
-            warm_start=self.warm_start,
-            weights=self.weights,
-        )
+        others = {"sharing": self.sharing, "warm_start": self.warm_start, "weights": self.weights}
+        as_relations(self.relations).check("RecursiveLogistic", empty_leaf=self.empty_leaf, **others)
 
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all labels together.
@@ -179,13 +174,9 @@ class RecursiveLogistic(LinearClassifier):
     def validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
         """Return rows, labels and weights, checked, and set `relations_`: the graph, or None for a tree."""
         data = super().validate(X, y, sample_weight)
+        others = {"sharing": self.sharing, "warm_start": self.warm_start, "weights": self.weights}
         self.relations_ = as_relations(self.relations).graph_for(
-            "RecursiveLogistic",
-            self.taxonomy_,
-            has_all_labels=self.taxonomy is not None,
-            sharing=self.sharing,
-            warm_start=self.warm_start,
-            weights=self.weights,
+            "RecursiveLogistic", self.taxonomy_, has_all_labels=self.taxonomy is not None, **others
         )
         return data
 
@@ -207,12 +198,5 @@ class RecursiveLogistic(LinearClassifier):
         form = self.weights
         if form == "auto":
             form = "dense" if self.fits_dense(problem) else self._coupling.compact_form("RecursiveLogistic", problem)
-        return self._coupling.solve(
-            at_C(problem, C),
-            self.settings(),
-            self.pool(),
-            form=form,
-            prune=self.prune,
-            state=state,
-            keep_state=keep_state,
-        )
+        options: dict[str, Any] = {"form": form, "prune": self.prune, "state": state, "keep_state": keep_state}
+        return self._coupling.solve(at_C(problem, C), self.settings(), self.pool(), **options)

@@ -165,13 +165,8 @@ class RecursiveSVM(LinearClassifier):
         """Raise a `ParameterError` if a parameter has no meaning."""
         one_of("RecursiveSVM", "loss", self.loss, ("hinge", "squared_hinge"))
         self.check_linear()
-        as_relations(self.relations).check(
-            "RecursiveSVM",
-            sharing=self.sharing,
-            empty_leaf=self.empty_leaf,
-            warm_start=self.warm_start,
-            weights=self.weights,
-        )
+        others = {"sharing": self.sharing, "warm_start": self.warm_start, "weights": self.weights}
+        as_relations(self.relations).check("RecursiveSVM", empty_leaf=self.empty_leaf, **others)
 
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all labels together.
@@ -195,13 +190,9 @@ class RecursiveSVM(LinearClassifier):
     def validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
         """Return rows, labels and weights, checked, and set `relations_`: the graph, or None for a tree."""
         data = super().validate(X, y, sample_weight)
+        others = {"sharing": self.sharing, "warm_start": self.warm_start, "weights": self.weights}
         self.relations_ = as_relations(self.relations).graph_for(
-            "RecursiveSVM",
-            self.taxonomy_,
-            has_all_labels=self.taxonomy is not None,
-            sharing=self.sharing,
-            warm_start=self.warm_start,
-            weights=self.weights,
+            "RecursiveSVM", self.taxonomy_, has_all_labels=self.taxonomy is not None, **others
         )
         return data
 
@@ -223,12 +214,5 @@ class RecursiveSVM(LinearClassifier):
         form = self.weights
         if form == "auto":
             form = "dense" if self.fits_dense(problem) else self._coupling.compact_form("RecursiveSVM", problem)
-        return self._coupling.solve(
-            at_C(problem, C),
-            self.settings(),
-            self.pool(),
-            form=form,
-            prune=self.prune,
-            state=state,
-            keep_state=keep_state,
-        )
+        options: dict[str, Any] = {"form": form, "prune": self.prune, "state": state, "keep_state": keep_state}
+        return self._coupling.solve(at_C(problem, C), self.settings(), self.pool(), **options)
