@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from cladist.execution import Serial
 from cladist.solvers.graph import initial_point
-from cladist.solvers.graph.initial_point import Start
+from cladist.solvers.graph.initial_point import InitialPoint
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.surrogates import SURROGATES
 from tests.solvers.problems import LOSSES
@@ -52,7 +52,7 @@ def test_the_level_is_the_best_common_score(loss, P, N, ridge):
 
 
 def started(problem, graph, tol=1e3):
-    return Start.of(problem.problem, graph, tol, Serial())
+    return InitialPoint.of(problem.problem, graph, tol, Serial())
 
 
 @every_loss

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk, each file behind a checksum: what is damaged is compiled anew, and never an error.
+"""Compiled kernels on disk, each file with a checksum: a damaged file is compiled again, and never an error.
 
 numba unpickles what its cache files hold and runs the machine code in them. A file that was cut ends there in any
 error, and one with a flipped byte may end in a crash; so the checksum is verified before the file is believed.
@@ -69,7 +69,7 @@ class _CheckedFiles(IndexDataCacheFile):
 
 
 def _verified(path: Path) -> bytes | None:
-    """Return what a file holds behind its checksum; one that does not match is removed, as if it had not been there."""
+    """Return the content of a file behind its checksum, or None; a file that does not match is removed."""
     try:
         raw = path.read_bytes()
     except OSError:

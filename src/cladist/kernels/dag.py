@@ -315,7 +315,7 @@ def smallest_last(indptr, indices):
     for v in range(n):
         degree[v] = indptr[v + 1] - indptr[v]
         most = max(most, degree[v])
-    first = np.full(most + 1, -1, np.int64)  # doubly linked lists, one a degree
+    first = np.full(most + 1, -1, np.int64)  # doubly linked lists, one per degree
     after, before = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     for v in range(n - 1, -1, -1):
         after[v] = first[degree[v]]

@@ -1,4 +1,4 @@
-"""Products with the matrix of a graph, whose nodes have a vector each: what pulls related nodes together.
+"""Products with the matrix of a graph, whose nodes have one vector each; it pulls related nodes together.
 
 A graph is (indptr, indices, weights), the edges of each node; `pull` the weight by which each is held.
 """
@@ -10,12 +10,12 @@ import numpy as np
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import fused, load, spread, store
 
-TILE = 512  # features at a time, few enough that what nodes have of them stays near
+TILE = 512  # features at a time, few enough for the processor's cache
 
 
 @kernel
 def put_means(graph, pull, nodes, W, above):
-    """Write what each of the nodes is pulled to, Σ a w / pull over its neighbours, into the columns of `above`.
+    """Write the vectors that nodes are pulled to, Σ a w / pull over their neighbours, into the columns of `above`.
 
     W is nodes × features. Columns beyond the last node repeat it.
     """

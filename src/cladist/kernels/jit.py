@@ -1,4 +1,4 @@
-"""The one decorator every kernel wears: compiled, without the GIL, cached on disk and never stale.
+"""The decorator of every kernel: compiled, without the GIL, cached on disk and never stale.
 
 numba checks only a kernel's own file before it reuses a cached binary, so a kernel that inlines another
 file's function would keep the old code after an edit. Therefore the cache folder is named after a hash of

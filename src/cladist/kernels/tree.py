@@ -25,7 +25,7 @@ def subtree_sizes(parent):
 def meetings(parent, depth, u, v):
     """Return, for each pair, the deepest common ancestor (a node is its own) and the edges between the two.
 
-    −1 is the virtual root. Cost O(depth) a pair.
+    −1 is the virtual root. Cost O(depth) per pair.
     """
     meet, length = np.empty(u.shape[0], np.int64), np.empty(u.shape[0], np.int64)
     for i in range(u.shape[0]):
@@ -45,7 +45,7 @@ def meetings(parent, depth, u, v):
 def close_rows(indptr, indices, parents_indptr, parents_indices):
     """Add all ancestors to every row of a CSR set of nodes; rows come out sorted and without repeats.
 
-    Works for several parents a node. Cost O(entries returned · log of a row's length).
+    Nodes may have several parents. Cost O(entries returned · log of a row's length).
     """
     n_rows = indptr.shape[0] - 1
     n_nodes = parents_indptr.shape[0] - 1
@@ -119,7 +119,7 @@ def first_orphan(indptr, indices, parents_indptr, parents_indices):
 
 @kernel
 def add_along_paths(scores, parent):
-    """Turn node scores s_v, one row an example, into path scores S_v = Σ_{u ∈ path(v)} s_u, in place."""
+    """Turn node scores s_v, one row per example, into path scores S_v = Σ_{u ∈ path(v)} s_u, in place."""
     for i in range(scores.shape[0]):
         for v in range(parent.shape[0]):
             if parent[v] >= 0:

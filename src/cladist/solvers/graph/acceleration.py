@@ -30,7 +30,7 @@ Floats64 = npt.NDArray[np.float64]
 
 
 class Acceleration(Protocol):
-    """What a descent asks of either way."""
+    """The steps of an acceleration, around a sweep."""
 
     def move(self, W: Floats32) -> None:
         """Move the means in place, before a sweep."""
@@ -39,10 +39,10 @@ class Acceleration(Protocol):
         """Remember where a sweep begins."""
 
     def end(self, W: Floats32) -> None:
-        """See where the sweep has ended."""
+        """Record where the sweep ended."""
 
     def reject(self) -> None:
-        """Learn that the last move was taken back."""
+        """Record that the last move was taken back."""
 
 
 class ComponentMeans:
@@ -176,7 +176,7 @@ class Momentum:
         self.began = self.means.of(W)
 
     def end(self, W: Floats32) -> None:
-        """See how far the sweep has moved the means, and set the pace by whether that is where they moved before."""
+        """Record how far the sweep moved the means; features that keep their direction get faster, others slower."""
         drift = (self.means.of(W) - self.began).astype(np.float32)
         kept, turned = drift * self.drift > 0, drift * self.drift < 0
         self.pace[kept] = np.clip(FASTER * self.pace[kept], SLOWEST, FASTEST)

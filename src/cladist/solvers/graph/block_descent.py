@@ -27,27 +27,27 @@ from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import ACTIVE_SWEEPS
 from cladist.linear_model.training_rows import aligned_zeros
 from cladist.solvers.graph.acceleration import Acceleration, Anderson, Momentum
-from cladist.solvers.graph.initial_point import Start
-from cladist.solvers.graph.quadratic_form import Graph, Place, Taken
+from cladist.solvers.graph.initial_point import InitialPoint
+from cladist.solvers.graph.quadratic_form import DualCost, Graph, VectorSummary
 from cladist.solvers.linear.block_prox import SHARE_OF_GAP, SWEEPS, BlockProx, Effort, NodeBlock
 from cladist.solvers.linear.lane_block import fill_lanes
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.solvers.solution import duality_gap
 
-STAGNANT = 0.99  # of the last gap; where no more is gained, what nodes miss sums up to more than it seems
-SLOW = 0.9  # likewise; where nodes miss next to nothing, it is what they share that is slow
-TRIFLE = 0.01  # of the gap: where nodes miss no more than that, it is not they that keep it wide
+STAGNANT = 0.99  # of the last gap; above it, nodes are solved more exactly
+SLOW = 0.9  # of the last gap; above it, if the nodes' own gaps are negligible, components are accelerated
+TRIFLE = 0.01  # share of the gap below which the nodes' own gaps are negligible
 COARSE = 1e-3  # the gap down to which momentum pays; below it, float32 weights leave little to gain
-RISE = 1e-8  # relative rise of the objective that may be rounding's and not the acceleration's
-PRECISION = 0.05  # of the gap wanted, or of the last where that is wider: how well the dual is known
+RISE = 1e-8  # relative rise of the objective that may be due to rounding
+PRECISION = 0.05  # of the dual, as a share of the gap wanted, or of the last gap where that is wider
 ONES = np.ones(WIDTH, np.float32)
 Ids = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class _Turn:
-    """Nodes that move together: blocks of those that have rows, and the others."""
+class _ColourGroup:
+    """Nodes of one colour, which move together: blocks of those with rows, and the others."""
 
     blocks: range
     plain: Ids
@@ -55,15 +55,15 @@ class _Turn:
 
 @dataclass(frozen=True)
 class GraphState:
-    """Where a descent has come to, for one with other costs to begin from.
+    """Where a descent ended, for a warm start.
 
     Attributes
     ----------
     vectors : array (nodes × features in use)
     order : array (rows,)
-        The rows' order that α are in.
+        The order of the rows of α.
     alphas : list of arrays (rows × 16)
-        Of each block.
+        The α of each block.
     """
 
     vectors: Floats32
@@ -71,15 +71,14 @@ class GraphState:
     alphas: list[Floats32]
 
     def scaled(self, factor: float) -> GraphState:
-        """Return where to begin if all costs are so many times as large."""
+        """Return the state to begin from when all costs are multiplied by a factor."""
         return replace(self, alphas=[alpha * np.float32(factor) for alpha in self.alphas])
 
 
 class Descent:
-    """All nodes on their way to the optimum; rows are in a random order in memory, in which they are visited.
+    """Block descent over all nodes; rows are visited in their order in memory, which is random.
 
-    `accelerates` says whether the means of components may be accelerated: coloured sweeps are once `acceleration` is
-    there.
+    `accelerates` tells whether the means of components may be accelerated, which happens once `acceleration` is set.
     """
 
     acceleration: Acceleration | None
@@ -95,9 +94,9 @@ class Descent:
         self.last_gap, self.own_dual = np.inf, -np.inf
         self.accelerates, self.acceleration = False, None
         self.turns = self._turns()
-        self.start = Start.of(problem, graph, settings.tol, executor)
+        self.start = InitialPoint.of(problem, graph, settings.tol, executor)
         nothing = np.zeros((len(graph.loose), problem.rows.n_used))
-        self.best = Taken(-self.start.bounds, nothing, graph.loose_components)
+        self.best = DualCost(-self.start.bounds, nothing, graph.loose_components)
         self.W = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32)
         if state is not None:
             self.W[:] = state.vectors
@@ -106,11 +105,11 @@ class Descent:
             self.W[:, -1] = self.start.levels[graph.components]
         self._move_blocks()
 
-    def _turns(self) -> list[_Turn]:
+    def _turns(self) -> list[_ColourGroup]:
         """Make the blocks, and return which of them, and which nodes without rows, move together.
 
-        Problems that are as hard, by how little else pulls at them, are side by side: a block takes as long as its
-        hardest. Those of nodes without edges wait for nobody, and are a turn of their own.
+        Problems of similar difficulty, by how little else pulls at them, share a block: it takes as long as its hardest
+        problem. Nodes without edges depend on no other node, and are a group of their own.
         """
         graph, turns = self.graph, []
         has_rows = np.zeros(graph.n_nodes, bool)
@@ -121,11 +120,11 @@ class Descent:
             by_pull = together[np.argsort(graph.pull[graph.nodes[together]], kind="stable")]
             self.blocks += [self.prox.initial_block(part) for part in evenly(by_pull)]
             plain = np.flatnonzero((colours == colour) & ~has_rows)
-            turns.append(_Turn(range(first, len(self.blocks)), plain))
+            turns.append(_ColourGroup(range(first, len(self.blocks)), plain))
         return turns
 
     def state(self, order: Ids) -> GraphState:
-        """Return where it is, given the order that rows were put into."""
+        """Return the state for a warm start, given the order of the rows."""
         return GraphState(self.W, order, [block.alpha for block in self.blocks])
 
     def nodes_of(self, b: int) -> Ids:
@@ -135,7 +134,7 @@ class Descent:
     # ---------------------------------------------------------------- one sweep
 
     def coloured(self, number: int) -> None:
-        """Move all nodes once, a colour at a time; at first with little effort, neighbours having yet to move."""
+        """Move all nodes once, a colour at a time; at first with little effort, as neighbours have yet to move."""
         self.prox.effort = Effort(min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS))
         if self.acceleration is not None and (self._is_smooth or self.last_gap > COARSE):
             self._sweep_accelerated(number, self.acceleration)
@@ -147,13 +146,13 @@ class Descent:
         return self.prox.surrogate.smooth
 
     def _may_accelerate(self, gap: float) -> bool:
-        """Tell whether acceleration, and not more exact nodes, may be what closes a gap."""
+        """Tell whether acceleration, rather than more exact nodes, may close a gap."""
         return self.acceleration is None if self._is_smooth else gap > COARSE
 
     def _sweep_accelerated(self, number: int, acceleration: Acceleration) -> None:
         """Move components as a whole, then all nodes; if that ends higher than it began, W is what it was.
 
-        α stay what they are now: any are a place to go on from, and prove a bound.
+        α are not restored: descent can continue from any α, and any α prove a bound.
         """
         before, worst = self.W.copy(), self._objective()
         acceleration.move(self.W)
@@ -172,14 +171,14 @@ class Descent:
             self.W[turn.plain] = self.graph.neighbours[turn.plain] @ self.W
 
     def _move(self, b: int, number: int) -> None:
-        """Visit a block and take what it finds; blocks of one colour neither read nor write each other's vectors."""
+        """Solve a block and store its weights; blocks of one colour do not touch each other's vectors."""
         self._take([(b, self.prox.solve_block(self.blocks[b], self._above(b), b, number))])
 
     def jacobi(self, number: int) -> None:
-        """Move all nodes at once; where that is too far, less."""
+        """Move all nodes at once, by a shorter step where the objective would rise."""
         before = self.W.copy()
         worst = self._objective() if number else np.inf
-        self._take(self._visited(range(len(self.blocks)), number))
+        self._take(self._solve_blocks(range(len(self.blocks)), number))
         plain = np.concatenate([turn.plain for turn in self.turns])
         self.W[plain] = self.graph.neighbours[plain] @ before
         share, least, whole = 1.0, 1 / len(self.turns), self.W
@@ -188,13 +187,13 @@ class Descent:
             self.W = before + np.float32(share) * (whole - before)
             self._move_blocks()
 
-    def _visited(self, blocks: Iterable[int], number: int) -> list[tuple[int, NodeBlock]]:
+    def _solve_blocks(self, blocks: Iterable[int], number: int) -> list[tuple[int, NodeBlock]]:
         numbers = list(blocks)
         visit = self.executor.map(lambda b: self.prox.solve_block(self.blocks[b], self._above(b), b, number), numbers)
         return list(zip(numbers, visit, strict=True))
 
     def _above(self, b: int) -> Floats32:
-        """Return what the nodes of a block are pulled to, side by side."""
+        """Return the vectors that the nodes of a block are pulled to, side by side."""
         above = aligned_zeros(self.rows.n_used)
         nodes = self.nodes_of(b)
         graph_products.put_means(self.graph.edges, self.graph.pull, nodes, self.W, above)
@@ -206,10 +205,10 @@ class Descent:
             graph_products.put_columns(block.weights, ONES, self.nodes_of(b), self.W)
 
     def _move_blocks(self) -> None:
-        """Let all blocks know the present vectors of their nodes."""
-        self.blocks = list(self.executor.map(self.moved, range(len(self.blocks))))
+        """Put the present vectors of their nodes into all blocks."""
+        self.blocks = list(self.executor.map(self.place_block, range(len(self.blocks))))
 
-    def moved(self, b: int) -> NodeBlock:
+    def place_block(self, b: int) -> NodeBlock:
         """Return a block at the present vectors of its nodes."""
         weights = self.W[fill_lanes(self.nodes_of(b))].T
         return self.prox.set_weights(self.blocks[b], weights)
@@ -220,20 +219,20 @@ class Descent:
         return sum(float(self.pull(b) @ block.lost[: len(block)]) for b, block in enumerate(self.blocks))
 
     def _objective(self) -> float:
-        return self.graph.place(self.W, self.executor).energy + self._lost()
+        return self.graph.summarise(self.W, self.executor).energy + self._lost()
 
     def pull(self, b: int) -> Any:
         """Return S of a block's nodes."""
         return self.graph.pull[self.nodes_of(b)]
 
     def reach(self, lengths: Any) -> Any:
-        """Return how far from where it is each component's mean is looked for, given how long it is."""
+        """Return the distance within which each component's mean is bounded, given its length."""
         return np.maximum(lengths, self.rows.least_reach)
 
     def is_rough(self) -> bool:
-        """Tell whether nodes alone miss their optima by more than the gap wanted: not worth being measured yet.
+        """Tell whether the nodes' own gaps exceed the gap wanted, so that evaluating all is not yet worth its cost.
 
-        If so, more is asked of them from now on.
+        If so, nodes are solved more exactly from now on.
         """
         left = gain = 0.0
         for b, block in enumerate(self.blocks):
@@ -245,22 +244,22 @@ class Descent:
             self.prox.tighten()
         return rough
 
-    def measured(self, expected: float) -> dict[str, float]:
-        """Return objective, dual and relative gap, as exactly as befits a gap as expected.
+    def evaluate(self, expected: float) -> dict[str, float]:
+        """Return objective, dual and relative gap, as exactly as the expected gap requires.
 
-        The dual is, of each component, the best that was proven by the nodes' α so far or by where it began. Where what
-        the nodes miss of their own optima is most of the gap, more is asked of them from now on; where it is next to
-        nothing and the gap stays, it is what they share that has far to go.
+        The dual is the best bound per component, from the nodes' α so far or from the initial point. Where the nodes'
+        own gaps are most of the gap, they are solved more exactly from now on; where these are negligible and the gap
+        stays, the components' means are accelerated.
         """
-        place = self.graph.place(self.W, self.executor)
+        place = self.graph.summarise(self.W, self.executor)
         primal, left = place.energy + self._lost(), 0.0
         gains = np.zeros(len(place.lengths))
         for b, block in enumerate(self.blocks):
             pull, n = self.pull(b), len(block)
             np.add.at(gains, self.graph.components[self.nodes_of(b)], pull * block.gain[:n])
             left += float(pull @ np.maximum(block.left[:n], 0))
-        taken = self.graph.taken(self._shares(), self.W, PRECISION * expected * primal, self.executor)
-        self.own_dual = float(np.sum(gains - taken.near(place.means, self.reach(place.lengths))))
+        taken = self.graph.dual_cost_terms(self._shares(), self.W, PRECISION * expected * primal, self.executor)
+        self.own_dual = float(np.sum(gains - taken.within(place.means, self.reach(place.lengths))))
         dual = self._best(replace(taken, fixed=taken.fixed - gains), place)
         entry = duality_gap(primal, dual)
         gap = entry["gap"]
@@ -273,16 +272,16 @@ class Descent:
         self.last_gap = gap
         return entry
 
-    def _best(self, found: Taken, place: Place) -> float:
-        """Return the best bound known in reach of where it is, and remember for each component what gave it.
+    def _best(self, found: DualCost, place: VectorSummary) -> float:
+        """Return the best bound within reach of the present means, and keep its terms per component.
 
-        `fixed` of what was found is what is left of the gain, with the sign changed.
+        In `found`, `fixed` is the cost minus the gain.
         """
         reach = self.reach(place.lengths)
-        now, before = found.near(place.means, reach), self.best.near(place.means, reach)
+        now, before = found.within(place.means, reach), self.best.within(place.means, reach)
         older = before < now
         sums = np.where(older[found.loose, None], self.best.sums, found.sums)
-        self.best = Taken(np.where(older, self.best.fixed, found.fixed), sums, found.loose)
+        self.best = DualCost(np.where(older, self.best.fixed, found.fixed), sums, found.loose)
         return -float(np.sum(np.minimum(now, before)))
 
     def _shares(self) -> Floats32:
@@ -297,7 +296,7 @@ class Descent:
 
 
 def evenly(problems: Ids) -> list[Ids]:
-    """Return problems in as few blocks as hold them, all of about the same size.
+    """Return problems in the smallest number of blocks, all of about the same size.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where regularisation on a graph begins: all nodes of a component alike, and shares that cancel.
+"""The initial point of regularisation on a graph: equal nodes in each component, and shares that cancel.
 
 Problem   min_w Σ_i P_i ℓ(w·x_i) + N_i ℓ(−w·x_i), P_i and N_i being what row i costs in all nodes of a component that it
           is a positive and a negative row of; searched among the w that have a weight for the constant feature only
@@ -29,23 +29,23 @@ Floats64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where components begin.
+class InitialPoint:
+    """The initial scores of components, and lower bounds.
 
     Attributes
     ----------
     levels : array (components,)
         The score that all rows have in all nodes, by the weight of the constant feature; 0 where there is none.
     bounds : array (components,)
-        What shares that cancel prove: no vectors have a lower objective. −∞ where nothing is known.
+        Lower bounds of the objective, from shares that cancel; −∞ where nothing is known.
     """
 
     levels: Floats64
     bounds: Floats64
 
     @classmethod
-    def of(cls, problem: OneVsRest, graph: Graph, tol: float, executor: Executor) -> Start:
-        """Begin, with bounds for components of several nodes if they may be near the gap wanted."""
+    def of(cls, problem: OneVsRest, graph: Graph, tol: float, executor: Executor) -> InitialPoint:
+        """Compute the point, with bounds for components of several nodes if they may be near the gap wanted."""
         sizes = np.bincount(graph.components)
         levels, bounds = np.zeros(len(sizes)), np.full(len(sizes), -np.inf)
         component, surrogate = graph.components[graph.nodes], problem.surrogate
@@ -68,14 +68,14 @@ class Start:
         left = lost - bounds[known].sum()
         if not known.any() or left + graph.least_cost(shares, executor) > HOPELESS * tol * lost:
             return cls(levels, np.full(len(sizes), -np.inf))
-        taken = graph.taken(shares, None, PRECISION * tol * lost, executor).fixed  # shares cancel: it is all
+        taken = graph.dual_cost_terms(shares, None, PRECISION * tol * lost, executor).fixed  # shares cancel: it is all
         return cls(levels, np.where(known, bounds - taken, -np.inf))
 
 
 def _add_shares(
     problem: OneVsRest, costs: Floats64, own: Any, weight: Floats64, factors: Any, nodes: Ids, shares: Any
 ) -> None:
-    """Write Σ α y x of some nodes."""
+    """Write Σ α y x of some nodes into `shares`."""
     r, q = factors
     indptr, indices, data = problem.rows.arrays
     X = sparse.csr_array((data, indices.astype(np.int64), indptr), shape=(len(weight), problem.rows.n_used))

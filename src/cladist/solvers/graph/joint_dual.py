@@ -39,7 +39,7 @@ MOST_NODES = 8_000  # K takes 8 bytes for each pair of nodes
 
 
 class JointGraph:
-    """The joint dual on its way up, and the descent that makes primal points of it."""
+    """The state of the joint dual, and the block descent that computes primal points from it."""
 
     SWEEPS = 4  # a round, before the one that is coloured
 
@@ -143,7 +143,7 @@ class JointGraph:
             self.sweep(self.SWEEPS * number + k)
         self._start_descent()
         self.descent.coloured(number)
-        found = self.descent.measured(expected)
+        found = self.descent.evaluate(expected)
         primal = found["objective"]
         dual = self._dual(PRECISION * expected * primal)
         if self.descent.own_dual > dual:
@@ -171,7 +171,7 @@ class JointGraph:
         return [[place[c] for c in block.classes.tolist()] for block in self.descent.blocks]
 
     def _start_descent(self) -> None:
-        """Let the descent begin at W and the present α."""
+        """Start the block descent at W and the present α."""
         self.descent.W = self.K @ self.A + self._centres(np.arange(self.graph.n_nodes))
         for k, block in enumerate(self.descent.blocks):
             alpha, pull = aligned_zeros(len(self.problem.rows)), self.descent.pull(k).astype(np.float32)
@@ -179,11 +179,11 @@ class JointGraph:
                 alpha[:, lane] = self.alphas[b][:, at] / pull[lane]
             alpha[:, len(block) :] = alpha[:, len(block) - 1 : len(block)]
             self.descent.blocks[k] = replace(block, alpha=alpha)
-        moved = self.descent.executor.map(self.descent.moved, range(len(self.descent.blocks)))
+        moved = self.descent.executor.map(self.descent.place_block, range(len(self.descent.blocks)))
         self.descent.blocks = list(moved)
 
     def take_from_descent(self) -> None:
-        """Go on from the descent's α, and components that nothing pulls to 0 from where it has them."""
+        """Continue from the α of the block descent, and from its means of loose components."""
         for k, block in enumerate(self.descent.blocks):
             pull = self.descent.pull(k).astype(np.float32)
             for lane, (b, at) in enumerate(self._lanes[k]):

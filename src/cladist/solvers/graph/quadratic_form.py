@@ -24,8 +24,8 @@ CG_STEPS = 200
 FEW_NODES = 500
 
 
-class Place(NamedTuple):
-    """Where vectors are: their energy, how long the mean of each component is, and the means of loose ones."""
+class VectorSummary(NamedTuple):
+    """The energy of vectors, the length of each component's mean, and the means of loose components."""
 
     energy: float
     lengths: Floats64
@@ -33,18 +33,18 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What the form takes from the dual: `fixed` of each component, and more where shares do not cancel.
+class DualCost:
+    """The cost of the quadratic form in the dual: `fixed` per component, and more where shares do not cancel.
 
-    In a loose component, whose mean nothing holds, that is `sums` times the mean, `sums` being those of its shares.
+    In a loose component, whose mean nothing pulls to 0, that is `sums`, those of its shares, times the mean.
     """
 
     fixed: Floats64
     sums: Floats64
     loose: Ids
 
-    def near(self, means: Floats64, reach: Any) -> Floats64:
-        """Return the most it takes of vectors whose components' means are no further than `reach` from these."""
+    def within(self, means: Floats64, reach: Any) -> Floats64:
+        """Return the largest cost over vectors whose components' means are no further than `reach` from `means`."""
         found = self.fixed.copy()
         lengths = np.sqrt(np.sum(self.sums * self.sums, axis=1))
         found[self.loose] += np.sum(means * self.sums, axis=1) + reach[self.loose] * lengths
@@ -79,7 +79,7 @@ class Graph:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return int(self.adjacency.shape[0])
 
     @cached_property
@@ -112,7 +112,7 @@ class Graph:
 
     @cached_property
     def colours(self) -> Ids:
-        """A colour for each node, from 0, that no neighbour has; about as many nodes have one as another."""
+        """A colour for each node, from 0, that no neighbour has; all colours have about equally many nodes."""
         indptr, indices = self.adjacency.indptr, self.adjacency.indices
         order = dag.smallest_last(indptr, indices)
         n_colours = int(dag.coloured(indptr, indices, order).max()) + 1
@@ -132,7 +132,7 @@ class Graph:
 
     @cached_property
     def in_loose(self) -> Ids:
-        """The nodes of these."""
+        """The nodes of the components that nothing pulls to 0."""
         return np.flatnonzero(np.isin(self.components, self.loose_components))
 
     @cached_property
@@ -159,14 +159,14 @@ class Graph:
 
     def energy(self, W: Any) -> float:
         """Return ½ tr(WᵀMW) of vectors (nodes × features), in float64."""
-        return self.place(W).energy
+        return self.summarise(W).energy
 
     def lengths_of_means(self, W: Any) -> Floats64:
         """Return the length of the mean vector of each component."""
-        return self.place(W).lengths
+        return self.summarise(W).lengths
 
-    def place(self, W: Any, executor: Executor | None = None) -> Place:
-        """Return what is to be known of vectors (nodes × features)."""
+    def summarise(self, W: Any, executor: Executor | None = None) -> VectorSummary:
+        """Return energy and means of vectors (nodes × features)."""
         means = np.empty((len(self.loose), W.shape[1]))
 
         def of_columns(columns: slice) -> tuple[float, Floats64]:
@@ -177,14 +177,14 @@ class Graph:
 
         parts = list((executor or Serial()).map(of_columns, chunks(W)))
         lengths = np.sqrt(np.sum([part[1] for part in parts], axis=0))
-        return Place(sum(part[0] for part in parts) / 2, lengths, means)
+        return VectorSummary(sum(part[0] for part in parts) / 2, lengths, means)
 
     def dual_cost(self, shares: Any, W: Any, reach: Any, precision: float) -> float:
-        """Return what the form takes from the dual, or up to `precision` more, in reach of vectors; see `taken`."""
-        return float(np.sum(self.taken(shares, W, precision).near(self.place(W).means, reach)))
+        """Return the cost of the form in the dual, or up to `precision` more; see `dual_cost_terms`."""
+        return float(np.sum(self.dual_cost_terms(shares, W, precision).within(self.summarise(W).means, reach)))
 
-    def taken(self, shares: Any, W: Any, precision: float, executor: Executor | None = None) -> Taken:
-        """Return what the form takes from the dual, all components together up to `precision` more.
+    def dual_cost_terms(self, shares: Any, W: Any, precision: float, executor: Executor | None = None) -> DualCost:
+        """Return the cost of the form in the dual, up to `precision` more over all components.
 
         That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features); in a loose component it is
         ∞ unless A sums to 0, and hangs on where the mean of V is. W are vectors near the best V, or None.
@@ -213,10 +213,10 @@ class Graph:
 
         parts = list((executor or Serial()).map(of_columns, chunks(shares)))
         total, apart = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
-        return Taken(total + np.where(own > 0, sizes * apart / np.where(own > 0, 2 * own, 1), 0), sums, loose)
+        return DualCost(total + np.where(own > 0, sizes * apart / np.where(own > 0, 2 * own, 1), 0), sums, loose)
 
     def least_cost(self, shares: Any, executor: Executor | None = None) -> float:
-        """Return less than the form takes from the dual: what a step along the scaled shares tells."""
+        """Return a lower bound of the form's cost in the dual, from a step along the scaled shares."""
 
         def of_columns(columns: slice) -> tuple[float, float]:
             E = shares[:, columns].astype(np.float64)
@@ -229,12 +229,12 @@ class Graph:
 
     @property
     def _own_pull(self) -> Floats64:
-        """What pulls a component as a whole to 0, for each of its nodes."""
+        """The weight that pulls a component as a whole to 0, per node."""
         alone = np.bincount(self.components) == 1
         return np.where(alone & (self.ridge == 0), 1.0, self.ridge)
 
     def _rest(self, E: Floats64, precision: float) -> Floats64:
-        """Return ½ tr(EᵀM⁺E), or a little more, of E whose means are 0, by conjugate gradients: what each node adds."""
+        """Return the terms per node of ½ tr(EᵀM⁺E), or a little more, for E with means 0, by conjugate gradients."""
         if not np.isfinite(self.stiffness):
             return np.zeros(len(E))
         Z, R = np.zeros_like(E), E

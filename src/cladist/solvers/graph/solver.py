@@ -1,4 +1,4 @@
-"""Regularisation on a graph of labels (Gopal & Yang 2013, §2.2 and §3.2): what is minimised, and by which schedule."""
+"""Regularisation on a graph of labels (Gopal & Yang 2013, §2.2 and §3.2): the problem, and its schedules."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def solve_graph(
     Parameters
     ----------
     problem : OneVsRest
-        One problem a node that has rows.
+        One problem per node with rows.
     graph : Graph
     settings : Settings, optional
         `tol` is the relative duality gap, `max_iter` the most sweeps over the graph.
@@ -55,7 +55,7 @@ def solve_graph(
     Returns
     -------
     Solution
-        `weights` are those of the problems; `history` has an entry a sweep, or a round of joint sweeps: `objective`,
+        `weights` are those of the problems; `history` has one entry per sweep, or round of joint sweeps: `objective`,
         `dual`, `gap` (relative), `passes` and `seconds`. Sweeps that leave single nodes further from their optima than
         the gap wanted have none.
 
@@ -116,6 +116,6 @@ def _rounds(search: Descent, schedule: str) -> Round:
 
     def go_on(number: int, expected: float, n_sweeps: int, is_last: bool) -> dict[str, float] | None:
         sweep(number)
-        return None if search.is_rough() and not is_last else search.measured(expected)
+        return None if search.is_rough() and not is_last else search.evaluate(expected)
 
     return go_on

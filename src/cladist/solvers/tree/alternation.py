@@ -51,7 +51,7 @@ def solve_alternating(
     Parameters
     ----------
     problem : OneVsRest
-        One problem a leaf.
+        One problem per leaf.
     tree : ProblemTree
     settings : Settings, optional
         `tol` is the relative duality gap, `max_iter` the most sweeps over the tree.
@@ -67,7 +67,7 @@ def solve_alternating(
     Returns
     -------
     Solution
-        `weights` are those of the leaves; `history` has an entry a sweep: `objective`, `dual`, `gap` (relative),
+        `weights` are those of the leaves; `history` has one entry per sweep: `objective`, `dual`, `gap` (relative),
         `seconds` and, with free roots, `reach`.
 
     Notes
@@ -78,8 +78,8 @@ def solve_alternating(
     is better by k times that gap at most. Turns move a root by little at a time, so that the optimum may lie beyond
     `reach` when they stop; the joint solver goes further.
 
-    A sweep takes O(leaves / 16 · passes · nonzeros) and O(nodes · features). Memory: 8 bytes a leaf and feature in use,
-    4 a leaf and row, 8 an inner node and feature in use.
+    A sweep takes O(leaves / 16 · passes · nonzeros) and O(nodes · features). Memory: 8 bytes per leaf and feature in
+    use, 4 per leaf and row, 8 per inner node and feature in use.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def solve_alternating(
     with progress.task("alternating", settings.max_iter) as running:
         for number in range(settings.max_iter):
             search.sweep(number, exact_inner)
-            entry = search.measured()
+            entry = search.evaluate()
             history.append({**entry, "seconds": time.perf_counter() - started})
             running.advance()
             if entry["gap"] <= settings.tol:
@@ -114,7 +114,7 @@ def solve_alternating(
 
 
 class _Alternation:
-    """All nodes on their way to the optimum."""
+    """Block descent over all nodes of a tree."""
 
     def __init__(self, problem: OneVsRest, tree: ProblemTree, root: str, executor: Executor, seed: int) -> None:
         self.problem, self.executor = problem, executor
@@ -161,10 +161,10 @@ class _Alternation:
         return sums
 
     def _visit_all(self, blocks: range, number: int) -> None:
-        for b, block in zip(blocks, self.executor.map(lambda b: self._visited(b, number), blocks), strict=True):
+        for b, block in zip(blocks, self.executor.map(lambda b: self._solve_block(b, number), blocks), strict=True):
             self.blocks[b] = block
 
-    def _visited(self, b: int, number: int) -> NodeBlock:
+    def _solve_block(self, b: int, number: int) -> NodeBlock:
         """Solve the leaves of a block around their parents."""
         return self.prox.solve_block(self.blocks[b], self._above(b), b, number)
 
@@ -176,8 +176,8 @@ class _Alternation:
 
     # ---------------------------------------------------------------- where it is
 
-    def measured(self) -> dict[str, float]:
-        """Return objective, dual and relative gap; ask more of the leaves where they are most of it."""
+    def evaluate(self) -> dict[str, float]:
+        """Return objective, dual and relative gap; solve leaves more exactly where their own gaps are most of it."""
         primal, dual, left, reach = self.inner.cost(), 0.0, 0.0, self.problem.rows.least_reach
         norms = self.executor.map(self._norms, range(len(self.blocks)))
         for block, (apart, shares, length) in zip(self.blocks, norms, strict=True):

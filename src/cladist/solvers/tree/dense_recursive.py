@@ -43,7 +43,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def suits_direct_recursive(problem: OneVsRest, tree: ProblemTree) -> bool:
-    """Tell whether rows are dense in few features, leaves few enough, and something is shared."""
+    """Tell whether rows are dense and low-dimensional, leaves few enough, and inner nodes shared."""
     few = len(problem.rows) * problem.n_classes <= MOST_ALPHAS
     few = few and (problem.n_classes + len(tree.inner)) * problem.rows.n_used**2 <= MOST_ENTRIES
     return bool(few and tree.sharing > 0 and len(tree.inner) and suits_direct(problem))
@@ -62,7 +62,7 @@ def solve_recursive_directly(
     Parameters
     ----------
     problem : OneVsRest
-        One problem a leaf.
+        One problem per leaf.
     tree : ProblemTree
     settings : Settings, optional
         `tol` is the relative duality gap, `max_iter` the most steps.
@@ -74,12 +74,12 @@ def solve_recursive_directly(
     Returns
     -------
     Solution
-        `weights` are those of the leaves; `history` has an entry a step: the best `objective`, `dual` and `gap` so far.
+        `weights` are those of the leaves; `history` has one entry per step: the best `objective`, `dual` and `gap`.
 
     Notes
     -----
     With free roots `dual` is a bound as `cladist.solvers.tree.recursive` says. Memory: 8 bytes per pair of features
-    at each node, twice, and some ten arrays of 8 bytes a row and leaf.
+    at each node, twice, and some ten arrays of 8 bytes per row and leaf.
     """
     one_of("solve_recursive_directly", "root", root, ROOTS)
     settings = settings or Settings()
@@ -103,7 +103,7 @@ def solve_recursive_directly(
 
 @dataclass(frozen=True)
 class _Bounds:
-    """Leaves' weights, what they cost, and a bound."""
+    """Leaves' weights, their objective, and a lower bound."""
 
     W: Floats
     primal: float
@@ -115,7 +115,7 @@ class _Bounds:
         return duality_gap(self.primal, self.dual)["gap"]
 
     def history_entry(self) -> dict[str, float]:
-        """Return what the history has of it."""
+        """Return an entry of the history."""
         found = duality_gap(self.primal, self.dual)
         return found if self.reach is None else {**found, "reach": self.reach}
 
@@ -126,7 +126,7 @@ class _Bounds:
 
 
 class _Steps(ABC):
-    """TrainingRows, leaves and the tree above them on the way to the optimum."""
+    """Steps for all leaves and inner nodes at once."""
 
     def __init__(self, problem: OneVsRest, tree: ProblemTree, root: str, executor: Executor) -> None:
         self.surrogate = problem.surrogate
@@ -154,7 +154,7 @@ class _Steps(ABC):
         return found
 
     def factorise(self, curvature: Floats) -> Factors:
-        """Factorise the system whose losses are bent so much. O(leaves · n d²)."""
+        """Factorise the system for given curvatures c ℓ''. O(leaves · n d²)."""
         return self.system.factorise(self._hessian, curvature, self.executor)
 
     def _hessian(self, curvature: Floats) -> Floats:
@@ -164,7 +164,7 @@ class _Steps(ABC):
         return found
 
     def solve(self, factors: Factors, leaves: Floats) -> tuple[Floats, Floats]:
-        """Return the step for leaves and inner nodes, `leaves` being what the former's losses want."""
+        """Return the step for leaves and inner nodes, `leaves` being Σ α y x of the former."""
         pulled, above = self.system.product(self.W, self.inner)
         return self.system.solve(factors, leaves - pulled, -above)
 
