@@ -45,6 +45,7 @@ def test_the_level_is_the_best_common_score(loss, P, N, ridge):
     surrogate = SURROGATES[loss]
 
     def cost(z):
+        z = np.float64(z)
         return P * surrogate.value(z) + N * surrogate.value(-z) + ridge * z * z / 2
 
     found = minimize_scalar(cost, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10})
