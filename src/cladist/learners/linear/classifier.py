@@ -28,7 +28,7 @@ from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_
 from cladist.learners.linear.beam_search import Agreement
 from cladist.learners.linear.targets import Targets, at_C, class_weights
 from cladist.learners.linear.warm_start import LastFit, scale_state
-from cladist.learners.recursive.coupling import Coupling, couple
+from cladist.learners.recursive.couplings import Coupling, couple
 from cladist.learners.recursive.relations import LARGEST_SHARING, Relations, as_relations
 from cladist.learners.select_c import LARGEST_C, check_linear, check_values, pack_choice, unpack_choice, warn_of_gap
 from cladist.linear_model.arrays import pack_weights, unpack_weights

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.kernels.lanes import WIDTH
-from cladist.learners.recursive.coupling import Coupling
+from cladist.learners.recursive.couplings import Coupling
 from cladist.solvers import OneVsRest
 from cladist.solvers.linear.dense_solvers import suits_direct
 from cladist.solvers.linear.one_vs_rest import growth

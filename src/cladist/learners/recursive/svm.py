@@ -12,7 +12,7 @@ from cladist.errors import one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.linear.classifier import FORMS, LinearClassifier
 from cladist.learners.linear.targets import Targets, at_C
-from cladist.learners.recursive.coupling import couple
+from cladist.learners.recursive.couplings import couple
 from cladist.learners.recursive.relations import as_relations, gather_options, refuse_options
 from cladist.learners.select_c import choose_C_and_sharing
 from cladist.solvers import OneVsRest, Solution
