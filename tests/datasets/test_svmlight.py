@@ -375,7 +375,7 @@ def written_bytes(data: object, **options: object) -> bytes:
     kept = io.BytesIO()
     kept.close = lambda: None  # type: ignore[method-assign]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cladist.datasets.formats.svmlight.writer.written", lambda path: kept)
+        patch.setattr("cladist.datasets.formats.svmlight.writer.open_for_writing", lambda path: kept)
         write_svmlight(data, "rows.svm", **options)  # type: ignore[arg-type]
     return kept.getvalue()
 
