@@ -31,7 +31,17 @@ from cladist.taxonomy.construction import as_text, is_missing
 
 @dataclass(frozen=True)
 class Encoded:
-    """The result of `encode`."""
+    """The result of `encode`.
+
+    Attributes
+    ----------
+    taxonomy : Taxonomy
+        The taxonomy of the labels: the one given, or the one built from y.
+    labels : LabelMatrix
+        The labels of all rows.
+    form : LabelForm
+        The form of y, in which predictions are returned.
+    """
 
     taxonomy: Taxonomy
     labels: LabelMatrix

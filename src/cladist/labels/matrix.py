@@ -22,6 +22,15 @@ class LabelMatrix:
     Stored as sorted CSR index arrays: memory is one int32 per positive entry. Build one with `from_nodes`, `from_sets`,
     `from_indicator` or `cladist.labels.encode`.
 
+    Parameters
+    ----------
+    indptr : array (rows + 1,)
+        Where the nodes of each row begin and end in `indices`.
+    indices : array
+        The ids of the nodes of all rows, sorted within each row, with all ancestors.
+    taxonomy : Taxonomy
+        The taxonomy of the nodes.
+
     Examples
     --------
     >>> from cladist import Taxonomy

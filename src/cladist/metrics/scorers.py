@@ -28,7 +28,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Scorer:
-    """A metric that scores a fitted estimator; build one with `make_scorer`."""
+    """A metric that scores a fitted estimator; build one with `make_scorer`.
+
+    Attributes
+    ----------
+    metric : callable
+        ``f(y_true, y_pred, taxonomy, sample_weight=...)``.
+    greater_is_better : bool
+        Whether a higher value is better; otherwise the score is negated.
+    options : dict
+        Further keyword arguments of the metric.
+    """
 
     metric: Callable[..., float]
     greater_is_better: bool

@@ -11,8 +11,8 @@ class Surrogate(Protocol):
     The dual is max_α Σ_i c_i gain(α_i / c_i) − ½‖Σ_i α_i y_i x_i‖², gain(s) = −ℓ*(−s), α_i between its bounds; s is the
     share α / c. At the optimum α_i = −c_i ℓ'(m_i).
 
-    `value`, `slope`, `curvature`, `gain` and `lower_bound` take numpy's float64 numbers or arrays. `dual_bounds`, `dual_step`,
-    `violation` and `rests` take numpy numbers, arrays, or the sixteen lanes of a kernel, in float32 or float64.
+    `value`, `slope`, `curvature`, `gain` and `lower_bound` take numpy's float64 numbers or arrays. `dual_bounds`,
+    `dual_step`, `violation` and `rests` take numpy numbers, arrays, or the sixteen lanes of a kernel, in float32 or float64.
 
     Attributes
     ----------

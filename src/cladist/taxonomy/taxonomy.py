@@ -29,6 +29,11 @@ class Taxonomy(NamedStructure):
     adjacent. `names`, indicator columns, losses and metrics follow that order. Several roots hang below a virtual root,
     written −1, that is not counted. In a DAG a node's level is the length of the longest path down to it.
 
+    Parameters
+    ----------
+    draft : Draft
+        Names and parents in any order, as the methods named above build them.
+
     Attributes
     ----------
     names : tuple of str
@@ -393,6 +398,11 @@ def _reorder(texts: list[str], order: npt.NDArray[np.int64]) -> tuple[str, ...]:
 
 def as_taxonomy(value: Any) -> Taxonomy:
     """Return a `Taxonomy`, built from a mapping, edges, a networkx graph or a file's path unless `value` is one.
+
+    Parameters
+    ----------
+    value : Taxonomy, mapping, sequence of edges, networkx graph or path
+        The taxonomy, or the object to build it from.
 
     Examples
     --------

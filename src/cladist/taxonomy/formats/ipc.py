@@ -91,6 +91,11 @@ def parse_ipc(text: str) -> IpcSymbol:
 
     The third digit of a subgroup and those after it are decimals of the second, so zeros at the end are left out.
 
+    Parameters
+    ----------
+    text : str
+        The symbol.
+
     Examples
     --------
     >>> parse_ipc("A01B00106") == parse_ipc("A01B   1/06") == parse_ipc("A01B0001060000")
