@@ -13,6 +13,8 @@ import cladist
 PACKAGES = ("datasets", "decoders", "evaluation", "execution", "features", "labels", "losses", "metrics", "taxonomy")
 MODULES = ("metrics.significance", "metrics.scorers", "decoders.thresholds")
 ENTRY = re.compile(r"^(\*{0,2}\w[\w, *]*?) ?(?::[^\n]*)?\n((?:[ \t]+\S[^\n]*\n?|\n)*)", re.M)
+SECTION = re.compile(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", re.M | re.S)
+ENTRY = re.compile(r"^(\*{0,2}\w[\w, *]*?) ?(?::[^\n]*)?\n((?:[ \t]+\S[^\n]*\n?|\n)*)", re.M)
 SELF_EXPLAINING = {"self", "cls", "X", "y", "y_true", "y_pred", "taxonomy", "name", "path", "folder", "args", "kwargs"}
 
 
@@ -35,16 +37,8 @@ def public_objects():
 
 def explained(docstring: str) -> set[str]:
     """Return the parameters that a numpydoc section lists with at least one indented line of words, or on one line."""
-    section = re.search(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", docstring, re.M | re.S)
-    if section is None:
-        return set()
-    found = set()
-    for names, words in re.findall(
-        r"^(\*{0,2}\w[\w, *]*?) ?(?::[^\n]*)?\n((?:[ \t]+\S[^\n]*\n?|\n)*)", section[1], re.M
-    ):
-        if words.strip():
-            found |= {name.strip(" *") for name in names.split(",")}
-    return found
+    entries = [entry for section in SECTION.findall(docstring) for entry in ENTRY.findall(section)]
+    return {name.strip(" *") for names, words in entries if words.strip() for name in names.split(",")}
 
 
 def missing(thing) -> list[str]:

@@ -12,7 +12,8 @@ class Surrogate(Protocol):
     share α / c. At the optimum α_i = −c_i ℓ'(m_i).
 
     `value`, `slope`, `curvature`, `gain` and `lower_bound` take numpy's float64 numbers or arrays. `dual_bounds`,
-    `dual_step`, `violation` and `rests` take numpy numbers, arrays, or the sixteen lanes of a kernel, in float32 or float64.
+    `dual_step`, `violation` and `rests` take numpy numbers, arrays, or the sixteen lanes of a kernel, as float32 or
+    float64.
 
     Attributes
     ----------
