@@ -73,11 +73,7 @@ def read_ohsumed(
     (array(['An audit. We looked.'], dtype=object), [['Medical Audit']])
     """
     one_of("read_ohsumed", "tree", tree, NODES)
-    try:
-        taxonomy = mesh_taxonomy(read_text(mesh), nodes=tree, below=below, on_cycle=on_cycle)
-    except TaxonomyError as problem:
-        name = display_name(mesh)
-        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
+    taxonomy = _read_mesh(mesh, tree, below, on_cycle)
     nodes_of = _nodes_by_descriptor(taxonomy)
     texts: list[str] = []
     y: list[list[str]] = []
@@ -96,6 +92,14 @@ def read_ohsumed(
             f"below {below!r}; check that the MeSH tree file and below are the ones meant."
         )
     return Dataset(as_objects(texts), y, taxonomy, source=f"OHSUMED, {', '.join(map(display_name, sources))}")
+
+
+def _read_mesh(mesh: Source, tree: Nodes, below: str | None, on_cycle: Literal["error", "drop"]) -> Taxonomy:
+    try:
+        return mesh_taxonomy(read_text(mesh), nodes=tree, below=below, on_cycle=on_cycle)
+    except TaxonomyError as problem:
+        name = display_name(mesh)
+        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
 
 
 @dataclass

@@ -19,7 +19,7 @@ from cladist import progress
 from cladist.datasets import folders
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.rows import as_objects
-from cladist.errors import DatasetError, ParameterError, TaxonomyError, one_of
+from cladist.errors import ParameterError, TaxonomyError, one_of
 from cladist.files import Source, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 from cladist.taxonomy.formats.ipc import LEVELS, IpcSymbol, ipc_taxonomy, parse_ipc
@@ -85,28 +85,34 @@ def read_wipo_alpha(
     wanted = _check_parts(parts)
     labels = _SymbolNames(level, None if taxonomy is None else as_taxonomy(taxonomy))
     split = _files(folder)
+    texts, rows, ends = _read_records(split, labels, wanted, section, main_only)
+    if not any(texts):
+        problem = f"there is no English {' or '.join(wanted)} in any of its {sum(map(len, split))} records"
+        refuse(folder, None, None, f"{problem}{'' if section is None else f' of section {section}'}.", kind="no-rows")
+    y: Any = as_objects([row[0] for row in rows]) if main_only else rows
+    fields: dict[str, Any] = {"taxonomy": labels.tree(), "source": f"WIPO-alpha, {fspath(folder)}"}
+    if len(ends) == 2:
+        fields |= {"train_rows": slice(0, ends[0]), "test_rows": slice(ends[0], ends[1])}
+    return Dataset(as_objects(texts), y, **fields)
+
+
+def _read_records(
+    split: list[list[str]], labels: _SymbolNames, parts: list[str], section: str | None, main_only: bool
+) -> tuple[list[str], list[list[str]], list[int]]:
+    """Return texts and labels of the records of a section, and the number of rows up to the end of each part."""
     texts: list[str] = []
     rows: list[list[str]] = []
     ends: list[int] = []
     with progress.task("Reading WIPO-alpha", total=sum(map(len, split))) as task:
         for paths in split:
             for path in paths:
-                record = read_record(path, wanted, main_only=main_only)
+                record = read_record(path, parts, main_only=main_only)
                 if section in (None, record.main.head[0]):
-                    texts.append(" ".join(filter(None, (record.texts[part] for part in wanted))))
+                    texts.append(" ".join(filter(None, (record.texts[part] for part in parts))))
                     rows.append(labels.of(path, [record.main, *record.others]))
                 task.advance()
             ends.append(len(texts))
-    if not any(texts):
-        raise DatasetError(
-            f"{fspath(folder)}: there is no English {' or '.join(wanted)} in any of its {sum(map(len, split))} records"
-            f"{'' if section is None else f' of section {section}'}."
-        )
-    y: Any = as_objects([row[0] for row in rows]) if main_only else rows
-    fields: dict[str, Any] = {"taxonomy": labels.tree(), "source": f"WIPO-alpha, {fspath(folder)}"}
-    if len(ends) == 2:
-        fields |= {"train_rows": slice(0, ends[0]), "test_rows": slice(ends[0], ends[1])}
-    return Dataset(as_objects(texts), y, **fields)
+    return texts, rows, ends
 
 
 def _check_parts(parts: Sequence[str]) -> list[str]:

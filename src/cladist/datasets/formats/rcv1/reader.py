@@ -65,8 +65,7 @@ def read_rcv1(
     -------
     Dataset
         Split, unless there are no test files. Rows are sorted by document number within each part; `y` is a list of
-        lists of topics. A document without judgements has none; judgements of documents that are not there are
-        ignored. ``descriptions`` are those of the hierarchy.
+        lists of topics, empty for documents without judgements. ``descriptions`` are those of the hierarchy.
 
     Examples
     --------
@@ -78,15 +77,8 @@ def read_rcv1(
     one_of("read_rcv1", "hierarchy", hierarchy, ("orig", "expanded"))
     one_of("read_rcv1", "root", root, (True, False))
     check_n_features("read_rcv1", n_features)
-    for name, count in (("n_train", n_train), ("n_test", n_test)):
-        if count is not None and not is_count(count):
-            raise ParameterError(f"read_rcv1: {name} must be a whole number from 1 up; got {count!r}.")
     files = CorpusFiles(folder)
-    parts = [("train", n_train, [files.require(documents_file(features, "train"))])]
-    if tests := files.test_parts(features):
-        parts.append(("test", n_test, tests))
-    elif n_test is not None:
-        raise DatasetError(f"{files.name}: n_test is {n_test}, but there are no test files.")
+    parts = _document_parts(files, features, n_train, n_test)
     topics = read_topics(files.require(f"{HIERARCHY}.{hierarchy}"), root=root)
     taxonomy = topics if family is None else topics.subtree(family)
     judgements = Judgements(files.require(JUDGEMENTS), topics, None if family is None else taxonomy)
@@ -94,6 +86,21 @@ def read_rcv1(
     for part, most, paths in parts:
         documents.add(part, paths, DocumentChoice(None if family is None else judgements, most))
     return _dataset(documents, judgements, taxonomy)
+
+
+def _document_parts(
+    files: CorpusFiles, features: str, n_train: int | None, n_test: int | None
+) -> list[tuple[str, int | None, list[Path]]]:
+    """Return name, wanted number of documents and files of the train part and, if there is one, the test part."""
+    for name, count in (("n_train", n_train), ("n_test", n_test)):
+        if count is not None and not is_count(count):
+            raise ParameterError(f"read_rcv1: {name} must be a whole number from 1 up; got {count!r}.")
+    parts = [("train", n_train, [files.require(documents_file(features, "train"))])]
+    if tests := files.test_parts(features):
+        parts.append(("test", n_test, tests))
+    elif n_test is not None:
+        raise DatasetError(f"{files.name}: n_test is {n_test}, but there are no test files.", file=files.name)
+    return parts
 
 
 def _dataset(documents: Documents, judgements: Judgements, taxonomy: Taxonomy) -> Dataset[Taxonomy]:
