@@ -27,6 +27,7 @@ default_role = "py:obj"
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what is wanted, in words
+autodoc_mock_imports = ["river"]  # an extra that building the pages does not need
 numpydoc_show_class_members = False  # the class template lists them
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
