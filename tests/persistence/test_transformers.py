@@ -495,3 +495,20 @@ def test_texts_come_before_columns(vectorizer):
         check_width(Pipeline([("scaled", scaler), ("texts", fitted)]), n_columns, "it")
     with pytest.raises(ModelFormatError, match="take texts, and others columns"):
         check_width(FeatureUnion([("texts", fitted), ("scaled", scaler)]), 2 * n_columns, "it")
+
+
+@pytest.mark.parametrize("n_missing", [0, 1, 3])
+def test_an_imputer_drops_the_columns_without_a_fill_value(n_missing):
+    """A scaler after an imputer that drops all columns would raise in every prediction."""
+    imputer = SimpleImputer().fit(DENSE)
+    scaler = StandardScaler().fit(DENSE)
+    imputer.statistics_[:n_missing] = np.nan
+    pipeline = Pipeline([("filled", imputer), ("scaled", scaler)])
+    if n_missing == 0:
+        check_width(pipeline, 3, "it")
+        return
+    with pytest.raises(ModelFormatError, match=f"StandardScaler wants 3 columns, and is given {3 - n_missing}"):
+        check_width(pipeline, 3, "it")
+    for keeps in (SimpleImputer(keep_empty_features=True), SimpleImputer(strategy="constant")):
+        keeps.fit(DENSE).statistics_[:n_missing] = np.nan
+        check_width(Pipeline([("filled", keeps), ("scaled", scaler)]), 3, "it")

@@ -308,7 +308,8 @@ def _width(transformer: Any, before: int | None, where: str) -> int | None:
         _check_outputs(transformer, where)
         return max((part.stop for part in transformer.output_indices_.values()), default=0)
     if cls is SimpleImputer:
-        return None
+        keeps_all = transformer.strategy == "constant" or transformer.keep_empty_features
+        return sum(keeps_all or value == value for value in transformer.statistics_.tolist())  # NaN: dropped
     idf = getattr(transformer, "idf_", None)
     if idf is not None and before not in (None, len(idf)):
         raise ModelFormatError(f"{where}: {cls.__name__} has {len(idf)} weights for {before} columns.")
