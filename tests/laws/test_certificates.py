@@ -48,7 +48,7 @@ def returned_objective(case, C, model):
     if not isinstance(held, DifferenceWeights):
         return objective(case.regularizer, case.loss, C, case.shape, weights_of(model))
     steps = held.vectors().toarray().astype(np.float64)
-    is_pulled = np.ones(len(steps), bool) if case.regularizer == "zero" else held.families.parent >= 0
+    is_pulled = np.ones(len(steps), bool) if case.regularizer == "zero" else held.order.parent >= 0
     return 0.5 * np.sum(steps[is_pulled] ** 2) + loss_at(case.loss, C, case.shape, weights_of(model))
 
 
