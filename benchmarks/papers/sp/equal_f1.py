@@ -19,6 +19,7 @@ from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.measuring import choose
 from benchmarks.papers.sp.methods import METHODS
 from cladist import FlatSVM, HardPerceptron, KernelStochasticPerceptron
+from cladist.learners.structured.perceptron_parameters import number_of_rounds
 from cladist.metrics import micro_f1
 
 NAME = "sp-equal-f1"
@@ -39,7 +40,7 @@ def measure(name: str) -> list[dict[str, Any]]:
     FlatSVM(data.taxonomy, targets="nodes").fit(data.X_train[:50], data.y_train[:50])  # compiled, and warm
     rows = [_fitted(DATA[name].title, f"flat SVM, C={C:g}", METHODS["svm"].make(data.taxonomy, {"C": C}, 0), data)]
     for title, learner in PERCEPTRONS.items():
-        default = learner()._n_rounds(data.X_train.shape[0])
+        default = number_of_rounds(None, learner().eps, data.X_train.shape[0])
         learner(data.taxonomy, max_iter=2).fit(data.X_train[:50], data.y_train[:50])
         for factor in FACTORS:
             model = learner(data.taxonomy, max_iter=factor * default, random_state=0)

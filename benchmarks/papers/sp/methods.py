@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cladist import FlatSVM, HardPerceptron, KernelStochasticPerceptron, MaxMarginMarkov, StructuralSVM
+from cladist.learners.structured.perceptron_parameters import number_of_rounds
 
 Stages = dict[str, tuple[Any, ...]]
 ROUNDS = (1, 4, 16)  # times ⌈log(n) / 0.1²⌉
@@ -38,7 +39,7 @@ class Method:
         """Return an unfitted learner that is to learn from so many rows; repeatable, on one core."""
         options = dict(chosen)
         if "rounds" in options:
-            options["max_iter"] = options.pop("rounds") * HardPerceptron()._n_rounds(n_rows)
+            options["max_iter"] = options.pop("rounds") * number_of_rounds(None, HardPerceptron().eps, n_rows)
         return self.learner(taxonomy, random_state=0, **self.parameters, **options)
 
 

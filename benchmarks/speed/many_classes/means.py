@@ -33,12 +33,12 @@ def make(name: str, n_leaves: int, folder: Path) -> None:
 
 
 def _give_means(model: Any, data: Dataset) -> None:
-    """Make a learner look as if it had learnt these weights."""
-    X, labels, weights = model._checked(data.X_train, data.y_train, None)
-    prepared = model._prepare(X, labels, weights)
+    """Give a learner the means of its rows as weights."""
+    X, labels, weights = model.validate(data.X_train, data.y_train, None)
+    problem = model.prepare(X, labels, weights)
     model.sharing_, model.n_iter_, model.converged_ = 1.0, 0, False
     model.history_ = [{"objective": 0.0, "gap": 1.0, "passes": 0}]
-    model.weights_ = _means(sparse.csr_array(X), prepared.targets.members, LevelOrder.from_tree(model._tree()))
+    model.weights_ = _means(sparse.csr_array(X), problem.members, LevelOrder.from_tree(model._coupling.tree))
 
 
 def _means(X: Any, members: Any, order: LevelOrder) -> DifferenceWeights:

@@ -29,7 +29,7 @@ class Watched:
     def check(self, search: Any) -> None:
         """Look at a search that has just been checked."""
         states, best = search.joint.states, search.best
-        own = best.finished.own if best is not None and best.finished.own is not None else []
+        own = best.point.own if best is not None and best.point.own is not None else []
         listed = [sum(len(alphas.rows) for alphas in found) for found in ([s.alphas for s in states], own)]
         self.pairs = max(self.pairs, *listed)
         self.active = max(self.active, sum(len(state.active) for state in states))
