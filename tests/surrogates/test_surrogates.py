@@ -71,10 +71,12 @@ def test_the_gain_is_the_least_of_value_and_share_times_margin(surrogate, positi
 @given(m=margins, position=st.floats(0, 1))
 def test_fenchel_and_young(surrogate, m, position):
     m, share = np.float64(m), feasible(surrogate, 1.0, position)
-    value, bound = surrogate.value(m), surrogate.lower_bound(m, share)
+    value, bound = surrogate.value(m), surrogate.lower_bound(m, share, np.float64(1))
     assert value - bound >= -1e-12 * (1 + abs(bound))
     assert bound == pytest.approx(surrogate.gain(share) - share * m, rel=1e-9, abs=1e-9)
-    assert surrogate.lower_bound(m, -surrogate.slope(m)) == pytest.approx(value, rel=1e-9, abs=1e-9)
+    best = -surrogate.slope(m)
+    assert surrogate.lower_bound(m, best, np.float64(1)) == pytest.approx(value, rel=1e-9, abs=1e-9)
+    assert surrogate.lower_bound(m, 3 * share, np.float64(3)) == pytest.approx(3 * bound, rel=1e-9, abs=1e-9)
 
 
 @every_surrogate
@@ -133,7 +135,7 @@ def call_all(surrogate, margin, alpha, cost, norm):
         calls.value(surrogate, margin),
         calls.slope(surrogate, margin),
         calls.gain(surrogate, alpha / cost),
-        calls.lower_bound(surrogate, margin, alpha / cost),
+        calls.lower_bound(surrogate, margin, alpha, cost),
         after,
         violation,
         calls.violation(surrogate, margin, alpha, cost),

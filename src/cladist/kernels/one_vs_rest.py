@@ -3,7 +3,7 @@
 Problem   min_w ½‖w‖² + Σ_i c_ik ℓ(y_ik w·x_i) for each k of the block, y_ik = ±1; ℓ is a surrogate, see `surrogate`
 Dual      max_α Σ_i c_ik gain(α_i / c_ik) − ½‖w(α)‖², w(α) = Σ_i α_i y_ik x_i
 Moves     one α at a time, to its best value with the others fixed; one row is read once for all sixteen problems
-Stops     when all relative duality gaps are small. A gap is the sum over rows of c (ℓ(m) − lower_bound(m, α / c)) ≥ 0
+Stops     when all relative duality gaps are small. A gap is the sum over rows of c ℓ(m) − lower_bound(m, α, c) ≥ 0
 Found by  Hsieh, Chang, Lin, Keerthi & Sundararajan 2008; Shalev-Shwartz & Zhang 2013 for the logistic loss
 
 An active list leaves out rows whose α do not move (shrinking). Steps use float32 margins; objectives are computed from
@@ -80,7 +80,7 @@ def add_row(rows, i, W, steps):
         store(W, indices[p], fused(data[p], steps, load(W, indices[p])))
 
 
-@kernel(inline="always")  # a call would pass all arrays of the problem, once per row
+@kernel
 def row_costs(problem, i, positive):
     """Return the costs of a row in the sixteen problems, given where it is positive."""
     return where(positive, load(problem.costs, 0), load(problem.costs, 1)) * problem.weight[i]
@@ -221,16 +221,15 @@ def objectives(problem, surrogate, W, alpha, primal, gap):
             gap[k] += terms[1, k]
 
 
-@kernel(inline="always")  # a call would pass all arrays of the problem, once per row
+@kernel
 def put_terms(problem, surrogate, i, W, alpha, terms):
-    """Write c ℓ(m) and c (ℓ(m) − lower_bound(m, α / c)) of a row into `terms`, in float64; return its margins."""
+    """Write c ℓ(m) and c ℓ(m) − lower_bound(m, α, c) of a row into `terms`, in float64; return its margins."""
     positive = bits(problem.mask[i])
     cost = spread(0.0, terms) + row_costs(problem, i, positive)
     margin = where(positive, 1.0, -1.0) * dot(problem.rows, i, W, terms)
-    share = where(cost > 0.0, load(alpha, i) / cost, 0.0)
     lost = cost * value(surrogate, margin)
     store(terms, 0, lost)
-    store(terms, 1, lost - cost * lower_bound(surrogate, margin, share))
+    store(terms, 1, lost - lower_bound(surrogate, margin, load(alpha, i), cost))
     return margin
 
 

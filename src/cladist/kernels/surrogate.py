@@ -44,9 +44,9 @@ def gain(surrogate, share):
 
 
 @_compile_method
-def lower_bound(surrogate, margin, share):
-    """Return gain(s) − s m ≤ ℓ(m)."""
-    return surrogate.lower_bound(margin, share)
+def lower_bound(surrogate, margin, alpha, cost):
+    """Return c gain(α / c) − α m ≤ c ℓ(m)."""
+    return surrogate.lower_bound(margin, alpha, cost)
 
 
 @_compile_method

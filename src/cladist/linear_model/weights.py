@@ -19,7 +19,7 @@ from cladist.storage.array_groups import Arrays
 Ids = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
 CsrArrays = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
-COLUMN_BYTES = 2**23  # of float64, for passes over features
+COLUMN_BYTES = 2**20  # of float64, for passes over features: little enough to stay in the cache
 
 
 class Weights(ABC):

@@ -42,8 +42,8 @@ class Hinge(NamedTuple):
     def gain(self, share: Any) -> Any:
         return share
 
-    def lower_bound(self, margin: Any, share: Any) -> Any:
-        return share * (1.0 - margin)
+    def lower_bound(self, margin: Any, alpha: Any, cost: Any) -> Any:
+        return alpha * (1.0 - margin)
 
     def dual_bounds(self, cost: Any) -> tuple[Any, Any]:
         return ZERO, cost

@@ -50,8 +50,9 @@ class Logistic(NamedTuple):
         inside = clip(share, SMALLEST_SHARE, LARGEST_SHARE)
         return (inside - 1.0) * log1p(0.0 - inside) - inside * log(inside)
 
-    def lower_bound(self, margin: Any, share: Any) -> Any:
-        return gain(self, share) - clip(share, 0.0, 1.0) * margin
+    def lower_bound(self, margin: Any, alpha: Any, cost: Any) -> Any:
+        share = clip(where(cost > 0.0, alpha / cost, 0.0), 0.0, 1.0)
+        return cost * (gain(self, share) - share * margin)
 
     def dual_bounds(self, cost: Any) -> tuple[Any, Any]:
         return ZERO, cost

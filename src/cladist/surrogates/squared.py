@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cladist.kernels.lanes import where
 from cladist.kernels.surrogate import HALF, INFINITY, ONE, ZERO
 
 
@@ -41,8 +42,8 @@ class Squared(NamedTuple):
     def gain(self, share: Any) -> Any:
         return share - share * share * 0.25
 
-    def lower_bound(self, margin: Any, share: Any) -> Any:
-        return share * (1.0 - margin) - share * share * 0.25
+    def lower_bound(self, margin: Any, alpha: Any, cost: Any) -> Any:
+        return alpha * (1.0 - margin - 0.25 * where(cost > 0.0, alpha / cost, 0.0))
 
     def dual_bounds(self, cost: Any) -> tuple[Any, Any]:
         return -INFINITY, INFINITY

@@ -63,8 +63,8 @@ class Surrogate(Protocol):
     def gain(self, share: Any) -> Any:
         """Return −ℓ*(−s) = min_m ℓ(m) + s m: the gain of α = s c in the dual, for c = 1."""
 
-    def lower_bound(self, margin: Any, share: Any) -> Any:
-        """Return gain(s) − s m ≤ ℓ(m) (Fenchel and Young), with equality for s = −ℓ'(m)."""
+    def lower_bound(self, margin: Any, alpha: Any, cost: Any) -> Any:
+        """Return c gain(α / c) − α m ≤ c ℓ(m) (Fenchel and Young), with equality for α = −c ℓ'(m)."""
 
     def dual_bounds(self, cost: Any) -> tuple[Any, Any]:
         """Return the lowest and the highest α for a cost of c."""

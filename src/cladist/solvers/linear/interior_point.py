@@ -95,7 +95,7 @@ def _evaluate(signed: Floats, costs: Floats, point: _Point) -> BinarySolution:
     apart = w - alpha @ signed
     losses = hinge.value(margins)
     primal = float(0.5 * (w @ w) + costs @ losses)
-    gap = float(costs @ (losses - hinge.lower_bound(margins, alpha / costs)) + 0.5 * (apart @ apart))
+    gap = float(np.sum(costs * losses - hinge.lower_bound(margins, alpha, costs)) + 0.5 * (apart @ apart))
     return BinarySolution(w, alpha, primal, gap / primal if primal > 0 else 0.0, 0)
 
 

@@ -9,7 +9,7 @@ Solution  from below, a node stands for its children as one child would: at thei
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from scipy import sparse
 
 from cladist.linear_model.problem_tree import ProblemTree
 
+Ids = npt.NDArray[np.int64]
 Floats64 = npt.NDArray[np.float64]
 
 
@@ -41,17 +42,17 @@ def leaf_energy(columns: Iterable[npt.NDArray[Any]], tree: ProblemTree, root: st
     >>> [round(leaf_energy([W], tree, root), 9) for root in ("zero", "free", "fixed")]
     [4.666666667, 2.0, 10.0]
     """
-    levels, shares, pulls, roots = _levels(tree, root)
+    levels, pulls, roots = _levels(tree, root)
     energy = 0.0
     for leaves in columns:
         values = np.zeros((len(tree.parent), leaves.shape[1]))
         values[tree.leaves] = leaves
-        for nodes, share in zip(levels, shares, strict=True):
-            above = tree.parent[nodes]
-            means = share @ values[nodes]
-            energy += _weighted(pulls[nodes], values[nodes] - means[above])
-            inner = np.unique(above)
-            values[inner] = means[inner]
+        for level in levels:
+            apart = values[level.children]
+            means = level.averages @ apart
+            apart -= means[level.family]
+            energy += _weighted(pulls[level.children], apart)
+            values[level.inner] = means
         energy += _weighted(roots, values)
     return energy
 
@@ -60,21 +61,29 @@ def _weighted(weights: Floats64, vectors: Floats64) -> float:
     return float(weights @ np.einsum("ij,ij->i", vectors, vectors))
 
 
-def _levels(tree: ProblemTree, root: str) -> tuple[list[Any], list[sparse.csr_array], Floats64, Floats64]:
-    """Return children from the deepest level up, the matrices that average them, g of all nodes, and what roots add."""
+class _Level(NamedTuple):
+    """The nodes of one level below an inner node, their parents, and the matrix (parents × nodes) of averages."""
+
+    children: Ids
+    inner: Ids
+    family: Ids
+    averages: sparse.csr_array
+
+
+def _levels(tree: ProblemTree, root: str) -> tuple[list[_Level], Floats64, Floats64]:
+    """Return the levels from the deepest up, g of all nodes, and the factors of ‖m‖² that roots add."""
     n_nodes, is_leaf = len(tree.parent), np.zeros(len(tree.parent), bool)
     is_leaf[tree.leaves] = True
     pulls, totals = np.where(is_leaf, 1.0, 0.0), np.zeros(n_nodes)
-    levels, shares = [], []
+    levels = []
     for depth in range(int(tree.depth[tree.leaves].max(initial=0)), 0, -1):
-        nodes = np.flatnonzero(tree.in_use & (tree.depth == depth))
-        above = tree.parent[nodes]
-        totals += np.bincount(above, pulls[nodes], minlength=n_nodes)
-        inner = np.unique(above)
+        children = np.flatnonzero(tree.in_use & (tree.depth == depth))
+        above = tree.parent[children]
+        totals += np.bincount(above, pulls[children], minlength=n_nodes)
+        inner, family = np.unique(above, return_inverse=True)
         pulls[inner] = totals[inner] / (1 + tree.sharing * totals[inner])
-        places = above, np.arange(len(nodes))
-        levels.append(nodes)
-        shares.append(sparse.csr_array((pulls[nodes] / totals[above], places), shape=(n_nodes, len(nodes))))
+        entries = pulls[children] / totals[above], (family, np.arange(len(children)))
+        levels.append(_Level(children, inner, family, sparse.csr_array(entries, shape=(len(inner), len(children)))))
     is_root = tree.in_use & (tree.parent < 0)
     of_inner = {"zero": pulls, "free": np.zeros(n_nodes), "fixed": totals}[root]
-    return levels, shares, pulls, np.where(is_root, np.where(is_leaf, 1.0, of_inner), 0.0)
+    return levels, pulls, np.where(is_root, np.where(is_leaf, 1.0, of_inner), 0.0)
