@@ -165,7 +165,7 @@ def test_ids_outside_are_refused_before_they_reach_compiled_code(ids):
         LabelMatrix.from_ids(np.array([0, 0, len(ids)]), np.array(ids), TREE)
 
 
-# ---------------------------------------------------------------- one label a row
+# ---------------------------------------------------------------- one label per row
 
 
 @pytest.mark.parametrize(

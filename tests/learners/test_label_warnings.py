@@ -43,7 +43,7 @@ def test_lists_that_read_as_paths(method, y):
         [["red", "large"], ["large"], ["red"], ["large", "red"]] * 3,
         [["red", "large"], [], ["small"], ["red", "large"]] * 3,
     ],
-    ids=["sets", "one label a row", "no fixed place", "rows without a label"],
+    ids=["sets", "one label per row", "no fixed place", "rows without a label"],
 )
 def test_collections_of_labels_are_taken_as_they_are(y):
     FlatSVM().fit(X, y)

@@ -137,7 +137,7 @@ def test_single_labels():
     X, y = single()
     model = NodewiseSVM(TAXONOMY).fit(X, y)
     assert model.score(X, y) > 0.9
-    assert set(model.predict(rows_of(y, seed=5))) <= set(y)  # one label a row, whether any score is positive or not
+    assert set(model.predict(rows_of(y, seed=5))) <= set(y)  # one label per row, whether any score is positive or not
     one = NodewiseSVM(TAXONOMY, decode="single").fit(X, [{label} for label in y])
     assert one.predict(X) == [{label} for label in model.predict(X)]
 

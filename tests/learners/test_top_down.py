@@ -24,7 +24,7 @@ def topics():
 
 
 def walk_by_hand(taxonomy, X, y, rows, make):
-    """The definition, one classifier a node on rows below it, followed for each row of `rows`."""
+    """The definition, one classifier per node on rows below it, followed for each row of `rows`."""
     nodes = np.array([taxonomy.index(label) for label in y])
     paths = [taxonomy.path_ids(v) for v in nodes]
     answers = []

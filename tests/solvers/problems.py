@@ -98,7 +98,7 @@ def random_rows(random, n_rows, n_features, density):
 
 
 def random_case(seed, loss, *, n_classes=None, density=None, C=None, constant=None, **fixed):
-    """A small problem of one class a row, every class having one; what is not given is drawn."""
+    """A small problem of one class per row, every class having one; what is not given is drawn."""
     random = np.random.default_rng(seed)
     n_rows, n_features = int(random.integers(60, 151)), int(random.integers(10, 81))
     drawn = random.choice([0.05, 0.2, 1.0]), random.choice([0.1, 1, 10]), bool(random.integers(2))

@@ -58,7 +58,7 @@ def simple_loss(y, u, parent, cost, *, hierarchical):
 def optimum(X, differences, losses, C, *, gap=1e-8):
     """Return the optimum of min_W ½‖W‖² + C Σ_i max(0, max_r [losses − ⟨W, differences ⊗ x_i⟩]), and W.
 
-    differences and losses are lists, one array a row: (outputs × scores) and (outputs,). Over all outputs at once, by
+    differences and losses are lists, one array per row: (outputs × scores) and (outputs,). Over all outputs at once, by
     moving mass between two outputs of a row, until the gap to the primal certifies it.
     """
     owner = np.repeat(np.arange(len(X)), [len(loss) for loss in losses])

@@ -31,7 +31,7 @@ from cladist.metrics import macro_f1, micro_f1, tree_induced_error
 from cladist.metrics.significance import Interval, bootstrap_difference
 
 NAME = "hr-verdicts"
-COMPARED = ("icd10cm", "naics2017", "lshtc-small", "clinc150", "news20", "clef")  # one leaf a row
+COMPARED = ("icd10cm", "naics2017", "lshtc-small", "clinc150", "news20", "clef")  # one leaf per row
 LEVEL, RESAMPLES, SEED = 0.95, 1000, 0
 # Measure → the metric, whether more is better, and what it is printed in.
 COMPARISONS: dict[str, tuple[Callable[..., Any], bool, float]] = {

@@ -1,7 +1,7 @@
 """What the scripts of all peers share: data, clocks, memory, objectives. Needs numpy and scipy, nothing of cladist.
 
 A script is called as ``python with_<peer>.py DATA WORK CASE``: the folder of the data, a folder to write to, and a JSON
-object that says what to run. Its last line of output is a JSON object; ``WORK/objectives.npy`` has one value a class.
+object that says what to run. Its last line of output is a JSON object; ``WORK/objectives.npy`` has one value per class.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Peer:
 
 
 class OneVsRest(Peer):
-    """A peer that solves one problem a class."""
+    """A peer that solves one problem per class."""
 
     can_sample = False  # whether it solves the classes in ``case["classes"]`` alone
 

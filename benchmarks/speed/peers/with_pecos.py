@@ -38,7 +38,7 @@ class _Pecos(Peer):
 
     def numbers(self, predicted: Any) -> np.ndarray:
         found = np.full(predicted.shape[0], -1)
-        found[np.diff(predicted.indptr) > 0] = predicted.indices  # one entry a row at most
+        found[np.diff(predicted.indptr) > 0] = predicted.indices  # one entry per row at most
         return found
 
     def model_bytes(self) -> int:
