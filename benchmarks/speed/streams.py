@@ -1,9 +1,10 @@
 """The online family on ICD-10-CM: rows a second, what H-RLS costs and stores, memory over a million rows.
 
 Targets: in one call 10,000 rows a second for Hieron and 20,000 for H-PERC at category level, one call per row 3,000,
-and at least 20 times river's softmax regression in the same run; H-RLS in dual form on 10,000 rows at block level at most 3
-times one dense Cholesky factorisation a node of the final size; SH-RLS stores at most 60 % of that at an H-loss within
-2 %, here and on the paper's label model; memory flat over a million rows. Each part runs in a process of its own:
+and at least 20 times river's softmax regression in the same run; H-RLS in dual form on 10,000 rows at block level at
+most 3 times one dense Cholesky factorisation a node of the final size; SH-RLS stores at most 60 % of that at an
+H-loss within 2 %, here and on the paper's label model; memory flat over a million rows. Each part runs in a process
+of its own:
 ``python benchmarks/speed/streams.py [rates|rls|label_model|memory]``. Times are of the processor, which other programs
 on the machine disturb least.
 """
