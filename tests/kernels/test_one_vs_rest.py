@@ -51,12 +51,16 @@ def stored_step(loss, values, norm, out):
 
 @kernel
 def stored_terms(problem, loss, i, W, alpha, margins, terms):
-    lanes.store(margins, 0, one_vs_rest.put_terms(problem, loss, i, W, alpha, terms))
+    positive = lanes.bits(problem.mask[i])
+    margin = lanes.where(positive, 1.0, -1.0) * one_vs_rest.dot(problem.rows, i, W, terms)
+    cost = one_vs_rest.row_costs(problem.costs, problem.weight[i], positive)
+    one_vs_rest.put_terms(loss, margin, lanes.load(alpha, i), cost, terms)
+    lanes.store(margins, 0, margin)
 
 
 @kernel
 def stored_costs(problem, i, out):
-    lanes.store(out, 0, one_vs_rest.row_costs(problem, i, lanes.bits(problem.mask[i])))
+    lanes.store(out, 0, one_vs_rest.row_costs(problem.costs, problem.weight[i], lanes.bits(problem.mask[i])))
 
 
 def close(function, *arguments, dtype=np.float32, times=1.0):

@@ -40,11 +40,12 @@ def move_row(i, problem, surrogate, alpha, overlap, skip, scratch):
 
     `scratch` holds the row's products, and takes the change of W.
     """
-    mask, n_lanes, norm = problem.mask, problem.n_lanes, problem.norms[i]
+    _, norms, mask, weight, lane_costs, n_lanes = problem
+    norm = norms[i]
     store(scratch, DELTAS, spread(0.0, scratch))
     store(scratch, AFTER, load(alpha, i))
     positives = bits(mask[i])
-    signs, costs = where(positives, 1.0, -1.0), row_costs(problem, i, positives)
+    signs, costs = where(positives, 1.0, -1.0), row_costs(lane_costs, weight[i], positives)
     moved = False
     for _ in range(ROUNDS):
         moving = False
@@ -56,7 +57,7 @@ def move_row(i, problem, surrogate, alpha, overlap, skip, scratch):
                 continue
             positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
             sign = np.float32(1) if positive else np.float32(-1)
-            cost = (problem.costs[0, k] if positive else problem.costs[1, k]) * problem.weight[i]
+            cost = (lane_costs[0, k] if positive else lane_costs[1, k]) * weight[i]
             a = scratch[AFTER, k]
             after, violated = dual_step(surrogate, sign * scratch[PRODUCTS, k], a, cost, overlap[k, k] * norm)
             if abs(violated) > skip and after != a:
@@ -76,10 +77,11 @@ def move_row(i, problem, surrogate, alpha, overlap, skip, scratch):
 @kernel
 def inspect_row(problem, surrogate, i, alpha, scratch, state, skip):
     """Return whether some α of a row should move, and whether it may rest; update the extremes in `state`."""
-    positive = bits(problem.mask[i])
-    cost, before = row_costs(problem, i, positive), load(alpha, i)
+    _, _, mask, weight, costs, n_lanes = problem
+    positive = bits(mask[i])
+    cost, before = row_costs(costs, weight[i], positive), load(alpha, i)
     margin = where(positive, 1.0, -1.0) * load(scratch, PRODUCTS)
-    lanes = (np.uint32(1) << np.uint32(problem.n_lanes)) - np.uint32(1)
+    lanes = (np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1)
     violated = where(bits(lanes), lane_violation(surrogate, margin, before, cost), 0.0)
     moves = any_of((violated > skip) | (violated < -skip))
     if not surrogate.sparse_dual:
@@ -215,10 +217,11 @@ def relax(problem, surrogate, listed, values, factor, alpha):
     for s in range(listed.shape[0]):
         i = listed[s]
         store(alpha, i, load(alpha, i) + load(values, s))
+    _, _, mask, weight, costs, _ = problem
     for i in range(alpha.shape[0]):
         a = load(alpha, i)
         if any_of((a > 0.0) | (a < 0.0)):
-            low, high = dual_bounds(surrogate, row_costs(problem, i, bits(problem.mask[i])))
+            low, high = dual_bounds(surrogate, row_costs(costs, weight[i], bits(mask[i])))
             store(alpha, i, clip(a, low, high))
 
 
@@ -286,9 +289,13 @@ def joint_terms(problem, surrogate, W, alpha):
     """
     terms, products = np.empty((2, WIDTH)), np.empty((1, WIDTH))
     lost, gap, product = 0.0, 0.0, 0.0
-    for i in range(problem.mask.shape[0]):
-        store(products, 0, put_terms(problem, surrogate, i, W, alpha, terms) * load(alpha, i))
-        for k in range(problem.n_lanes):
+    rows, _, mask, weight, costs, n_lanes = problem
+    for i in range(mask.shape[0]):
+        positive = bits(mask[i])
+        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, terms)
+        put_terms(surrogate, margin, load(alpha, i), row_costs(costs, weight[i], positive), terms)
+        store(products, 0, margin * load(alpha, i))
+        for k in range(n_lanes):
             lost += terms[0, k]
             gap += terms[1, k]
             product += products[0, k]
@@ -298,11 +305,12 @@ def joint_terms(problem, surrogate, W, alpha):
 @kernel
 def dual_gain(problem, surrogate, listed, alpha):
     """Return Σ c gain(α / c) over some rows."""
+    _, _, mask, weight, costs, n_lanes = problem
     total = 0.0
     for i in listed:
-        for k in range(problem.n_lanes):
-            positive = (problem.mask[i] >> np.uint32(k)) & np.uint32(1)
-            cost = np.float64((problem.costs[0, k] if positive else problem.costs[1, k]) * problem.weight[i])
+        for k in range(n_lanes):
+            positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
+            cost = np.float64((costs[0, k] if positive else costs[1, k]) * weight[i])
             if cost > 0:
                 total += cost * gain(surrogate, np.float64(alpha[i, k]) / cost)
     return total
@@ -312,11 +320,12 @@ def dual_gain(problem, surrogate, listed, alpha):
 def margin_products(problem, listed, W, alpha):
     """Return Σ α m over some rows, in float64."""
     products = np.empty((1, WIDTH))
+    rows, _, mask, _, _, n_lanes = problem
     total = 0.0
     for i in listed:
-        sign = where(bits(problem.mask[i]), 1.0, -1.0)
-        store(products, 0, sign * dot(problem.rows, i, W, products) * load(alpha, i))
-        for k in range(problem.n_lanes):
+        sign = where(bits(mask[i]), 1.0, -1.0)
+        store(products, 0, sign * dot(rows, i, W, products) * load(alpha, i))
+        for k in range(n_lanes):
             total += products[0, k]
     return total
 

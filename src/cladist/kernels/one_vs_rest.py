@@ -46,7 +46,8 @@ class LaneProblem(NamedTuple):
     n_lanes : int
         The number of problems, the first lanes.
 
-    W (features × 16), α (rows × 16), norms and costs are float32, or all float64.
+    W (features × 16), α (rows × 16), norms and costs are float32, or all float64. Kernels unpack a problem outside
+    loops: compiled code counts references whenever a field is read.
     """
 
     rows: Any
@@ -81,9 +82,9 @@ def add_row(rows, i, W, steps):
 
 
 @kernel
-def row_costs(problem, i, positive):
-    """Return the costs of a row in the sixteen problems, given where it is positive."""
-    return where(positive, load(problem.costs, 0), load(problem.costs, 1)) * problem.weight[i]
+def row_costs(costs, weight, positive):
+    """Return the costs of a row in the sixteen problems, given its weight and where it is positive."""
+    return where(positive, load(costs, 0), load(costs, 1)) * weight
 
 
 @kernel
@@ -93,13 +94,13 @@ def sweep(problem, surrogate, visits, W, alpha, state, skip, active):
     Where many α are at a bound, a row rests if in every problem its α is at a bound, with a gradient beyond the limits
     in `state`; otherwise, if none of its α has moved.
     """
-    rows, norms, mask = problem.rows, problem.norms, problem.mask
+    rows, norms, mask, weight, costs, _ = problem
     highest, lowest = spread(-np.inf, state), spread(np.inf, state)
     above, below = load(state, ABOVE), load(state, BELOW)
     n_active = 0
     for i in visits:
         positive = bits(mask[i])
-        sign, cost = where(positive, 1.0, -1.0), row_costs(problem, i, positive)
+        sign, cost = where(positive, 1.0, -1.0), row_costs(costs, weight[i], positive)
         before, margin = load(alpha, i), sign * dot(rows, i, W, W)
         after, violated = dual_step(surrogate, margin, before, cost, norms[i])
         highest = where(violated > highest, violated, highest)
@@ -214,23 +215,23 @@ def objectives(problem, surrogate, W, alpha, primal, gap):
     primal /= 2
     gap[:] = 0
     terms = np.empty((2, WIDTH))
-    for i in range(problem.mask.shape[0]):
-        put_terms(problem, surrogate, i, W, alpha, terms)
+    rows, _, mask, weight, costs, _ = problem
+    for i in range(mask.shape[0]):
+        positive = bits(mask[i])
+        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, terms)
+        put_terms(surrogate, margin, load(alpha, i), row_costs(costs, weight[i], positive), terms)
         for k in range(WIDTH):
             primal[k] += terms[0, k]
             gap[k] += terms[1, k]
 
 
 @kernel
-def put_terms(problem, surrogate, i, W, alpha, terms):
-    """Write c ℓ(m) and c ℓ(m) − lower_bound(m, α, c) of a row into `terms`, in float64; return its margins."""
-    positive = bits(problem.mask[i])
-    cost = spread(0.0, terms) + row_costs(problem, i, positive)
-    margin = where(positive, 1.0, -1.0) * dot(problem.rows, i, W, terms)
+def put_terms(surrogate, margin, alpha, cost, terms):
+    """Write c ℓ(m) and c ℓ(m) − lower_bound(m, α, c) of a row into `terms`, in float64."""
+    cost = spread(0.0, terms) + cost
     lost = cost * value(surrogate, margin)
     store(terms, 0, lost)
-    store(terms, 1, lost - lower_bound(surrogate, margin, load(alpha, i), cost))
-    return margin
+    store(terms, 1, lost - lower_bound(surrogate, margin, alpha, cost))
 
 
 @kernel
@@ -239,10 +240,11 @@ def primals(problem, surrogate, W, primal):
     sums, norms = np.zeros((1, WIDTH)), np.empty(WIDTH)
     squared_norms(W, norms)
     lost = load(sums, 0)
-    for i in range(problem.mask.shape[0]):
-        positive = bits(problem.mask[i])
-        margin = where(positive, 1.0, -1.0) * dot(problem.rows, i, W, sums)
-        lost = row_costs(problem, i, positive) * value(surrogate, margin) + lost
+    rows, _, mask, weight, costs, _ = problem
+    for i in range(mask.shape[0]):
+        positive = bits(mask[i])
+        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, sums)
+        lost = row_costs(costs, weight[i], positive) * value(surrogate, margin) + lost
     store(sums, 0, lost)
     primal[:] = norms / 2 + sums[0]
 
@@ -254,12 +256,13 @@ def best_scales(problem, surrogate, W, primal, gap, scales):
     Under the hinge, rows on the margin miss it by a little, each at the cost of c; a little more length costs less
     where c is large. The slope in s, s‖w‖² + Σ c m ℓ'(s m), rises; bisection finds its zero.
     """
-    n = problem.mask.shape[0]
+    rows, _, mask, weight, costs, _ = problem
+    n = mask.shape[0]
     norms, slopes, scale = np.empty(WIDTH), np.empty((1, WIDTH)), np.empty((1, WIDTH), W.dtype)
     squared_norms(W, norms)
     margins = np.empty((n, WIDTH), W.dtype)
     for i in range(n):
-        store(margins, i, where(bits(problem.mask[i]), 1.0, -1.0) * dot(problem.rows, i, W, W))
+        store(margins, i, where(bits(mask[i]), 1.0, -1.0) * dot(rows, i, W, W))
     low, high = np.full(WIDTH, SCALES[0]), np.full(WIDTH, SCALES[1])
     for _ in range(SCALE_STEPS):
         middle = (low + high) / 2
@@ -268,7 +271,7 @@ def best_scales(problem, surrogate, W, primal, gap, scales):
         total = load(slopes, 0)
         for i in range(n):
             margin = load(margins, i)
-            product = row_costs(problem, i, bits(problem.mask[i])) * margin
+            product = row_costs(costs, weight[i], bits(mask[i])) * margin
             total = total + product * slope(surrogate, margin * (spread(0.0, slopes) + load(scale, 0)))
         store(slopes, 0, total)
         for k in range(WIDTH):
