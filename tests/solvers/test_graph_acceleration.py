@@ -15,6 +15,8 @@ from cladist.solvers.graph.quadratic_form import Graph
 from cladist.solvers.graph.solver import solve_graph
 from tests.solvers.problems import LOSSES
 
+FURTHER = {"hinge": 0.997, "squared_hinge": 0.9985}  # of the plain objective after as many sweeps
+MEASURED = {"hinge": 20, "squared_hinge": 15, "logistic": 15, "squared": 10}  # sweeps whose gap is measured, at least
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 
 
@@ -34,7 +36,7 @@ def test_accelerated_sweeps_get_further(texts, loss, monkeypatch):
     accelerated = solve(texts, 40, loss=loss).history
     monkeypatch.setattr(block_descent.Descent, "_may_accelerate", lambda self, gap: False)
     plain = solve(texts, 40, loss=loss).history
-    assert accelerated[-1]["objective"] < 0.9985 * plain[-1]["objective"]
+    assert accelerated[-1]["objective"] < FURTHER[loss] * plain[-1]["objective"]
     assert accelerated[-1]["dual"] < accelerated[-1]["objective"]
     assert accelerated[-1]["gap"] < plain[-1]["gap"]
 
@@ -42,7 +44,7 @@ def test_accelerated_sweeps_get_further(texts, loss, monkeypatch):
 @every_loss
 def test_no_sweep_ends_higher_than_it_began(texts, loss):
     objectives = [entry["objective"] for entry in solve(texts, 40, loss=loss).history]
-    assert len(objectives) > (10 if loss == "squared" else 15)
+    assert len(objectives) > MEASURED[loss]
     assert np.all(np.diff(objectives) <= 1e-6 * objectives[0])
 
 
