@@ -28,17 +28,16 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     # isort: on
     from cladist.labels import LabelMatrix as LabelMatrix
     from cladist.learners.base import HierarchicalClassifier as HierarchicalClassifier
-    from cladist.learners.flat.logistic import FlatLogistic as FlatLogistic
-    from cladist.learners.flat.svm import FlatSVM as FlatSVM
+    from cladist.learners.flat import FlatLogistic as FlatLogistic
+    from cladist.learners.flat import FlatSVM as FlatSVM
     from cladist.learners.local.nodewise import NodewiseSVM as NodewiseSVM
     from cladist.learners.local.top_down import TopDown as TopDown
     from cladist.learners.online.hieron import Hieron as Hieron
     from cladist.learners.online.perceptron import HierarchicalPerceptron as HierarchicalPerceptron
     from cladist.learners.online.river_adapter import RiverClassifier as RiverClassifier
     from cladist.learners.online.rls import HierarchicalRLS as HierarchicalRLS
-    from cladist.learners.recursive.logistic import RecursiveLogistic as RecursiveLogistic
-    from cladist.learners.recursive.relations import Relations as Relations
-    from cladist.learners.recursive.svm import RecursiveSVM as RecursiveSVM
+    from cladist.learners.recursive import RecursiveLogistic as RecursiveLogistic
+    from cladist.learners.recursive import RecursiveSVM as RecursiveSVM
     from cladist.learners.structured.hard_perceptron import HardPerceptron as HardPerceptron
     from cladist.learners.structured.kernel_stochastic_perceptron import (
         KernelStochasticPerceptron as KernelStochasticPerceptron,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.learners.thresholded import Thresholded as Thresholded
     from cladist.persistence.models import load as load
     from cladist.persistence.models import save as save
+    from cladist.solvers.relations import Relations as Relations
     from cladist.taxonomy import RelationGraph as RelationGraph
     from cladist.taxonomy import Taxonomy as Taxonomy
     from cladist.versions import show_versions as show_versions
@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
 _LAZY = {
     "HierarchicalClassifier": "cladist.learners.base",
     "RelationGraph": "cladist.taxonomy",
-    "Relations": "cladist.learners.recursive.relations",
+    "Relations": "cladist.solvers.relations",
     "RiverClassifier": "cladist.learners.online.river_adapter",
     "Taxonomy": "cladist.taxonomy",
     "LabelMatrix": "cladist.labels",

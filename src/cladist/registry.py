@@ -75,14 +75,14 @@ class Method:
 METHODS: tuple[Method, ...] = (
     Method(
         "hr-svm",
-        "cladist.learners.recursive.svm:RecursiveSVM",
+        "cladist.learners.recursive:RecursiveSVM",
         "Gopal & Yang 2013 (HR-SVM)",
         "linear SVMs trained together, each label's weights pulled towards its parent's or related labels'",
         takes_dags=True,
     ),
     Method(
         "hr-lr",
-        "cladist.learners.recursive.logistic:RecursiveLogistic",
+        "cladist.learners.recursive:RecursiveLogistic",
         "Gopal & Yang 2013 (HR-LR)",
         "logistic regressions trained together, shared in the same way; has probabilities",
         takes_dags=True,
@@ -149,14 +149,14 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "svm",
-        "cladist.learners.flat.svm:FlatSVM",
+        "cladist.learners.flat:FlatSVM",
         "the flat baseline of all five papers",
         "a linear SVM for every label against all others",
         takes_dags=True,
     ),
     Method(
         "lr",
-        "cladist.learners.flat.logistic:FlatLogistic",
+        "cladist.learners.flat:FlatLogistic",
         "Gopal & Yang 2013 (LR)",
         "logistic regression for every label against all others; has probabilities",
         takes_dags=True,

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from cladist import LabelMatrix, RecursiveLogistic, RecursiveSVM, Taxonomy
-from cladist.learners.recursive.relations import as_relations
+from cladist.solvers.relations import as_relations
 from tests.learners.flat_rows import TAXONOMY
 
 DEEP = Taxonomy.from_edges([("all", name) for name in ("sport", "art", "food")] + list(TAXONOMY.edges()))

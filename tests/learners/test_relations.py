@@ -28,7 +28,6 @@ from cladist import (
 from cladist.datasets import load_genes_go
 from cladist.errors import ModelFormatError, ParameterError, TaxonomyError, TooLargeError
 from cladist.labels import to_indicator
-from cladist.learners.linear import classifier
 from cladist.metrics import micro_f1, report
 from cladist.persistence.taxonomies import pack_relations, unpack_relations
 from tests.learners.flat_rows import TAXONOMY, single
@@ -323,7 +322,7 @@ def test_relations_of_other_labels_are_refused(learner):
 
 @both
 def test_too_many_weights_are_refused(learner, monkeypatch):
-    monkeypatch.setattr(classifier, "MOST_DENSE_BYTES", 100)
+    monkeypatch.setattr("cladist.solvers.problem.MOST_DENSE_BYTES", 100)
     X, y = single()
     with pytest.raises(TooLargeError, match="too many weights to relate"):
         learner(TAXONOMY, relations=RELATED).fit(X, y)

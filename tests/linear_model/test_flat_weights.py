@@ -14,7 +14,6 @@ from cladist import FlatLogistic, FlatSVM, Hieron, NodewiseSVM, RecursiveSVM, Ta
 from cladist.errors import LabelError, ParameterError, TaxonomyError, TooLargeError
 from cladist.execution import Threads
 from cladist.learners import base as learner_base
-from cladist.learners.linear import classifier
 from cladist.learners.select_c import GRID
 from cladist.linear_model.weights import BlockedWeights
 from cladist.metrics import micro_f1
@@ -57,7 +56,7 @@ def test_pruning_drops_small_weights_and_nothing_else():
 
 def test_what_is_too_large_for_dense_weights_is_kept_otherwise_or_refused(monkeypatch):
     X, y = single()
-    monkeypatch.setattr(classifier, "MOST_DENSE_BYTES", 100)
+    monkeypatch.setattr("cladist.solvers.problem.MOST_DENSE_BYTES", 100)
     assert type(FlatSVM().fit(X, y).weights_).__name__ == "DualWeights"
     assert type(FlatSVM(weights="dense").fit(X, y).weights_).__name__ == "DenseWeights"
     with pytest.raises(TooLargeError, match=r"4 classes × \d+ features are 0.0 GiB of weights; use weights='sparse'"):
@@ -133,7 +132,7 @@ def test_weights_made_for_scores_are_made_once(form, sets, monkeypatch):
     np.testing.assert_array_equal(model.decision_function(X), answers[1])
     assert list(model.predict(X)) == list(answers[2])
     assert len(calls) == (58 * 2 + (58 if sets else 1) if form == "dense" else 3)
-    monkeypatch.setattr(classifier, "PIECE_BYTES", 4 * 20 * 100)  # a hundred rows at a time
+    monkeypatch.setattr("cladist.learners.linear_classifier.PIECE_BYTES", 4 * 20 * 100)  # a hundred rows at a time
     calls.clear()
     np.testing.assert_array_equal(model.predict_top_k(X, 3)[0], answers[0][0])
     assert len(calls) == {"dense": 58, "dual": 4, "sparse": 0}[form]  # a hundred are few: through the lists

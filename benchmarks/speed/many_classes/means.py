@@ -34,7 +34,7 @@ def make(name: str, n_leaves: int, folder: Path) -> None:
 
 def _give_means(model: Any, data: Dataset) -> None:
     """Give a learner the means of its rows as weights."""
-    X, labels, weights = model.validate(data.X_train, data.y_train, None)
+    X, labels, weights = model.validate_weighted(data.X_train, data.y_train, None)
     problem = model.prepare(X, labels, weights)
     model.sharing_, model.n_iter_, model.converged_ = 1.0, 0, False
     model.history_ = [{"objective": 0.0, "gap": 1.0, "passes": 0}]

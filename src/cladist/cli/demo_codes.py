@@ -93,9 +93,9 @@ class CodeModel:
 def train_codes(data: Dataset, folder: Path, *, texts: tuple[str, ...] = DIAGNOSES) -> CodeModel:
     """Train a model, save it to `folder`, load it memory-mapped, and predict the test rows and `texts`."""
     from cladist import progress
-    from cladist.learners.recursive.relations import Relations
-    from cladist.learners.recursive.svm import RecursiveSVM
+    from cladist.learners.recursive import RecursiveSVM
     from cladist.persistence.models import load
+    from cladist.solvers.relations import Relations
 
     # Weights are stored as differences from the parents' weights, without the small ones.
     model = RecursiveSVM(

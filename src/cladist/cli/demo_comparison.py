@@ -126,11 +126,11 @@ class Comparison:
 
 def methods(taxonomy: Any) -> dict[str, Any]:
     """Return the unfitted learners to compare, by name; all are deterministic."""
-    from cladist.learners.flat.svm import FlatSVM
+    from cladist.learners.flat import FlatSVM
     from cladist.learners.local.top_down import TopDown
     from cladist.learners.online.hieron import Hieron
-    from cladist.learners.recursive.relations import Relations
-    from cladist.learners.recursive.svm import RecursiveSVM
+    from cladist.learners.recursive import RecursiveSVM
+    from cladist.solvers.relations import Relations
 
     return {
         RECURSIVE: RecursiveSVM(taxonomy, loss="squared_hinge", relations=Relations(blocks_per_round=2), n_jobs=-1),

@@ -201,7 +201,7 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
         if name not in known and name not in options:
             raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
     if options:
-        from cladist.learners.recursive.relations import Relations
+        from cladist.solvers.relations import Relations
 
         parameters = {**parameters, "relations": Relations(parameters.get("relations"))}
     learner.set_params(**parameters)
@@ -210,7 +210,7 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
 
 def _relation_options(parameters: dict[str, Any]) -> set[str]:
     """Return the names that are options of `cladist.Relations`, as scikit-learn writes them: relations__ridge."""
-    from cladist.learners.recursive.relations import DEFAULTS
+    from cladist.solvers.relations import DEFAULTS
 
     for name in DEFAULTS.keys() & parameters.keys():
         raise ParameterError(f"{name} is an option of relations; write --param relations__{name}={parameters[name]}.")

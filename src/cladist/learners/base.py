@@ -88,6 +88,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     answers_sets: ClassVar[bool] = False
 
     taxonomy: Any
+    decode: str = "auto"
     taxonomy_: Taxonomy
     label_form_: LabelForm
     class_nodes_: npt.NDArray[np.int64]
@@ -153,8 +154,17 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
-        warn_of_paths(self, y)
+        if self.taxonomy is None:
+            warn_of_paths(type(self).__name__, encoded.form, y)
         return X, encoded.labels
+
+    def validate_weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
+        """Return the rows, labels and sample weights given to `fit`, validated, for a learner that has `decode`."""
+        X, labels = self.validate_fit(X, y)
+        self.check_label_form(self.decode)
+        if not self.decodes_sets:
+            labels.nodes(type(self).__name__)  # refuses rows with several labels
+        return self._weighted(X, labels, sample_weight)
 
     def set_classes(self, nodes: npt.NDArray[np.int64]) -> None:
         """Set `class_nodes_` and `classes_`, the nodes that can be predicted.
@@ -216,8 +226,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     @property
     def decodes_sets(self) -> bool:
         """Whether predictions are sets of labels, not one path."""
-        decode = getattr(self, "decode", "auto")
-        return self.answers_sets and (decode == "multi" or (decode == "auto" and self.label_form_.is_multi))
+        return self.answers_sets and (self.decode == "multi" or (self.decode == "auto" and self.label_form_.is_multi))
 
     # ---------------------------------------------------------------- prediction API
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cladist.errors import LabelWarning, quoted
-from cladist.labels import LabelMatrix
+from cladist.labels import LabelForm, LabelMatrix
 from cladist.taxonomy.separators import look_like_paths
 
 MOST_NAMED = 3
@@ -25,16 +25,12 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level + 1)
 
 
-def warn_of_paths(model: Any, y: Any) -> None:
-    """Warn if lists in y read as paths where nothing says that they are: they are trained on as sets of labels.
-
-    `model` has the form of y already.
-    """
-    form = model.label_form_
+def warn_of_paths(who: str, form: LabelForm, y: Any) -> None:
+    """Warn if lists in y, given without a taxonomy, read as paths: they are trained on as sets of labels."""
     has_lists = form.kind == "sets" and form.element in ("list", "tuple")
-    if model.taxonomy is None and has_lists and look_like_paths(row for row in y):
+    if has_lists and look_like_paths(row for row in y):
         warn_caller(
-            f"{type(model).__name__}: rows of y read as paths, and without a taxonomy they are trained on as sets of "
+            f"{who}: rows of y read as paths, and without a taxonomy they are trained on as sets of "
             "unrelated labels. If they are paths, give a 2-D array, np.array(rows, dtype=object) with short rows "
             'padded by ""; if they are sets of labels, write sets, or give a taxonomy.',
             LabelWarning,

@@ -1,4 +1,4 @@
-"""The parameters of linear classifiers, and the choice of C by cross-validation on the training rows: ``C="cv"``."""
+"""The choice of C, and of `sharing`, by cross-validation on the training rows: ``C="cv"``."""
 
 from __future__ import annotations
 
@@ -7,70 +7,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from cladist import progress
-from cladist.errors import DatasetError, ParameterError, is_count, is_positive, one_of
+from cladist.errors import ParameterError
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.label_warnings import warn_caller, without_label_warnings
+from cladist.learners.label_warnings import without_label_warnings
 from cladist.metrics import micro_f1
 
 GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
 SHARINGS = (1.0, 0.1, 0.0)  # what sharing="cv" chooses from: the paper's, a little, nothing
 FOLDS = 5
-LARGEST_C, LARGEST_VALUE = 1e12, 1e12  # float32 ends at 3e38, and squares of these are summed
 MOST_STATE_BYTES = 2**30  # α of all folds; beyond, each C is solved from scratch
 PATIENCE = 2  # values of C in a row without a gain that end the search: large values cost most
 Folds = list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 Choice = tuple[float, list[dict[str, float]]]  # C, and for each value tried `C`, `score`, `standard_error`
 
 
-def check_linear(model: Any) -> None:
-    """Refuse values of `C`, `fit_intercept`, `tol`, `max_iter` and `prune` that make no sense."""
-    who = type(model).__name__
-    if not isinstance(model.fit_intercept, (bool, np.bool_)):
-        one_of(who, "fit_intercept", model.fit_intercept, (False, True))
-    searched = isinstance(model.C, str) and model.C == "cv"
-    if not searched and not (is_positive(model.C) and model.C <= LARGEST_C):
-        raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {model.C!r}.")
-    if not is_positive(model.tol):
-        raise ParameterError(f"{who}: tol must be positive; got {model.tol!r}.")
-    if not is_count(model.max_iter):
-        raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {model.max_iter!r}.")
-    if model.prune != 0 and not is_positive(model.prune):
-        raise ParameterError(f"{who}: prune must be 0 or positive; got {model.prune!r}.")
-
-
-def check_values(who: str, rows: Any) -> None:
-    """Refuse rows with values so large that scores would overflow."""
-    values = rows.data if sparse.issparse(rows) else rows
-    if values.size and not np.max(np.abs(values)) < LARGEST_VALUE:
-        raise DatasetError(
-            f"{who}: a value of {np.max(np.abs(values)):.0e} is too large to compute with; scale the features as "
-            "those of the training rows."
-        )
-
-
-def warn_of_gap(model: Any, worst: float) -> None:
-    """Warn that a classifier did not reach its tolerance, and say what may help."""
-    advice = "raise max_iter, or lower C" if model.n_iter_ >= model.max_iter else "scale the features, or raise tol"
-    warn_caller(
-        f"{type(model).__name__} stopped after {model.n_iter_} sweeps with a gap of {worst:.1e}, over "
-        f"tol={model.tol:g}; {advice}.",
-        ConvergenceWarning,
-    )
-
-
-# -------------------------------------------------------------------- the search
-
-
 def choose_C(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> float:  # noqa: N802 - the papers' letter
     """Return the C to train with; with ``C="cv"`` search for it and set `C_` and `cv_results_`."""
-    for name in ("C_", "cv_results_"):
+    for name in ("C_", "cv_results_"):  # of an earlier fit
         vars(model).pop(name, None)
     if not isinstance(model.C, str):
         return float(model.C)
@@ -92,17 +50,6 @@ def choose_C_and_sharing(model: Any, X: Any, labels: LabelMatrix, weights: Any) 
     _, model.sharing_, model.C_, _ = max(searches, key=lambda search: search[0])  # the first of equals
     model.cv_results_ = [entry for *_, results in searches for entry in results]
     return float(model.C_)
-
-
-def pack_choice(model: Any) -> dict[str, Any]:
-    """Return the result of a search as plain values of a model file."""
-    return {"C": getattr(model, "C_", None), "cv_results": getattr(model, "cv_results_", None)}
-
-
-def unpack_choice(model: Any, state: dict[str, Any]) -> None:
-    """Set `C_` and `cv_results_` as `pack_choice` returned them."""
-    if state.get("C") is not None:
-        model.C_, model.cv_results_ = float(state["C"]), state["cv_results"]
 
 
 def folds_of(model: Any, n_rows: int) -> Folds:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cladist.kernels.lanes import WIDTH
 from cladist.linear_model.training_rows import TrainingRows
 from cladist.surrogates import SURROGATES, Surrogate
 
 Members = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # where each class begins, and its rows
+MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps dense weights up to this size
 SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
 
 
@@ -48,6 +50,11 @@ class OneVsRest:
     def n_classes(self) -> int:
         """The number of problems."""
         return len(self.members[0]) - 1
+
+    @property
+    def fits_dense(self) -> bool:
+        """Whether ``weights="auto"`` keeps dense weights."""
+        return -(-self.n_classes // WIDTH) * WIDTH * self.rows.n_used * 4 <= MOST_DENSE_BYTES
 
     @cached_property
     def weights32(self) -> npt.NDArray[np.float32]:

@@ -17,10 +17,11 @@ from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.explanation import INTERCEPT, Explanation, nodes_to_explain
+from cladist.learners.linear_classifier import check_linear, check_values, pack_choice, unpack_choice, warn_of_gap
 from cladist.learners.local.arrays import pack_families, unpack_families
 from cladist.learners.local.explanation import margins, weights_of_nodes
 from cladist.learners.local.families import LOSSES, FamilyProblem, fit_families
-from cladist.learners.select_c import check_linear, check_values, choose_C, pack_choice, unpack_choice, warn_of_gap
+from cladist.learners.select_c import choose_C
 from cladist.solvers.problem import members_by_class
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
 

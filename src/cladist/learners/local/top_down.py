@@ -25,14 +25,15 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.explanation import Explanation, nodes_to_explain
 from cladist.learners.label_warnings import warn_of_lost
+from cladist.learners.linear_classifier import check_linear, check_values, pack_choice, unpack_choice, warn_of_gap
 from cladist.learners.local.arrays import pack_decisions, unpack_decisions
 from cladist.learners.local.explanation import leads, weights_of_nodes
 from cladist.learners.local.families import LOSSES, Choice, Decision, Family, FamilyProblem, fit_families
-from cladist.learners.select_c import check_linear, check_values, choose_C, pack_choice, unpack_choice, warn_of_gap
-from cladist.learners.stop_leaves import with_stops
+from cladist.learners.select_c import choose_C
 from cladist.solvers.problem import members_by_class
 from cladist.storage.array_groups import Arrays, check_nodes, unpack_ids
 from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.stop_leaves import with_stops
 
 Ids = npt.NDArray[np.int64]
 VIRTUAL_ROOT = -1

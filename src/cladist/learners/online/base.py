@@ -161,8 +161,8 @@ class OnlineClassifier(HierarchicalClassifier):
         X = self._checked_rows(X, reset=is_first)
         self._check_lengths(X)
         labels = self._encode_batch(X, y, classes, is_first=is_first)
-        if is_first:
-            warn_of_paths(self, y)
+        if is_first and self.taxonomy is None:
+            warn_of_paths(type(self).__name__, self.label_form_, y)
         self.check_labels(labels)
         if is_first:
             self.begin(X)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
-from cladist.learners.select_c import warn_of_gap
+from cladist.learners.linear_classifier import warn_of_gap
 from cladist.solvers.structured import SAMPLINGS, Ascent, Sweeps
 
 MOST_WEIGHT_BYTES = 8 * 2**30  # weights in training; beyond this use a kernel or fewer features

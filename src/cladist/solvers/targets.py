@@ -11,11 +11,12 @@ from scipy import sparse
 
 from cladist.errors import ParameterError, TaxonomyError
 from cladist.labels import LabelMatrix
-from cladist.solvers import OneVsRest
-from cladist.solvers.problem import Members
+from cladist.linear_model.training_rows import TrainingRows
+from cladist.solvers.problem import Members, OneVsRest
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
+TARGETS, REPAIRS = ("leaves", "nodes"), ("top_down", "bottom_up", "best")
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,22 @@ class Targets:
         elif factors is not None:
             costs[0] *= factors
         return costs
+
+    def problem(
+        self,
+        who: str,
+        X: Any,
+        labels: LabelMatrix,
+        sample_weight: Any,
+        *,
+        loss: str,
+        fit_intercept: bool,
+        class_weight: Any,
+    ) -> OneVsRest:
+        """Return the binary problems of these targets, with C = 1."""
+        factors = class_weights(who, class_weight, self, labels.taxonomy, labels)
+        rows = TrainingRows.from_matrix(X, constant=fit_intercept)
+        return OneVsRest(rows, self.members, loss, self.costs(factors), sample_weight)
 
 
 def _by_node(indptr: Any, columns: Any, n_nodes: int) -> Members:

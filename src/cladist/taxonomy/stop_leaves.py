@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.taxonomy import Taxonomy
 
 
 def with_stops(taxonomy: Taxonomy, labels: npt.NDArray[np.int64]) -> tuple[Taxonomy, npt.NDArray[np.int64]]:

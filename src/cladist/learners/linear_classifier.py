@@ -1,4 +1,4 @@
-"""`LinearClassifier`: input checks, prediction, weights and explanations of learners with one linear model per label.
+"""`LinearClassifier`: prediction, weights and explanations of learners with one linear model per label.
 
 A learner adds `fit`, and two steps that `C_path` repeats: `prepare` makes the one-vs-rest problem, `solve` solves it.
 """
@@ -8,52 +8,104 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cladist.decoders import best_labelling, top_down
-from cladist.errors import LabelError, ModelFormatError, ParameterError, is_positive, one_of
-from cladist.execution import Executor, executor_for
-from cladist.kernels.lanes import WIDTH
+from cladist.errors import DatasetError, LabelError, ModelFormatError, ParameterError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_to_explain
-from cladist.learners.linear.beam_search import Agreement
-from cladist.learners.linear.targets import Targets, at_C, class_weights
-from cladist.learners.linear.warm_start import LastFit, scale_state
-from cladist.learners.recursive.couplings import Coupling, couple
-from cladist.learners.recursive.relations import LARGEST_SHARING, Relations, as_relations
-from cladist.learners.select_c import LARGEST_C, check_linear, check_values, pack_choice, unpack_choice, warn_of_gap
+from cladist.learners.label_warnings import warn_caller
 from cladist.linear_model.arrays import pack_weights, unpack_weights
 from cladist.linear_model.node_differences import DifferenceWeights
 from cladist.linear_model.weights import Weights
-from cladist.persistence.taxonomies import pack_relations, unpack_relations
-from cladist.solvers import OneVsRest, Settings, Solution, TrainingRows
+from cladist.solvers import OneVsRest, Settings, Solution
 from cladist.solvers.linear.one_vs_rest import growth
+from cladist.solvers.relations import Coupling
+from cladist.solvers.targets import at_C
+from cladist.solvers.warm_start import LastFit, scale_state
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
-from cladist.taxonomy import RelationGraph
 
 Ids = npt.NDArray[np.int64]
-MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps dense weights up to this size
 PIECE_BYTES = 2**29  # of scores for which weights that are made on demand are made once
 VECTORS_AT_ONCE = 16  # classes whose weights are held to explain their scores
 FORMS = ("auto", "dense", "sparse", "dual")
 PRUNED = ("sparse", "differences")
+LARGEST_C, LARGEST_VALUE = 1e12, 1e12  # float32 ends at 3e38, and squares of these are summed
 
 
-def _is_logistic(model: Any) -> bool:
-    return bool(model.loss == "logistic")
+def check_linear(model: Any) -> None:
+    """Refuse values of `C`, `fit_intercept`, `tol`, `max_iter` and `prune` that make no sense."""
+    who = type(model).__name__
+    if not isinstance(model.fit_intercept, (bool, np.bool_)):
+        one_of(who, "fit_intercept", model.fit_intercept, (False, True))
+    searched = isinstance(model.C, str) and model.C == "cv"
+    if not searched and not (is_positive(model.C) and model.C <= LARGEST_C):
+        raise ParameterError(f"{who}: C must be positive, or 'cv' to choose it; got {model.C!r}.")
+    if not is_positive(model.tol):
+        raise ParameterError(f"{who}: tol must be positive; got {model.tol!r}.")
+    if not is_count(model.max_iter):
+        raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {model.max_iter!r}.")
+    if model.prune != 0 and not is_positive(model.prune):
+        raise ParameterError(f"{who}: prune must be 0 or positive; got {model.prune!r}.")
 
 
-def _is_coupled(model: Any) -> bool:
-    return hasattr(model, "relations")
+def check_values(who: str, rows: Any) -> None:
+    """Refuse rows with values so large that scores would overflow."""
+    values = rows.data if sparse.issparse(rows) else rows
+    if values.size and not np.max(np.abs(values)) < LARGEST_VALUE:
+        raise DatasetError(
+            f"{who}: a value of {np.max(np.abs(values)):.0e} is too large to compute with; scale the features as "
+            "those of the training rows."
+        )
+
+
+def warn_of_gap(model: Any, worst: float) -> None:
+    """Warn that a classifier did not reach its tolerance, and say what may help."""
+    advice = "raise max_iter, or lower C" if model.n_iter_ >= model.max_iter else "scale the features, or raise tol"
+    warn_caller(
+        f"{type(model).__name__} stopped after {model.n_iter_} sweeps with a gap of {worst:.1e}, over "
+        f"tol={model.tol:g}; {advice}.",
+        ConvergenceWarning,
+    )
+
+
+def pack_choice(model: Any) -> dict[str, Any]:
+    """Return the result of a search as plain values of a model file."""
+    return {"C": getattr(model, "C_", None), "cv_results": getattr(model, "cv_results_", None)}
+
+
+def unpack_choice(model: Any, state: dict[str, Any]) -> None:
+    """Set `C_` and `cv_results_` as `pack_choice` returned them."""
+    if state.get("C") is not None:
+        model.C_, model.cv_results_ = float(state["C"]), state["cv_results"]
+
+
+class Agreement(NamedTuple):
+    """Shares of rows, or of labels, where beam search and exact search agree.
+
+    Attributes
+    ----------
+    first : float
+        Rows whose best label is the same.
+    shared : float
+        Labels among the exact k best that the beam found, in any order.
+    all : float
+        Rows whose k labels are the same in the same order.
+    """
+
+    first: float
+    shared: float
+    all: float
 
 
 class LinearClassifier(HierarchicalClassifier):
@@ -62,6 +114,7 @@ class LinearClassifier(HierarchicalClassifier):
     takes_dags: ClassVar[bool] = True
     answers_sets: ClassVar[bool] = True
     forms: ClassVar[tuple[str, ...]] = FORMS
+    has_probabilities: ClassVar[bool] = False
 
     C: Any
     loss: str
@@ -77,14 +130,10 @@ class LinearClassifier(HierarchicalClassifier):
     executor: Any
     decode: str
     verbose: bool | int
-    relations: Any  # of recursive learners, like `sharing`
-    sharing: Any
 
     weights_: Weights
     target_nodes_: Ids
     _coupling: Coupling | None = None  # pulls the weights of related nodes together; None in flat learners
-    relations_: RelationGraph | None
-    sharing_: float
     C_: float
     cv_results_: list[dict[str, float]]
 
@@ -98,61 +147,38 @@ class LinearClassifier(HierarchicalClassifier):
         """Solve a problem for one value of C, from the state of another solution if one is given."""
         raise TypeError(f"{type(self).__name__} does not say how it is trained.")
 
-    def check_linear(self) -> None:
+    @property
+    def label_options(self) -> Any:
+        """The object with the options `targets` and `repair`."""
+        return self
+
+    def check_parameters(self) -> None:
         """Refuse values of the parameters that all linear classifiers have."""
         who = type(self).__name__
         check_linear(self)
         one_of(who, "weights", self.weights, self.forms)
         one_of(who, "warm_start", self.warm_start, (False, True))
-        self._check_decode(self.decode)
+        one_of(who, "decode", self.decode, ("auto", "single", "multi"))
         if self.prune and self.weights not in PRUNED:
             allowed = " or ".join(f"'{form}'" for form in PRUNED if form in self.forms)
             raise ParameterError(f"{who}: prune={self.prune!r} needs weights={allowed}, which keeps what is larger.")
-
-    def validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
-        """Return rows, labels and weights, checked, without the rows of weight 0."""
-        X, labels = self.validate_fit(X, y)
-        self.check_label_form(self.decode)
-        if not self.decodes_sets:
-            labels.nodes(type(self).__name__)
-        options = self._label_options
-        if options.targets == "nodes" and options.repair == "best":
-            self.taxonomy_.require_tree(f"{type(self).__name__} with repair='best'")
-        return self._weighted(X, labels, sample_weight)
-
-    @property
-    def _label_options(self) -> Any:
-        """The object with the options `targets` and `repair`: the learner, or its relations."""
-        return as_relations(self.relations) if _is_coupled(self) else self
-
-    def one_vs_rest(self, X: Any, labels: LabelMatrix, sample_weight: Any, targets: Targets) -> OneVsRest:
-        """Return the problems of these targets, with C = 1, and set the classes."""
-        self.target_nodes_ = targets.nodes
-        self.set_classes(targets.labels)
-        factors = class_weights(type(self).__name__, self.class_weight, targets, self.taxonomy_, labels)
-        rows = TrainingRows.from_matrix(X, constant=self.fit_intercept)
-        return OneVsRest(rows, targets.members, self.loss, targets.costs(factors), sample_weight)
 
     def settings(self) -> Settings:
         """Return the tolerance, the limit of sweeps and the seed."""
         seed = random_generator(type(self).__name__, self.random_state).randint(2**31 - 1)
         return Settings(self.tol, self.max_iter, int(seed))
 
-    def pool(self) -> Executor:
-        """Return the executor that runs blocks of labels."""
-        return executor_for(self.n_jobs, self.executor)
-
-    def fits_dense(self, problem: OneVsRest) -> bool:
-        """Tell whether ``weights="auto"`` keeps dense weights."""
-        return -(-problem.n_classes // WIDTH) * WIDTH * problem.rows.n_used * 4 <= MOST_DENSE_BYTES
-
     def last_state(self, problem: OneVsRest, C: float) -> Any:
-        """Return the state to start from: with `warm_start` that of the last fit, if it fits this problem."""
+        """Return the state of the last fit, to start from, if it fits this problem."""
         last: LastFit | None = self.__dict__.pop("_last_fit", None)
-        return last.state_for(at_C(problem, C), C, self._coupling) if last is not None and self.warm_start else None
+        return None if last is None else last.state_for(at_C(problem, C), C, self._coupling)
 
     def keep(self, solution: Solution, problem: OneVsRest, C: float, started: float) -> Self:
         """Store the weights of a solution and its history; warn if it did not converge."""
+        if "cv" not in (self.C, getattr(self, "sharing", None)):
+            for name in ("C_", "cv_results_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
+        self.__dict__.pop("_last_fit", None)
         history = [dict(entry) for entry in solution.history]
         if self._coupling is None:  # one entry per block of problems
             history = [sum_blocks(history)]
@@ -194,13 +220,13 @@ class LinearClassifier(HierarchicalClassifier):
         for C in wanted:
             if not (is_positive(C) and C <= LARGEST_C):
                 raise ParameterError(f"{who}: Cs must be positive numbers; got {C!r}.")
-        if _is_coupled(self) and isinstance(self.sharing, str):
+        if isinstance(getattr(self, "sharing", None), str):
             raise ParameterError(f"{who}: C_path varies C alone; give sharing as a number.")
         return self._walk_path(X, y, wanted, sample_weight)
 
     def _walk_path(self, X: Any, y: Any, Cs: list[float], sample_weight: Any) -> Iterator[Self]:
         model = clone(self)
-        problem = model.prepare(*model.validate(X, y, sample_weight))
+        problem = model.prepare(*model.validate_weighted(X, y, sample_weight))
         shared = {name: value for name, value in vars(model).items() if name.endswith("_") or name == "_coupling"}
         state, before = None, 1.0
         for C in Cs:
@@ -222,7 +248,7 @@ class LinearClassifier(HierarchicalClassifier):
     @property
     def _one_per_label(self) -> bool:
         """Whether there is exactly one problem per label, in the same order."""
-        sums_paths = self._label_options.targets == "nodes" and not self.decodes_sets
+        sums_paths = self.label_options.targets == "nodes" and not self.decodes_sets
         return np.array_equal(self.target_nodes_, self.class_nodes_) and not sums_paths
 
     def predict_nodes(self, X: Any) -> Ids:
@@ -241,7 +267,7 @@ class LinearClassifier(HierarchicalClassifier):
         return LabelMatrix.from_ids(nodes.indptr, nodes.indices, self.taxonomy_)
 
     def _positive_nodes(self, scores: npt.NDArray[Any]) -> sparse.csr_array:
-        options = self._label_options
+        options = self.label_options
         if options.targets == "leaves" or options.repair == "bottom_up":
             rows, columns = np.nonzero(scores > 0)
             shape = (len(scores), self.taxonomy_.n_nodes)
@@ -268,14 +294,14 @@ class LinearClassifier(HierarchicalClassifier):
 
         Minus and plus half of the one problem that separates two labels, or sums over paths.
         """
-        if len(self.target_nodes_) == 1 and len(self.class_nodes_) == 2 and self._label_options.targets == "leaves":
+        if len(self.target_nodes_) == 1 and len(self.class_nodes_) == 2 and self.label_options.targets == "leaves":
             halves = np.array([[-0.5], [0.5]], np.float32)
             return halves if classes is None else halves[classes]
         labels = self.class_nodes_ if classes is None else self.class_nodes_[classes]
         paths = LabelMatrix.from_nodes(labels, self.taxonomy_).to_indicator()
         return paths[:, self.target_nodes_].toarray().astype(np.float32)
 
-    @available_if(_is_logistic)  # type: ignore[untyped-decorator]
+    @available_if(lambda model: model.has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the probability of every class (rows × classes).
 
@@ -284,7 +310,7 @@ class LinearClassifier(HierarchicalClassifier):
         are none: the sum of scores along a path is not a log odds.
         """
         rows = self._fitted_rows(X)
-        if self._label_options.targets == "nodes" and not self.decodes_sets:
+        if self.label_options.targets == "nodes" and not self.decodes_sets:
             raise LabelError(
                 f"{type(self).__name__}: predict_proba needs targets='leaves', or sets of labels; sums over paths are "
                 "no probabilities."
@@ -314,7 +340,7 @@ class LinearClassifier(HierarchicalClassifier):
     def _has_beam(self) -> bool:
         return isinstance(self.weights_, DifferenceWeights)
 
-    @available_if(_is_coupled)  # type: ignore[untyped-decorator]
+    @available_if(lambda model: "differences" in model.forms)  # type: ignore[untyped-decorator]
     def beam_agreement(self, X: Any, k: int = 1, *, beam: int) -> Agreement:
         """Return how often ``predict_top_k(X, k, beam=beam)`` equals ``predict_top_k(X, k)`` on a sample of rows.
 
@@ -336,7 +362,9 @@ class LinearClassifier(HierarchicalClassifier):
         >>> model.beam_agreement(data.X, 3, beam=9)
         Agreement(first=1.0, shared=1.0, all=1.0)
         """
-        return Agreement.of(self.predict_top_k(X, k)[0], self.predict_top_k(X, k, beam=beam)[0])
+        exact, beamed = self.predict_top_k(X, k)[0], self.predict_top_k(X, k, beam=beam)[0]
+        shared, same = (exact[:, :, None] == beamed[:, None, :]).any(axis=2), exact == beamed
+        return Agreement(*(float(np.mean(part)) for part in (same[:, 0], shared, same.all(axis=1))))
 
     # ---------------------------------------------------------------- weights
 
@@ -411,13 +439,7 @@ class LinearClassifier(HierarchicalClassifier):
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         """Return plain values and arrays that `unpack_state` reads."""
         state = {"history": self.history_, "n_iter": self.n_iter_, "converged": self.converged_, **pack_choice(self)}
-        arrays = {"target_nodes": self.target_nodes_, **prefixed("weights", pack_weights(self.weights_))}
-        if _is_coupled(self):
-            state |= {"sharing": self.sharing_, "has_relations": as_relations(self.relations).graph is not None}
-            if isinstance(self.relations, Relations):
-                state["relations"] = self.relations.options()
-            arrays |= prefixed("relations", pack_relations(self.relations_))
-        return state, arrays
+        return state, {"target_nodes": self.target_nodes_, **prefixed("weights", pack_weights(self.weights_))}
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         """Restore what `pack_state` returned."""
@@ -425,30 +447,17 @@ class LinearClassifier(HierarchicalClassifier):
         unpack_choice(self, state)
         self.target_nodes_ = unpack_ids(arrays["target_nodes"])
         check_nodes(self.target_nodes_, self.taxonomy_.n_nodes)
-        if _is_coupled(self):
-            self._unpack_coupling(state, arrays)
+        self.unpack_coupling(state, arrays)
         above = () if self._coupling is None else self._coupling.tree_and_root()
         self.weights_ = unpack_weights(group("weights", arrays), self.n_features_in_, *above)
         check_nodes(self.target_nodes_, self.taxonomy_.n_nodes, self.weights_.n_classes)
         sizes = len(self.target_nodes_), len(self.class_nodes_)
-        all_nodes = self._label_options.targets == "nodes"
+        all_nodes = self.label_options.targets == "nodes"
         if not self._one_per_label and not (not self.decodes_sets and (all_nodes or sizes in ((1, 2), (0, 1)))):
             raise ModelFormatError("Its classifiers are not those of its classes.")
 
-    def _unpack_coupling(self, state: dict[str, Any], arrays: Arrays) -> None:
-        self.sharing_ = float(state.get("sharing", 1.0))
-        if not 0 <= self.sharing_ <= LARGEST_SHARING:
-            raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")
-        self.relations_ = unpack_relations(group("relations", arrays))
-        graph = self.relations_ if state.get("has_relations") else None
-        if isinstance(self.relations, Relations):  # from the parameters of a file of an earlier version
-            self.relations = replace(self.relations, graph=graph)
-        else:
-            self.relations = Relations(graph, **state["relations"]) if "relations" in state else graph
-        self.check_parameters()
-        self._coupling = couple(
-            as_relations(self.relations), self.relations_, self.taxonomy_, self.target_nodes_, self.sharing_
-        )
+    def unpack_coupling(self, state: dict[str, Any], arrays: Arrays) -> None:
+        """Restore the coupling of a recursive learner."""
 
 
 def sum_blocks(history: list[dict[str, float]]) -> dict[str, float]:

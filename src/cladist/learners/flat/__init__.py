@@ -1,1 +1,0 @@
-"""Flat learners: one linear classifier a label, whatever the hierarchy."""

@@ -1,1 +1,0 @@
-"""Learners with one linear classifier per label: prediction, weights, explanations, warm starts."""

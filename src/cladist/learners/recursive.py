@@ -1,0 +1,454 @@
+"""Recursive regularisation: HR-SVM and HR-LR of Gopal & Yang 2013."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self
+
+import numpy.typing as npt
+
+from cladist import progress
+from cladist.errors import ModelFormatError, one_of
+from cladist.execution import executor_for
+from cladist.labels import LabelMatrix
+from cladist.learners.linear_classifier import FORMS, LinearClassifier
+from cladist.learners.select_c import choose_C_and_sharing
+from cladist.persistence.taxonomies import pack_relations, unpack_relations
+from cladist.solvers import OneVsRest, Solution
+from cladist.solvers.relations import DEFAULTS, LARGEST_SHARING, Relations, as_relations
+from cladist.solvers.targets import Targets, at_C
+from cladist.storage.array_groups import Arrays, group, prefixed
+from cladist.taxonomy import RelationGraph
+
+Given = ParamSpec("Given")
+
+
+def gather_options(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters of an earlier version, in which options of `Relations` stood among them, as they are now.
+
+    Examples
+    --------
+    >>> gather_options({"C": 1.0, "root": "zero", "ridge": 0.5})
+    {'C': 1.0, 'relations': Relations(ridge=0.5)}
+    """
+    others = {name: value for name, value in parameters.items() if name not in DEFAULTS}
+    options = {name: parameters[name] for name in DEFAULTS if name in parameters}
+    if any(value != DEFAULTS[name] for name, value in options.items()):
+        others["relations"] = Relations(**options)
+    return others
+
+
+def refuse_options(init: Callable[Given, None]) -> Callable[Given, None]:
+    """Let an `__init__` say where options of `Relations` belong if it is given one."""
+
+    @wraps(init)
+    def checked_init(*args: Given.args, **parameters: Given.kwargs) -> None:
+        for name in DEFAULTS.keys() & parameters.keys():
+            raise TypeError(
+                f"{type(args[0]).__name__} has no parameter {name!r}: it is an option of relations; write "
+                f"relations=Relations({name}={parameters[name]!r}), with the graph first if there is one."
+            )
+        init(*args, **parameters)
+
+    return checked_init
+
+
+# ------------------------------------------------------------------ the steps of both learners
+
+
+if TYPE_CHECKING:
+    _Learner = LinearClassifier
+else:
+    _Learner = object
+
+
+class _Training(_Learner):
+    """The steps of `fit`, the same for both losses."""
+
+    forms: ClassVar[tuple[str, ...]] = (*FORMS, "differences")
+    from_old_parameters = staticmethod(gather_options)  # of model files from before `Relations`
+
+    relations: Any
+    sharing: Any
+    empty_leaf: str
+    relations_: RelationGraph | None
+    sharing_: float
+
+    @property
+    def label_options(self) -> Relations:
+        """The object with the options `targets` and `repair`."""
+        return as_relations(self.relations)
+
+    def check_parameters(self) -> None:
+        """Raise a `ParameterError` if a parameter has no meaning."""
+        super().check_parameters()
+        as_relations(self.relations).check(type(self).__name__, empty_leaf=self.empty_leaf, **self._beside_relations())
+
+    def _beside_relations(self) -> dict[str, Any]:
+        """Return the parameters that depend on options of relations."""
+        return {"sharing": self.sharing, "warm_start": self.warm_start, "weights": self.weights}
+
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Train the classifiers of all labels together.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        y : labels in any form
+        sample_weight : array (rows,), optional
+            Factors of C; a row of weight 0 counts as absent.
+        """
+        self.check_parameters()
+        X, labels, weights = self.validate_weighted(X, y, sample_weight)
+        with progress.show_lines(self.verbose):
+            searches = "cv" in (self.C, self.sharing)
+            C = choose_C_and_sharing(self, X, labels, weights) if searches else float(self.C)
+            problem = self.prepare(X, labels, weights)
+            started = time.perf_counter()
+            state = self.last_state(problem, C) if self.warm_start else None
+            solution = self.solve(problem, C, state, keep_state=self.warm_start)
+            return self.keep(solution, problem, C, started)
+
+    def validate_weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
+        """Return rows, labels and weights, checked, and set `relations_`: the graph, or None for a tree."""
+        data = super().validate_weighted(X, y, sample_weight)
+        has_all_labels = self.taxonomy is not None
+        self.relations_ = as_relations(self.relations).graph_for(
+            type(self).__name__, self.taxonomy_, has_all_labels=has_all_labels, **self._beside_relations()
+        )
+        return data
+
+    def prepare(self, X: Any, labels: LabelMatrix, sample_weight: Any) -> OneVsRest:
+        """Return one binary problem per label, even with two labels, with C = 1; set the classes and the coupling."""
+        relations = as_relations(self.relations)
+        if not isinstance(self.sharing, str):
+            self.sharing_ = float(self.sharing)
+        all_nodes = relations.targets == "nodes"
+        targets = Targets.of(labels, all_nodes=all_nodes, sets=not all_nodes or self.decodes_sets)
+        if self.empty_leaf == "negative":
+            targets = targets.with_nodes(self.taxonomy_.leaves)
+        self._coupling = relations.couple(self.taxonomy_, targets.nodes, self.sharing_, self.relations_)
+        self.target_nodes_ = targets.nodes
+        self.set_classes(targets.labels)
+        shared = {"loss": self.loss, "fit_intercept": self.fit_intercept, "class_weight": self.class_weight}
+        return targets.problem(type(self).__name__, X, labels, sample_weight, **shared)
+
+    def solve(self, problem: OneVsRest, C: float, state: Any = None, *, keep_state: bool = False) -> Solution:
+        """Minimise the objective over the weights of all nodes, to a certified duality gap."""
+        coupling, form = self._coupling, self.weights
+        assert coupling is not None
+        if form == "auto":
+            form = "dense" if problem.fits_dense else coupling.compact_form(type(self).__name__, problem)
+        return coupling.solve(
+            at_C(problem, C),
+            self.settings(),
+            executor_for(self.n_jobs, self.executor),
+            form=form,
+            prune=self.prune,
+            state=state,
+            keep_state=keep_state,
+        )
+
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        """Return plain values and arrays that `unpack_state` reads."""
+        state, arrays = super().pack_state()
+        state |= {"sharing": self.sharing_, "has_relations": as_relations(self.relations).graph is not None}
+        if isinstance(self.relations, Relations):
+            state["relations"] = self.relations.options()
+        return state, arrays | prefixed("relations", pack_relations(self.relations_))
+
+    def unpack_coupling(self, state: dict[str, Any], arrays: Arrays) -> None:
+        """Restore the relations and the coupling."""
+        self.sharing_ = float(state.get("sharing", 1.0))
+        if not 0 <= self.sharing_ <= LARGEST_SHARING:
+            raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")
+        self.relations_ = unpack_relations(group("relations", arrays))
+        graph = self.relations_ if state.get("has_relations") else None
+        if isinstance(self.relations, Relations):  # from the parameters of a file of an earlier version
+            self.relations = replace(self.relations, graph=graph)
+        else:
+            self.relations = Relations(graph, **state["relations"]) if "relations" in state else graph
+        self.check_parameters()
+        relations = as_relations(self.relations)
+        self._coupling = relations.couple(self.taxonomy_, self.target_nodes_, self.sharing_, self.relations_)
+
+
+# ------------------------------------------------------------------ the learners
+
+
+class RecursiveSVM(_Training, LinearClassifier):
+    """Linear SVMs of all labels, trained together: every node's weights are pulled towards its parent's.
+
+    min_W ½ Σ_n ‖w_n − w_π(n)‖² / κ_n + C Σ_labels n Σ_i ℓ(y_in w_n·x_i)                       with all κ = 1 eq. (2)
+
+    of Gopal & Yang 2013, π(n) the parent of n, w_π(root) = 0; κ = 1 for labels and κ = `sharing` for nodes above them.
+    Labels with few rows borrow from their siblings. With `relations`, weights are pulled towards those of related
+    nodes:
+
+    min_W ½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖² + C Σ_n Σ_i ℓ(y_in w_n·x_i)       with all a = 1 eq. (10)
+
+    with each edge once and the last sum over nodes with rows. Both are solved to a certified duality gap.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The labels' tree, forest or DAG. None: a star of the classes seen, where labels share nothing: `FlatSVM`,
+        if that has the same loss.
+    C : float or "cv"
+        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+    loss : {"hinge", "squared_hinge"}
+        The loss ℓ; the paper's is the hinge.
+    relations : Relations, RelationGraph, edges, path of a file, or None
+        Other relations than those of the taxonomy, or other options of them, see `Relations`: for instance
+        ``Relations(root="free")`` on a tree, or ``Relations(graph, ridge=0.1)``.
+    sharing : float or "cv"
+        κ, how freely nodes above labels move: 1 as in the paper, less where the tree says little about the features, 0
+        if labels are to share nothing. "cv": the best of 1, 0.1 and 0, together with C if that is "cv", too.
+    empty_leaf : {"skip", "negative"}
+        Leaves without rows take no part and are not predicted, or all rows are negative for them, as in the paper's
+        formula, and they are labels like others.
+    fit_intercept : bool
+        Whether classifiers have an intercept, the weight of a constant feature of 1, pulled like the others.
+    class_weight : None, "balanced" or mapping of label to number
+        Factors of C for the rows of a label in its own problem.
+    weights : {"auto", "dense", "sparse", "dual", "differences"}
+        How weights are stored. "dual": vectors of nodes with more than sixteen labels, and the rows' shares in the
+        others, from which weights are made on demand. "differences": of every node from its parent, sparse, for very
+        many labels; `predict_top_k` can then use beam search, and `cladist.load` map the model. "auto": dense up to
+        2 GiB, then dual.
+    prune : float
+        With "sparse" or "differences", weights or differences up to this size are dropped after training.
+    tol : float
+        Relative duality gap.
+    max_iter : int
+        Most sweeps over all labels; if they do not suffice, a ConvergenceWarning says so.
+    warm_start : bool
+        Whether `fit` starts from the last solution, if rows, features in use and tree are as they were.
+    random_state : int, RandomState or None
+        Seed of the order in which rows are visited.
+    n_jobs : int or None
+        Threads that solve the blocks of a round in parallel; the model does not depend on it.
+    executor : Executor, optional
+        Runs the blocks instead of threads, see `cladist.execution`.
+    decode : {"auto", "single", "multi"}
+        Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
+    verbose : bool or int
+        Whether to print the progress of a long run.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels that can be predicted, in taxonomy order. A label with others below it has a leaf of its own there.
+    coef_, intercept_ : arrays
+        One row per class.
+    node_coef_ : CSR (nodes × features)
+    sharing_ : float
+        The κ used.
+    relations_ : RelationGraph or None
+        The graph that relates labels; None on a tree.
+    C_, cv_results_
+        With `C="cv"` or `sharing="cv"`, the C chosen and the score of each.
+    n_iter_, converged_ : int, bool
+        Sweeps made, and whether the gap is within `tol`.
+    history_ : list of dict
+        One entry per check: `objective`, `dual`, `gap` (relative), `seconds`; the last is of the weights returned.
+        With ``root="free"`` also `reach`: the dual is a lower bound if no root is further than that from its optimum.
+
+    Notes
+    -----
+    On a graph, nodes without rows are between their neighbours; labels without relations are trained by themselves, as
+    `FlatSVM` with the same C. Memory: 12 bytes per node and feature, 4 per label and row.
+
+    On a tree, a sweep costs O(labels / 16 · nonzeros) when it visits all rows, every fourth time, and less otherwise.
+    Memory: 4 bytes per feature for each inner node whose labels fill more than one block of sixteen, 128 bytes per
+    feature and 64 per row for each worker, 68 bytes for each row and block in which an α is not 0, up to five times;
+    and 4 bytes per label and feature for dense weights.
+
+    Examples
+    --------
+    >>> from cladist import RecursiveSVM, Taxonomy
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> X = [[2, 0], [2, 1], [0, 2]]
+    >>> model = RecursiveSVM(taxonomy, C=10).fit(X, ["tennis", "chess", "art"])
+    >>> model.predict_paths([[0, 3]])
+    [['art']]
+    """
+
+    @refuse_options
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        C: Any = 1.0,
+        loss: str = "hinge",
+        relations: Any = None,
+        sharing: Any = 1.0,
+        empty_leaf: str = "skip",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        weights: str = "auto",
+        prune: float = 0.0,
+        tol: float = 1e-2,
+        max_iter: int = 200,
+        warm_start: bool = False,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        executor: Any = None,
+        decode: str = "auto",
+        verbose: bool | int = 0,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.C = C
+        self.loss = loss
+        self.relations = relations
+        self.sharing = sharing
+        self.empty_leaf = empty_leaf
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.weights = weights
+        self.prune = prune
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.executor = executor
+        self.decode = decode
+        self.verbose = verbose
+
+    def check_parameters(self) -> None:
+        """Raise a `ParameterError` if a parameter has no meaning."""
+        one_of("RecursiveSVM", "loss", self.loss, ("hinge", "squared_hinge"))
+        super().check_parameters()
+
+
+class RecursiveLogistic(_Training, LinearClassifier):
+    """Logistic regressions of all labels, trained together: every node's weights are pulled towards its parent's.
+
+    min_W ½ Σ_n ‖w_n − w_π(n)‖² / κ_n + C Σ_labels n Σ_i log(1 + e^(−y_in w_n·x_i))            with all κ = 1 eq. (3)
+
+    of Gopal & Yang 2013, π(n) the parent of n, w_π(root) = 0; κ = 1 for labels and κ = `sharing` for nodes above them.
+    With `relations`, the first sum is that of eq. (10), see `RecursiveSVM`. Solved to a certified duality gap.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The labels' tree, forest or DAG. None: a star of the classes seen, where labels share nothing: `FlatLogistic`.
+    C : float or "cv"
+        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+    relations : Relations, RelationGraph, edges, path of a file, or None
+        Other relations than those of the taxonomy, or other options of them, see `Relations`: for instance
+        ``Relations(root="free")`` on a tree, or ``Relations(graph, ridge=0.1)``.
+    sharing : float or "cv"
+        κ, how freely nodes above labels move: 1 as in the paper, less where the tree says little about the features, 0
+        if labels are to share nothing. "cv": the best of 1, 0.1 and 0, together with C if that is "cv", too.
+    empty_leaf : {"skip", "negative"}
+        Leaves without rows take no part and are not predicted, or all rows are negative for them, as in the paper's
+        formula, and they are labels like others.
+    fit_intercept : bool
+        Whether classifiers have an intercept, the weight of a constant feature of 1, pulled like the others.
+    class_weight : None, "balanced" or mapping of label to number
+        Factors of C for the rows of a label in its own problem.
+    weights : {"auto", "dense", "sparse", "dual", "differences"}
+        How weights are stored. "dual": vectors of nodes with more than sixteen labels, and the rows' shares in the
+        others, from which weights are made on demand. "differences": of every node from its parent, sparse, for very
+        many labels; `predict_top_k` can then use beam search, and `cladist.load` map the model. "auto": dense up to
+        2 GiB, then dual.
+    prune : float
+        With "sparse" or "differences", weights or differences up to this size are dropped after training.
+    tol : float
+        Relative duality gap.
+    max_iter : int
+        Most sweeps over all labels; if they do not suffice, a ConvergenceWarning says so.
+    warm_start : bool
+        Whether `fit` starts from the last solution, if rows, features in use and tree are as they were.
+    random_state : int, RandomState or None
+        Seed of the order in which rows are visited.
+    n_jobs : int or None
+        Threads that solve the blocks of a round in parallel; the model does not depend on it.
+    executor : Executor, optional
+        Runs the blocks instead of threads, see `cladist.execution`.
+    decode : {"auto", "single", "multi"}
+        Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
+    verbose : bool or int
+        Whether to print the progress of a long run.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels that can be predicted, in taxonomy order. A label with others below it has a leaf of its own there.
+    coef_, intercept_ : arrays
+        One row per class.
+    node_coef_ : CSR (nodes × features)
+    sharing_ : float
+        The κ used.
+    relations_ : RelationGraph or None
+        The graph that relates labels; None on a tree.
+    C_, cv_results_
+        With `C="cv"` or `sharing="cv"`, the C chosen and the score of each.
+    n_iter_, converged_ : int, bool
+        Sweeps made, and whether the gap is within `tol`.
+    history_ : list of dict
+        One entry per check: `objective`, `dual`, `gap` (relative), `seconds`; the last is of the weights returned.
+        With ``root="free"`` also `reach`: the dual is a lower bound if no root is further than that from its optimum.
+
+    Notes
+    -----
+    As for `RecursiveSVM`, except that all rows support all labels: memory is 4 bytes per row and label, besides 4 per
+    feature for each inner node with more than sixteen labels.
+
+    Examples
+    --------
+    >>> from cladist import RecursiveLogistic, Taxonomy
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> X = [[2, 0], [2, 1], [0, 2]]
+    >>> model = RecursiveLogistic(taxonomy, C=10).fit(X, ["tennis", "chess", "art"])
+    >>> model.predict([[0, 3]]).tolist()
+    ['art']
+    """
+
+    loss = "logistic"
+    has_probabilities: ClassVar[bool] = True
+
+    @refuse_options
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        C: Any = 1.0,
+        relations: Any = None,
+        sharing: Any = 1.0,
+        empty_leaf: str = "skip",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        weights: str = "auto",
+        prune: float = 0.0,
+        tol: float = 1e-2,
+        max_iter: int = 200,
+        warm_start: bool = False,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        executor: Any = None,
+        decode: str = "auto",
+        verbose: bool | int = 0,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.C = C
+        self.relations = relations
+        self.sharing = sharing
+        self.empty_leaf = empty_leaf
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.weights = weights
+        self.prune = prune
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.executor = executor
+        self.decode = decode
+        self.verbose = verbose

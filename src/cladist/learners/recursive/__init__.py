@@ -1,1 +1,0 @@
-"""Recursive regularisation: every node's weights are pulled towards its parent's."""
