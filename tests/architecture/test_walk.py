@@ -1,4 +1,5 @@
-"""How much of the package a reader passes through: files executed by a command or a fit, lines, names, inheritance.
+"""How much of the package a reader passes through: files executed by a command or a fit, calls from one learner file to
+another, lines, names, inheritance.
 
 ``python -m tests.architecture.test_walk`` prints the present numbers.
 """
@@ -28,6 +29,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 MAX_FILES_OF_COMMANDS = 80  # executed by train, predict and evaluate together
 MAX_FILES_OF_ONE_COMMAND = 6  # of `cli`, executed by one of these commands: its own, shared ones, and its options
 MAX_FILES_OF_FIT = 40  # executed by RecursiveSVM.fit
+MAX_HOPS_OF_FIT = 6  # calls in RecursiveSVM.fit from one file of learners to another
 MAX_LINES = 46_000  # in src
 LONG_FUNCTION, MAX_LONG_FUNCTIONS = 60, 0  # lines without signature and docstring
 MAX_CLASSES_ABOVE_A_LEARNER = 2
@@ -85,11 +87,41 @@ def files_of_commands() -> dict[str, set[str]]:
         return {name: files_of(lambda name=name: run(name)) for name in COMMANDS}  # type: ignore[misc]
 
 
-def files_of_fit() -> set[str]:
-    """Return the files that `RecursiveSVM.fit` executes on a small sparse problem."""
+def fit_small() -> None:
+    """Fit `RecursiveSVM` to a small sparse problem."""
     X = sparse.random(40, 30, density=0.2, format="csr", random_state=0)
     y = np.array(["tennis", "chess", "film", "dance"] * 10)
-    return files_of(lambda: RecursiveSVM(TAXONOMY).fit(X, y))
+    RecursiveSVM(TAXONOMY).fit(X, y)
+
+
+def files_of_fit() -> set[str]:
+    """Return the files that `RecursiveSVM.fit` executes."""
+    return files_of(fit_small)
+
+
+def hops_of_fit() -> list[str]:
+    """Return the calls that `RecursiveSVM.fit` makes from one file of learners to another."""
+    hops: list[str] = []
+
+    def record(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_back is not None:
+            caller, called = learner_file(frame.f_back), learner_file(frame)
+            if caller and called and caller != called:
+                hops.append(f"{caller} {frame.f_back.f_code.co_name} → {called} {frame.f_code.co_name}")
+
+    fit_small()
+    sys.setprofile(record)
+    try:
+        fit_small()
+    finally:
+        sys.setprofile(None)
+    return hops
+
+
+def learner_file(frame: FrameType) -> str | None:
+    path = Path(frame.f_code.co_filename)
+    learners = SOURCE / "learners"
+    return path.relative_to(learners).as_posix() if path.is_relative_to(learners) else None
 
 
 # ------------------------------------------------------------------ lines, names, inheritance
@@ -161,6 +193,11 @@ def test_files_of_a_fit() -> None:
     assert len(files) <= MAX_FILES_OF_FIT, sorted(files)
 
 
+def test_hops_of_a_fit() -> None:
+    hops = hops_of_fit()
+    assert 0 < len(hops) <= MAX_HOPS_OF_FIT, hops
+
+
 def test_lines() -> None:
     assert n_lines() <= MAX_LINES
 
@@ -188,6 +225,9 @@ def main() -> None:
     fit = files_of_fit()
     print(f"files executed by RecursiveSVM.fit: {len(fit)} (at most {MAX_FILES_OF_FIT})")
     print(*sorted(fit), sep="\n    ")
+    hops = hops_of_fit()
+    print(f"calls among learner files in RecursiveSVM.fit: {len(hops)} (at most {MAX_HOPS_OF_FIT})")
+    print(*hops, sep="\n    ")
     print(f"lines: {n_lines():,} (at most {MAX_LINES:,})")
     print(f"modules in -ing: {modules_in_ing()}")
     print(f"functions over {LONG_FUNCTION} lines: {len(long_functions())} (at most {MAX_LONG_FUNCTIONS})")
