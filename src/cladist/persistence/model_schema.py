@@ -14,8 +14,7 @@ import numpy as np
 
 from cladist.errors import ModelFormatError
 from cladist.kernels.lanes import WIDTH
-from cladist.storage.array_groups import Arrays
-from cladist.storage.schema import REAL, WHOLE, ArraySpec, check_arrays
+from cladist.storage.array_groups import REAL, WHOLE, Arrays, ArraySpec, check_arrays
 
 MOST_FEATURES = 2**31 - 1  # features are numbered by int32
 Check = Callable[[Any], bool]

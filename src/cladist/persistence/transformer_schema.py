@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from cladist.errors import ModelFormatError
 from cladist.persistence.model_schema import MOST_FEATURES, is_count, is_flag, is_number
 from cladist.persistence.regular_expressions import check_pattern
-from cladist.storage.schema import REAL, WHOLE, ArraySpec, check_arrays
+from cladist.storage.array_groups import REAL, WHOLE, ArraySpec, check_arrays
 
 MOST_JOBS = 1024
 TEXT_VECTORIZERS = (CountVectorizer, TfidfVectorizer, HashingVectorizer)
