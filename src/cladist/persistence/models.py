@@ -20,8 +20,7 @@ from cladist.errors import CladistError, ModelFormatError
 from cladist.labels import LabelForm
 from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values, is_declared
 from cladist.persistence.taxonomies import pack_taxonomy, unpack_taxonomy
-from cladist.persistence.transformer_schema import check_width
-from cladist.persistence.transformers import decode_transformer, encode_transformer
+from cladist.persistence.transformers import check_width, decode_transformer, encode_transformer
 from cladist.storage import from_json_value, pack_strings, read_folder, to_json_value, unpack_strings, write_folder
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed
 

@@ -6,9 +6,8 @@ Parts are groups of names, matrices that may be mostly zeros, strings, and ids.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -112,8 +111,7 @@ WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64
 REAL = ("float32", "float64")
 
 
-@dataclass(frozen=True)
-class ArraySpec:
+class ArraySpec(NamedTuple):
     """The types, shape and range of an array."""
 
     types: tuple[str, ...]  # names of the types that are allowed
