@@ -30,7 +30,7 @@ from cladist.errors import ModelFormatError, ParameterError, TaxonomyError, TooL
 from cladist.labels import to_indicator
 from cladist.learners.linear import classifier
 from cladist.metrics import micro_f1, report
-from cladist.persistence.taxonomies import pack_relations, unpack_relations
+from cladist.persistence.models import pack_relations, unpack_relations
 from tests.learners.flat_rows import TAXONOMY, single
 from tests.learners.recursive_models import CLOSE, DEEP, LEARNERS, both, every_learner, losses_of
 

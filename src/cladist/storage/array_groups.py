@@ -50,15 +50,19 @@ def unpack_matrix(arrays: Arrays, n_columns: int) -> Any:
         matrix = arrays["dense"]
     else:
         shape = tuple(int(k) for k in arrays["shape"])
-        indptr, n_entries = arrays["indptr"], len(arrays["data"])
-        outside = np.any((indptr < 0) | (indptr > n_entries))  # before differences, which could wrap
-        if len(indptr) != shape[0] + 1 or outside or indptr[-1] != n_entries or np.any(np.diff(indptr) < 0):
+        if not are_row_ends(arrays["indptr"], shape[0], len(arrays["data"])):
             raise ModelFormatError("A matrix in this model has rows that do not fit its entries.")
-        matrix = sparse.csr_array((arrays["data"], arrays["indices"], indptr), shape=shape)
+        matrix = sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
         matrix.check_format(full_check=True)
     if matrix.ndim != 2 or matrix.shape[1] != n_columns:
         raise ModelFormatError(f"A matrix in this model has shape {matrix.shape}; {n_columns} columns are wanted.")
     return matrix.toarray() if "was_dense" in arrays else matrix
+
+
+def are_row_ends(indptr: npt.NDArray[Any], n_rows: int, n_entries: int) -> bool:
+    """Tell whether the `indptr` of a CSR matrix divides its entries into rows."""
+    fits = len(indptr) == n_rows + 1 and indptr[0] == 0 and indptr[-1] == n_entries
+    return bool(fits and np.all(indptr[1:] >= indptr[:-1]))
 
 
 def pack_strings(strings: Sequence[str]) -> Arrays:

@@ -34,7 +34,6 @@ from cladist.learners.select_c import LARGEST_C, check_linear, check_values, pac
 from cladist.linear_model.arrays import pack_weights, unpack_weights
 from cladist.linear_model.node_differences import DifferenceWeights
 from cladist.linear_model.weights import Weights
-from cladist.persistence.taxonomies import pack_relations, unpack_relations
 from cladist.solvers import OneVsRest, Settings, Solution, TrainingRows
 from cladist.solvers.linear.one_vs_rest import growth
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
@@ -410,6 +409,8 @@ class LinearClassifier(HierarchicalClassifier):
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         """Return plain values and arrays that `unpack_state` reads."""
+        from cladist.persistence.models import pack_relations
+
         state = {"history": self.history_, "n_iter": self.n_iter_, "converged": self.converged_, **pack_choice(self)}
         arrays = {"target_nodes": self.target_nodes_, **prefixed("weights", pack_weights(self.weights_))}
         if _is_coupled(self):
@@ -436,6 +437,8 @@ class LinearClassifier(HierarchicalClassifier):
             raise ModelFormatError("Its classifiers are not those of its classes.")
 
     def _unpack_coupling(self, state: dict[str, Any], arrays: Arrays) -> None:
+        from cladist.persistence.models import unpack_relations
+
         self.sharing_ = float(state.get("sharing", 1.0))
         if not 0 <= self.sharing_ <= LARGEST_SHARING:
             raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")
