@@ -89,15 +89,7 @@ STATE: dict[str, tuple[Check, str]] = {
 
 
 def check_values(values: Any, table: Mapping[str, tuple[Check, str]]) -> None:
-    """Raise a `ModelFormatError` unless all values are as the table declares.
-
-    Examples
-    --------
-    >>> check_values({"n_iter": 3, "converged": True}, STATE)
-    >>> check_values({"n_iter": -3}, STATE)
-    Traceback (most recent call last):
-    cladist.errors.ModelFormatError: Its value 'n_iter' must be a whole number from 0 up, not -3.
-    """
+    """Raise a `ModelFormatError` unless all values are as the table declares."""
     if not isinstance(values, dict):
         raise ModelFormatError(f"Its values must be an object, not {_shorten(values)}.")
     for name, value in values.items():
