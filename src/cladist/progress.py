@@ -19,6 +19,7 @@ class Task(Protocol):
 
     def advance(self, steps: int = 1) -> None:
         """Report that `steps` more of the total are done."""
+        return
 
 
 class Reporter(Protocol):
@@ -29,6 +30,7 @@ class Reporter(Protocol):
 
     def finish(self, task: Task) -> None:
         """Stop showing it."""
+        return
 
 
 class _Silent(Task, Reporter):

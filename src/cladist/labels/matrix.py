@@ -62,7 +62,8 @@ class LabelMatrix:
             raise LabelError(f"Row {row} has the node id {node}; ids run from 0 to {taxonomy.n_nodes - 1}.")
         above = taxonomy.parents
         rows = indptr.astype(np.int64, copy=False), indices.astype(np.int32, copy=False)
-        return cls(*tree.close_rows(*rows, above.indptr, above.indices), taxonomy)
+        closed_indptr, closed_indices = tree.close_rows(*rows, above.indptr, above.indices)
+        return cls(closed_indptr, closed_indices, taxonomy)
 
     @classmethod
     def from_nodes(cls, nodes: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:

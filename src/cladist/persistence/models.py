@@ -80,8 +80,8 @@ def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
     name = type(model).__name__
     if _find_class(name) is not type(model):
         raise ModelFormatError(
-            f"{_full_name(type(model))} cannot be saved as a cladist model; only cladist's own learners can, and those "
-            "that a package or cladist.registry.register adds, alone or as the last step of a Pipeline."
+            f"{_describe(model)} cannot be saved as a cladist model; only cladist's own learners can, and those that "
+            "a package or cladist.registry.register adds, alone or as the last step of a Pipeline."
         )
     check_is_fitted(model)
     content: dict[str, Any] = {"class": name, **_pack_parameters(model), "n_features": int(model.n_features_in_)}
@@ -111,7 +111,7 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
     if (inner := params.get("estimator")) is not None:
         if _find_class(type(inner).__name__) is not type(inner):
             raise ModelFormatError(
-                f"A {name} over {_full_name(type(inner))} cannot be saved this way: cladist writes no other library's "
+                f"A {name} over {_describe(inner)} cannot be saved this way: cladist writes no other library's "
                 "classifiers. Leave `estimator` out, or use one of cladist's own."
             )
         content["estimator"] = {"class": type(inner).__name__, **_pack_parameters(inner)}
@@ -124,8 +124,8 @@ def _find_class(name: str) -> Any:
     return None if method is None else method.load()
 
 
-def _full_name(cls: type) -> str:
-    return f"{cls.__module__.partition('.')[0]}'s {cls.__name__}"
+def _describe(model: Any) -> str:
+    return f"{type(model).__module__.partition('.')[0]}'s {type(model).__name__}"
 
 
 # -------------------------------------------------------------------- loading

@@ -148,7 +148,8 @@ class _Automaton:
             parts = [self._add_sequence(sequence) for sequence in atom]
             if sum(part.nullable for part in parts) > 1:
                 _refuse("two alternatives may match nothing")
-            first, last = (list(chain.from_iterable(part[k] for part in parts)) for k in (1, 2))
+            first = [position for part in parts for position in part.first]
+            last = [position for part in parts for position in part.last]
             return _Part(any(part.nullable for part in parts), first, last)
         if len(self.characters) >= MOST_POSITIONS:
             _refuse(f"it matches a character at more than {MOST_POSITIONS} places")

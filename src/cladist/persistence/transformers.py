@@ -441,9 +441,7 @@ def _trace_columns(transformer: Any, is_missing: bool, where: str) -> tuple[int 
     slices, leaves_missing = transformer.output_indices_, False
     if {part for part, _, _ in transformer.transformers_} | {"remainder"} != slices.keys() | {"remainder"}:
         raise ModelFormatError(f"{where}: the parts of its ColumnTransformer are not those of its columns.")
-    for name, part, _ in transformer.transformers_:
-        if isinstance(part, str):
-            continue
+    for name, part in ((name, part) for name, part, _ in transformer.transformers_ if not isinstance(part, str)):
         width, part_leaves_missing = _trace(part, None, is_missing, where)
         leaves_missing = leaves_missing or part_leaves_missing
         if width is not None and (name not in slices or width != slices[name].stop - slices[name].start):

@@ -76,7 +76,11 @@ def unseal(raw: bytes, path: object) -> tuple[dict[str, Any], list[dict[str, Any
             f" {FORMAT_VERSION}); upgrade cladist."
         )
     checksum = body.pop("checksum", None)
-    if not _matches(body, checksum):
+    try:
+        matches = _checksum(body) == checksum
+    except (ValueError, RecursionError):  # an altered number may have become infinite
+        matches = False
+    if not matches:
         raise ModelFormatError(f"{path}: the contents do not match their checksum; the file was altered or damaged.")
     content, files = body.get("content"), body.get("arrays")
     if not isinstance(content, dict) or not isinstance(files, list):
@@ -100,13 +104,6 @@ def _parse(raw: bytes, path: object) -> dict[str, Any]:
 def _checksum(body: dict[str, Any]) -> str:
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
-
-
-def _matches(body: dict[str, Any], checksum: object) -> bool:
-    try:
-        return _checksum(body) == checksum
-    except (ValueError, RecursionError):  # an altered number may have become infinite
-        return False
 
 
 def _check_entry(entry: Any, path: object) -> None:
@@ -263,7 +260,7 @@ def _write_new(target: Path, manifest: dict[str, Any], arrays: Mapping[str, NDAr
 
 
 def _write_into(folder: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    before = set(os.listdir(folder))
+    keep = set(os.listdir(folder))
     try:
         files = [_write_arrays(folder, arrays)] if arrays else []
         temporary = folder / f".manifest-{secrets.token_hex(8)}.tmp"
@@ -275,8 +272,9 @@ def _write_into(folder: Path, manifest: dict[str, Any], arrays: Mapping[str, NDA
         _sync_folder(folder)
     finally:
         # Only the manifest tells whether the switch was reached: an interrupt may come right after it.
-        current = _listed_files(folder)
-        _sweep(folder, keep=before if current is None else current)
+        with suppress(ModelFormatError, OSError):
+            keep = {entry["file"] for entry in unseal(read_manifest(folder), folder / MANIFEST)[1]}
+        _sweep(folder, keep=keep)
 
 
 def _write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
@@ -287,14 +285,6 @@ def _write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str,
     name = f"arrays-{digest[:12]}.safetensors"
     os.replace(temporary, folder / name)
     return {"file": name, "sha256": digest, "size": size, **parts}
-
-
-def _listed_files(folder: Path) -> set[str] | None:
-    """Return the array files that the manifest lists; None if it cannot be read."""
-    try:
-        return {entry["file"] for entry in unseal(read_manifest(folder), folder / MANIFEST)[1]}
-    except (ModelFormatError, OSError):
-        return None
 
 
 def _sweep(folder: Path, *, keep: set[str]) -> None:

@@ -148,7 +148,8 @@ def _parse_extent(name: str, entry: Any, path: object) -> Extent:
     """Return the extent of an array, if its type, shape and offsets fit each other."""
     if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str) or entry["dtype"] not in _NAMES:
         raise ModelFormatError(f"{path}: array {name!r} is of a type that cladist never writes.")
-    shape, offsets = entry.get("shape"), entry.get("data_offsets")
+    shape: Any = entry.get("shape")
+    offsets: Any = entry.get("data_offsets")
     are_counts = all(
         isinstance(counts, list) and all(type(n) is int and 0 <= n <= _MOST_BYTES for n in counts)
         for counts in (shape, offsets)
