@@ -238,9 +238,8 @@ LABELLINGS: Table = {
 THRESHOLDS: Table = {
     "strategy/positives_": _ids("n_labels", types=_I8),
     "strategy/coef_": _numbers("n_coefs", types=REAL),
-    "strategy/thresholds_": ArraySpec(
-        REAL, ("n_labels",), finite=False
-    ),  # infinite for a label that is never predicted
+    # Infinite for a label that is never predicted.
+    "strategy/thresholds_": ArraySpec(REAL, ("n_labels",), finite=False),
     "strategy/f1_": _numbers("n_labels", types=REAL),
 }
 # A classifier at a node of a `TopDown` in files of the first versions.

@@ -360,17 +360,7 @@ def unpack_relations(arrays: Arrays) -> RelationGraph | None:
 
 
 def load_notes(folder: Any) -> dict[str, Any]:
-    """Read the notes that `save` was given; an older model has none.
-
-    Examples
-    --------
-    >>> import tempfile, cladist
-    >>> folder = tempfile.mkdtemp()
-    >>> model = cladist.Hieron().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
-    >>> cladist.save(model, folder, notes={"text": ["title"]})
-    >>> load_notes(folder)
-    {'text': ['title']}
-    """
+    """Read the notes that `save` was given; an older model has none."""
     content, arrays = read_folder(folder, keep_in_file=lambda name: not name.startswith("note_texts/"))
     return _unpack_notes(folder, content, arrays)
 
