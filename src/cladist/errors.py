@@ -107,60 +107,28 @@ class DatasetWarning(CladistWarning):
 
 
 def quoted(text: object) -> str:
-    """Return a text in quotes for a message, cut where it is long.
-
-    Examples
-    --------
-    >>> quoted("tennis"), len(quoted("a" * 1000))
-    ("'tennis'", 103)
-    """
+    """Return a text in quotes for a message, cut where it is long."""
     shown = str(text)
     return repr(shown if len(shown) <= 100 else shown[:100] + "…")
 
 
 def visible(text: str) -> str:
-    r"""Return a text for a terminal, with characters that it would obey written as escapes, as in JSON.
-
-    Examples
-    --------
-    >>> print(visible("\x1b]0;title\x07 naïve"))
-    \u001b]0;title\u0007 naïve
-    """
+    r"""Return a text for a terminal, with characters that it would obey written as escapes, as in JSON."""
     return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def one_of(who: str, parameter: str, value: object, allowed: tuple[object, ...]) -> None:
-    """Raise a `ParameterError` unless `value` is one of `allowed`.
-
-    Examples
-    --------
-    >>> one_of("Hieron", "update", "max_loss", ("max_loss", "prediction"))
-    >>> one_of("Hieron", "update", "best", ("max_loss", "prediction"))
-    Traceback (most recent call last):
-    cladist.errors.ParameterError: Hieron: update must be one of 'max_loss', 'prediction'; got 'best'.
-    """
+    """Raise a `ParameterError` unless `value` is one of `allowed`."""
     if not any(value is a or (type(value) is type(a) and value == a) for a in allowed):
         choices = ", ".join(repr(a) for a in allowed)
         raise ParameterError(f"{who}: {parameter} must be one of {choices}; got {value!r}.")
 
 
 def is_positive(value: Any) -> bool:
-    """Tell whether a parameter is a number above 0; True and "1" are not.
-
-    Examples
-    --------
-    >>> is_positive(0.5), is_positive("1"), is_positive(True)
-    (True, False, False)
-    """
+    """Tell whether a parameter is a number above 0; True and "1" are not."""
     return type(value) is not bool and isinstance(value, Real) and float(value) > 0
 
 
 def is_count(value: Any) -> bool:
-    """Tell whether a parameter is a whole number from 1 up.
-
-    Examples
-    --------
-    >>> is_count(3), is_count(0), is_count(2.5)
-    (True, False, False)
-    """
+    """Tell whether a parameter is a whole number from 1 up."""
     return type(value) is not bool and isinstance(value, Integral) and int(value) >= 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Protocol
 
@@ -19,6 +19,7 @@ class Task(Protocol):
 
     def advance(self, steps: int = 1) -> None:
         """Report that `steps` more of the total are done."""
+        return
 
 
 class Reporter(Protocol):
@@ -29,20 +30,17 @@ class Reporter(Protocol):
 
     def finish(self, task: Task) -> None:
         """Stop showing it."""
+        return
 
 
-class _SilentReporter:
-    def advance(self, steps: int = 1) -> None:
-        pass
+class _Silent(Task, Reporter):
+    """Shows nothing."""
 
     def start(self, description: str, total: int | None) -> Task:
         return self
 
-    def finish(self, task: Task) -> None:
-        pass
 
-
-_SILENT = _SilentReporter()
+_SILENT = _Silent()
 _reporter: ContextVar[Reporter | None] = ContextVar("cladist_progress", default=None)
 
 
@@ -67,7 +65,7 @@ def task(description: str, total: int | None = None) -> Iterator[Task]:
         reporter.finish(running)
 
 
-class _Line:
+class _Line(Task):
     """A task shown as lines of text, one per tenth of the total."""
 
     def __init__(self, description: str, total: int | None) -> None:
@@ -84,25 +82,12 @@ class _Line:
             print(f"{self.description}: {self.done} of {self.total}, {seconds:.1f} s", file=sys.stderr)
 
 
-class Lines:
+class Lines(Reporter):
     """Shows progress as plain lines on standard error: what learners use for ``verbose=1``."""
 
     def start(self, description: str, total: int | None) -> Task:
         """Begin to show a piece of work."""
         return _Line(description, total)
-
-    def finish(self, task: Task) -> None:
-        """Stop showing it."""
-
-
-@contextmanager
-def show_lines(verbose: bool | int) -> Iterator[None]:
-    """Show progress as lines inside this block if `verbose`, unless a reporter is installed."""
-    if verbose and _reporter.get() is None:
-        with report_to(Lines()):
-            yield
-    else:
-        yield
 
 
 @contextmanager
@@ -115,8 +100,11 @@ def report_to(reporter: Reporter) -> Iterator[None]:
         _reporter.reset(token)
 
 
-@contextmanager
-def hide() -> Iterator[None]:
+def show_lines(verbose: bool | int) -> AbstractContextManager[None]:
+    """Show progress as lines inside this block if `verbose`, unless a reporter is installed."""
+    return report_to(Lines()) if verbose and _reporter.get() is None else nullcontext()
+
+
+def hide() -> AbstractContextManager[None]:
     """Show no progress inside this block, whose caller reports the progress of the whole."""
-    with report_to(_SILENT):
-        yield
+    return report_to(_SILENT)

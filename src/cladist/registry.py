@@ -23,31 +23,15 @@ ENTRY_POINTS = "cladist.methods"  # the group in a package's metadata
 
 @dataclass(frozen=True)
 class Method:
-    """One learner: where it lives and where it comes from.
+    """One learner: where it lives and where it comes from."""
 
-    Attributes
-    ----------
-    name : str
-        The name on the command line, ``--method NAME``.
-    target : str
-        ``module:Class``.
-    paper, summary : str
-        Two columns of ``cladist methods``.
-    takes_dags : bool
-        Whether it learns on taxonomies in which nodes have several parents.
-    package : str
-        The installed package that provides it; "" for cladist's own.
-    registered : type, optional
-        The class itself, if `register` added it.
-    """
-
-    name: str
-    target: str
+    name: str  # on the command line, ``--method NAME``
+    target: str  # ``module:Class``
     paper: str
     summary: str
-    takes_dags: bool = False
-    package: str = ""
-    registered: type | None = None
+    takes_dags: bool = False  # whether it learns on taxonomies in which nodes have several parents
+    package: str = ""  # the installed package that provides it; "" for cladist's own
+    registered: type | None = None  # the class itself, if `register` added it
 
     @property
     def class_name(self) -> str:
@@ -59,16 +43,17 @@ class Method:
         if self.registered is not None:
             return self.registered
         module, _, attribute = self.target.partition(":")
-        if not self.package:
-            return getattr(import_module(module), attribute)
         try:
             loaded = getattr(import_module(module), attribute)
         except Exception as problem:
+            if not self.package:
+                raise
             raise ParameterError(
                 f"The method {self.name!r} of the package {self.package} cannot be imported from {self.target} "
                 f"({type(problem).__name__}: {problem}); repair or remove that package."
             ) from problem
-        _require_classifier(loaded, self.name)
+        if self.package:
+            _require_classifier(loaded, self.name)
         return loaded
 
 
@@ -192,16 +177,7 @@ def _every() -> Iterator[Method]:
 
 
 def find(name: str) -> Method:
-    """Return the method with this command-line name.
-
-    Examples
-    --------
-    >>> find("hieron").class_name
-    'Hieron'
-    >>> find("heron")
-    Traceback (most recent call last):
-    cladist.errors.ParameterError: There is no method 'heron'; the methods are hr-svm, hr-lr, hieron, h-rls, ...
-    """
+    """Return the method with this command-line name."""
     for method in _every():
         if method.name == name:
             return method

@@ -29,7 +29,7 @@ from cladist.datasets import load_genes_go
 from cladist.errors import ModelFormatError, ParameterError, TaxonomyError, TooLargeError
 from cladist.labels import to_indicator
 from cladist.metrics import micro_f1, report
-from cladist.persistence.taxonomies import pack_relations, unpack_relations
+from cladist.persistence.models import pack_relations, unpack_relations
 from tests.learners.flat_rows import TAXONOMY, single
 from tests.learners.recursive_models import CLOSE, DEEP, LEARNERS, both, every_learner, losses_of
 

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 import cladist
 from cladist.errors import ModelFormatError
 from cladist.persistence.model_schema import CONTENT, STATE, STATES, check_values
-from cladist.persistence.transformer_schema import check_width
+from cladist.persistence.transformers import check_width
 from cladist.registry import METHODS
 from cladist.storage import read_folder, write_folder
 

@@ -31,8 +31,7 @@ from sklearn.preprocessing import (
 )
 
 from cladist.errors import ModelFormatError
-from cladist.persistence.transformer_schema import check_width
-from cladist.persistence.transformers import decode_transformer, encode_transformer
+from cladist.persistence.transformers import check_width, decode_transformer, encode_transformer
 from cladist.storage import read_folder, write_folder
 
 TEXTS = ["Acute bronchitis, mild", "chronic bronchitis", "Fièvre aiguë", "fracture of the left hand", "fever"]

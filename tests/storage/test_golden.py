@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cladist.storage import from_json_value, read_folder, to_json_value, unpack_strings, write_folder
-from cladist.storage.tensor_file import DTYPES
+from cladist.storage.values import DTYPES
 
 GOLDEN = Path(__file__).parent / "golden" / "values-1"
 VALUES = {

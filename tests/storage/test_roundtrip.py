@@ -13,8 +13,8 @@ from safetensors.numpy import load_file
 
 from cladist.errors import ModelFormatError
 from cladist.storage import read_folder, write_folder
-from cladist.storage.json_text import MAX_BYTES, MAX_MARKS
-from cladist.storage.tensor_file import DTYPES, read_arrays, write_tensors
+from cladist.storage.tensor_file import read_arrays, write_tensors
+from cladist.storage.values import DTYPES, MAX_BYTES, MAX_MARKS
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ModelFormatError
 from cladist.storage import read_folder, write_folder
-from cladist.storage.json_text import MAX_BYTES, MAX_MARKS, parse_json
+from cladist.storage.values import MAX_BYTES, MAX_MARKS, parse_json
 
 CONTENT = {"learner": "Hieron", "params": {"C": 0.5, "names": ["a", "b"]}, "deep": [[1, [2]]]}
 ARRAYS = {"w": np.linspace(0, 1, 7, dtype=np.float32).reshape(7, 1), "flags": np.array([True, False])}

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ModelFormatError
 from cladist.storage import from_json_value, to_json_value
-from cladist.storage.tensor_file import DTYPES
-from cladist.storage.values import MAX_DEPTH
+from cladist.storage.values import DTYPES, MAX_DEPTH
 
 numpy_types = [np.dtype(name).type for name in DTYPES]
 numbers = st.integers() | st.floats()

@@ -16,7 +16,7 @@ from cladist.errors import ModelFormatError, TaxonomyError
 from cladist.losses import HLoss, SymmetricDifference, TreeDistance, ZeroOne, node_costs
 from cladist.metrics import report
 from cladist.metrics.counts import Counts
-from cladist.persistence.taxonomies import pack_taxonomy, unpack_taxonomy
+from cladist.persistence.models import pack_taxonomy, unpack_taxonomy
 from cladist.registry import METHODS
 from tests.strategies import awkward_names, dags, edge_lists, forests, plain_names
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy
 from cladist.errors import ModelFormatError
-from cladist.persistence.taxonomies import pack_taxonomy, unpack_taxonomy
+from cladist.persistence.models import pack_taxonomy, unpack_taxonomy
 from cladist.storage import pack_strings
 from tests.strategies import awkward_names, forests, path_lists, plain_names
 

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -22,9 +22,7 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from cladist.errors import LabelError
-from cladist.labels.form import LabelForm
-from cladist.labels.kinds import dtype_of, is_collection, is_frame, is_series, plain_key, scalar_of, sparse_kind
-from cladist.labels.matrix import LabelMatrix
+from cladist.labels.matrix import LabelForm, LabelMatrix
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.construction import as_text, is_missing
 
@@ -69,18 +67,24 @@ def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
     cladist.errors.LabelError: Row 0: the label 'ches' is not in the taxonomy; did you mean 'chess'?
     """
     if isinstance(y, LabelMatrix):
-        return _encode_matrix(y, taxonomy)
+        if taxonomy is not None and y.taxonomy != taxonomy:
+            raise LabelError("This LabelMatrix belongs to another taxonomy than the one given.")
+        return Encoded(y.taxonomy, y, LabelForm("matrix"))
     unordered = isinstance(y, (str, bytes, set, frozenset, Mapping))
     if y is None or unordered or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
         raise LabelError(f"Labels are a sequence, an array, a frame or a LabelMatrix; got {type(y).__name__}.")
     if sparse.issparse(y):
-        return _encode_indicator(y, taxonomy, LabelForm("indicator", sparse_kind(y), dtype=str(y.dtype)))
-    if is_frame(y):
+        container = f"{y.format}_{'array' if isinstance(y, sparse.sparray) else 'matrix'}"
+        return _encode_indicator(y, taxonomy, LabelForm("indicator", container, dtype=str(y.dtype)))
+    if _is_pandas(y, "DataFrame"):
         return _encode_frame(y, taxonomy)
-    if not isinstance(y, (list, tuple)) and not is_series(y):
+    if not isinstance(y, (list, tuple)) and not _is_pandas(y, "Series"):
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] != 1:
-            return _encode_2d(y, taxonomy)
+            if y.dtype.kind in "biuf":
+                return _encode_indicator(y, taxonomy, LabelForm("indicator", dtype=str(y.dtype)))
+            dtype = "str" if y.dtype.kind in "UT" else "object"
+            return _encode_paths(y, taxonomy, LabelForm("paths", dtype=dtype, width=y.shape[1]))
     return _encode_1d(y, taxonomy)
 
 
@@ -104,13 +108,17 @@ def to_indicator(y: Any, taxonomy: Taxonomy) -> sparse.csr_array:
     return encode(y, taxonomy).labels.to_indicator()
 
 
-# -------------------------------------------------------------------- whole matrices
+# -------------------------------------------------------------------- matrices and frames
 
 
-def _encode_matrix(y: LabelMatrix, taxonomy: Taxonomy | None) -> Encoded:
-    if taxonomy is not None and y.taxonomy != taxonomy:
-        raise LabelError("This LabelMatrix belongs to another taxonomy than the one given.")
-    return Encoded(y.taxonomy, y, LabelForm("matrix"))
+def _is_pandas(y: Any, name: str) -> bool:
+    """Tell whether y is a pandas Series or DataFrame, without importing pandas."""
+    return type(y).__name__ == name and type(y).__module__.startswith("pandas")
+
+
+def _as_plain_key(key: Any) -> str | int:
+    """Return the name of a Series or a column as a value that a file can hold."""
+    return key if isinstance(key, (str, int)) else str(key)
 
 
 def _encode_indicator(y: Any, taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
@@ -121,38 +129,23 @@ def _encode_indicator(y: Any, taxonomy: Taxonomy | None, form: LabelForm) -> Enc
     return Encoded(taxonomy, LabelMatrix.from_indicator(y, taxonomy), form)
 
 
-def _encode_2d(y: npt.NDArray[Any], taxonomy: Taxonomy | None) -> Encoded:
-    if y.dtype.kind in "biuf":
-        return _encode_indicator(y, taxonomy, LabelForm("indicator", dtype=str(y.dtype)))
-    dtype = "str" if y.dtype.kind in "UT" else "object"
-    return _encode_paths(y, taxonomy, LabelForm("paths", dtype=dtype, width=y.shape[1]))
-
-
 def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
     if y.shape[1] == 1:
         return _encode_1d(y.to_numpy(), taxonomy)
     dtypes = tuple(map(str, y.dtypes))
     form = LabelForm(
         container="frame",
-        columns=tuple(plain_key(column) for column in y.columns),
+        columns=tuple(_as_plain_key(column) for column in y.columns),
         dtypes=dtypes[:1] if len(set(dtypes)) == 1 else dtypes,
         width=y.shape[1],
     )
     values = y.astype(object).to_numpy()
-    if taxonomy is not None and _are_bits(y, values) and not _may_be_paths(y, taxonomy):
-        return _encode_indicator(values.astype(np.int8), taxonomy, replace(form, kind="indicator", dtype="int8"))
+    if taxonomy is not None and all(dtype.kind in "biuf" for dtype in y.dtypes) and not y.isna().to_numpy().any():
+        are_bits = bool(np.all((values == 0) | (values == 1)))
+        may_be_paths = y.shape[1] != taxonomy.n_nodes and ("0" in taxonomy or "1" in taxonomy)
+        if are_bits and not may_be_paths:
+            return _encode_indicator(values.astype(np.int8), taxonomy, replace(form, kind="indicator", dtype="int8"))
     return _encode_paths(values, taxonomy, replace(form, kind="paths", dtype="object"))
-
-
-def _may_be_paths(bits: Any, taxonomy: Taxonomy) -> bool:
-    """Tell whether a frame of 0 and 1 may hold paths: it has not one column per node, and 0 or 1 are names."""
-    return bits.shape[1] != taxonomy.n_nodes and ("0" in taxonomy or "1" in taxonomy)
-
-
-def _are_bits(y: Any, values: npt.NDArray[Any]) -> bool:
-    if not all(dtype.kind in "biuf" for dtype in y.dtypes) or y.isna().to_numpy().any():
-        return False
-    return bool(np.all((values == 0) | (values == 1)))
 
 
 # -------------------------------------------------------------------- paths
@@ -174,11 +167,12 @@ def _encode_paths(y: npt.NDArray[Any], taxonomy: Taxonomy | None, form: LabelFor
             raise LabelError(f"Row {first_row[row]}: {' → '.join(parts)} is not a path of the taxonomy.")
         node_of[row] = node
     nodes = np.fromiter((node_of[row] for row in rows), np.int64, len(rows))
+    filler = next((part for part in y[:, -1].tolist() if is_missing(part)), "")
     form = replace(
         form,
-        padding=_find_padding(y),
+        padding=filler if filler is None or isinstance(filler, str) else "nan",
         below_root=all(len(parts_of[row]) <= taxonomy.depth[v] for row, v in node_of.items()),
-        scalar=scalar_of(part for row in first_row for part in row if part != ""),
+        scalar=_find_scalar(part for row in first_row for part in row if part != ""),
     )
     return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), form)
 
@@ -206,17 +200,11 @@ def _split_path(row: tuple[Any, ...], k: int) -> list[str]:
     return [as_text(part) for part in row[:end]]
 
 
-def _find_padding(y: npt.NDArray[Any]) -> str | None:
-    """Return the filler of short rows: "", None, or "nan" for a missing number."""
-    filler = next((part for part in y[:, -1].tolist() if is_missing(part)), "")
-    return filler if filler is None or isinstance(filler, str) else "nan"
-
-
 # -------------------------------------------------------------------- one dimension
 
 
 def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:
-    container = "series" if is_series(y) else "list" if isinstance(y, (list, tuple)) else "array"
+    container = "series" if _is_pandas(y, "Series") else "list" if isinstance(y, (list, tuple)) else "array"
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = column_or_1d(y, warn=True)
     values = list(y) if container == "list" else np.asarray(y)
@@ -224,109 +212,110 @@ def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:
         raise LabelError(f"Labels have one or two dimensions; y has shape {values.shape}.")
     if not len(values):
         raise LabelError("There are no labels: y has 0 rows.")
-    form = _series_form(y) if container == "series" else LabelForm(container=container)
-    labels = values if isinstance(values, list) else values.tolist()
-    element = next((type(row).__name__ for row in labels if is_collection(row)), None)
-    if element is not None:
-        element = "list" if element == "ndarray" else element
-        return _encode_sets(labels, taxonomy, replace(form, kind="sets", dtype="object", element=element))
-    return _encode_single(labels, taxonomy, replace(form, dtype=dtype_of(values), scalar=scalar_of(labels)))
-
-
-def _series_form(y: Any) -> LabelForm:
-    name = None if y.name is None else plain_key(y.name)
-    form = LabelForm(container="series", name=name, dtypes=(str(y.dtype),))
-    if form.dtypes != ("category",):
-        return form
-    return replace(form, categories=tuple(y.cat.categories.tolist()), ordered=bool(y.cat.ordered))
-
-
-def _encode_single(labels: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
-    if taxonomy is None:
-        taxonomy = _build_star(labels)
-    node_of = _find_nodes(labels, taxonomy)
-    nodes = np.fromiter((node_of[label] for label in labels), np.int64, len(labels))
-    return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), _detect_spelling(form, node_of, taxonomy))
-
-
-def _encode_sets(rows: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
+    form = LabelForm(container=container)
+    if container == "series":
+        name = None if y.name is None else _as_plain_key(y.name)
+        form = replace(form, name=name, dtypes=(str(y.dtype),))
+        if form.dtypes == ("category",):
+            form = replace(form, categories=tuple(y.cat.categories.tolist()), ordered=bool(y.cat.ordered))
+    rows = values if isinstance(values, list) else values.tolist()
+    element = next((type(row).__name__ for row in rows if _is_collection(row)), None)
+    if element is None:
+        return _encode_names(rows, None, taxonomy, replace(form, dtype=_find_dtype(values)))
     for k, row in enumerate(rows):
-        if not is_collection(row):
+        if not _is_collection(row):
             instead = [] if is_missing(row) else [row]
             raise LabelError(f"Row {k} is {row!r}, while other rows are collections of labels; write {instead!r}.")
-    flat = [label for row in rows for label in row]
-    counts = [len(row) for row in rows]
-    row_of = np.repeat(np.arange(len(rows)), counts)
-    if taxonomy is None:
-        if not flat:
-            raise LabelError("No row has a label, so there are no classes to learn; give a taxonomy.")
-        taxonomy = _build_star(flat, row_of)
-    node_of = _find_nodes(flat, taxonomy, row_of)
-    indices = np.fromiter((node_of[label] for label in flat), np.int32, len(flat))
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    form = _detect_spelling(replace(form, scalar=scalar_of(flat)), node_of, taxonomy)
-    return Encoded(taxonomy, LabelMatrix.from_ids(indptr, indices, taxonomy), form)
+    form = replace(form, kind="sets", dtype="object", element="list" if element == "ndarray" else element)
+    names = [label for row in rows for label in row]
+    if not names and taxonomy is None:
+        raise LabelError("No row has a label, so there are no classes to learn; give a taxonomy.")
+    return _encode_names(names, [len(row) for row in rows], taxonomy, form)
 
 
-RowOf = npt.NDArray[Any] | None  # the row of each label; None: one label per row
+def _is_collection(row: Any) -> bool:
+    """Tell whether a row of y holds several labels; lists read from Parquet are arrays."""
+    return isinstance(row, (list, tuple, set, frozenset)) or (isinstance(row, np.ndarray) and row.ndim == 1)
 
 
-def _find_row(labels: list[Any], label: Any, row_of: RowOf) -> int:
-    """Return the row in which a label stands first."""
-    position = next(k for k, other in enumerate(labels) if other is label)
-    return position if row_of is None else int(row_of[position])
+def _find_scalar(labels: Iterable[Any]) -> str:
+    """Return the Python type of labels; one number among texts makes all texts that are numbers numbers."""
+    kinds = {type(label) for label in labels}
+    if any(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        return "bool"
+    if any(issubclass(kind, (float, np.floating)) for kind in kinds):
+        return "float"
+    return "int" if any(issubclass(kind, (int, np.integer)) for kind in kinds) else "str"
 
 
-def _list_distinct(labels: list[Any], row_of: RowOf) -> list[Any]:
-    """Return each label once, in order of appearance."""
+def _find_dtype(values: npt.NDArray[Any] | list[Any]) -> str:
+    """Return the name of the numpy type of labels; text is "str", a list of several types "object"."""
+    if isinstance(values, list):
+        if len({type(label) for label in values}) > 1:
+            return "object"
+        values = np.asarray(values)
+    if values.dtype.kind in "UT":
+        return "str"
+    if values.dtype.kind not in "biufO":
+        raise LabelError(f"Labels are texts, integers or objects; y holds {values.dtype}.")
+    return str(values.dtype)
+
+
+def _encode_names(labels: list[Any], counts: list[int] | None, taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
+    """Encode the labels of all rows, `counts` of each row (None: one); each distinct label is looked up once."""
+    indptr = np.arange(len(labels) + 1) if counts is None else np.concatenate([[0], np.cumsum(counts)])
     try:
         distinct = list(dict.fromkeys(labels))
     except TypeError:  # only a collection cannot be hashed
         distinct = labels
+
+    def row_of(label: Any) -> int:
+        position = next(k for k, other in enumerate(labels) if other is label)
+        return int(np.searchsorted(indptr, position, side="right")) - 1
+
     for label in distinct:
         if isinstance(label, Collection) and not isinstance(label, str):
-            raise LabelError(f"Row {_find_row(labels, label, row_of)}: a label is a text or a number; got {label!r}.")
-    return distinct
-
-
-def _find_nodes(labels: list[Any], taxonomy: Taxonomy, row_of: RowOf = None) -> dict[Any, int]:
-    """Return the node of each distinct label; an unknown label is an error that names its first row."""
+            raise LabelError(f"Row {row_of(label)}: a label is a text or a number; got {label!r}.")
+    if taxonomy is None:
+        taxonomy = _build_star(distinct, row_of)
     node_of: dict[Any, int] = {}
-    for label in _list_distinct(labels, row_of):
-        if is_missing(label):
-            raise LabelError(
-                f"Row {_find_row(labels, label, row_of)} has no label ({label!r}); every label needs a name."
-            )
+    for label in distinct:
+        _require_name(label, row_of)
         node = taxonomy.find(label)
         if node is None:
-            row = _find_row(labels, label, row_of)
-            raise LabelError(f"Row {row}: the label {label!r} is not in the taxonomy{taxonomy.suggestion(label)}")
-        node_of[label] = node
-    return node_of
-
-
-def _build_star(labels: list[Any], row_of: RowOf = None) -> Taxonomy:
-    """Return the star of the classes, sorted as scikit-learn sorts them."""
-    distinct = _list_distinct(labels, row_of)
-    for label in distinct:
-        if is_missing(label):
             raise LabelError(
-                f"Row {_find_row(labels, label, row_of)} has no label ({label!r}); every label needs a name."
+                f"Row {row_of(label)}: the label {label!r} is not in the taxonomy{taxonomy.suggestion(label)}"
             )
+        node_of[label] = node
+    ids = np.fromiter((node_of[label] for label in labels), np.int32, len(labels))
+    form = _detect_spelling(replace(form, scalar=_find_scalar(labels)), node_of, taxonomy)
+    return Encoded(taxonomy, LabelMatrix.from_ids(indptr, ids, taxonomy), form)
+
+
+def _require_name(label: Any, row_of: Callable[[Any], int]) -> None:
+    if is_missing(label):
+        raise LabelError(f"Row {row_of(label)} has no label ({label!r}); every label needs a name.")
+
+
+def _build_star(distinct: list[Any], row_of: Callable[[Any], int]) -> Taxonomy:
+    """Return the star of the classes, sorted as scikit-learn sorts them."""
+    for label in distinct:
+        _require_name(label, row_of)
         if isinstance(label, (float, np.floating)) and not float(label).is_integer():
-            row = _find_row(labels, label, row_of)
-            raise LabelError(f"Unknown label type: continuous. Row {row} has {label!r}; labels are names or integers.")
+            raise LabelError(
+                f"Unknown label type: continuous. Row {row_of(label)} has {label!r}; labels are names or integers."
+            )
     other = next((label for label in distinct if isinstance(label, str) != isinstance(distinct[0], str)), None)
     if other is not None:
         raise LabelError(
-            f"Without a taxonomy, labels must be of one type to be sorted; row {_find_row(labels, other, row_of)} has "
-            f"{other!r} beside {distinct[0]!r}."
+            f"Without a taxonomy, labels must be of one type to be sorted; row {row_of(other)} has {other!r} beside "
+            f"{distinct[0]!r}."
         )
     try:
-        distinct.sort()
+        names = sorted(distinct)
     except TypeError:
         raise LabelError("Without a taxonomy, labels must be of one type to be sorted; got a mixture.") from None
-    return Taxonomy.from_parents(dict.fromkeys(distinct))
+    return Taxonomy.from_parents(dict.fromkeys(names))
 
 
 def _detect_spelling(form: LabelForm, node_of: dict[Any, int], taxonomy: Taxonomy) -> LabelForm:

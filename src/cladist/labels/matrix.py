@@ -1,8 +1,11 @@
-"""`LabelMatrix`: the nodes of each row, closed under ancestors by construction."""
+"""`LabelMatrix`: the nodes of each row, closed under ancestors; `LabelForm`: the form of y, as it is returned."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -11,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.errors import LabelError
+from cladist.errors import LabelError, ModelFormatError, TaxonomyError
 from cladist.kernels import tree
 from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.construction import as_text
 
 
 class LabelMatrix:
@@ -47,20 +51,15 @@ class LabelMatrix:
     """
 
     def __init__(self, indptr: npt.NDArray[np.int64], indices: npt.NDArray[np.int32], taxonomy: Taxonomy) -> None:
-        """Wrap index arrays that are closed under ancestors, sorted and in range."""
-        self.indptr = indptr
-        self.indices = indices
-        self.taxonomy = taxonomy
+        self.indptr, self.indices, self.taxonomy = indptr, indices, taxonomy
 
     @classmethod
     def from_ids(cls, indptr: npt.NDArray[Any], indices: npt.NDArray[Any], taxonomy: Taxonomy) -> LabelMatrix:
         """Build from the node ids of each row, as CSR in any order; ancestors are added."""
         outside = np.flatnonzero((indices < 0) | (indices >= taxonomy.n_nodes))
         if len(outside):
-            row = int(np.searchsorted(indptr, outside[0], side="right")) - 1
-            raise LabelError(
-                f"Row {row} has the node id {indices[outside[0]]}; ids run from 0 to {taxonomy.n_nodes - 1}."
-            )
+            row, node = int(np.searchsorted(indptr, outside[0], side="right")) - 1, indices[outside[0]]
+            raise LabelError(f"Row {row} has the node id {node}; ids run from 0 to {taxonomy.n_nodes - 1}.")
         above = taxonomy.parents
         rows = indptr.astype(np.int64, copy=False), indices.astype(np.int32, copy=False)
         closed_indptr, closed_indices = tree.close_rows(*rows, above.indptr, above.indices)
@@ -136,8 +135,7 @@ class LabelMatrix:
     def nodes(self, who: str) -> npt.NDArray[np.int64]:
         """Return the only label of every row; a row with none or several is a `LabelError` that names `who`."""
         indptr, indices = self.frontier
-        counts = np.diff(indptr)
-        wrong = np.flatnonzero(counts != 1)
+        wrong = np.flatnonzero(np.diff(indptr) != 1)
         if len(wrong):
             row = int(wrong[0])
             names = [self.taxonomy.names[v] for v in indices[indptr[row] : indptr[row + 1]]]
@@ -147,24 +145,18 @@ class LabelMatrix:
 
     def frontier_names(self) -> list[list[str]]:
         """Return the names of each row's deepest nodes."""
-        indptr, indices = self.frontier
-        names = self.taxonomy.names
-        return [[names[v] for v in indices[a:b]] for a, b in pairwise(indptr)]
+        return _list_frontier(self, self.taxonomy.names)
 
     def frontier_paths(self) -> list[list[list[str]]]:
         """Return the parts of the paths to each row's deepest nodes; in a DAG, of the shortest paths."""
-        indptr, indices = self.frontier
-        path_of = {v: self.taxonomy.shortest_path_parts(v) for v in np.unique(indices).tolist()}
-        return [[list(path_of[v]) for v in indices[a:b].tolist()] for a, b in pairwise(indptr)]
+        path_of = {v: self.taxonomy.shortest_path_parts(v) for v in np.unique(self.frontier[1]).tolist()}
+        return [[list(path) for path in row] for row in _list_frontier(self, path_of)]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelMatrix):
             return NotImplemented
-        return (
-            np.array_equal(self.indptr, other.indptr)
-            and np.array_equal(self.indices, other.indices)
-            and self.taxonomy == other.taxonomy
-        )
+        same_rows = np.array_equal(self.indptr, other.indptr) and np.array_equal(self.indices, other.indices)
+        return same_rows and self.taxonomy == other.taxonomy
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -172,11 +164,14 @@ class LabelMatrix:
         return f"LabelMatrix({len(self)} rows, {self.taxonomy.n_nodes} nodes, {len(self.indices)} entries)"
 
 
-def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
-    """Check a 0/1 matrix, dense or sparse, and return it as sorted CSR without stored zeros.
+def _list_frontier(labels: LabelMatrix, values: Any) -> list[list[Any]]:
+    """Return ``values[v]`` for each row's deepest nodes v."""
+    indptr, indices = labels.frontier
+    return [[values[v] for v in indices[a:b].tolist()] for a, b in pairwise(indptr)]
 
-    It need not be closed under ancestors, since losses are defined for all vectors.
-    """
+
+def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
+    """Return a 0/1 matrix as sorted CSR; not closed under ancestors, since losses are defined for all vectors."""
     if isinstance(matrix, LabelMatrix):
         return matrix.to_indicator()
     given = matrix if sparse.issparse(matrix) else np.asarray(matrix)
@@ -195,3 +190,261 @@ def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
         value, name = indicator.data[wrong[0]], taxonomy.names[indicator.indices[wrong[0]]]
         raise LabelError(f"An indicator matrix holds only 0 and 1; row {row} has {value} at {name!r}.")
     return indicator
+
+
+# -------------------------------------------------------------------- the form of y
+
+_ELEMENTS: dict[str, Callable[[Any], Any]] = {kind.__name__: kind for kind in (list, tuple, set, frozenset)}
+# The kinds of y, and the containers of each, as patterns.
+_CONTAINERS = {
+    **dict.fromkeys(("single", "sets"), "array|list|series"),
+    "paths": "array|frame",
+    "indicator": r"array|frame|(bsr|coo|csc|csr|dia|dok|lil)_(array|matrix)",
+    "matrix": "array",
+}
+
+
+@dataclass(frozen=True)
+class LabelForm:
+    """The form of y, as plain values that a file can hold.
+
+    Attributes
+    ----------
+    kind : {"single", "sets", "paths", "indicator", "matrix"}
+        Names; collections of names; rows of path parts; a 0/1 matrix; a `LabelMatrix`.
+    container : {"array", "list", "series", "frame"} or the name of a scipy class
+        The container of the labels.
+    dtype : str
+        The name of the numpy type of predictions; strings are "str".
+    scalar : {"str", "int", "float", "bool"}
+        The Python type of a label.
+    spelling : {"name", "path"}
+        Whether labels are joined paths, in a taxonomy built from paths.
+    below_root : bool
+        Whether paths leave out the taxonomy's only root.
+    joint : str or None
+        The separator of joined paths, if it is the taxonomy's with blanks around it.
+    element : {"list", "tuple", "set", "frozenset"}
+        The container of the labels of one row.
+    columns, width, padding
+        The column names of a frame, the number of columns, and the filler of short rows of paths.
+    name : str, int or None
+        The name of a Series.
+    dtypes : tuple of str
+        The pandas types of a Series, of each column of a frame, or of all columns.
+    categories, ordered
+        The categories of a categorical Series, and whether they are ordered.
+    """
+
+    kind: str = "single"
+    container: str = "array"
+    dtype: str = "str"
+    scalar: str = "str"
+    spelling: str = "name"
+    element: str = "set"
+    below_root: bool = False
+    joint: str | None = None
+    columns: tuple[str | int, ...] | None = None
+    width: int = 0
+    padding: str | None = ""
+    name: str | int | None = None
+    dtypes: tuple[str, ...] = ()
+    categories: tuple[Any, ...] | None = None
+    ordered: bool = False
+
+    @property
+    def is_multi(self) -> bool:
+        """Whether y may hold several labels per row."""
+        return self.kind in ("sets", "indicator", "matrix")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a manifest."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> LabelForm:
+        """Restore the form from the result of `to_dict`; anything else is a `ModelFormatError`."""
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}
+        for name, value in fields.items():
+            if name not in _FIELDS or not _FIELDS[name](value):
+                raise ModelFormatError(f"The form of y in this model cannot be: its {name[:40]} is {repr(value)[:80]}.")
+        form = cls(**fields)
+        n_columns, has_numbers = len(form.columns or ()), form.dtype not in ("str", "object")
+        n_dtypes = {"series": (1,), "frame": (1, n_columns)}.get(form.container, (0, 1, n_columns))
+        if (
+            not re.fullmatch(_CONTAINERS[form.kind], form.container)
+            or len(form.dtypes) not in n_dtypes
+            or (form.container == "frame" and n_columns != fields.get("width"))
+            or (form.kind == "indicator" and not has_numbers)
+            or (form.kind in ("sets", "paths") and has_numbers)
+        ):
+            raise ModelFormatError("The form of y in this model cannot be: its fields do not fit each other.")
+        return form
+
+    def check_fits(self, taxonomy: Taxonomy, nodes: npt.NDArray[np.int64]) -> None:
+        """Raise a `ModelFormatError` unless nodes of a taxonomy can be written in this form."""
+        try:
+            self.values(taxonomy, nodes)
+        except (TaxonomyError, ValueError, TypeError, OverflowError) as problem:
+            raise ModelFormatError(f"The form of y in this model does not fit its taxonomy ({problem}).") from problem
+        if self.kind == "indicator" and len(self.columns or ()) > taxonomy.n_nodes:
+            raise ModelFormatError("The form of y in this model has more columns than its taxonomy has nodes.")
+
+    def spell(self, v: int, taxonomy: Taxonomy) -> str:
+        """Return the text of node v in this form."""
+        if self.spelling == "name":
+            return taxonomy.names[v]
+        return taxonomy.joined_path(v, below_root=self.below_root, sep=self.joint)
+
+    def spell_sets(self, labels: LabelMatrix) -> list[list[str]]:
+        """Return the texts of the deepest nodes of each row in this form."""
+        text_of = {v: self.spell(v, labels.taxonomy) for v in np.unique(labels.frontier[1]).tolist()}
+        return _list_frontier(labels, text_of)
+
+    def values(self, taxonomy: Taxonomy, nodes: npt.NDArray[np.int64] | None = None) -> npt.NDArray[Any]:
+        """Return the labels of `nodes` (None: of all nodes) in this form."""
+        texts = [self.spell(v, taxonomy) for v in (range(taxonomy.n_nodes) if nodes is None else nodes.tolist())]
+        if self.scalar == "str":
+            return np.array(texts, dtype=object if self.dtype == "object" else np.str_)
+        labels = [_as_scalar(text, self.scalar) for text in texts]
+        if self.dtype != "object" and not any(isinstance(label, str) for label in labels):
+            return np.array(labels, dtype=self.dtype)
+        # Some names are not numbers (NAICS has "31-33"): they stay texts.
+        return _objects(labels)
+
+    def render(self, labels: LabelMatrix, *, index: Any = None) -> Any:
+        """Return labels in this form; `index` is the row index of a Series or frame."""
+        if self.kind == "matrix":
+            return labels
+        if self.kind == "indicator":
+            return self._render_indicator(labels, index)
+        if self.kind == "sets":
+            return self._render_sets(labels, index)
+        return self.render_nodes(labels.nodes("This form of y"), labels.taxonomy, index=index)
+
+    def render_nodes(self, nodes: npt.NDArray[np.int64], taxonomy: Taxonomy, *, index: Any = None) -> Any:
+        """Return one node per row in this form."""
+        if self.is_multi:
+            return self.render(LabelMatrix.from_nodes(nodes, taxonomy), index=index)
+        if self.kind == "paths":
+            return self._render_paths(nodes, taxonomy, index)
+        used, inverse = np.unique(nodes, return_inverse=True)
+        values = self.values(taxonomy, used)[inverse]
+        return self._make_series(values, index) if self.container == "series" else values
+
+    def _make_series(self, values: npt.NDArray[Any], index: Any) -> Any:
+        import pandas
+
+        dtype = object if values.dtype == object else None
+        series = pandas.Series(values, index=index, name=self.name, dtype=dtype)
+        if self.categories is None:
+            return _as_dtype(series, *self.dtypes)
+        # A label that is not among the categories is added to them, or it would become a missing value.
+        categories = dict.fromkeys([*self.categories, *values.tolist()])
+        return series.astype(pandas.CategoricalDtype(list(categories), ordered=self.ordered))
+
+    def _make_frame(self, values: npt.NDArray[Any], index: Any) -> Any:
+        import pandas
+
+        known = list(self.columns or ())
+        columns = known + [f"level_{k}" for k in range(len(known), values.shape[1])]
+        frame = pandas.DataFrame(values, index=index, columns=columns, dtype=values.dtype)
+        dtypes = self.dtypes * len(known) if len(self.dtypes) == 1 else self.dtypes
+        for k, dtype in enumerate(dtypes):
+            if str(frame.dtypes.iloc[k]) != dtype:
+                frame.isetitem(k, _as_dtype(frame.iloc[:, k], dtype))
+        return frame
+
+    def _render_sets(self, labels: LabelMatrix, index: Any) -> Any:
+        rows = list(map(_ELEMENTS[self.element], _list_frontier(labels, self.values(labels.taxonomy).tolist())))
+        if self.container == "list":
+            return rows
+        return self._make_series(_objects(rows), index) if self.container == "series" else _objects(rows)
+
+    def _render_paths(self, nodes: npt.NDArray[np.int64], taxonomy: Taxonomy, index: Any) -> Any:
+        skip = 1 if self.below_root else 0
+        padding = float("nan") if self.padding == "nan" else self.padding
+        # One row per distinct node, then a gather: predictions repeat few nodes many times.
+        used, inverse = np.unique(nodes, return_inverse=True)
+        width = max(self.width, int(taxonomy.depth[used].max(initial=0)) + 1 - skip)
+        table = np.full((len(used), width), padding, dtype=object)
+        for k, v in enumerate(used):
+            parts = taxonomy.path_parts(int(v))[skip:]
+            table[k, : len(parts)] = [_as_scalar(part, self.scalar) for part in parts]
+        rows = table[inverse]
+        if self.container == "frame":
+            return self._make_frame(rows, index)
+        return rows.astype(np.str_) if self.dtype == "str" else rows
+
+    def _render_indicator(self, labels: LabelMatrix, index: Any) -> Any:
+        matrix = labels.to_indicator().astype(self.dtype)
+        if self.container == "array":
+            return matrix.toarray()
+        if self.container == "frame":
+            return self._make_frame(matrix.toarray(), index)
+        layout, _, kind = self.container.partition("_")
+        return (matrix if kind == "array" else sparse.csr_matrix(matrix)).asformat(layout)
+
+
+def _as_dtype(series: Any, dtype: str) -> Any:
+    """Return a Series with the type that y had, or unchanged if that type cannot hold it: texts, missing values."""
+    if dtype in ("bool", "boolean") and not series.isin([True, False]).all():
+        return series  # pandas would turn every text into True
+    try:
+        return series.astype(dtype)
+    except (TypeError, ValueError, OverflowError, NotImplementedError, ImportError):
+        return series
+
+
+def _as_scalar(text: str, scalar: str) -> Any:
+    """Return a name as the number that it was in y, if it was one."""
+    if scalar == "bool":
+        return {"True": True, "False": False}.get(text, text)
+    if scalar == "str":
+        return text
+    try:
+        number = float(text) if scalar == "float" else int(text)
+    except ValueError:
+        return text
+    # A text such as "007", "1_000" or "nan" is a name that only looks like a number.
+    return number if math.isfinite(number) and text in (str(number), as_text(number)) else text
+
+
+def _objects(values: list[Any]) -> npt.NDArray[Any]:
+    """Return a 1-D object array, also of elements that are sequences."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _is_one_of(*words: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and value in words
+
+
+def _is_dtype(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and (value in ("str", "object") or np.dtype(value).kind in "biuf")
+    except (TypeError, ValueError, SyntaxError):
+        return False
+
+
+def _is_tuple(value: Any, *kinds: type) -> bool:
+    return isinstance(value, tuple) and all(isinstance(part, kinds) and part == part for part in value)  # no NaN
+
+
+# The values that a form in a model file may have.
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "kind": _is_one_of(*_CONTAINERS),
+    "container": lambda value: isinstance(value, str),
+    "dtype": _is_dtype,
+    "scalar": _is_one_of("str", "int", "float", "bool"),
+    "spelling": _is_one_of("name", "path"),
+    "joint": lambda value: value is None or (isinstance(value, str) and value != ""),
+    "element": _is_one_of(*_ELEMENTS),
+    "below_root": lambda value: isinstance(value, bool),
+    "columns": lambda value: value is None or _is_tuple(value, str, int),
+    "width": lambda value: type(value) is int and 0 <= value <= 2**20,
+    "padding": lambda value: value is None or isinstance(value, str),
+    "name": lambda value: value is None or isinstance(value, (str, int)),
+    "dtypes": lambda value: _is_tuple(value, str),
+    "categories": lambda value: value is None or _is_tuple(value, str, int, float),
+    "ordered": lambda value: isinstance(value, bool),
+}

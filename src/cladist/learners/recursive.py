@@ -16,7 +16,6 @@ from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.linear_classifier import FORMS, LinearClassifier
 from cladist.learners.select_c import choose_C_and_sharing
-from cladist.persistence.taxonomies import pack_relations, unpack_relations
 from cladist.solvers import OneVsRest, Solution
 from cladist.solvers.relations import DEFAULTS, LARGEST_SHARING, Relations, as_relations
 from cladist.solvers.targets import Targets, at_C
@@ -154,6 +153,8 @@ class _Training(_Learner):
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         """Return plain values and arrays that `unpack_state` reads."""
+        from cladist.persistence.models import pack_relations
+
         state, arrays = super().pack_state()
         state |= {"sharing": self.sharing_, "has_relations": as_relations(self.relations).graph is not None}
         if isinstance(self.relations, Relations):
@@ -162,6 +163,8 @@ class _Training(_Learner):
 
     def unpack_coupling(self, state: dict[str, Any], arrays: Arrays) -> None:
         """Restore the relations and the coupling."""
+        from cladist.persistence.models import unpack_relations
+
         self.sharing_ = float(state.get("sharing", 1.0))
         if not 0 <= self.sharing_ <= LARGEST_SHARING:
             raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")

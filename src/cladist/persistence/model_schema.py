@@ -14,8 +14,7 @@ import numpy as np
 
 from cladist.errors import ModelFormatError
 from cladist.kernels.lanes import WIDTH
-from cladist.storage.array_groups import Arrays
-from cladist.storage.schema import REAL, WHOLE, ArraySpec, check_arrays
+from cladist.storage.array_groups import REAL, WHOLE, Arrays, ArraySpec, check_arrays
 
 MOST_FEATURES = 2**31 - 1  # features are numbered by int32
 Check = Callable[[Any], bool]
@@ -90,15 +89,7 @@ STATE: dict[str, tuple[Check, str]] = {
 
 
 def check_values(values: Any, table: Mapping[str, tuple[Check, str]]) -> None:
-    """Raise a `ModelFormatError` unless all values are as the table declares.
-
-    Examples
-    --------
-    >>> check_values({"n_iter": 3, "converged": True}, STATE)
-    >>> check_values({"n_iter": -3}, STATE)
-    Traceback (most recent call last):
-    cladist.errors.ModelFormatError: Its value 'n_iter' must be a whole number from 0 up, not -3.
-    """
+    """Raise a `ModelFormatError` unless all values are as the table declares."""
     if not isinstance(values, dict):
         raise ModelFormatError(f"Its values must be an object, not {_shorten(values)}.")
     for name, value in values.items():
@@ -247,9 +238,8 @@ LABELLINGS: Table = {
 THRESHOLDS: Table = {
     "strategy/positives_": _ids("n_labels", types=_I8),
     "strategy/coef_": _numbers("n_coefs", types=REAL),
-    "strategy/thresholds_": ArraySpec(
-        REAL, ("n_labels",), finite=False
-    ),  # infinite for a label that is never predicted
+    # Infinite for a label that is never predicted.
+    "strategy/thresholds_": ArraySpec(REAL, ("n_labels",), finite=False),
     "strategy/f1_": _numbers("n_labels", types=REAL),
 }
 # A classifier at a node of a `TopDown` in files of the first versions.

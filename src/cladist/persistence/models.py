@@ -12,18 +12,20 @@ import traceback
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import registry
-from cladist.errors import CladistError, ModelFormatError
+from cladist.errors import CladistError, ModelFormatError, TaxonomyError
 from cladist.labels import LabelForm
 from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values, is_declared
-from cladist.persistence.taxonomies import pack_taxonomy, unpack_taxonomy
-from cladist.persistence.transformer_schema import check_width
-from cladist.persistence.transformers import decode_transformer, encode_transformer
+from cladist.persistence.transformers import check_width, decode_transformer, encode_transformer
 from cladist.storage import from_json_value, pack_strings, read_folder, to_json_value, unpack_strings, write_folder
-from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed
+from cladist.storage.array_groups import Arrays, are_row_ends, check_nodes, group, prefixed
+from cladist.taxonomy.construction import Draft
+from cladist.taxonomy.relations import RelationGraph
+from cladist.taxonomy.taxonomy import Taxonomy
 
 # Arrays that `mmap=True` leaves in their file: the weights of weights="sparse" and "differences", which are only read.
 LARGE = re.compile(r".*/weights/(sparse/(classes|values)|differences/(features|ends|lanes|values))")
@@ -78,8 +80,8 @@ def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
     name = type(model).__name__
     if _find_class(name) is not type(model):
         raise ModelFormatError(
-            f"{_full_name(type(model))} cannot be saved as a cladist model; only cladist's own learners can, and those "
-            "that a package or cladist.registry.register adds, alone or as the last step of a Pipeline."
+            f"{_describe(model)} cannot be saved as a cladist model; only cladist's own learners can, and those that "
+            "a package or cladist.registry.register adds, alone or as the last step of a Pipeline."
         )
     check_is_fitted(model)
     content: dict[str, Any] = {"class": name, **_pack_parameters(model), "n_features": int(model.n_features_in_)}
@@ -109,7 +111,7 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
     if (inner := params.get("estimator")) is not None:
         if _find_class(type(inner).__name__) is not type(inner):
             raise ModelFormatError(
-                f"A {name} over {_full_name(type(inner))} cannot be saved this way: cladist writes no other library's "
+                f"A {name} over {_describe(inner)} cannot be saved this way: cladist writes no other library's "
                 "classifiers. Leave `estimator` out, or use one of cladist's own."
             )
         content["estimator"] = {"class": type(inner).__name__, **_pack_parameters(inner)}
@@ -122,8 +124,8 @@ def _find_class(name: str) -> Any:
     return None if method is None else method.load()
 
 
-def _full_name(cls: type) -> str:
-    return f"{cls.__module__.partition('.')[0]}'s {cls.__name__}"
+def _describe(model: Any) -> str:
+    return f"{type(model).__module__.partition('.')[0]}'s {type(model).__name__}"
 
 
 # -------------------------------------------------------------------- loading
@@ -262,21 +264,103 @@ def _unpack_classes(model: Any, content: dict[str, Any], arrays: Arrays) -> None
     model.set_classes(nodes)
 
 
+# -------------------------------------------------------------------- taxonomies and label graphs
+
+
+def pack_taxonomy(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
+    """Return the manifest entry and the arrays of a taxonomy; only a DAG needs the matrix of parents."""
+    above = taxonomy.parents
+    arrays: Arrays = (
+        {"parents/indptr": above.indptr.astype(np.int64), "parents/indices": above.indices.astype(np.int64)}
+        if taxonomy.kind == "dag"
+        else {"parent": np.asarray(taxonomy.parent)}
+    )
+    titles = taxonomy.titles
+    texts = {
+        "names": list(taxonomy.names),
+        "titles": [titles.get(name, "") for name in taxonomy.names] if titles else [],
+        "parts": list(taxonomy.parts or ()),
+        "dropped_edges": [name for edge in taxonomy.dropped_edges for name in edge],
+    }
+    for key, strings in texts.items():
+        if strings:
+            arrays.update(prefixed(key, pack_strings(strings)))
+    return {"sep": taxonomy.sep, "stop_leaves": taxonomy.stop_leaves}, arrays
+
+
+def unpack_taxonomy(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
+    """Return the taxonomy that `pack_taxonomy` packed."""
+    texts = {key: group(key, arrays) for key in ("names", "parts", "titles", "dropped_edges")}
+    names, parts, titles, dropped = (unpack_strings(**packed) if packed else None for packed in texts.values())
+    names, dropped = names or [], dropped or []
+    sep, stops = content.get("sep"), content.get("stop_leaves") or {}
+    fits = (sep is None or isinstance(sep, str)) and len(dropped) % 2 == 0 and (parts is None or sep is not None)
+    fits = fits and all(listed is None or len(listed) == len(names) for listed in (parts, titles))
+    fits = fits and isinstance(stops, dict) and all(isinstance(node, str) for node in stops.values())
+    if not names or not fits or not {*stops, *stops.values()} <= set(names):
+        raise ModelFormatError("The taxonomy in this model is damaged: its parts do not fit together.")
+    try:
+        draft = _build_draft(names, arrays)
+        draft.parts, draft.sep = parts, sep
+        draft.dropped_edges = list(zip(dropped[::2], dropped[1::2], strict=True))
+        draft.titles = {name: title for name, title in zip(names, titles or (), strict=False) if title}
+        draft.stop_leaves = stops
+        taxonomy = Taxonomy(draft)
+    except TaxonomyError as problem:
+        raise ModelFormatError(f"The taxonomy in this model is damaged: {problem}") from problem
+    if taxonomy.names != tuple(draft.names):
+        raise ModelFormatError("The taxonomy in this model is damaged: its nodes are not in order.")
+    return taxonomy
+
+
+def _build_draft(names: list[str], arrays: Arrays) -> Draft:
+    """Return names and parents, after checking that parents come before their children."""
+    ids = np.arange(len(names))
+    if "parent" in arrays:
+        parent = np.array(arrays["parent"], dtype=np.int64)
+        fits = len(parent) == len(names) and bool(np.all((parent < ids) & (parent >= -1)))
+        draft = Draft.of_forest(names, parent if fits else ids[:0])
+    else:
+        indptr, parents = (np.array(arrays[f"parents/{key}"], dtype=np.int64) for key in ("indptr", "indices"))
+        fits = are_row_ends(indptr, len(names), len(parents)) and bool(np.all(parents >= 0))
+        fits = fits and bool(np.all(parents < np.repeat(ids, np.diff(indptr))))
+        draft = Draft(names, indptr, parents)
+    if not fits or len(set(names)) != len(names):
+        raise TaxonomyError("names and parents do not fit together.")
+    return draft
+
+
+def pack_relations(relations: RelationGraph | None) -> Arrays:
+    """Return the arrays of a label graph; none without one."""
+    if relations is None:
+        return {}
+    adjacency, names = relations.adjacency, prefixed("names", pack_strings(list(relations.names)))
+    indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64)
+    return {**names, "indptr": indptr, "indices": indices, "weights": adjacency.data.astype(np.float64)}
+
+
+def unpack_relations(arrays: Arrays) -> RelationGraph | None:
+    """Return the label graph that `pack_relations` packed: undirected, with positive weights."""
+    if not arrays:
+        return None
+    names, weights = unpack_strings(**group("names", arrays)), arrays["weights"].astype(np.float64)
+    indptr, indices = arrays["indptr"].astype(np.int64), arrays["indices"].astype(np.int64)
+    fits = len(indices) == len(weights) and are_row_ends(indptr, len(names), len(indices))
+    fits = fits and bool(np.all((indices >= 0) & (indices < len(names)))) and len(set(names)) == len(names)
+    if fits and bool(np.all((weights > 0) & (weights < np.inf))):
+        adjacency = sparse.csr_array((weights, indices, indptr), shape=(len(names),) * 2)
+        n_entries = adjacency.nnz
+        adjacency.sum_duplicates()
+        if adjacency.nnz == n_entries and not adjacency.diagonal().any() and (adjacency != adjacency.T).nnz == 0:
+            return RelationGraph(names, adjacency)
+    raise ModelFormatError("The label graph in this model is damaged.")
+
+
 # -------------------------------------------------------------------- notes
 
 
 def load_notes(folder: Any) -> dict[str, Any]:
-    """Read the notes that `save` was given; an older model has none.
-
-    Examples
-    --------
-    >>> import tempfile, cladist
-    >>> folder = tempfile.mkdtemp()
-    >>> model = cladist.Hieron().fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
-    >>> cladist.save(model, folder, notes={"text": ["title"]})
-    >>> load_notes(folder)
-    {'text': ['title']}
-    """
+    """Read the notes that `save` was given; an older model has none."""
     content, arrays = read_folder(folder, keep_in_file=lambda name: not name.startswith("note_texts/"))
     return _unpack_notes(folder, content, arrays)
 

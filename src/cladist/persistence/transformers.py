@@ -2,86 +2,150 @@
 
 A transformer is its class, looked up in a fixed table; its parameters, which go through the constructor; and its fitted
 attributes, whose names the table lists. Anything else that it holds is refused, so that what can be saved is restored
-completely.
+completely. Loading checks parameters by scikit-learn's own declarations, as `fit` would, and attributes by the table.
 """
 
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections import UserList
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
 from cladist.errors import ModelFormatError
-from cladist.persistence.transformer_schema import COMMON, FITTED, check_input, check_transformer
+from cladist.persistence.model_schema import MOST_FEATURES, is_count, is_flag, is_number
+from cladist.persistence.regular_expressions import check_pattern
 from cladist.storage import from_json_value, pack_strings, to_json_value, unpack_strings
-from cladist.storage.array_groups import Arrays, prefixed
+from cladist.storage.array_groups import REAL, WHOLE, Arrays, ArraySpec, check_arrays, prefixed
 
-_CLASSES = {cls.__name__: cls for cls in FITTED}
+TEXT_VECTORIZERS = (CountVectorizer, TfidfVectorizer, HashingVectorizer)
 _UNSAVED = {
     "_stop_words_id",  # an address in memory
     "_transformers_feature_names_out",  # set by each transform
     "force_int_remainder_cols",  # removed in scikit-learn 1.9; it only chose a type of column lists
 }
 
+# -------------------------------------------------------------------- the table
+
+
+class Attribute(NamedTuple):
+    """A fitted attribute: an array as declared, or a value that passes the check; `needed` if `transform` reads it."""
+
+    array: ArraySpec | None = None
+    value: Callable[[Any], bool] = lambda value: False
+    needed: bool = False
+
+
+def _is_vocabulary(value: Any) -> bool:
+    fits = isinstance(value, dict) and value and all(isinstance(term, str) and is_count(k) for term, k in value.items())
+    return bool(fits) and set(value.values()) == set(range(len(value)))
+
+
+def _are_steps(value: Any, lengths: tuple[int, ...] = (2, 3)) -> bool:
+    """Tell whether a value is a list of names and transformers, and perhaps columns."""
+    return isinstance(value, list) and all(
+        isinstance(step, tuple)
+        and len(step) in lengths
+        and isinstance(step[0], str)
+        and (isinstance(step[1], BaseEstimator) or step[1] in ("drop", "passthrough"))
+        for step in value
+    )
+
+
+def _are_by_name(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _is_output_slice(value: Any) -> bool:
+    return isinstance(value, slice) and is_count(value.start) and is_count(value.stop) and value.step is None
+
+
+# NaN: a feature that was missing in all rows has no mean, no range and no fill value.
+_PER_FEATURE = ArraySpec(REAL, ("n_features",), missing=True)
+_LENGTHS = ArraySpec(REAL, ("n_features",), low=5e-324, missing=True)
+_IS_COUNT = Attribute(value=lambda value: is_count(value, MOST_FEATURES) and value >= 1)
+_IS_DTYPE = Attribute(value=lambda value: isinstance(value, np.dtype) and value.kind in "biufO")
+_IS_NONE = Attribute(value=lambda value: value is None)
+_N_FEATURES = {"n_features_in_": _IS_COUNT._replace(needed=True)}
+_N_SAMPLES = Attribute(value=lambda value: is_count(value) or (isinstance(value, np.floating) and bool(value >= 0)))
+_IS_FLAG = Attribute(value=is_flag)
+_VOCABULARY = {"vocabulary_": Attribute(value=_is_vocabulary, needed=True), "fixed_vocabulary_": _IS_FLAG}
+_OUTPUTS: tuple[dict[str, Any], ...] = ({}, *({"transform": kind} for kind in (None, "default", "pandas", "polars")))
+COMMON: dict[str, Attribute] = {
+    "n_features_in_": _IS_COUNT,
+    "feature_names_in_": Attribute(
+        value=lambda value: isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "OU"
+    ),
+    "_sklearn_output_config": Attribute(value=lambda value: value in _OUTPUTS),
+}
+FITTED: dict[Any, dict[str, Attribute]] = {
+    CountVectorizer: _VOCABULARY,
+    TfidfVectorizer: _VOCABULARY | {"_tfidf": Attribute(value=lambda v: type(v) is TfidfTransformer, needed=True)},
+    TfidfTransformer: {"idf_": Attribute(ArraySpec(REAL, ("n_features",), low=0))},
+    HashingVectorizer: {},
+    StandardScaler: {
+        **_N_FEATURES,
+        "n_samples_seen_": _N_SAMPLES._replace(array=ArraySpec((*WHOLE, *REAL), ("n_features",), low=0)),
+        "scale_": _IS_NONE._replace(array=_LENGTHS, needed=True),
+        "mean_": _IS_NONE._replace(array=_PER_FEATURE, needed=True),
+        "var_": _IS_NONE._replace(array=ArraySpec(REAL, ("n_features",), low=0, missing=True)),
+    },
+    MaxAbsScaler: {
+        **_N_FEATURES,
+        "n_samples_seen_": _N_SAMPLES,
+        "scale_": Attribute(_LENGTHS, needed=True),
+        "max_abs_": Attribute(_PER_FEATURE),
+    },
+    MinMaxScaler: {
+        **_N_FEATURES,
+        "n_samples_seen_": _N_SAMPLES,
+        **dict.fromkeys(("scale_", "min_"), Attribute(_PER_FEATURE, needed=True)),
+        **dict.fromkeys(("data_min_", "data_max_", "data_range_"), Attribute(_PER_FEATURE)),
+    },
+    Normalizer: {},
+    SimpleImputer: {
+        **_N_FEATURES,
+        "statistics_": Attribute(_PER_FEATURE._replace(types=(*REAL, *WHOLE, "object", "bool")), needed=True),
+        "indicator_": _IS_NONE,
+        "_fit_dtype": _IS_DTYPE._replace(needed=True),
+        "_fill_dtype": _IS_DTYPE,
+    },
+    FunctionTransformer: {},  # "passthrough" after fitting; with a function it is refused
+    FeatureUnion: {},
+    Pipeline: {},
+    ColumnTransformer: {
+        **_N_FEATURES,
+        "transformers_": Attribute(value=lambda value: _are_steps(value, (3,)), needed=True),
+        "sparse_output_": _IS_FLAG._replace(needed=True),
+        "output_indices_": Attribute(value=lambda value: _are_by_name(value, _is_output_slice), needed=True),
+        "_columns": Attribute(value=lambda value: isinstance(value, list), needed=True),
+        "_remainder": Attribute(value=lambda value: _are_steps([value], (3,)), needed=True),
+        "_transformer_to_input_indices": Attribute(
+            value=lambda value: _are_by_name(value, lambda k: isinstance(k, list) and all(map(is_count, k)))
+        ),
+    },
+}
+_CLASSES = {cls.__name__: cls for cls in FITTED}
+
+# -------------------------------------------------------------------- saving
+
 
 def encode_transformer(transformer: Any) -> tuple[dict[str, Any], Arrays]:
-    """Return a transformer as JSON values and named arrays.
-
-    Parameters
-    ----------
-    transformer : estimator
-        Fitted or not: a TF-IDF, count or hashing vectorizer, a TF-IDF transformer, a standard, max-abs or
-        min-max scaler, a normalizer, an imputer, or a `FeatureUnion`, `ColumnTransformer` or `Pipeline` of these.
-        Subclasses, and parameters that are functions, are refused.
-
-    Returns
-    -------
-    encoded : dict
-        JSON values.
-    arrays : dict of str to ndarray
-        The arrays that `encoded` refers to, named by paths such as ``FeatureUnion/transformer_list/0/1/_tfidf/idf_``.
-
-    Examples
-    --------
-    >>> from sklearn.feature_extraction.text import TfidfVectorizer
-    >>> encoded, arrays = encode_transformer(TfidfVectorizer().fit(["a first text", "a second text"]))
-    >>> encoded["class"], sorted(arrays)[-1]
-    ('TfidfVectorizer', 'TfidfVectorizer/vocabulary_/utf8')
-    >>> decode_transformer(encoded, arrays).get_feature_names_out().tolist()
-    ['first', 'second', 'text']
-    >>> encode_transformer(TfidfVectorizer(tokenizer=str.split))
-    Traceback (most recent call last):
-    cladist.errors.ModelFormatError: TfidfVectorizer/tokenizer: a value of type method_descriptor cannot be...
-    """
+    """Return a transformer of a class in the table, fitted or not, as JSON values and the arrays that they name."""
     writer = _Writer()
     encoded = writer.transformer(transformer, type(transformer).__name__, depth=0)
     return encoded | {"scikit_learn": sklearn.__version__}, writer.arrays
-
-
-def decode_transformer(encoded: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, trusted: bool = False) -> Any:
-    """Return the transformer that `encode_transformer` was given; nothing in the data is run as code.
-
-    A regular expression that may take too long on some texts is refused unless the data are `trusted`.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> decode_transformer(*encode_transformer(StandardScaler(with_mean=False)))
-    StandardScaler(with_mean=False)
-    >>> decode_transformer({"class": "os.system", "params": {}, "fitted": {}}, {})
-    Traceback (most recent call last):
-    cladist.errors.ModelFormatError: transformer: 'os.system' is no class that can be loaded; these can: ...
-    """
-    if not isinstance(encoded, Mapping):
-        raise ModelFormatError(f"transformer: an object was wanted, not {repr(encoded)[:60]}.")
-    saved_with = f"scikit-learn {encoded.get('scikit_learn')}"
-    return _Reader(arrays, saved_with, trusted=trusted).transformer(dict(encoded), "transformer", depth=0)
 
 
 class _Writer:
@@ -91,11 +155,9 @@ class _Writer:
         self.arrays: Arrays = {}
 
     def transformer(self, value: Any, where: str, depth: int) -> dict[str, Any]:
-        cls = type(value)
+        cls, known = type(value), ", ".join(_CLASSES)
         if cls not in FITTED:
-            raise ModelFormatError(
-                f"{where}: {cls.__module__}.{cls.__qualname__} cannot be saved; these can: {', '.join(_CLASSES)}."
-            )
+            raise ModelFormatError(f"{where}: {cls.__module__}.{cls.__qualname__} cannot be saved; these can: {known}.")
         params = {k: v for k, v in value.get_params(deep=False).items() if k not in _UNSAVED}
         fitted = {k: v for k, v in vars(value).items() if k not in params and k not in _UNSAVED}
         if unknown := fitted.keys() - COMMON.keys() - FITTED[cls].keys():
@@ -103,58 +165,65 @@ class _Writer:
                 f"{where}: the attribute {min(unknown)!r} is not one that fit gives to {cls.__name__} in the"
                 " versions of scikit-learn known here, so it cannot be saved; delete it first."
             )
-        _check_memory(params, where)
-        check_input(params, where)
-        return {
-            "class": cls.__name__,
-            "params": self.members(params, where, depth),
-            "fitted": self.members(fitted, where, depth),
-        }
-
-    def members(self, values: dict[str, Any], where: str, depth: int) -> dict[str, Any]:
-        return {
-            name: to_json_value(value, f"{where}/{name}", extend=self, depth=depth + 1)
-            for name, value in values.items()
-        }
+        _check_files(params, where)
+        encoded: dict[str, Any] = {"class": cls.__name__}
+        for key, values in (("params", params), ("fitted", fitted)):
+            encoded[key] = {
+                name: to_json_value(part, f"{where}/{name}", extend=self, depth=depth + 1)
+                for name, part in values.items()
+            }
+        return encoded
 
     def __call__(self, value: Any, where: str, depth: int) -> dict[str, Any] | None:
         if isinstance(value, BaseEstimator):
             return {"$transformer": self.transformer(value, where, depth)}
+        if isinstance(value, np.ndarray) and value.dtype.kind in "OU" and value.ndim == 1:
+            return self.strings("$strings" if value.dtype.kind == "O" else "$unicode", value.tolist(), where)
         if isinstance(value, np.ndarray):
-            return self.array(value, where)
+            self.arrays[where] = value
+            return {"$array": where}
         if isinstance(value, slice):
             return {"$slice": to_json_value([value.start, value.stop, value.step], where)}
         if isinstance(value, UserList):  # scikit-learn before 1.9 wraps the columns of the remainder in one
             return {"$list": to_json_value(value.data, where)}
         if where.endswith(("/vocabulary", "/vocabulary_")):
-            return self.vocabulary(value, where)
+            if type(value) is set and all(isinstance(term, str) for term in value):
+                return self.strings("$set", sorted(value), where)
+            if type(value) is dict and _is_vocabulary(value):
+                return self.strings("$vocabulary", sorted(value, key=value.__getitem__), where)
         return None
-
-    def array(self, value: NDArray[Any], where: str) -> dict[str, Any]:
-        if value.dtype.kind in "OU" and value.ndim == 1:
-            return self.strings("$strings" if value.dtype.kind == "O" else "$unicode", value.tolist(), where)
-        self.arrays[where] = value
-        return {"$array": where}
-
-    def vocabulary(self, value: Any, where: str) -> dict[str, Any] | None:
-        if type(value) not in (set, dict) or not all(isinstance(term, str) for term in value):
-            return None
-        if type(value) is set:
-            return self.strings("$set", sorted(value), where)
-        terms: list[Any] = [None] * len(value)
-        for term, column in value.items():
-            if not isinstance(column, (int, np.integer)) or not 0 <= column < len(terms):
-                return None
-            terms[column] = term
-        return None if None in terms else self.strings("$vocabulary", terms, where)
 
     def strings(self, tag: str, strings: list[str], where: str) -> dict[str, Any]:
         try:
-            packed = pack_strings(strings)
+            self.arrays |= prefixed(where, pack_strings(strings))
         except ModelFormatError as error:
             raise ModelFormatError(f"{where}: {error}") from error
-        self.arrays |= prefixed(where, packed)
         return {tag: where}
+
+
+def _check_files(params: dict[str, Any], where: str) -> None:
+    """Refuse parameters that open files: texts are not expected to be names of files; joblib's cache holds pickles."""
+    if params.get("memory") is not None:
+        raise ModelFormatError(f"{where}/memory: a cache cannot be saved or loaded; set memory to None.")
+    if params.get("input", "content") != "content":
+        raise ModelFormatError(
+            f"{where}: a vectorizer with input={params['input']!r} cannot be saved or loaded, as it opens the files"
+            " that its rows name; use input='content', and read the files first."
+        )
+
+
+# -------------------------------------------------------------------- loading
+
+
+def decode_transformer(encoded: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, trusted: bool = False) -> Any:
+    """Return the transformer that `encode_transformer` was given; nothing in the data is run as code.
+
+    A regular expression that may take too long on some texts is refused unless the data are `trusted`.
+    """
+    if not isinstance(encoded, Mapping):
+        raise ModelFormatError(f"transformer: an object was wanted, not {repr(encoded)[:60]}.")
+    saved_with = f"scikit-learn {encoded.get('scikit_learn')}"
+    return _Reader(arrays, saved_with, trusted=trusted).transformer(dict(encoded), "transformer", depth=0)
 
 
 class _Reader:
@@ -169,18 +238,17 @@ class _Reader:
         name, params, fitted = (encoded.get(key) for key in ("class", "params", "fitted"))
         cls = _CLASSES.get(name) if isinstance(name, str) else None
         if cls is None:
-            raise ModelFormatError(
-                f"{where}: {name!r} is no class that can be loaded; these can: {', '.join(_CLASSES)}."
-            )
+            known = ", ".join(_CLASSES)
+            raise ModelFormatError(f"{where}: {name!r} is no class that can be loaded; these can: {known}.")
         params = self.members(params, inspect.signature(cls).parameters.keys(), f"{where}/params", depth)
         fitted = self.members(fitted, COMMON.keys() | FITTED[cls].keys(), f"{where}/fitted", depth)
-        _check_memory(params, where)
+        _check_files(params, where)
         try:
             restored = cls(**params)
         except TypeError as error:
             raise ModelFormatError(f"{where}: {name} cannot be made from what was saved: {error}.") from error
         vars(restored).update(fitted)
-        check_transformer(restored, where, trusted=self.trusted)
+        _check_transformer(restored, fitted, where, trusted=self.trusted)
         return restored
 
     def members(self, values: Any, known: Any, where: str, depth: int) -> dict[str, Any]:
@@ -205,11 +273,8 @@ class _Reader:
             return from_json_value(body, where)
         if tag == "$array":
             return self.find(body, where)
-        if tag in ("$strings", "$unicode", "$set", "$vocabulary"):
-            return self.strings(tag, body, where)
-        return None
-
-    def strings(self, tag: str, body: Any, where: str) -> Any:
+        if tag not in ("$strings", "$unicode", "$set", "$vocabulary"):
+            return None
         strings = unpack_strings(self.find(f"{body}/utf8", where), self.find(f"{body}/offsets", where))
         if tag in ("$strings", "$unicode"):
             return np.array(strings, dtype=object if tag == "$strings" else np.str_)
@@ -223,7 +288,162 @@ class _Reader:
         return self.arrays[name]
 
 
-def _check_memory(params: dict[str, Any], where: str) -> None:
-    # joblib's cache holds pickles: a folder that a file names must never be opened as one.
-    if params.get("memory") is not None:
-        raise ModelFormatError(f"{where}/memory: a cache cannot be saved or loaded; set memory to None.")
+# -------------------------------------------------------------------- checks
+
+
+def _check_transformer(transformer: Any, fitted: dict[str, Any], where: str, *, trusted: bool) -> None:
+    """Raise a `ModelFormatError` unless parameters and fitted attributes are as `fit` leaves them."""
+    params = transformer.get_params(deep=False)
+    _check_params(transformer, params, where)
+    if isinstance(params.get("token_pattern"), str) and not trusted:
+        check_pattern(params["token_pattern"])
+    _check_fitted(type(transformer), fitted, where)
+    if isinstance(transformer, ColumnTransformer) and fitted:
+        _check_columns(transformer, where)
+    if isinstance(transformer, TEXT_VECTORIZERS) and (fitted or isinstance(transformer, HashingVectorizer)):
+        try:  # its parameters are many, and not all are declared
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                transformer.transform(["A text, or two.", ""])
+        except Exception as problem:  # every prediction would raise it
+            raise ModelFormatError(f"{where}: the vectorizer does not work ({problem!r}).") from problem
+
+
+def _check_params(transformer: Any, params: dict[str, Any], where: str) -> None:
+    """Refuse parameters that scikit-learn would, and more processes than a machine has."""
+    jobs = params.get("n_jobs")
+    if jobs is not None and not is_count(abs(jobs), 1024):
+        raise ModelFormatError(f"{where}: n_jobs must be a whole number up to 1024, not {jobs!r}.")
+    for key in ("steps", "transformer_list", "transformers"):
+        if key in params and not _are_steps(params[key]):
+            raise ModelFormatError(f"{where}/{key}: a list of names and transformers was wanted.")
+    weights = params.get("transformer_weights")
+    if weights is not None and not _are_by_name(weights, is_number):
+        raise ModelFormatError(f"{where}/transformer_weights: numbers by name were wanted, not {repr(weights)[:60]}.")
+    try:
+        if hasattr(transformer, "_parameter_constraints"):
+            transformer._validate_params()
+    except (ValueError, TypeError) as problem:
+        raise ModelFormatError(f"{where}: {problem}") from problem
+
+
+def _check_fitted(cls: type, fitted: dict[str, Any], where: str) -> None:
+    """Refuse fitted attributes that differ from the table."""
+    table, name = {**COMMON, **FITTED[cls]}, cls.__name__
+    arrays = {k: v for k, v in fitted.items() if isinstance(v, np.ndarray) and table[k].array is not None}
+    for key, value in fitted.items():
+        if key not in arrays and not table[key].value(value):
+            raise ModelFormatError(f"{where}: the attribute {key!r} of {name} cannot be {repr(value)[:60]}.")
+    if fitted and (missing := [key for key in table if table[key].needed and key not in fitted]):
+        raise ModelFormatError(f"{where}: {name} lacks the attribute {missing[0]!r}.")
+    sizes = {"n_features": int(fitted["n_features_in_"])} if "n_features_in_" in fitted else {}
+    declared = {key: attribute.array for key, attribute in table.items() if attribute.array is not None}
+    try:
+        check_arrays({k: v for k, v in arrays.items() if v.dtype != object}, declared, sizes)
+    except ModelFormatError as problem:
+        raise ModelFormatError(f"{where}: {problem}") from problem
+    if "feature_names_in_" in fitted and len(fitted["feature_names_in_"]) != sizes.get("n_features"):
+        raise ModelFormatError(f"{where}: {name} has not as many names as features.")
+
+
+def _check_columns(transformer: Any, where: str) -> None:
+    """Refuse a fitted ColumnTransformer with columns that do not exist or that its parts do not take.
+
+    A single column, 0 or "title", is 1-D, for text vectorizers; lists, masks and slices are 2-D, for all others.
+    """
+    n, names = transformer.n_features_in_, set(getattr(transformer, "feature_names_in_", ()))
+    for _, part, columns in transformer.transformers_:
+        listed = columns.tolist() if isinstance(columns, np.ndarray) else columns
+        is_single = type(listed) in (int, str)
+        listed = listed if isinstance(listed, list) else [listed]
+        kinds = {type(column) for column in listed}
+        exist = (
+            kinds <= {slice}
+            or (kinds == {bool} and len(listed) == n)
+            or (kinds == {int} and all(-n <= column < n for column in listed))
+            or (kinds == {str} and names >= set(listed))
+        )
+        if not exist:
+            raise ModelFormatError(f"{where}: there are no columns {repr(columns)[:60]} among its {n}.")
+        if part != "drop" and is_single != bool(_takes_texts(part, where)):
+            wanted = "several columns, as a list" if is_single else "one column of texts, as a name or a number"
+            raise ModelFormatError(f"{where}: a part of it wants {wanted}, not {repr(columns)[:60]}.")
+
+
+def _takes_texts(transformer: Any, where: str) -> bool | None:
+    """Tell whether a transformer takes texts (1-D) or rows of columns (2-D); None if it passes its input through."""
+    if isinstance(transformer, (str, FunctionTransformer)):
+        return None
+    if not isinstance(transformer, (Pipeline, FeatureUnion)):
+        return isinstance(transformer, TEXT_VECTORIZERS)
+    parts = transformer.steps if isinstance(transformer, Pipeline) else transformer.transformer_list
+    kinds = [kind for _, part in parts if (kind := _takes_texts(part, where)) is not None]
+    if isinstance(transformer, Pipeline) and True in kinds[1:]:
+        raise ModelFormatError(f"{where}: a step before a text vectorizer leaves no texts for it.")
+    if isinstance(transformer, FeatureUnion) and len(set(kinds)) > 1:
+        raise ModelFormatError(f"{where}: parts of a FeatureUnion take texts, and others columns.")
+    return kinds[0] if kinds else None
+
+
+def check_width(transformer: Any, n_columns: int, where: str) -> None:
+    """Raise a `ModelFormatError` unless a transformer is fitted and makes rows of `n_columns` numbers."""
+    _takes_texts(transformer, where)
+    width, is_missing = _trace(transformer, None, False, where)
+    if is_missing:
+        raise ModelFormatError(f"{where}: it scales a feature by NaN, and nothing after it fills in what is missing.")
+    if width not in (None, n_columns):
+        raise ModelFormatError(f"{where}: its rows have {width:,} columns, and the learner's {n_columns:,}.")
+
+
+def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) -> tuple[int | None, bool]:
+    """Return the number of columns after a transformer (None: unknown), and whether values may be missing there."""
+    cls = type(transformer)
+    needed = [key for key, attribute in FITTED[cls].items() if attribute.needed]
+    needed += ["idf_"] if cls is TfidfTransformer and transformer.use_idf else []
+    if missing := [key for key in needed if not hasattr(transformer, key)]:
+        raise ModelFormatError(f"{where}: {cls.__name__} is not fitted: it lacks the attribute {missing[0]!r}.")
+    if cls is Pipeline:
+        for _, step in transformer.steps:
+            if not isinstance(step, str):
+                width, is_missing = _trace(step, width, is_missing, where)
+        return width, is_missing
+    if cls is FeatureUnion:
+        parts = [part for _, part in transformer.transformer_list]
+        traces = [_trace(part, width, is_missing, where) for part in parts if not isinstance(part, str)]
+        widths = [after for after, _ in traces if after is not None]
+        is_known = len(widths) == len(traces) and "passthrough" not in parts
+        return sum(widths) if is_known else None, any(missing for _, missing in traces)
+    wanted = None if hasattr(transformer, "vocabulary_") else getattr(transformer, "n_features_in_", None)
+    if None not in (width, wanted) and width != wanted:
+        raise ModelFormatError(f"{where}: {cls.__name__} wants {wanted} columns, and is given {width}.")
+    if cls is ColumnTransformer:
+        return _trace_columns(transformer, is_missing, where)
+    if cls is SimpleImputer:
+        keeps_all = transformer.strategy == "constant" or transformer.keep_empty_features
+        return sum(keeps_all or value == value for value in transformer.statistics_.tolist()), False  # NaN: dropped
+    if cls is HashingVectorizer:
+        return int(transformer.n_features), is_missing
+    if cls is TfidfVectorizer:
+        return _trace(transformer._tfidf, len(transformer.vocabulary_), is_missing, where)
+    if cls is CountVectorizer:
+        return len(transformer.vocabulary_), is_missing
+    idf = getattr(transformer, "idf_", None)
+    if idf is not None and width is not None and width != len(idf):
+        raise ModelFormatError(f"{where}: {cls.__name__} has {len(idf)} weights for {width} columns.")
+    declared = [key for key, attribute in FITTED[cls].items() if attribute.array is not None]
+    arrays = [np.asarray(getattr(transformer, key, None)) for key in declared]
+    is_missing = is_missing or any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in arrays)
+    return wanted if wanted is not None else width, is_missing
+
+
+def _trace_columns(transformer: Any, is_missing: bool, where: str) -> tuple[int | None, bool]:
+    """Do as `_trace` for a ColumnTransformer; one whose parts do not have the widths of its output is refused."""
+    slices, leaves_missing = transformer.output_indices_, False
+    if {part for part, _, _ in transformer.transformers_} | {"remainder"} != slices.keys() | {"remainder"}:
+        raise ModelFormatError(f"{where}: the parts of its ColumnTransformer are not those of its columns.")
+    for name, part in ((name, part) for name, part, _ in transformer.transformers_ if not isinstance(part, str)):
+        width, part_leaves_missing = _trace(part, None, is_missing, where)
+        leaves_missing = leaves_missing or part_leaves_missing
+        if width is not None and (name not in slices or width != slices[name].stop - slices[name].start):
+            raise ModelFormatError(f"{where}: part {name[:40]!r} of its ColumnTransformer does not fit its columns.")
+    return max((part.stop for part in slices.values()), default=0), leaves_missing

@@ -1,8 +1,8 @@
 """A manifest and named arrays ↔ a folder: atomic, checksummed, without pickle. Independent of all other packages."""
 
+from cladist.locks import lock_folder
 from cladist.storage.array_groups import pack_strings, unpack_strings
 from cladist.storage.folder import check_replaceable, read_folder, write_folder
-from cladist.storage.lock import lock_folder
 from cladist.storage.spool import Spool
 from cladist.storage.tensor_file import is_mapped, is_unread
 from cladist.storage.values import from_json_value, to_json_value

@@ -1,16 +1,20 @@
-"""Parts of models ↔ named arrays: groups of names, matrices that may be mostly zeros, strings, and ids."""
+"""Parts of models ↔ named arrays, and specifications that arrays from a file must meet before they are used.
+
+Parts are groups of names, matrices that may be mostly zeros, strings, and ids.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from cladist.errors import ModelFormatError
+from cladist.storage.tensor_file import is_unread
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -46,42 +50,33 @@ def unpack_matrix(arrays: Arrays, n_columns: int) -> Any:
         matrix = arrays["dense"]
     else:
         shape = tuple(int(k) for k in arrays["shape"])
-        indptr, n_entries = arrays["indptr"], len(arrays["data"])
-        outside = np.any((indptr < 0) | (indptr > n_entries))  # before differences, which could wrap
-        if len(indptr) != shape[0] + 1 or outside or indptr[-1] != n_entries or np.any(np.diff(indptr) < 0):
+        if not are_row_ends(arrays["indptr"], shape[0], len(arrays["data"])):
             raise ModelFormatError("A matrix in this model has rows that do not fit its entries.")
-        matrix = sparse.csr_array((arrays["data"], arrays["indices"], indptr), shape=shape)
+        matrix = sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
         matrix.check_format(full_check=True)
     if matrix.ndim != 2 or matrix.shape[1] != n_columns:
         raise ModelFormatError(f"A matrix in this model has shape {matrix.shape}; {n_columns} columns are wanted.")
     return matrix.toarray() if "was_dense" in arrays else matrix
 
 
-def pack_strings(strings: Sequence[str]) -> Arrays:
-    """Return the arrays ``utf8`` (uint8) and ``offsets`` (int64, one more than there are strings).
+def are_row_ends(indptr: npt.NDArray[Any], n_rows: int, n_entries: int) -> bool:
+    """Tell whether the `indptr` of a CSR matrix divides its entries into rows."""
+    fits = len(indptr) == n_rows + 1 and indptr[0] == 0 and indptr[-1] == n_entries
+    return bool(fits and np.all(indptr[1:] >= indptr[:-1]))
 
-    Examples
-    --------
-    >>> packed = pack_strings(["né", "", "b"])
-    >>> packed["offsets"]
-    array([0, 3, 3, 4])
-    >>> unpack_strings(**packed)
-    ['né', '', 'b']
-    """
-    try:
-        encoded = [string.encode("utf-8") for string in strings]
-    except (AttributeError, UnicodeEncodeError):
-        row, offender = next((i, s) for i, s in enumerate(strings) if not _is_encodable(s))
-        raise ModelFormatError(f"String {row} cannot be saved: {offender!r} is not text that UTF-8 can hold.") from None
+
+def pack_strings(strings: Sequence[str]) -> Arrays:
+    """Return the arrays ``utf8`` (uint8) and ``offsets`` (int64, one more than there are strings)."""
+    encoded = []
+    for row, string in enumerate(strings):
+        try:
+            encoded.append(string.encode("utf-8"))
+        except (AttributeError, UnicodeEncodeError):
+            raise ModelFormatError(
+                f"String {row} cannot be saved: {string!r} is not text that UTF-8 can hold."
+            ) from None
     offsets = np.fromiter(accumulate(map(len, encoded), initial=0), dtype=np.int64, count=len(encoded) + 1)
     return {"utf8": np.frombuffer(b"".join(encoded), dtype=np.uint8), "offsets": offsets}
-
-
-def _is_encodable(string: object) -> bool:
-    try:
-        return isinstance(string, str) and string.encode("utf-8") is not None
-    except UnicodeEncodeError:
-        return False
 
 
 def unpack_strings(utf8: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> list[str]:
@@ -112,3 +107,74 @@ def check_nodes(nodes: npt.NDArray[Any], n_nodes: int, count: int | None = None)
     fits = nodes.ndim == 1 and not np.any((nodes < 0) | (nodes >= n_nodes)) and len(np.unique(nodes)) == len(nodes)
     if not fits or count not in (None, len(nodes)):
         raise ModelFormatError("Some of its nodes are not nodes of its taxonomy.")
+
+
+# -------------------------------------------------------------------- specifications
+
+WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+REAL = ("float32", "float64")
+
+
+class ArraySpec(NamedTuple):
+    """The types, shape and range of an array."""
+
+    types: tuple[str, ...]  # names of the types that are allowed
+    shape: tuple[str | int, ...]  # numbers, names of sizes, or sums such as "n_nodes + 1"
+    low: float | None = None  # the smallest value that is allowed
+    below: str | float | None = None  # a number, or the name of a size, that all values must be less than
+    finite: bool = True  # whether infinite values are refused
+    missing: bool = False  # whether NaN is allowed, for unknown values
+
+
+def check_arrays(
+    arrays: Mapping[str, npt.NDArray[Any]], table: Mapping[str, ArraySpec], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """Raise a `ModelFormatError` unless all arrays are as specified; return all sizes.
+
+    The first array with an unknown size defines it, and all others must agree. The content of arrays that were left in
+    their file unverified is not checked.
+    """
+    known = dict(sizes)
+    for name, array in arrays.items():
+        if name not in table:
+            raise ModelFormatError(f"Its array {name!r} is none that a model of its kind has.")
+        spec = table[name]
+        if array.dtype.name not in spec.types:
+            raise ModelFormatError(f"Its array {name!r} must be of {' or '.join(spec.types)}, not {array.dtype}.")
+        _check_shape(name, array, spec, known)
+    for name, array in arrays.items():  # once all sizes are known
+        if not is_unread(array):
+            _check_content(name, array, table[name], known)
+    return known
+
+
+def _check_shape(name: str, array: npt.NDArray[Any], spec: ArraySpec, known: dict[str, int]) -> None:
+    fits = array.ndim == len(spec.shape)
+    for wanted, length in zip(spec.shape, array.shape, strict=False):
+        if isinstance(wanted, int):
+            fits = fits and length == wanted
+            continue
+        size, _, more = wanted.partition(" + ")
+        n = length - int(more or 0)
+        fits = fits and n >= 0 and known.setdefault(size, n) == n
+    if not fits:
+        shape = ", ".join(str(part) for part in spec.shape)
+        sizes = ", ".join(f"{size} = {n:,}" for size, n in known.items() if size in shape)
+        where = f", where {sizes}" if sizes else ""
+        raise ModelFormatError(f"Its array {name!r} must have the shape ({shape}){where}; it has {array.shape}.")
+
+
+def _check_content(name: str, array: npt.NDArray[Any], spec: ArraySpec, known: Mapping[str, int]) -> None:
+    if spec.missing and array.dtype.kind == "f":
+        array = array[~np.isnan(array)]
+    if not array.size:
+        return
+    least, most = array.min(), array.max()
+    # If any value is NaN, so are the minimum and the maximum.
+    if np.isnan(least) or (spec.finite and not (np.isfinite(least) and np.isfinite(most))):
+        raise ModelFormatError(f"Its array {name!r} must hold finite numbers; some are infinite, or none at all.")
+    below = known[spec.below] if isinstance(spec.below, str) else spec.below
+    too_small = spec.low is not None and least.item() < spec.low
+    if too_small or (below is not None and most.item() >= below):
+        bounds = [f"from {spec.low} up"] * (spec.low is not None) + [f"below {below}"] * (below is not None)
+        raise ModelFormatError(f"Its array {name!r} must hold numbers {' and '.join(bounds)}; it does not.")

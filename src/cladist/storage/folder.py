@@ -7,6 +7,8 @@ writes to a folder at a time; others are refused meanwhile.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import secrets
@@ -18,19 +20,111 @@ from typing import Any, BinaryIO
 
 from numpy.typing import NDArray
 
+from cladist._version import __version__
 from cladist.errors import ModelFormatError
 from cladist.files import name_errors
-from cladist.locks import find_abandoned, make_temporary
+from cladist.locks import LOCK, find_abandoned, lock_folder, make_temporary
 from cladist.storage.array_groups import Arrays
-from cladist.storage.json_text import MAX_BYTES
-from cladist.storage.lock import LOCK, lock_folder
-from cladist.storage.manifest import ARRAY_FILE, parse, seal, unseal
 from cladist.storage.tensor_file import ByName, read_arrays, write_tensors
+from cladist.storage.values import MAX_BYTES, check_size, parse_json
 
+FORMAT = "cladist"
+FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 MOST_READINGS = 50  # a save takes far longer than opening its files: two readings nearly always suffice
+_ARRAY_FILE = re.compile(r"arrays-([0-9a-f]{12})\.safetensors", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 # Names that nobody else chooses: such a file that the manifest does not list is left from an interrupted save.
-_OURS = re.compile(rf"{ARRAY_FILE.pattern}|\.(arrays|manifest)-[0-9a-f]{{16}}\.tmp", re.ASCII)
+_OURS = re.compile(rf"{_ARRAY_FILE.pattern}|\.(arrays|manifest)-[0-9a-f]{{16}}\.tmp", re.ASCII)
+
+# -------------------------------------------------------------------- the manifest: content, array files, a checksum
+
+
+def seal(content: dict[str, Any], files: list[dict[str, Any]]) -> bytes:
+    """Return the bytes of a manifest for `content` and the array files beside it."""
+    body: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION, "cladist_version": __version__}
+    body |= {"content": content, "arrays": files}
+    try:
+        body["checksum"] = _checksum(body)
+        raw = json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
+        is_lossless = json.loads(raw)["content"] == content
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelFormatError(f"The manifest cannot be written as JSON: {error}.") from error
+    try:
+        check_size(raw)
+    except ValueError as error:
+        raise ModelFormatError(f"The manifest is too large: {error}; put long lists into arrays.") from error
+    if not is_lossless or not isinstance(content, dict):
+        raise ModelFormatError(
+            "The manifest must be a dict of JSON values, but holds something JSON does not keep,"
+            " such as a tuple or a key that is not a string; pass such values through to_json_value first."
+        )
+    return raw
+
+
+def unseal(raw: bytes, path: object) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the content and the list of array files of a manifest, verified; `path` is for messages."""
+    body = _parse(raw, path)
+    version = body.get("format_version")
+    if type(version) is not int or version < 1:
+        raise ModelFormatError(
+            f"{path}: format_version must be a whole number from 1, not {version!r}; the file is damaged."
+        )
+    if version > FORMAT_VERSION:
+        raise ModelFormatError(
+            f"{path} was written by a newer cladist (format version {version}, this one reads up to"
+            f" {FORMAT_VERSION}); upgrade cladist."
+        )
+    checksum = body.pop("checksum", None)
+    try:
+        matches = _checksum(body) == checksum
+    except (ValueError, RecursionError):  # an altered number may have become infinite
+        matches = False
+    if not matches:
+        raise ModelFormatError(f"{path}: the contents do not match their checksum; the file was altered or damaged.")
+    content, files = body.get("content"), body.get("arrays")
+    if not isinstance(content, dict) or not isinstance(files, list):
+        raise ModelFormatError(f"{path}: 'content' must be an object and 'arrays' a list.")
+    for entry in files:
+        _check_entry(entry, path)
+    return content, files
+
+
+def _parse(raw: bytes, path: object) -> dict[str, Any]:
+    """Return the JSON object in `raw`, which must have the format of a cladist model; nothing else is verified."""
+    try:
+        body = parse_json(raw)
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(f"{path} is not JSON ({error}); the file is damaged or no model.") from error
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise ModelFormatError(f"{path} is not the manifest of a cladist model: it has no format {FORMAT!r}.")
+    return body
+
+
+def _checksum(body: dict[str, Any]) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _check_entry(entry: Any, path: object) -> None:
+    if not isinstance(entry, dict):
+        raise ModelFormatError(f"{path}: each entry of 'arrays' must be an object, not {entry!r}.")
+    name, digest, size = entry.get("file"), entry.get("sha256"), entry.get("size")
+    match = _ARRAY_FILE.fullmatch(name) if isinstance(name, str) else None
+    if match is None:
+        raise ModelFormatError(
+            f"{path}: {name!r} is no name of an array file; one is called arrays-<12 hex digits>.safetensors."
+        )
+    if not isinstance(digest, str) or not _SHA256.fullmatch(digest) or match[1] != digest[:12]:
+        raise ModelFormatError(f"{path}: the sha256 of {name} is {digest!r}, which does not fit its name.")
+    if type(size) is not int:
+        raise ModelFormatError(f"{path}: the size of {name} must be a whole number, not {size!r}.")
+    if "header" in entry:  # manifests of the first versions have no checksums of parts
+        large = entry.get("large")
+        digests = [entry["header"], entry.get("small"), *(large.values() if isinstance(large, dict) else [None])]
+        if not all(isinstance(digest, str) and _SHA256.fullmatch(digest) for digest in digests):
+            raise ModelFormatError(f"{path}: the checksums of the parts of {name} are not as cladist writes them.")
+
 
 # -------------------------------------------------------------------- reading
 
@@ -43,26 +137,9 @@ def read_folder(
     Another process may save to the folder meanwhile: manifest and arrays are of one save. If the arrays that a manifest
     lists are missing or others, and the manifest has changed too, the folder is read again.
 
-    Parameters
-    ----------
-    folder : path
-    keep_in_file : callable, optional
-        Which arrays, by name, to leave in their file: mapped, and only type and shape of the large ones verified. A
-        folder without checksums of single arrays, as the first versions wrote it, is still read once as a whole.
-    verify : bool
-        Also read and verify the arrays left in the file.
-
-    Returns
-    -------
-    manifest : dict
-    arrays : dict of str to ndarray
-        In C order, writable unless they are mapped.
-
-    Examples
-    --------
-    >>> read_folder("no-such-model")
-    Traceback (most recent call last):
-    cladist.errors.ModelFormatError: no-such-model is not a folder, so no model can be read from it.
+    Arrays that `keep_in_file` selects by name stay in their file: mapped, and only type and shape of the large ones
+    verified unless `verify` is true. A folder without checksums of single arrays, as the first versions wrote it, is
+    still read once as a whole.
     """
     source = Path(folder)
     for _ in range(MOST_READINGS):
@@ -126,25 +203,9 @@ def _regular_size(path: Path) -> int:
 
 
 def write_folder(folder: str | os.PathLike[str], manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a manifest and arrays as a folder, all or nothing.
+    """Write a manifest of JSON values and arrays of booleans, integers or floats as a folder, all or nothing.
 
-    Parameters
-    ----------
-    folder : path
-        A new folder (its parents are made), an empty one, or a model to replace; anything else is refused.
-    manifest : dict
-        JSON values only; see `to_json_value`.
-    arrays : mapping of str to ndarray
-        Arrays of booleans, integers or floats, in any memory order.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     write_folder(f"{place}/model", {"C": 1.0}, {"bias": np.arange(3)})
-    ...     read_folder(f"{place}/model")
-    ({'C': 1.0}, {'bias': array([0, 1, 2])})
+    The folder is new (its parents are made), empty, or a model to replace; anything else is refused.
     """
     target = Path(folder)
     seal(manifest, [])  # refuse a bad manifest before gigabytes are written
@@ -161,14 +222,7 @@ def write_folder(folder: str | os.PathLike[str], manifest: dict[str, Any], array
 
 
 def check_replaceable(folder: str | os.PathLike[str]) -> None:
-    """Raise a `ModelFormatError` if a path exists that is no model and no empty folder.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> check_replaceable("no-such-model"), check_replaceable(tempfile.mkdtemp())
-    (None, None)
-    """
+    """Raise a `ModelFormatError` if a path exists that is no model and no empty folder."""
     if not os.path.lexists(folder):
         return
     folder = Path(folder)
@@ -177,7 +231,7 @@ def check_replaceable(folder: str | os.PathLike[str]) -> None:
     if all(name == LOCK or _OURS.fullmatch(name) for name in os.listdir(folder)):
         return  # empty, except for files that an interrupted save may have left
     try:
-        parse(read_manifest(folder), folder / MANIFEST)
+        _parse(read_manifest(folder), folder / MANIFEST)
     except ModelFormatError as error:
         raise ModelFormatError(
             f"{folder} holds files but no cladist model, and is left untouched; choose a new or empty folder."
@@ -206,7 +260,7 @@ def _write_new(target: Path, manifest: dict[str, Any], arrays: Mapping[str, NDAr
 
 
 def _write_into(folder: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    before = set(os.listdir(folder))
+    keep = set(os.listdir(folder))
     try:
         files = [_write_arrays(folder, arrays)] if arrays else []
         temporary = folder / f".manifest-{secrets.token_hex(8)}.tmp"
@@ -218,8 +272,9 @@ def _write_into(folder: Path, manifest: dict[str, Any], arrays: Mapping[str, NDA
         _sync_folder(folder)
     finally:
         # Only the manifest tells whether the switch was reached: an interrupt may come right after it.
-        current = _listed_files(folder)
-        _sweep(folder, keep=before if current is None else current)
+        with suppress(ModelFormatError, OSError):
+            keep = {entry["file"] for entry in unseal(read_manifest(folder), folder / MANIFEST)[1]}
+        _sweep(folder, keep=keep)
 
 
 def _write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
@@ -230,14 +285,6 @@ def _write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str,
     name = f"arrays-{digest[:12]}.safetensors"
     os.replace(temporary, folder / name)
     return {"file": name, "sha256": digest, "size": size, **parts}
-
-
-def _listed_files(folder: Path) -> set[str] | None:
-    """Return the array files that the manifest lists; None if it cannot be read."""
-    try:
-        return {entry["file"] for entry in unseal(read_manifest(folder), folder / MANIFEST)[1]}
-    except (ModelFormatError, OSError):
-        return None
 
 
 def _sweep(folder: Path, *, keep: set[str]) -> None:

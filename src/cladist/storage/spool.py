@@ -14,16 +14,7 @@ IN_MEMORY = 2**26  # bytes; larger arrays go to a file without a name, which end
 
 
 class Spool:
-    """A one-dimensional array to which pieces are appended.
-
-    Examples
-    --------
-    >>> spool = Spool(np.float32)
-    >>> spool.append(np.arange(2)), spool.append(np.ones(1))
-    (0, 2)
-    >>> spool.array()
-    array([0., 1., 1.], dtype=float32)
-    """
+    """A one-dimensional array to which pieces are appended."""
 
     def __init__(self, dtype: DTypeLike, *, in_memory: int = IN_MEMORY) -> None:
         self.dtype, self.in_memory = np.dtype(dtype), in_memory
@@ -36,17 +27,13 @@ class Spool:
         piece = np.ascontiguousarray(piece, self.dtype)
         start, self.length = self.length, self.length + len(piece)
         self._pieces.append(piece)
-        if self._file is not None or self.length * self.dtype.itemsize > self.in_memory:
-            self._write()
-        return start
-
-    def _write(self) -> None:
-        if self._file is None:
+        if self._file is None and self.length * self.dtype.itemsize > self.in_memory:
             self._file = tempfile.TemporaryFile(prefix="cladist-")  # noqa: SIM115 - it lives as long as its array
-        with name_errors(tempfile.gettempdir()):
-            for piece in self._pieces:
-                self._file.write(piece.data)
-        self._pieces = []
+        if self._file is not None:
+            with name_errors(tempfile.gettempdir()):
+                self._file.writelines(part.data for part in self._pieces)
+            self._pieces = []
+        return start
 
     def array(self) -> NDArray[Any]:
         """Return all pieces as one array, mapped if it is in a file; nothing can be appended later."""

@@ -20,13 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cladist.errors import ModelFormatError
-from cladist.storage.json_text import MAX_BYTES, check_size, parse_json
+from cladist.storage.values import DTYPES, MAX_BYTES, check_size, parse_json
 
-DTYPES = {
-    "bool": "BOOL",
-    **{f"{kind}{bits}": f"{kind[0].upper()}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
-    **{f"float{bits}": f"F{bits}" for bits in (16, 32, 64)},
-}
 LARGE_BYTES = 2**16  # an array of at least this size has a checksum of its own; all smaller ones share one
 _CHUNK_BYTES = 2**24  # of an array that is written at once
 _MOST_BYTES = 2**62  # of an array, dimensions of 0 aside; numpy refuses larger ones
@@ -42,13 +37,6 @@ def write_tensors(file: BinaryIO, arrays: Mapping[str, NDArray[Any]]) -> tuple[s
     The parts are ``header``, ``small`` (all small arrays in order) and ``large`` (each other array by name), for
     readers that leave large arrays in the file. An array that is not contiguous, or not little-endian, is copied a few
     rows at a time; no other is copied.
-
-    Examples
-    --------
-    >>> import io
-    >>> digest, size, parts = write_tensors(io.BytesIO(), {"bias": np.zeros(3)})
-    >>> size, sorted(parts), parts["large"]
-    (96, ['header', 'large', 'small'], {})
     """
     for name, array in arrays.items():
         _check_writable(name, array)
@@ -135,12 +123,6 @@ def parse_header(raw: bytes, n_bytes: int, path: object) -> list[Extent]:
 
     Everything is verified, since arrays may look straight into the file: they fill the file without gaps, none overlaps
     another, and each begins at a multiple of its item size.
-
-    Examples
-    --------
-    >>> text = b'{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  '
-    >>> parse_header(struct.pack("<Q", len(text)) + text, 8, "file")
-    [Extent(name='w', dtype=dtype('<f4'), shape=(2,), begin=0, end=8)]
     """
     try:
         header = parse_json(raw[8:])
@@ -166,20 +148,20 @@ def _parse_extent(name: str, entry: Any, path: object) -> Extent:
     """Return the extent of an array, if its type, shape and offsets fit each other."""
     if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str) or entry["dtype"] not in _NAMES:
         raise ModelFormatError(f"{path}: array {name!r} is of a type that cladist never writes.")
-    shape, offsets = (_parse_counts(entry.get(key)) for key in ("shape", "data_offsets"))
-    if shape is None or offsets is None or len(offsets) != 2 or entry.keys() != {"dtype", "shape", "data_offsets"}:
+    shape: Any = entry.get("shape")
+    offsets: Any = entry.get("data_offsets")
+    are_counts = all(
+        isinstance(counts, list) and all(type(n) is int and 0 <= n <= _MOST_BYTES for n in counts)
+        for counts in (shape, offsets)
+    )
+    if not are_counts or len(offsets) != 2 or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise ModelFormatError(f"{path}: the shape or the offsets of array {name!r} are not whole numbers.")
     dtype = np.dtype(_NAMES[entry["dtype"]]).newbyteorder("<")
     if len(shape) > 32 or prod(max(1, n) for n in shape) * dtype.itemsize > _MOST_BYTES:
         raise ModelFormatError(f"{path}: array {name!r} has a shape that no array can have.")
     if prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
         raise ModelFormatError(f"{path}: array {name!r} has a shape that does not fit its bytes.")
-    return Extent(name, dtype, shape, *offsets)
-
-
-def _parse_counts(value: Any) -> tuple[int, ...] | None:
-    fits = isinstance(value, list) and all(type(n) is int and 0 <= n <= _MOST_BYTES for n in value)
-    return tuple(value) if fits else None
+    return Extent(name, dtype, tuple(shape), *offsets)
 
 
 # -------------------------------------------------------------------- reading
@@ -190,23 +172,14 @@ def read_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of an open file by name, verified by a manifest's `entry`.
 
-    Parameters
-    ----------
-    file : binary file
-        At its beginning. It may be unlinked meanwhile; it must not be written to.
-    entry : dict
-        ``sha256`` of the whole file. Newer manifests also have ``header``, the SHA-256 of the header, ``small``, that
-        of all small arrays, and ``large``, that of each other array by name.
-    keep_in_file : callable, optional
-        Which arrays, by name, to leave in the file: mapped, not writable, and not read here if they are large. Without
-        it, or if `entry` has only the checksum of the file, the whole file is read once to verify it.
-    verify : bool
-        Also read and verify the arrays left in the file.
+    `entry` has the ``sha256`` of the whole file; newer manifests also have that of the ``header``, of all ``small``
+    arrays, and of each ``large`` array by name. Arrays that `keep_in_file` selects by name stay in the file: mapped,
+    not writable, and not read here if they are large. Without it, with `verify`, or if `entry` has only the checksum of
+    the file, the whole file is read once to verify it. It may be unlinked meanwhile; it must not be written to.
     """
     map_type = mmap.mmap
     if keep_in_file is None or verify or "header" not in entry:
-        if hashlib.file_digest(file, "sha256").hexdigest() != entry["sha256"]:
-            raise _checksum_error(file)
+        _check_digest(hashlib.file_digest(file, "sha256"), entry["sha256"], file)
         file.seek(0)
         entry, map_type = {}, _VerifiedMap
     header = read_header(file)
@@ -272,8 +245,4 @@ def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 def _check_digest(digest: Any, wanted: str | None, file: BufferedReader) -> None:
     if wanted is not None and digest.hexdigest() != wanted:
-        raise _checksum_error(file)
-
-
-def _checksum_error(file: BufferedReader) -> ModelFormatError:
-    return ModelFormatError(f"{file.name} does not match its checksum; the file was altered or damaged.")
+        raise ModelFormatError(f"{file.name} does not match its checksum; the file was altered or damaged.")

@@ -1,21 +1,34 @@
-"""Parameters ↔ JSON values, without loss.
+"""JSON: text → values within limits, and parameters ↔ values without loss.
 
 A value that JSON does not have becomes an object with one key that begins with ``$``: ``{"$tuple": [1, 2]}``.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from cladist.errors import ModelFormatError
-from cladist.storage.tensor_file import DTYPES
 
+# Limits of a text: enough for the names of a million features; larger texts are refused within a second or two. A
+# parsed value takes up to a hundred bytes of memory, a written one as few as two, so values are counted before parsing.
+MAX_BYTES = 32 * 2**20
+MAX_MARKS = 2_000_000
 MAX_DEPTH = 64  # deeper than any real parameter; far from Python's own limit on recursion
+# Possessive quantifiers: a string without an end is read once, without backtracking.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?+', re.DOTALL)
 
+# The types of arrays and of numpy scalars, and their names in a safetensors file.
+DTYPES = {
+    "bool": "BOOL",
+    **{f"{kind}{bits}": f"{kind[0].upper()}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": f"F{bits}" for bits in (16, 32, 64)},
+}
 _TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float}
 _TYPES |= {f"numpy.{name}": np.dtype(name).type for name in DTYPES}
 _TYPE_NAMES = {kind: name for name, kind in _TYPES.items()}
@@ -24,29 +37,32 @@ Encode = Callable[[Any, str, int], dict[str, Any] | None]
 Decode = Callable[[str, Any, str, int], Any]
 
 
+def parse_json(raw: bytes) -> Any:
+    """Return the value of a JSON text; a ValueError or RecursionError describes a fault."""
+    check_size(raw)
+    return json.loads(raw.decode("utf-8"))
+
+
+def check_size(raw: bytes) -> None:
+    """Raise a ValueError if a JSON text is too long, or holds too many values."""
+    if len(raw) > MAX_BYTES:
+        raise ValueError(f"it has {len(raw):,} bytes, more than the {MAX_BYTES:,} allowed")
+    marks = _count_marks(raw)
+    if marks > MAX_MARKS and (marks := _count_marks(_STRING.sub(b"", raw))) > MAX_MARKS:
+        raise ValueError(f"it has {marks:,} brackets, commas and colons, more than the {MAX_MARKS:,} allowed")
+
+
+def _count_marks(raw: bytes) -> int:
+    """Return an upper bound on the number of values: each but the first follows one of these marks."""
+    return sum(raw.count(mark) for mark in (b",", b":", b"[", b"{"))
+
+
 def to_json_value(value: Any, where: str, *, extend: Encode | None = None, depth: int = 0) -> Any:
     """Return `value` as strict JSON, from which `from_json_value` makes an equal value of the same type.
 
-    Parameters
-    ----------
-    value : object
-        None, a boolean, a number, a string, a numpy scalar, a numeric type or numpy dtype, or a list, tuple
-        or dict with string keys of these; anything else is refused.
-    where : str
-        A name of the value for messages; its parts are named by paths below it.
-    extend : callable, optional
-        ``extend(value, where, depth)`` is called first for every part; it returns an object with one key of its own
-        that begins with ``$``, or None to leave the part to this function.
-    depth : int, optional
-        The nesting depth of `value`, for calls from inside `extend`.
-
-    Examples
-    --------
-    >>> to_json_value({"ngram_range": (1, 2), "tol": float("inf")}, "params")
-    {'ngram_range': {'$tuple': [1, 2]}, 'tol': {'$float': 'inf'}}
-    >>> to_json_value({"kernel": len}, "Hieron")
-    Traceback (most recent call last):
-    cladist.errors.ModelFormatError: Hieron/kernel: a value of type builtin_function_or_method cannot...
+    None, booleans, numbers, strings, numpy scalars, numeric types, and lists, tuples and dicts of these are accepted.
+    `where` names the value in messages. ``extend(value, where, depth)``, called first for every part, returns an object
+    with one key of its own that begins with ``$``, or None to leave the part to this function.
     """
     _check_depth(depth, where)
     if extend is not None and (extended := extend(value, where, depth)) is not None:
@@ -68,21 +84,8 @@ def to_json_value(value: Any, where: str, *, extend: Encode | None = None, depth
 def from_json_value(value: Any, where: str = "value", *, extend: Decode | None = None, depth: int = 0) -> Any:
     """Return the value that `to_json_value` encoded.
 
-    Parameters
-    ----------
-    value : JSON value
-    where : str, optional
-        A name of the value for messages.
-    extend : callable, optional
-        ``extend(tag, body, where, depth)`` is called first for every tagged object; it returns the value, or None to
-        leave it to this function.
-    depth : int, optional
-        The nesting depth of `value`, for calls from inside `extend`.
-
-    Examples
-    --------
-    >>> from_json_value({"ngram_range": {"$tuple": [1, 2]}, "tol": {"$float": "inf"}})
-    {'ngram_range': (1, 2), 'tol': inf}
+    ``extend(tag, body, where, depth)``, called first for every tagged object, returns its value, or None to leave it to
+    this function.
     """
     _check_depth(depth, where)
 

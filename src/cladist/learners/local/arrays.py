@@ -12,8 +12,7 @@ from cladist.errors import ModelFormatError
 from cladist.learners.local.families import Choice, Decision, Family
 from cladist.linear_model.sparse import SparseWeights
 from cladist.persistence.model_schema import OLD_NODE
-from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids, unpack_matrix
-from cladist.storage.schema import check_arrays
+from cladist.storage.array_groups import Arrays, check_arrays, group, prefixed, unpack_ids, unpack_matrix
 
 Ids = npt.NDArray[np.int64]
 

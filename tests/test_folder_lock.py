@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cladist import locks
 from cladist.errors import ModelFormatError
-from cladist.storage import lock, lock_folder, read_folder, write_folder
-from cladist.storage.lock import LOCK
+from cladist.locks import LOCK
+from cladist.storage import lock_folder, read_folder, write_folder
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
@@ -249,7 +250,7 @@ def test_the_lock_has_the_usual_rights(tmp_path):
 
 def test_a_lock_removed_just_before_it_was_taken_is_taken_anew(tmp_path, monkeypatch):
     """Its last owner removes the file; whoever has opened it before that would hold a lock that nobody else sees."""
-    real, removed = lock.try_lock_if_supported, []
+    real, removed = locks.try_lock_if_supported, []
 
     def late(fd):
         if not removed:
@@ -257,6 +258,6 @@ def test_a_lock_removed_just_before_it_was_taken_is_taken_anew(tmp_path, monkeyp
             (tmp_path / LOCK).unlink()
         return real(fd)
 
-    monkeypatch.setattr(lock, "try_lock_if_supported", late)
+    monkeypatch.setattr(locks, "try_lock_if_supported", late)
     with lock_folder(tmp_path):
         assert ended(forked(lambda: write_folder(tmp_path, *NEW))) == 2
