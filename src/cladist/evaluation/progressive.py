@@ -12,7 +12,7 @@ from scipy import sparse
 from cladist.errors import ParameterError
 from cladist.labels import LabelMatrix, encode
 from cladist.losses import HLoss, SymmetricDifference, ZeroOne
-from cladist.losses.costs import Weights
+from cladist.losses.losses import Weights
 
 Curve = npt.NDArray[np.float64]
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from cladist.errors import ParameterError, one_of
 from cladist.losses import HLoss, SymmetricDifference, TreeDistance, ZeroOne
-from cladist.losses.costs import Weights
-from cladist.losses.pairs import read_labels, weighted_mean
+from cladist.losses.losses import PerExample, Weights, read_labels, weighted_mean
 from cladist.taxonomy import Taxonomy
 
 Reduction = Literal["mean", "none"]
-PerExample = npt.NDArray[np.float64]
 
 
 def tree_induced_error(
@@ -38,7 +35,6 @@ def tree_induced_error(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> tree_induced_error(["chess", "art"], ["tennis", "art"], taxonomy)
     1.0
@@ -58,7 +54,6 @@ def multiclass_error(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> multiclass_error(["chess", "art"], ["tennis", "art"], taxonomy, reduction="none")
     array([1., 0.])
@@ -78,7 +73,6 @@ def accuracy(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> accuracy([["chess"], ["art", "sport"]], [["chess"], ["art"]], taxonomy)
     0.5
@@ -98,7 +92,6 @@ def zero_one_loss(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> zero_one_loss([["chess"], ["art", "sport"]], [["chess"], ["art"]], taxonomy)
     0.5
@@ -118,7 +111,6 @@ def symmetric_difference_loss(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> symmetric_difference_loss([["chess"], ["art", "chess"]], [["chess"], ["art"]], taxonomy)
     1.0
@@ -138,7 +130,6 @@ def hamming_loss(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> hamming_loss([["chess"], ["art", "chess"]], [["chess"], ["art"]], taxonomy)
     0.25
@@ -176,7 +167,6 @@ def h_loss(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> h_loss(["chess", "art"], ["tennis", "art"], taxonomy)
     1.0
@@ -203,7 +193,6 @@ def cumulative_error(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> cumulative_error(["chess", "art", "art", "art"], ["tennis", "sport", "art", "art"], taxonomy)
     array([2.        , 2.        , 1.33333333, 1.        ])

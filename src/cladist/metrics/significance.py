@@ -63,8 +63,8 @@ def wilcoxon_test(a: Any, b: Any) -> PairedTest:
 
     Parameters
     ----------
-    a, b : arrays of shape (n_rows,)
-        One number per row of each method.
+    a, b
+        As in `sign_test`.
 
     Returns
     -------
@@ -130,16 +130,14 @@ def _nonzero_differences(a: Any, b: Any) -> npt.NDArray[np.float64]:
     return difference[difference != 0]
 
 
-def _check_pair(a: Any, b: Any, name_a: str, name_b: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    arrays = []
-    for name, values in ((name_a, a), (name_b, b)):
-        array = np.asarray(values)
+def _check_pair(a: Any, b: Any, name_a: str, name_b: str) -> list[npt.NDArray[np.float64]]:
+    arrays = [np.asarray(a), np.asarray(b)]
+    for name, array in zip((name_a, name_b), arrays, strict=True):
         if array.dtype.kind not in "biuf" or array.ndim != 1 or not np.isfinite(array).all():
             raise ParameterError(f"{name} must be one finite number per row, in a 1-D array.")
-        arrays.append(array.astype(np.float64))
     if len(arrays[0]) != len(arrays[1]):
         raise ParameterError(
             f"{name_a} has {len(arrays[0])} values and {name_b} has {len(arrays[1])}; "
             "a paired test needs both for every row."
         )
-    return arrays[0], arrays[1]
+    return [array.astype(np.float64) for array in arrays]

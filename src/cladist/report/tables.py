@@ -28,12 +28,7 @@ def report_tables(report: Report) -> list[Table]:
     >>> levels.header, levels.rows
     (['level', 'nodes', 'precision', 'recall', 'F1'], [['0', '2', '1.0000', '1.0000', '1.0000']])
     """
-    return [_parse_markdown(lines.split("\n")) for lines in report.to_markdown().split("\n\n")]
-
-
-def _parse_markdown(lines: Sequence[str]) -> Table:
-    header, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
-    return Table(header, rows)
+    return [Table(header, rows) for header, rows in report.tables()]
 
 
 def table_of_measures(
