@@ -23,11 +23,19 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.explanation import Explanation, nodes_to_explain
+from cladist.learners.explanation import Explanation, leads, nodes_to_explain
 from cladist.learners.label_warnings import warn_of_lost
-from cladist.learners.local.arrays import pack_decisions, unpack_decisions
-from cladist.learners.local.explanation import leads, weights_of_nodes
-from cladist.learners.local.families import LOSSES, Choice, Decision, Family, FamilyProblem, fit_families
+from cladist.learners.local.families import (
+    LOSSES,
+    Choice,
+    Decision,
+    Family,
+    FamilyProblem,
+    fit_families,
+    pack_decisions,
+    unpack_decisions,
+    weights_of_nodes,
+)
 from cladist.learners.select_c import check_linear, check_values, choose_C, pack_choice, unpack_choice, warn_of_gap
 from cladist.learners.stop_leaves import with_stops
 from cladist.solvers.problem import members_by_class
@@ -179,7 +187,11 @@ class TopDown(HierarchicalClassifier):
         X, labels, weights = self._weighted(X, labels, sample_weight)
         with progress.show_lines(self.verbose):
             C = choose_C(self, X, labels, weights)
-            self.walked_, nodes = self._walked_taxonomy(labels.nodes("TopDown"))
+            self.walked_, nodes = self.taxonomy_, labels.nodes("TopDown")
+            if self.stop:
+                stops, which = np.unique(nodes, return_inverse=True)
+                self.walked_, places = with_stops(self.taxonomy_, stops)
+                nodes = places[which]
             problems = node_problems(self.walked_, nodes)
             decisions = self._fit_choices(X, weights, [p for p in problems if len(p.children) > 1], C)
         decisions.update((p.parent, Family(p.children)) for p in problems if len(p.children) == 1)
@@ -190,7 +202,6 @@ class TopDown(HierarchicalClassifier):
         return self
 
     def check_parameters(self) -> None:
-        """Raise a `ParameterError` if a parameter has no meaning."""
         self._check_decode(self.decode)
         one_of("TopDown", "stop", self.stop, (False, True))
         check_linear(self)
@@ -239,27 +250,17 @@ class TopDown(HierarchicalClassifier):
         if not self.converged_ and self.estimator is None:
             warn_of_gap(self, entry["gap"])
 
-    def _walked_taxonomy(self, nodes: Ids) -> tuple[Taxonomy, Ids]:
-        """Return the taxonomy, with stop leaves if `stop`, and each row's node in it."""
-        if not self.stop:
-            return self.taxonomy_, nodes
-        labels, which = np.unique(nodes, return_inverse=True)
-        walked, places = with_stops(self.taxonomy_, labels)
-        return walked, places[which]
-
     def _ends(self, nodes: Ids) -> Ids:
         """Return the labels at which prediction can end, nodes with rows and none below, and set `end_nodes_`."""
         reached = np.unique(LabelMatrix.from_nodes(nodes, self.walked_).indices)
         ends = np.array([v for v in reached if int(v) not in self.decisions_], dtype=np.int64)
-        labels = np.array([self._label_of(int(v)) for v in ends], dtype=np.int64)
+        names = [self.walked_.names[v] for v in ends]
+        # A stop leaf stands for its parent.
+        label_of = [self.taxonomy_.index(self.walked_.stop_leaves.get(name, name)) for name in names]
+        labels = np.array(label_of, dtype=np.int64)
         order = np.argsort(labels)
         self.end_nodes_ = ends[order]
         return labels[order]
-
-    def _label_of(self, v: int) -> int:
-        """Return the id in `taxonomy_` of a node of `walked_`; a stop leaf stands for its parent."""
-        name = self.walked_.names[v]
-        return self.taxonomy_.index(self.walked_.stop_leaves.get(name, name))
 
     # ---------------------------------------------------------------- prediction
 
@@ -305,8 +306,9 @@ class TopDown(HierarchicalClassifier):
         """Return how far each child's score falls behind that of the child chosen, which gets 0."""
         if not decision.has_choice:
             return np.zeros((X.shape[0], 1))
-        scores, chosen = decision.scores_and_choices(X, np.arange(X.shape[0]))
-        scores, chosen = scores.astype(np.float64), chosen[:, None]
+        rows = np.arange(X.shape[0])
+        scores = decision.scores(X, rows)
+        scores, chosen = scores.astype(np.float64), decision.choices(X, rows, scores)[:, None]
         regrets = np.minimum(scores - np.take_along_axis(scores, chosen, axis=1), LEAST_REGRET)
         np.put_along_axis(regrets, chosen, 0.0, axis=1)
         return regrets
@@ -374,7 +376,6 @@ class TopDown(HierarchicalClassifier):
     # ---------------------------------------------------------------- saving and loading
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return plain values and arrays that `unpack_state` reads."""
         estimators, arrays = pack_decisions(self.decisions_)
         state = {
             "stops": list(self.walked_.stop_leaves.values()),
@@ -387,7 +388,6 @@ class TopDown(HierarchicalClassifier):
         return state, {"end_nodes": self.end_nodes_, **arrays}
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Restore what `pack_state` returned."""
         self.walked_ = self.taxonomy_.with_stop_leaves(state["stops"]) if state["stops"] else self.taxonomy_
         self.end_nodes_ = unpack_ids(arrays["end_nodes"])
         check_nodes(self.end_nodes_, self.walked_.n_nodes, len(self.class_nodes_))
