@@ -6,7 +6,7 @@ learners that consist of families, see `cladist.learners.local.families`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,7 +179,18 @@ def _steps_by_parent(paths: list[list[int]], parent: Ids) -> dict[int, tuple[Ids
     return {int(p): (rows[group], nodes[group]) for p, group in zip(parents, groups, strict=True)}
 
 
-def leads(families: Any, X: Any, paths: list[list[int]], parent: Ids, feature_names: Any) -> list[dict[int, Part]]:
+def in_chunks(
+    model: Any, X: Any, paths: list[Any], explain_part: Callable[..., list[dict[int, Part]]]
+) -> Iterator[Any]:
+    """Yield what `leads` or `margins` return for the rows of X and their paths, computed in chunks of rows."""
+    start = 0
+    for chunk in model._chunks(X):
+        stop = start + chunk.shape[0]
+        yield from explain_part(chunk, paths[start:stop], getattr(model, "feature_names_in_", None))
+        start = stop
+
+
+def leads(families: Any, parent: Ids, X: Any, paths: list[list[int]], feature_names: Any) -> list[dict[int, Part]]:
     """Return, for each row and node of its path, the contributions to the node's lead over the best of its siblings.
 
     None where there is no choice.
@@ -198,7 +209,7 @@ def leads(families: Any, X: Any, paths: list[list[int]], parent: Ids, feature_na
 
 
 def margins(
-    families: Any, X: Any, paths: list[list[int]], parent: Ids, feature_names: Any, *, ends: bool
+    families: Any, parent: Ids, X: Any, paths: list[list[int]], feature_names: Any, *, ends: bool
 ) -> list[dict[int, Part]]:
     """Return, for each row and node of its path that has a classifier, the contributions to its score.
 

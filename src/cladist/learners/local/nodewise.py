@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from cladist.errors import LabelError, ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.explanation import INTERCEPT, Explanation, margins, nodes_to_explain
+from cladist.learners.explanation import INTERCEPT, Explanation, in_chunks, margins, nodes_to_explain
 from cladist.learners.local.families import (
     LOSSES,
     FamilyProblem,
@@ -53,16 +54,14 @@ class NodewiseSVM(HierarchicalClassifier):
         Whether classifiers have an intercept, the weight of a constant feature of 1.
     prune : float
         Weights up to this size are dropped after training.
-    tol : float
-        Relative duality gap that every classifier reaches.
-    max_iter : int
-        Most sweeps over a node's rows; if they do not suffice, a ConvergenceWarning says so.
+    tol, max_iter : float, int
+        Relative duality gap that every classifier reaches, and the most sweeps over a node's rows; if they do not
+        suffice, a ConvergenceWarning says so.
     random_state : int, RandomState or None
         Seed of the order in which rows are visited.
-    n_jobs : int or None
-        Threads that fit families of siblings in parallel; the model does not depend on it.
-    executor : Executor, optional
-        Runs the families instead of threads, see `cladist.execution`.
+    n_jobs, executor : int or None, Executor or None
+        Threads, or an executor of `cladist.execution`, that fit families of siblings in parallel; the model does not
+        depend on it.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or a set; "auto": as y has them.
     verbose : bool or int
@@ -261,19 +260,15 @@ class NodewiseSVM(HierarchicalClassifier):
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         labels = [self.taxonomy_.names[v] for v in ids]
         self._columns_of(labels)
-        explained: list[Explanation] = []
-        for chunk in self._chunks(rows):
-            start, ends = len(explained), not self.decodes_sets
-            paths = [self.taxonomy_.path_ids(int(v)) for v in ids[start : start + chunk.shape[0]]]
-            feature_names = getattr(self, "feature_names_in_", None)
-            parts = margins(self.families_, chunk, paths, self.taxonomy_.parent, feature_names, ends=ends)
-            explained += [self._explanation(path[-1], part) for path, part in zip(paths, parts, strict=True)]
-        return explained
-
-    def _explanation(self, v: int, parts: dict[int, dict[str, float]]) -> Explanation:
-        names = self.taxonomy_.names
-        certain = {} if parts else {names[v]: {INTERCEPT: CERTAIN}}
-        return Explanation.of(names[v], {names[u]: part for u, part in parts.items()} or certain, "lowest")
+        paths, names = [self.taxonomy_.path_ids(int(v)) for v in ids], self.taxonomy_.names
+        explain_part = partial(margins, self.families_, self.taxonomy_.parent, ends=not self.decodes_sets)
+        return [
+            # A label whose path has no classifier is certain.
+            Explanation.of(
+                label, {names[v]: part for v, part in parts.items()} or {label: {INTERCEPT: CERTAIN}}, "lowest"
+            )
+            for label, parts in zip(labels, in_chunks(self, rows, paths, explain_part), strict=True)
+        ]
 
     # ---------------------------------------------------------------- saving and loading
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.explanation import Explanation, leads, nodes_to_explain
+from cladist.learners.explanation import Explanation, in_chunks, leads, nodes_to_explain
 from cladist.learners.label_warnings import warn_of_lost
 from cladist.learners.local.families import (
     LOSSES,
@@ -79,20 +80,18 @@ class TopDown(HierarchicalClassifier):
         Whether classifiers have an intercept, the weight of a constant feature of 1.
     prune : float
         Weights up to this size are dropped after training: smaller models, faster and slightly different predictions.
-    tol : float
-        Relative duality gap that every classifier reaches.
-    max_iter : int
-        Most sweeps over a node's rows; if they do not suffice, a ConvergenceWarning says so.
+    tol, max_iter : float, int
+        Relative duality gap that every classifier reaches, and the most sweeps over a node's rows; if they do not
+        suffice, a ConvergenceWarning says so.
     random_state : int, RandomState or None
         Seed of the order in which rows are visited.
     stop : bool
         Whether inner nodes that are labels of rows get a class "stop here". Without it, prediction always goes on to a
         node below which no label was seen.
-    n_jobs : int or None
-        Threads that fit nodes in parallel. The model does not depend on it, unless the classifiers do: those over
-        LIBLINEAR (LinearSVC) share its random numbers between threads and differ by their tolerance.
-    executor : Executor, optional
-        Runs the nodes instead of threads, see `cladist.execution`.
+    n_jobs, executor : int or None, Executor or None
+        Threads, or an executor of `cladist.execution`, that fit nodes in parallel. The model does not depend on it,
+        unless the classifiers do: those over LIBLINEAR (LinearSVC) share its random numbers between threads and differ
+        by their tolerance.
     decode : {"auto", "single"}
         Both mean the same: TopDown predicts one path per row, whatever the form of y.
     verbose : bool or int
@@ -106,10 +105,8 @@ class TopDown(HierarchicalClassifier):
         The choice at each node id; −1 is the virtual root of a forest.
     C_, cv_results_
         With `C="cv"`, the C chosen and the score of each.
-    n_iter_ : int
-        The most passes of any classifier that reports them.
-    converged_ : bool
-        False if a classifier reports that it did not converge.
+    n_iter_, converged_ : int, bool
+        The most passes of any classifier that reports them; False if one reports that it did not converge.
     history_ : list of one dict
         `objective`, the sum over all classifiers (for our own SVM), `nodes` with a classifier, `seconds`.
     coef_, intercept_ : CSR, array
@@ -360,18 +357,14 @@ class TopDown(HierarchicalClassifier):
         """
         rows = self._as_read(self._fitted_rows(X))
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-        labels, names = [self.taxonomy_.names[v] for v in ids], self.walked_.names
+        labels = [self.taxonomy_.names[v] for v in ids]
         paths = [self.walked_.path_ids(int(end)) for end in self.end_nodes_[self._columns_of(labels)]]
-        explained: list[Explanation] = []
-        for chunk in self._chunks(rows):
-            part = slice(len(explained), len(explained) + chunk.shape[0])
-            feature_names = getattr(self, "feature_names_in_", None)
-            parts = leads(self.decisions_, chunk, paths[part], self.walked_.parent, feature_names)
-            explained += [
-                Explanation.of(label, {names[v]: by_feature for v, by_feature in of_nodes.items()}, "negative")
-                for label, of_nodes in zip(labels[part], parts, strict=True)
-            ]
-        return explained
+        parts = in_chunks(self, rows, paths, partial(leads, self.decisions_, self.walked_.parent))
+        names = self.walked_.names
+        return [
+            Explanation.of(label, {names[v]: by_feature for v, by_feature in of_nodes.items()}, "negative")
+            for label, of_nodes in zip(labels, parts, strict=True)
+        ]
 
     # ---------------------------------------------------------------- saving and loading
 
