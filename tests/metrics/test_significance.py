@@ -10,7 +10,7 @@ from scipy import stats
 from benchmarks import coverage
 from cladist import LabelMatrix, Taxonomy, metrics
 from cladist.errors import LabelError, ParameterError
-from cladist.losses.losses import NodeRows
+from cladist.losses import NodeRows
 from cladist.metrics import bootstrap as intervals
 from cladist.metrics.bootstrap import Sample
 from cladist.metrics.significance import (

@@ -60,10 +60,8 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Notes
     -----
     The strategy sees one column per class of the estimator; a row has a class if its label is the class or lies below
-    it.
-
-    A class that no row outside a fold has gets −inf in that fold, since its clone was not trained on it. The rows that
-    have it there count as missed for every threshold, and lower none.
+    it. A class that no row outside a fold has gets −inf in that fold, since its clone was not trained on it. The rows
+    that have it there count as missed for every threshold, and lower none.
 
     "pcut" compares the rows of a test set with each other: give it all of them at once.
 

@@ -23,7 +23,7 @@ from scipy import sparse, special, stats
 from cladist.errors import ParameterError, one_of
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
-from cladist.losses.losses import NodeRows, read_vectors
+from cladist.losses import NodeRows, read_vectors
 from cladist.progress import task
 from cladist.taxonomy import Taxonomy
 
@@ -62,10 +62,8 @@ def bootstrap_interval(
     metric : callable
         ``metric(y_true, y_pred, taxonomy, sample_weight=...)`` that returns one number; `functools.partial`
         sets its options.
-    y_true, y_pred : labels in any form
-        The true and the predicted labels.
-    taxonomy : Taxonomy
-        The taxonomy of the labels.
+    y_true, y_pred, taxonomy
+        The true and the predicted labels in any form, and their taxonomy.
     level : float
         The probability with which the interval should contain the metric of very many rows.
     n_resamples : int

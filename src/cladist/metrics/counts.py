@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cladist.errors import LabelError, ParameterError, one_of
 from cladist.kernels import label_comparison
 from cladist.labels import LabelMatrix
-from cladist.losses.losses import NAMED_WEIGHTS, check_weights, node_costs, read_labels
+from cladist.losses import NAMED_WEIGHTS, check_weights, node_costs, read_labels
 from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
@@ -185,8 +185,8 @@ class Counts:
         return [LevelScore(k, *self._sum_up(ids, zero_division)) for k, ids in enumerate(levels)]
 
     def _sum_up(self, ids: Any, zero_division: float) -> PrecisionRecallF1:
-        sums = (counts[ids].sum() for counts in (self.tp, self.fp, self.fn))
-        return PrecisionRecallF1(*map(float, _scores(*sums, zero_division)))
+        tp, fp, fn = (counts[ids].sum() for counts in (self.tp, self.fp, self.fn))
+        return PrecisionRecallF1(*map(float, _scores(tp, fp, fn, zero_division)))
 
 
 # In the kernel's order.

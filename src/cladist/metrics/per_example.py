@@ -10,8 +10,16 @@ from typing import Any, Literal
 import numpy as np
 
 from cladist.errors import ParameterError, one_of
-from cladist.losses import HLoss, SymmetricDifference, TreeDistance, ZeroOne
-from cladist.losses.losses import PerExample, Weights, read_labels, weighted_mean
+from cladist.losses import (
+    HLoss,
+    PerExample,
+    SymmetricDifference,
+    TreeDistance,
+    Weights,
+    ZeroOne,
+    read_labels,
+    weighted_mean,
+)
 from cladist.taxonomy import Taxonomy
 
 Reduction = Literal["mean", "none"]
@@ -26,12 +34,8 @@ def tree_induced_error(
     ----------
     y_true, y_pred : labels in any form
         The true and the predicted labels, exactly one per row.
-    taxonomy : Taxonomy
-        The taxonomy of the labels; the trees of a forest meet in a virtual root.
-    sample_weight : array of shape (n_rows,), optional
-        The weight of each row; None: all equal.
-    reduction : {"mean", "none"}
-        "none" returns an array with one number per row.
+    taxonomy, sample_weight, reduction
+        As in `h_loss`; the trees of a forest meet in a virtual root.
 
     Examples
     --------

@@ -140,12 +140,8 @@ def report(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any =
 
     Parameters
     ----------
-    y_true, y_pred : labels in any form
-        The true and the predicted labels.
-    taxonomy : Taxonomy
-        The taxonomy of the labels.
-    sample_weight : array of shape (n_rows,), optional
-        The weight of each row; None: all equal.
+    y_true, y_pred, taxonomy, sample_weight
+        As in `precision_recall_f1`.
 
     Examples
     --------

@@ -43,13 +43,8 @@ class RCut(Strategy):
     Parameters
     ----------
     t : int, optional
-        The number of labels per example. None: the mean number of labels per example in `fit`, to the nearest whole
-        number, halves up, and at least 1.
-
-    Attributes
-    ----------
-    t_ : int
-        The number in use.
+        The number of labels per example, in use as `t_`. None: the mean number of labels per example in `fit`, to the
+        nearest whole number, halves up, and at least 1.
 
     Notes
     -----
@@ -93,10 +88,8 @@ class PCut(Strategy):
     """Every label goes to the examples that score highest for it, as many as its share of `fit`'s examples.
 
     Label n goes to k_n = prior_n · x · (number of examples given) of them, prior_n being the share of examples that
-    have it in `fit`; to the nearest whole number, halves up, and at most to all. Ties go to the first rows.
-
-    Examples are ranked against each other, so that a whole test set must be given at once: the labels of one example
-    depend on the others.
+    have it in `fit`; to the nearest whole number, halves up, and at most to all. Ties go to the first rows. Since
+    examples are ranked against each other, a whole test set must be given at once.
 
     Parameters
     ----------
@@ -105,10 +98,8 @@ class PCut(Strategy):
 
     Attributes
     ----------
-    positives_ : array (labels,)
-        The number of examples with each label in `fit`.
-    n_examples_ : int
-        The number of examples in `fit`.
+    positives_, n_examples_ : array (labels,), int
+        The number of examples with each label in `fit`, and of all.
 
     Notes
     -----
@@ -191,17 +182,14 @@ class SCut(Strategy):
 
     Attributes
     ----------
-    thresholds_ : array (labels,)
-        The threshold of each label.
-    f1_ : array (labels,)
-        The best F1 of each label in `fit`.
+    thresholds_, f1_ : arrays (labels,)
+        The threshold of each label, and its best F1 in `fit`.
 
     Notes
     -----
     A label without positives has F1 0 and is never chosen, whatever `fbr` is. One that all examples have gets −∞, and
-    is always chosen. A score of −inf is never chosen.
-
-    Cost O(examples · labels · log P) for P positives per label; memory O(positives) beside the scores.
+    is always chosen. A score of −inf is never chosen. Cost O(examples · labels · log P) for P positives per label;
+    memory O(positives) beside the scores.
 
     Examples
     --------

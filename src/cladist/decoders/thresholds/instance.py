@@ -39,10 +39,8 @@ class InstanceBased(Strategy):
 
     Attributes
     ----------
-    coef_ : array (labels,) or (top_k,)
-        w.
-    intercept_ : float
-        b.
+    coef_, intercept_ : array (labels,) or (top_k,), float
+        w and b.
 
     Notes
     -----

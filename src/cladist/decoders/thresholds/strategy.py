@@ -67,17 +67,12 @@ class Strategy(BaseEstimator):
         return self
 
     def predict(self, scores: npt.ArrayLike) -> sparse.csr_array:
-        """Return which labels each example gets.
+        """Return which labels each example gets, as CSR (examples × labels) of int8; columns ascend within a row.
 
         Parameters
         ----------
         scores : array (examples × labels)
             Columns as in `fit`. NaN is a `LabelError`.
-
-        Returns
-        -------
-        csr_array (examples × labels) of int8
-            1 for each label chosen; columns ascend within a row.
         """
         values = self._known_columns(scores)
         no_rows = sparse.csr_array((0, self.n_labels_), dtype=np.int8)
@@ -102,14 +97,7 @@ class Strategy(BaseEstimator):
     # ---------------------------------------------------------------- saving
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a fitted strategy as plain values and arrays, from which `from_dict` makes an equal one.
-
-        Examples
-        --------
-        >>> from cladist.decoders.thresholds import RCut
-        >>> RCut().fit([[0.2, 0.7]], [[0, 1]]).to_dict()
-        {'name': 'rcut', 'parameters': {'t': None}, 'fitted': {'n_labels_': 2, 't_': 1}}
-        """
+        """Return a fitted strategy as plain values and arrays, from which `from_dict` makes an equal one."""
         if not hasattr(self, "n_labels_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet, so there is nothing to write.")
         fitted = {name: getattr(self, name) for name in ("n_labels_", *self._fitted)}

@@ -21,6 +21,8 @@ from cladist.labels import LabelMatrix, encode
 from cladist.labels.matrix import as_indicator
 from cladist.taxonomy import Taxonomy
 
+__all__ = ["LOSSES", "HLoss", "Loss", "SymmetricDifference", "TreeDistance", "ZeroOne", "node_costs"]
+
 PerExample = npt.NDArray[np.float64]
 Weights = str | Sequence[float] | npt.NDArray[Any]
 NAMED_WEIGHTS = ("uniform", "sibling", "subtree")
