@@ -141,18 +141,13 @@ def second_best_labelling(scores: npt.ArrayLike, taxonomy: Taxonomy, *, node_maj
     """Return, of every example, the consistent labelling of second highest Σ_v z_v a_v, and the best one's lead.
 
     It switches one node of `best_labelling`, and what depends on it. Of several that are equally good, it is the one
-    whose node comes first. An example that has no second labelling without a forbidden node is a `LabelError`. Cost
-    O(examples · nodes).
+    whose node comes first. An example that has no second labelling without a forbidden node is a `LabelError`. Leads
+    are at least 0, and twice as large with signs y = 2z − 1. Cost O(examples · nodes).
 
     Parameters
     ----------
     scores, taxonomy, node_major
         As in `best_labelling`.
-
-    Returns
-    -------
-    SecondBest
-        `labels` and `leads`, the latter at least 0. With signs y = 2z − 1 leads are twice as large.
 
     Examples
     --------

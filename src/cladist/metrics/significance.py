@@ -39,15 +39,12 @@ class PairedTest(NamedTuple):
 def sign_test(a: Any, b: Any) -> PairedTest:
     """Test whether a and b are equally often the larger one; ties are left out.
 
+    The statistic is how often a is larger; p is exact (binomial), and 1 if no row differs.
+
     Parameters
     ----------
     a, b : arrays of shape (n_rows,)
         One number per row of each method.
-
-    Returns
-    -------
-    PairedTest
-        The statistic is how often a is larger; p is exact (binomial), and 1 if no row differs.
 
     Examples
     --------
@@ -61,16 +58,13 @@ def sign_test(a: Any, b: Any) -> PairedTest:
 def wilcoxon_test(a: Any, b: Any) -> PairedTest:
     """Test whether a − b is distributed symmetrically about zero (signed ranks); zeros are left out.
 
+    The statistic is the smaller sum of signed ranks. p is exact or from the normal approximation, as
+    `scipy.stats.wilcoxon` chooses; 1 if no row differs.
+
     Parameters
     ----------
     a, b
         As in `sign_test`.
-
-    Returns
-    -------
-    PairedTest
-        The statistic is the smaller sum of signed ranks. p is exact or from the normal approximation, as
-        `scipy.stats.wilcoxon` chooses; 1 if no row differs.
 
     Examples
     --------
@@ -87,19 +81,14 @@ def wilcoxon_test(a: Any, b: Any) -> PairedTest:
 def mcnemar_test(correct_a: Any, correct_b: Any) -> PairedTest:
     """Test whether two methods are correct equally often, on the same rows.
 
-    Only discordant rows count, on which exactly one method is correct.
+    Only discordant rows count, on which exactly one method is correct. With fewer than 25 of them p is exact (binomial)
+    and the statistic is the smaller of the two discordant counts, b and c; with more the statistic is
+    ``(|b − c| − 1)² / (b + c)``, χ² with one degree of freedom and continuity correction.
 
     Parameters
     ----------
     correct_a, correct_b : arrays of shape (n_rows,)
         Whether each method is correct, as booleans or 0/1.
-
-    Returns
-    -------
-    PairedTest
-        With fewer than 25 discordant rows p is exact (binomial) and the statistic is the smaller of the two discordant
-        counts, b and c; with more the statistic is ``(|b − c| − 1)² / (b + c)``, χ² with one degree of freedom and
-        continuity correction.
 
     Examples
     --------
