@@ -75,9 +75,14 @@ class Strategy(BaseEstimator):
             Columns as in `fit`. NaN is a `LabelError`.
         """
         values = self._known_columns(scores)
-        no_rows = sparse.csr_array((0, self.n_labels_), dtype=np.int8)
-        parts = [sparse.csr_array(self._choose(chunk), dtype=np.int8) for chunk in self._chunks(values)]
-        return sparse.vstack([no_rows, *parts], format="csr")
+        counts: list[npt.NDArray[Any]] = [np.zeros(1, np.int64)]
+        columns: list[npt.NDArray[Any]] = [np.zeros(0, np.int32)]
+        for chunk in self._chunks(values):
+            mask = self._choose(chunk)
+            counts.append(np.count_nonzero(mask, axis=1))
+            columns.append(np.nonzero(mask)[1].astype(np.int32))
+        indptr, indices = np.cumsum(np.concatenate(counts)), np.concatenate(columns)
+        return sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=values.shape)
 
     def _known_columns(self, scores: npt.ArrayLike) -> Scores:
         who = type(self).__name__
