@@ -2,7 +2,7 @@
 
 Rows are drawn from a known distribution of truth and of two models' predictions, over six leaves in three pairs; the
 answer is the metric of that distribution itself. Rows that are alike are counted, not listed: a resample is a draw of
-counts, so that thousands of test sets take seconds. Intervals are made by the functions of `cladist.metrics.intervals`
+counts, so that thousands of test sets take seconds. Intervals are made by the functions of `cladist.metrics.bootstrap`
 that users call, from values that are checked against `cladist.metrics`.
 """
 
@@ -22,9 +22,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.harness import print_rows, write_results
 from cladist import LabelMatrix, Taxonomy, metrics
+from cladist.metrics.bootstrap import (
+    ADDED,
+    accelerated_interval,
+    estimate_acceleration,
+    percentile_interval,
+    t_interval,
+)
 from cladist.metrics.counts import Counts
-from cladist.metrics.intervals import accelerated_interval, estimate_acceleration, percentile_interval, t_interval
-from cladist.metrics.resamples import ADDED
 
 Floats = npt.NDArray[np.float64]
 LEVEL = 0.95
@@ -112,7 +117,7 @@ class Population(NamedTuple):
         return {**plain, **of_nodes, "weight": np.ones(len(found))}
 
     def added(self, counts: Floats) -> Floats:
-        """Return the added rows of samples, as `cladist.metrics.resamples` adds them, in the mean."""
+        """Return the added rows of samples, as `cladist.metrics.bootstrap` adds them, in the mean."""
         n_labels = self.true.max() + 1
         of_label = np.stack([counts[..., self.true == label].sum(axis=-1) for label in range(n_labels)], axis=-1)
         share = of_label / of_label.sum(axis=-1, keepdims=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks import coverage, coverage_table
-from cladist.metrics.resamples import ADDED, Sample
+from cladist.metrics.bootstrap import ADDED, Sample
 
 
 def test_the_page_is_what_the_results_say():

@@ -10,9 +10,9 @@ from scipy import stats
 from benchmarks import coverage
 from cladist import LabelMatrix, Taxonomy, metrics
 from cladist.errors import LabelError, ParameterError
-from cladist.losses.pairs import NodeRows
-from cladist.metrics import intervals
-from cladist.metrics.resamples import Sample
+from cladist.losses import NodeRows
+from cladist.metrics import bootstrap as intervals
+from cladist.metrics.bootstrap import Sample
 from cladist.metrics.significance import (
     bootstrap_difference,
     bootstrap_interval,

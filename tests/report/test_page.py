@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist.metrics import report
-from cladist.report import Sample, Table, html_report, markdown_table, report_tables
+from cladist.report import Sample, Table, html_report, markdown_table, report_tables, table_of_measures
 from cladist.report.icicle import STOPS, colour, text_colour
 from cladist.taxonomy import Taxonomy
 
@@ -103,6 +103,13 @@ def test_a_label_that_is_its_title_is_not_said_twice():
 def test_markdown_has_a_line_a_row():
     (table, *_) = report_tables(REPORT)
     assert markdown_table(table).count("\n") == len(table.rows) + 1
+
+
+def test_the_best_values_of_a_table_are_bold():
+    columns = {"f1": ("F1", "{:.1f}", max), "loss": ("loss", "{:.0f}", min)}
+    table = table_of_measures("method", columns, [("a", {"f1": 0.5, "loss": 1}), ("b", {"f1": 0.6, "loss": 1})])
+    lines = ["| method | F1 | loss |", "|---|---:|---:|", "| a | 0.5 | **1** |", "| b | **0.6** | **1** |"]
+    assert markdown_table(table).split("\n") == lines
 
 
 def lightness(code: str) -> float:

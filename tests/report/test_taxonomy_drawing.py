@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cladist.report.taxonomy_drawing import shorten, taxonomy_drawing, text_width
-from cladist.report.taxonomy_layout import lay_out, share_lines
+from cladist.report.taxonomy_drawing import lay_out, share_lines, shorten, taxonomy_drawing, text_width
 from cladist.taxonomy import Taxonomy
 from tests.strategies import awkward_names, dags, forests
 

@@ -24,7 +24,7 @@ from cladist.cli.stream_state import Answers, Consumed, chain_digest, id_digest,
 from cladist.errors import CladistError, DatasetError, ModelFormatError, ParameterError
 from cladist.labels import encode
 from cladist.learners.online.base import OnlineClassifier
-from cladist.learners.out_of_fold import transformed
+from cladist.learners.thresholded import transformed
 from cladist.persistence.models import load_noted, save
 from cladist.storage import lock_folder
 

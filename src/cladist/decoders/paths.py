@@ -41,20 +41,17 @@ def prototype_argmax(
 
     Parameters
     ----------
-    scores : array (examples × nodes)
-        Node scores s_v, columns in taxonomy order.
-    taxonomy : Taxonomy
-        A tree or forest.
+    scores, taxonomy
+        As in `path_scores`.
     allowed : bool array of one value per node, optional
         The nodes that may be predicted, such as the leaves or the labels seen; all by default.
 
     Examples
     --------
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
-    >>> scores = [[2.0, 1.0, -1.0, -3.0]]
-    >>> prototype_argmax(scores, taxonomy).tolist()
+    >>> prototype_argmax([[2.0, 1.0, -1.0, -3.0]], taxonomy).tolist()
     [0]
-    >>> prototype_argmax(scores, taxonomy, allowed=taxonomy.is_leaf).tolist()
+    >>> prototype_argmax([[2.0, 1.0, -1.0, -3.0]], taxonomy, allowed=taxonomy.is_leaf).tolist()
     [1]
     """
     summed = path_scores(scores, taxonomy)
@@ -81,10 +78,8 @@ def path_margins(scores: npt.ArrayLike, taxonomy: Taxonomy, *, ends: bool = True
 
     Parameters
     ----------
-    scores : array (examples × nodes)
-        Node scores s_v, columns in taxonomy order.
-    taxonomy : Taxonomy
-        A tree or forest.
+    scores, taxonomy
+        As in `path_scores`.
     ends : bool
         Whether the walk must end at the node.
 
@@ -110,10 +105,8 @@ def greedy_path(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[np.int
 
     Parameters
     ----------
-    scores : array (examples × nodes)
-        Node scores s_v, columns in taxonomy order.
-    taxonomy : Taxonomy
-        A tree or forest.
+    scores, taxonomy
+        As in `path_scores`.
 
     Examples
     --------

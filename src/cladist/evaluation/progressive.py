@@ -11,8 +11,7 @@ from scipy import sparse
 
 from cladist.errors import ParameterError
 from cladist.labels import LabelMatrix, encode
-from cladist.losses import HLoss, SymmetricDifference, ZeroOne
-from cladist.losses.costs import Weights
+from cladist.losses import HLoss, SymmetricDifference, Weights, ZeroOne
 
 Curve = npt.NDArray[np.float64]
 
@@ -49,13 +48,7 @@ class Progress:
         return len(self.losses["zero_one"])
 
     def curve(self, loss: str) -> Curve:
-        """Return the mean loss of the first t rows, for t = 1 … n.
-
-        Parameters
-        ----------
-        loss : {"zero_one", "h_loss", "symmetric_difference"}
-            The name of the loss.
-        """
+        """Return the mean loss of the first t rows, for t = 1 … n; `loss` is a name in `losses`."""
         values = self.losses[loss]
         return np.cumsum(values) / np.arange(1, len(values) + 1)
 
@@ -82,13 +75,7 @@ class Progress:
         return self.curve("symmetric_difference")
 
     def to_dict(self, *, points: int = 100) -> dict[str, Any]:
-        """Return the curves at evenly spaced rows as plain numbers.
-
-        Parameters
-        ----------
-        points : int
-            The largest number of rows.
-        """
+        """Return the curves at evenly spaced rows, at most `points`, as plain numbers."""
         n = len(self)
         at = np.unique(np.linspace(1, n, min(points, n)).astype(int)) if n else np.zeros(0, int)
         return {"rows": at.tolist(), **{name: self.curve(name)[at - 1].tolist() for name in self.losses}}
@@ -113,11 +100,6 @@ def progressive(
         The costs of the H-loss, see `cladist.losses.HLoss`.
     batch : int
         The number of rows per call of the learner, which bounds the memory; the result does not depend on it.
-
-    Returns
-    -------
-    Progress
-        The predictions and their losses.
 
     Examples
     --------

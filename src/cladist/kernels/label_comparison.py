@@ -40,8 +40,8 @@ def _any_parent_differs(v, differs, i, parents_indptr, parents_indices):
 
 
 @kernel
-def _any_ancestor_differs(v, differs, i, parents_indptr, parents_indices, seen, walk, queue):
-    """Walk all ancestors breadth first; `walk` is a number no earlier walk has left in `seen`."""
+def _any_ancestor_differs(v, differs, i, parents_indptr, parents_indices, last_walk, walk, queue):
+    """Walk all ancestors breadth first; `walk` is a number no earlier walk has left in `last_walk`."""
     queue[0] = v
     count = 1
     head = 0
@@ -52,8 +52,8 @@ def _any_ancestor_differs(v, differs, i, parents_indptr, parents_indices, seen, 
             p = parents_indices[k]
             if differs[p] == i:
                 return True
-            if seen[p] != walk:
-                seen[p] = walk
+            if last_walk[p] != walk:
+                last_walk[p] = walk
                 queue[count] = p
                 count += 1
     return False
@@ -68,7 +68,7 @@ def first_mistake_costs(a_indptr, a_indices, b_indptr, b_indices, parents_indptr
     n_rows = a_indptr.shape[0] - 1
     n_nodes = cost.shape[0]
     differs = np.full(n_nodes, -1, np.int64)
-    seen = np.full(n_nodes, -1, np.int64)
+    last_walk = np.full(n_nodes, -1, np.int64)
     queue = np.empty(n_nodes, np.int64)
     walk = 0
     out = np.zeros(n_rows, np.float64)
@@ -87,7 +87,9 @@ def first_mistake_costs(a_indptr, a_indices, b_indptr, b_indices, parents_indptr
                 covered = _any_parent_differs(node, differs, i, parents_indptr, parents_indices)
             else:
                 walk += 1
-                covered = _any_ancestor_differs(node, differs, i, parents_indptr, parents_indices, seen, walk, queue)
+                covered = _any_ancestor_differs(
+                    node, differs, i, parents_indptr, parents_indices, last_walk, walk, queue
+                )
             differs[node] = i
             if not covered:
                 out[i] += cost[node]

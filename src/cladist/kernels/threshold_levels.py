@@ -53,11 +53,11 @@ def best_f1(start, levels, at_level, positives, between, top):
     upper = np.full(n_groups, np.inf)
     best = np.zeros(n_groups)
     for g in range(n_groups):
-        found = chosen = 0
+        n_hits = n_above = 0  # positives, and all scores, from level k up
         for k in range(start[g + 1] - 1, start[g] - 1, -1):
-            found += at_level[k]
-            chosen += between[k + g + 1]
-            f1 = 2 * found / (chosen + positives[g])
+            n_hits += at_level[k]
+            n_above += between[k + g + 1]
+            f1 = 2 * n_hits / (n_above + positives[g])
             if f1 > best[g]:
                 best[g] = f1
                 lower[g], upper[g] = top[k + g], levels[k]

@@ -1,7 +1,18 @@
 """Metrics of predicted labels, in any form of y; each is a function ``f(y_true, y_pred, taxonomy)``."""
 
 from cladist.metrics import scorers, significance
-from cladist.metrics.counts import Counts, LevelScore, PrecisionRecallF1
+from cladist.metrics.counts import (
+    Counts,
+    LevelScore,
+    PrecisionRecallF1,
+    count,
+    hierarchical_f1,
+    hierarchical_precision_recall_f1,
+    macro_f1,
+    micro_f1,
+    per_level_precision_recall,
+    precision_recall_f1,
+)
 from cladist.metrics.per_example import (
     accuracy,
     cumulative_error,
@@ -11,15 +22,6 @@ from cladist.metrics.per_example import (
     symmetric_difference_loss,
     tree_induced_error,
     zero_one_loss,
-)
-from cladist.metrics.retrieval import (
-    count,
-    hierarchical_f1,
-    hierarchical_precision_recall_f1,
-    macro_f1,
-    micro_f1,
-    per_level_precision_recall,
-    precision_recall_f1,
 )
 from cladist.metrics.summary import NodeScore, Report, report
 

@@ -2,29 +2,38 @@
 
 A resample is an array of weights, how often each row is drawn, passed to the metric as `sample_weight`: rows are
 encoded once and never copied. ``benchmarks/coverage.py`` measures the coverage of the intervals.
+
+Resamples of rows without an error have none either, so an interval would claim that the model never errs. As in
+Laplace's rule of succession, one correct and one wrong row are added; to compare two models, half a row for each
+combination of correct and wrong (Agresti & Min 2005). An added row is spread over some rows of the sample: it has their
+labels, and is wrong by being predicted the labels of another row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+from scipy import sparse, special, stats
 
 from cladist.errors import ParameterError, one_of
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
-from cladist.losses.pairs import NodeRows, read_vectors
-from cladist.metrics.intervals import accelerated_interval, estimate_acceleration, percentile_interval, t_interval
-from cladist.metrics.resamples import Sample
+from cladist.losses import NodeRows, read_vectors
 from cladist.progress import task
 from cladist.taxonomy import Taxonomy
 
 Metric = Callable[..., Any]
-Weights = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 METHODS = ("accelerated", "t", "percentile")
+ADDED = 2.0  # pseudo-rows in total
+MOST_CARRIERS = 50  # rows of the sample over which an added row is spread
+MOST_GROUPS = 200  # groups of rows that the jackknife leaves out
+STEEPEST = 0.9  # limit of acceleration × quantile; at 1 the end of the interval is infinite
 
 
 class Interval(NamedTuple):
@@ -53,10 +62,8 @@ def bootstrap_interval(
     metric : callable
         ``metric(y_true, y_pred, taxonomy, sample_weight=...)`` that returns one number; `functools.partial`
         sets its options.
-    y_true, y_pred : labels in any form
-        The true and the predicted labels.
-    taxonomy : Taxonomy
-        The taxonomy of the labels.
+    y_true, y_pred, taxonomy
+        The true and the predicted labels in any form, and their taxonomy.
     level : float
         The probability with which the interval should contain the metric of very many rows.
     n_resamples : int
@@ -76,7 +83,6 @@ def bootstrap_interval(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> from cladist.metrics import accuracy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> y_true, y_pred = ["chess", "art"] * 50, ["chess", "art", "tennis", "art"] * 25
@@ -84,9 +90,7 @@ def bootstrap_interval(
     >>> estimate, low < estimate < high
     (0.75, True)
     """
-    return _bootstrap(
-        metric, y_true, (y_pred,), taxonomy, level, n_resamples, method, np.random.default_rng(random_state)
-    )
+    return _bootstrap(metric, y_true, (y_pred,), taxonomy, level, n_resamples, method, random_state)
 
 
 def bootstrap_difference(
@@ -112,7 +116,6 @@ def bootstrap_difference(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> from cladist.metrics import accuracy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> y_true, one, other = ["chess", "art"] * 50, ["chess", "art"] * 50, ["tennis", "art"] * 50
@@ -120,10 +123,7 @@ def bootstrap_difference(
     >>> estimate, low > 0
     (0.5, True)
     """
-    predicted = (y_pred_a, y_pred_b)
-    return _bootstrap(
-        metric, y_true, predicted, taxonomy, level, n_resamples, method, np.random.default_rng(random_state)
-    )
+    return _bootstrap(metric, y_true, (y_pred_a, y_pred_b), taxonomy, level, n_resamples, method, random_state)
 
 
 def _bootstrap(
@@ -134,22 +134,27 @@ def _bootstrap(
     level: float,
     n_resamples: int,
     method: str,
-    rng: np.random.Generator,
+    random_state: Any,
 ) -> Interval:
     """Return the metric of the first prediction, minus that of the second if there is one, and its interval."""
-    _check_options(level, n_resamples, method)
-    read = [read_vectors(y_true, pred, taxonomy) for pred in predicted]
-    true, preds = read[0][0], [pred for _, pred in read]
+    rng = np.random.default_rng(random_state)
+    if not 0 < level < 1:
+        raise ParameterError(f"bootstrap: level must lie between 0 and 1; got {level!r}.")
+    if not isinstance(n_resamples, (int, np.integer)) or n_resamples < 1:
+        raise ParameterError(f"bootstrap: n_resamples must be a positive whole number; got {n_resamples!r}.")
+    one_of("bootstrap", "method", method, METHODS)
+    pairs = [read_vectors(y_true, pred, taxonomy) for pred in predicted]
+    true, preds = pairs[0][0], [pred for _, pred in pairs]
     n_rows = len(true.indptr) - 1
-    estimate = _WeightedMetric(metric, true, preds, taxonomy)(None)
+    evaluate = _WeightedMetric(metric, true, preds, taxonomy)
+    estimate = evaluate(None)
     if method == "percentile":
-        evaluate = _WeightedMetric(metric, true, preds, taxonomy)
-        values = np.array([evaluate(weight) for weight in _draw_weights(n_rows, n_resamples, rng)])
+        values = np.array([evaluate(weight) for weight in _draw_weights(n_rows, 0, n_resamples, rng)])
         return evaluate.limit(estimate, percentile_interval(estimate, values, level))
     sample = Sample.from_rows(true, preds, rng)
     evaluate = _WeightedMetric(metric, sample.true, sample.preds, taxonomy)
     centre = evaluate(sample.weights())
-    values = np.array([evaluate(weight) for weight in sample.resample(n_resamples, rng)])
+    values = np.array([evaluate(weight) for weight in _draw_weights(n_rows, sample.n_added, n_resamples, rng)])
     if method == "t":
         ends = t_interval(centre, values, n_rows, level)
     else:
@@ -167,10 +172,17 @@ class _WeightedMetric:
         self.preds = [_as_labels(pred, taxonomy) for pred in preds]
         self.least, self.most = np.inf, -np.inf  # values of the metric so far
 
-    def __call__(self, weight: Weights | None) -> float:
-        values = [_call_metric(self.metric, self.true, pred, self.taxonomy, weight) for pred in self.preds]
+    def __call__(self, weight: Floats | None) -> float:
+        values = [self._evaluate(pred, weight) for pred in self.preds]
         self.least, self.most = min(self.least, *values), max(self.most, *values)
         return values[0] - values[1] if len(values) > 1 else values[0]
+
+    def _evaluate(self, pred: Any, weight: Floats | None) -> float:
+        value = self.metric(self.true, pred, self.taxonomy, sample_weight=weight)
+        if not isinstance(value, (int, float, np.number)):
+            name, kind = getattr(self.metric, "__name__", repr(self.metric)), type(value).__name__
+            raise ParameterError(f"bootstrap: the metric must return one number; {name} returned {kind}.")
+        return float(value)
 
     def limit(self, estimate: float, ends: Any) -> Interval:
         """Return an interval that contains the estimate and stays in the range of the metric: from 0, and up to 1."""
@@ -179,14 +191,6 @@ class _WeightedMetric:
         if len(self.preds) > 1:  # the range of a difference is known only if both ends are
             least, most = least - most, most - least
         return Interval(estimate, max(low, least), min(high, most))
-
-
-def _check_options(level: float, n_resamples: int, method: str) -> None:
-    if not 0 < level < 1:
-        raise ParameterError(f"bootstrap: level must lie between 0 and 1; got {level!r}.")
-    if not isinstance(n_resamples, (int, np.integer)) or n_resamples < 1:
-        raise ParameterError(f"bootstrap: n_resamples must be a positive whole number; got {n_resamples!r}.")
-    one_of("bootstrap", "method", method, METHODS)
 
 
 def _as_labels(rows: NodeRows, taxonomy: Taxonomy) -> Any:
@@ -199,18 +203,147 @@ def _as_labels(rows: NodeRows, taxonomy: Taxonomy) -> Any:
     return sparse.csr_array((np.ones(len(rows.indices), np.int8), rows.indices, rows.indptr), shape=shape)
 
 
-def _draw_weights(n_rows: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Weights]:
-    """Yield how often each row is drawn when n_rows of them are drawn with replacement."""
+# -------------------------------------------------------------------- resamples
+
+
+def _draw_weights(n_rows: int, n_added: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield how often each row is drawn, with replacement, when as many are drawn as there are.
+
+    The `n_added` rows that follow the first `n_rows` weigh `ADDED` rows together.
+    """
+    n_drawn = n_rows + (int(ADDED) if n_added else 0)
     with task("bootstrap", total=n_resamples) as resampling:
         for _ in range(n_resamples):
-            counts = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
-            yield counts.astype(np.float64)
+            n_drawn_added = int(rng.binomial(n_drawn, ADDED / n_drawn)) if n_added else 0
+            own = np.bincount(rng.integers(n_rows, size=n_drawn - n_drawn_added), minlength=n_rows)
+            added = np.bincount(rng.integers(n_added, size=n_drawn_added), minlength=n_added) if n_added else own[:0]
+            yield np.concatenate([own, added]).astype(np.float64)
             resampling.advance()
 
 
-def _call_metric(metric: Metric, true: Any, pred: Any, taxonomy: Taxonomy, weight: Any = None) -> float:
-    value = metric(true, pred, taxonomy, sample_weight=weight)
-    if not isinstance(value, (int, float, np.number)):
-        name = getattr(metric, "__name__", repr(metric))
-        raise ParameterError(f"bootstrap: the metric must return one number; {name} returned {type(value).__name__}.")
-    return float(value)
+@dataclass(frozen=True)
+class Sample:
+    """The rows of a sample, followed by the added rows."""
+
+    true: NodeRows
+    preds: tuple[NodeRows, ...]  # of each model
+    n_rows: int  # without the added ones
+    n_blocks: int  # kinds of added rows
+    n_carriers: int  # rows over which each kind is spread
+
+    @classmethod
+    def from_rows(cls, true: NodeRows, preds: Sequence[NodeRows], rng: np.random.Generator) -> Sample:
+        """Add rows on which the model is correct and wrong, or two models in every combination."""
+        n_rows = len(true.indptr) - 1
+        carriers = rng.permutation(n_rows)[:MOST_CARRIERS]
+        others = _choose_others(true, carriers, rng)
+        # If all rows have the same labels, no row can be wrong.
+        kinds = list(product([carriers] if others is None else [carriers, others], repeat=len(preds)))
+        extended = [
+            _append(pred, true, np.concatenate(sources))
+            for pred, sources in zip(preds, zip(*kinds, strict=True), strict=True)
+        ]
+        carried = np.tile(carriers, len(kinds))
+        return cls(_append(true, true, carried), tuple(extended), n_rows, len(kinds), len(carriers))
+
+    @property
+    def n_added(self) -> int:
+        """The number of added rows, which together weigh `ADDED`."""
+        return self.n_blocks * self.n_carriers
+
+    def weights(self) -> Floats:
+        """Return the weight of every row: 1, or its share of the added rows."""
+        return np.concatenate([np.ones(self.n_rows), np.full(self.n_added, ADDED / self.n_added)])
+
+    def leave_out(self, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield weights that leave out one row, or one of at most `MOST_GROUPS` groups of rows."""
+        groups = np.array_split(rng.permutation(self.n_rows), min(self.n_rows, MOST_GROUPS))
+        if self.n_rows <= MOST_GROUPS:  # a group is one row, as much as an added row
+            groups += np.split(np.arange(self.n_rows, self.n_rows + self.n_added), self.n_blocks)
+        for group in groups:
+            weights = self.weights()
+            weights[group] = 0.0
+            yield weights
+
+
+def _choose_others(true: NodeRows, carriers: Any, rng: np.random.Generator) -> Any:
+    """Return for each carrier another row with different labels, or None if all rows have the same."""
+    number_of: dict[bytes, int] = {}
+    pairs = zip(true.indptr[:-1].tolist(), true.indptr[1:].tolist(), strict=True)
+    kind = np.array([number_of.setdefault(true.indices[a:b].tobytes(), len(number_of)) for a, b in pairs])
+    if len(number_of) == 1:
+        return None
+    others = np.zeros(len(carriers), np.int64)
+    for own in np.unique(kind[carriers]):
+        of_kind = kind[carriers] == own
+        others[of_kind] = rng.choice(np.flatnonzero(kind != own), size=int(of_kind.sum()))
+    return others
+
+
+def _append(rows: NodeRows, source: NodeRows, added: Any) -> NodeRows:
+    """Return rows followed by some rows of another list."""
+    counts = np.concatenate([np.diff(rows.indptr), np.diff(source.indptr)[added]])
+    pieces = [source.indices[source.indptr[k] : source.indptr[k + 1]] for k in added]
+    return NodeRows(np.concatenate([[0], np.cumsum(counts)]), np.concatenate([rows.indices, *pieces]))
+
+
+# -------------------------------------------------------------------- intervals
+# The last axis of `values` is that of the resamples; the axes before it, if any, are those of several estimates.
+
+
+def percentile_interval(estimate: Any, values: Floats, level: float) -> Floats:
+    """Return percentiles of the values, shifted so that their mean is the estimate."""
+    shares = np.array([(1 - level) / 2, (1 + level) / 2])
+    return _quantiles(_shift(estimate, values), shares.reshape(-1, *(1,) * np.ndim(estimate)))
+
+
+def accelerated_interval(estimate: Any, values: Floats, acceleration: Any, n_rows: int, level: float) -> Floats:
+    """Return percentiles corrected for skewness (Efron 1987), widened for few rows (Hesterberg 2015).
+
+    The bias of the resamples is removed by shifting their mean, not by Efron's z₀, which is infinite if all resamples
+    lie on one side of the estimate, as for a macro F1 with rare nodes.
+    """
+    z = _half_width(n_rows, level)
+    ends = np.array([-z, z]).reshape(-1, *(1,) * np.ndim(estimate))
+    shares = special.ndtr(ends / (1 - np.clip(acceleration * ends, -STEEPEST, STEEPEST)))
+    return _quantiles(_shift(estimate, values), shares)
+
+
+def t_interval(estimate: Any, values: Floats, n_rows: int, level: float) -> Floats:
+    """Return the estimate plus and minus Student's t quantile times the standard deviation of the values."""
+    half = _half_width(n_rows, level) * values.std(axis=-1, ddof=1 if values.shape[-1] > 1 else 0)
+    return np.array([estimate - half, estimate + half])
+
+
+def estimate_acceleration(left_out: Floats, counts: Any = 1.0) -> Floats:
+    """Return the acceleration, a third of the skewness of a metric's jackknife values over √n.
+
+    `left_out` are the values of the metric with one row left out, `counts` how many rows have each value.
+    """
+    counts = np.broadcast_to(counts, left_out.shape)
+    mean = (counts * left_out).sum(axis=-1) / counts.sum(axis=-1)
+    away = np.asarray(mean)[..., None] - left_out
+    spread = (counts * away**2).sum(axis=-1)
+    skewness = (counts * away**3).sum(axis=-1)
+    return np.divide(skewness, 6 * spread**1.5, out=np.zeros(np.shape(spread)), where=spread > 1e-24)
+
+
+def _half_width(n_rows: int, level: float) -> float:
+    """Return the quantile of Student's t, scaled for a variance over n rows instead of n − 1."""
+    freedom = max(n_rows - 1, 1)
+    return float(stats.t.ppf((1 + level) / 2, freedom) * np.sqrt((freedom + 1) / freedom))
+
+
+def _shift(estimate: Any, values: Floats) -> Floats:
+    return values + (np.asarray(estimate) - values.mean(axis=-1))[..., None]
+
+
+def _quantiles(values: Floats, shares: Floats) -> Floats:
+    """Return the quantile of the values at each share; `shares` has an axis in front of those of the estimates."""
+    ordered = np.sort(values, axis=-1)
+    last = ordered.shape[-1] - 1
+    at = np.broadcast_to(shares, (len(shares), *ordered.shape[:-1])) * last
+    below = np.clip(np.floor(at).astype(np.int64), 0, max(last - 1, 0))
+    above = np.minimum(below + 1, last)
+    low, high = (np.take_along_axis(ordered[None], places[..., None], axis=-1)[..., 0] for places in (below, above))
+    return np.asarray(low + (at - below) * (high - low))

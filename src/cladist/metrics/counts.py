@@ -1,10 +1,14 @@
-"""`Counts`: the sums from which metrics are computed; the counts of two parts add up to those of the whole."""
+"""Precision, recall and F1 over selected nodes, over levels, and hierarchical, all computed from `Counts`.
+
+True positives, false positives and false negatives of a node are counted on labels closed under ancestors. The counts
+of two parts add up to those of the whole. F1 = 2TP / (2TP + FP + FN), which is 2PR / (P + R); 0/0 is `zero_division`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +16,7 @@ import numpy.typing as npt
 from cladist.errors import LabelError, ParameterError, one_of
 from cladist.kernels import label_comparison
 from cladist.labels import LabelMatrix
-from cladist.losses import node_costs
-from cladist.losses.costs import NAMED_WEIGHTS
-from cladist.losses.pairs import check_weights, read_labels
+from cladist.losses import NAMED_WEIGHTS, check_weights, node_costs, read_labels
 from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
@@ -54,18 +56,14 @@ class Counts:
         The weight of the rows that have each node in both, only in the prediction, only in the truth.
     zero_one, symmetric_difference, h_uniform, h_sibling, h_subtree : float
         Summed losses.
-    n_multi : int
-        The number of rows whose truth or prediction is not exactly one path.
-    tree_distance : float
-        The tree distance, summed over the other rows.
-    sample_precision, sample_recall : float
-        Sums over rows of ``|true ∩ predicted| / |predicted|`` and ``/ |true|``, without a tree's root and without 0/0.
-    no_precision, no_recall : float
-        The weight of the rows where these are 0/0.
+    n_multi, tree_distance : int, float
+        The number of rows whose truth or prediction is not exactly one path; the summed distance of the others.
+    sample_precision, sample_recall, no_precision, no_recall : float
+        Sums over rows of ``|true ∩ predicted| / |predicted|`` and ``/ |true|``, without a tree's root and without 0/0,
+        and the weight of the rows where these are 0/0.
 
     Examples
     --------
-    >>> from cladist import LabelMatrix, Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> true = LabelMatrix.from_sets([["chess"], ["art"]], taxonomy)
     >>> pred = LabelMatrix.from_sets([["tennis"], ["art"]], taxonomy)
@@ -73,8 +71,8 @@ class Counts:
     >>> counts
     Counts(2 rows, 4 nodes)
     >>> parts = Counts.from_labels(true[:1], pred[:1]) + Counts.from_labels(true[1:], pred[1:])
-    >>> parts.precision_recall_f1(nodes="all") == counts.precision_recall_f1(nodes="all")
-    True
+    >>> parts.mean("tree_distance"), counts.mean("tree_distance")
+    (1.0, 1.0)
     """
 
     taxonomy: Taxonomy
@@ -105,7 +103,7 @@ class Counts:
         costs = np.column_stack([node_costs(kind, taxonomy) for kind in NAMED_WEIGHTS])
         tp, fp, fn, losses, samples = label_comparison.tally(
             true.indptr, true.indices, pred.indptr, pred.indices,
-            above.indptr, above.indices, weight, costs, first_nonroot(taxonomy),
+            above.indptr, above.indices, weight, costs, _first_nonroot(taxonomy),
         )  # fmt: skip
         single, distance = _measure_single_rows(true, pred)
         return cls(
@@ -132,17 +130,7 @@ class Counts:
         return self.n_multi == 0
 
     def mean(self, loss: str) -> float:
-        """Return the mean of a summed loss, given by the name of its attribute.
-
-        Examples
-        --------
-        >>> from cladist import LabelMatrix, Taxonomy
-        >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
-        >>> true = LabelMatrix.from_sets([["chess"], ["art"]], taxonomy)
-        >>> pred = LabelMatrix.from_sets([["tennis"], ["art"]], taxonomy)
-        >>> Counts.from_labels(true, pred).mean("tree_distance")
-        1.0
-        """
+        """Return the mean of a summed loss, given by the name of its attribute."""
         one_of("Counts.mean", "loss", loss, (*_LOSS_SUMS, "tree_distance"))
         if loss == "tree_distance" and not self.is_single:
             raise LabelError(
@@ -155,20 +143,15 @@ class Counts:
 
     def node_scores(self, ids: Any = slice(None), *, zero_division: float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Return precision, recall and F1 of each node among `ids`, by default all."""
-        tp, fp, fn = self.tp[ids], self.fp[ids], self.fn[ids]
-        return (
-            _ratio(tp, tp + fp, zero_division),
-            _ratio(tp, tp + fn, zero_division),
-            _ratio(2 * tp, 2 * tp + fp + fn, zero_division),
-        )
+        return _scores(self.tp[ids], self.fp[ids], self.fn[ids], zero_division)
 
     def precision_recall_f1(
         self, *, average: str = "micro", nodes: Nodes = "leaves", zero_division: float = 0.0
     ) -> PrecisionRecallF1:
         """Return precision, recall and F1 of the counts added up over nodes, or their means over nodes."""
         one_of("precision_recall_f1", "average", average, ("micro", "macro"))
-        check_zero_division(zero_division)
-        ids = select_nodes(nodes, self.taxonomy)
+        _check_zero_division(zero_division)
+        ids = _select_nodes(nodes, self.taxonomy)
         if average == "micro":
             return self._sum_up(ids, zero_division)
         scores = self.node_scores(ids, zero_division=zero_division)
@@ -177,7 +160,7 @@ class Counts:
     def macro_f1(self, *, nodes: Nodes = "leaves", absent: str = "zero") -> float:
         """Return the mean F1 of nodes; nodes without a true row count 0 ("zero") or are left out ("skip")."""
         one_of("macro_f1", "absent", absent, ("zero", "skip"))
-        ids = select_nodes(nodes, self.taxonomy)
+        ids = _select_nodes(nodes, self.taxonomy)
         if absent == "skip":
             ids = ids[self.tp[ids] + self.fn[ids] > 0]
         return _mean(self.node_scores(ids)[2], 0.0)
@@ -187,9 +170,9 @@ class Counts:
     ) -> PrecisionRecallF1:
         """Return hierarchical precision, recall and F1 of sums over rows, or of means over rows."""
         one_of("hierarchical_precision_recall_f1", "average", average, ("micro", "samples"))
-        check_zero_division(zero_division)
+        _check_zero_division(zero_division)
         if average == "micro":
-            return self._sum_up(select_nodes("nonroot", self.taxonomy), zero_division)
+            return self._sum_up(_select_nodes("nonroot", self.taxonomy), zero_division)
         precision = (self.sample_precision + zero_division * self.no_precision) / self.weight
         recall = (self.sample_recall + zero_division * self.no_recall) / self.weight
         both = precision + recall
@@ -197,17 +180,13 @@ class Counts:
 
     def per_level_precision_recall(self, *, zero_division: float = 0.0) -> list[LevelScore]:
         """Return precision, recall and F1 of the counts added up over the nodes of each level."""
-        check_zero_division(zero_division)
+        _check_zero_division(zero_division)
         levels = self.taxonomy.levels
         return [LevelScore(k, *self._sum_up(ids, zero_division)) for k, ids in enumerate(levels)]
 
     def _sum_up(self, ids: Any, zero_division: float) -> PrecisionRecallF1:
-        tp, fp, fn = self.tp[ids].sum(), self.fp[ids].sum(), self.fn[ids].sum()
-        return PrecisionRecallF1(
-            float(_ratio(tp, tp + fp, zero_division)),
-            float(_ratio(tp, tp + fn, zero_division)),
-            float(_ratio(2 * tp, 2 * tp + fp + fn, zero_division)),
-        )
+        tp, fp, fn = (counts[ids].sum() for counts in (self.tp, self.fp, self.fn))
+        return PrecisionRecallF1(*map(float, _scores(tp, fp, fn, zero_division)))
 
 
 # In the kernel's order.
@@ -215,8 +194,7 @@ _LOSS_SUMS = ("zero_one", "symmetric_difference", "h_uniform", "h_sibling", "h_s
 _SAMPLE_SUMS = ("sample_precision", "no_precision", "sample_recall", "no_recall")
 
 
-def check_zero_division(value: Any) -> None:
-    """Raise a `ParameterError` unless `value` can be the value of 0/0."""
+def _check_zero_division(value: Any) -> None:
     if not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise ParameterError(f"zero_division must be a number from 0 to 1; got {value!r}.")
 
@@ -230,27 +208,32 @@ def _measure_single_rows(true: LabelMatrix, pred: LabelMatrix) -> tuple[npt.NDAr
     return single, distance.astype(np.float64)
 
 
-def _ratio(part: Any, whole: Any, zero_division: float) -> Any:
-    out = np.full(np.shape(whole), zero_division, np.float64)
-    return np.divide(part, whole, out=out, where=np.asarray(whole) > 0)
+def _scores(tp: Any, fp: Any, fn: Any, zero_division: float) -> tuple[Any, Any, Any]:
+    """Return precision, recall and F1 of counts."""
+
+    def ratio(part: Any, whole: Any) -> Any:
+        out = np.full(np.shape(whole), zero_division, np.float64)
+        return np.divide(part, whole, out=out, where=np.asarray(whole) > 0)
+
+    return ratio(tp, tp + fp), ratio(tp, tp + fn), ratio(2 * tp, 2 * tp + fp + fn)
 
 
 def _mean(values: Floats, of_none: float) -> float:
     return float(values.mean()) if len(values) else float(of_none)
 
 
-def first_nonroot(taxonomy: Taxonomy) -> int:
+def _first_nonroot(taxonomy: Taxonomy) -> int:
     """Return the smallest id that is not the only root of a tree, which every non-empty row has."""
     return 1 if len(taxonomy.roots) == 1 else 0
 
 
-def select_nodes(nodes: Nodes, taxonomy: Taxonomy) -> npt.NDArray[np.int64]:
+def _select_nodes(nodes: Nodes, taxonomy: Taxonomy) -> npt.NDArray[np.int64]:
     """Return the ids of "leaves", "all", "nonroot", or a list of names."""
     if isinstance(nodes, str):
         one_of("metrics", "nodes", nodes, ("leaves", "all", "nonroot"))
         if nodes == "leaves":
             return taxonomy.leaves
-        return np.arange(first_nonroot(taxonomy) if nodes == "nonroot" else 0, taxonomy.n_nodes)
+        return np.arange(_first_nonroot(taxonomy) if nodes == "nonroot" else 0, taxonomy.n_nodes)
     ids = [taxonomy.index(name) for name in nodes]
     if not ids:
         raise ParameterError("metrics: nodes must name at least one node; the list is empty.")
@@ -258,3 +241,198 @@ def select_nodes(nodes: Nodes, taxonomy: Taxonomy) -> npt.NDArray[np.int64]:
         repeated = next(v for v in ids if ids.count(v) > 1)
         raise ParameterError(f"metrics: nodes must name each node once; {taxonomy.names[repeated]!r} is repeated.")
     return np.array(ids, np.int64)
+
+
+# -------------------------------------------------------------------- functions of labels in any form
+
+
+def count(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None) -> Counts:
+    """Return the `Counts` of labels in any form.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight
+        As in `precision_recall_f1`.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> count(["chess", "art"], [["tennis"], []], taxonomy).fn
+    array([0., 1., 0., 1.])
+    """
+    true, pred = read_labels(y_true, y_pred, taxonomy)
+    return Counts.from_labels(true, pred, sample_weight=sample_weight)
+
+
+def precision_recall_f1(
+    y_true: Any,
+    y_pred: Any,
+    taxonomy: Taxonomy,
+    *,
+    average: Literal["micro", "macro"] = "micro",
+    nodes: Nodes = "leaves",
+    sample_weight: Any = None,
+    zero_division: float = 0.0,
+) -> PrecisionRecallF1:
+    """Return precision, recall and F1 over selected nodes.
+
+    Parameters
+    ----------
+    y_true, y_pred : labels in any form
+        The true and the predicted labels.
+    taxonomy : Taxonomy
+        The taxonomy of the labels.
+    average : {"micro", "macro"}
+        Whether the counts of all nodes are added up first, or the scores of nodes are averaged.
+    nodes : {"leaves", "all", "nonroot"} or list of names
+        The nodes that count. "nonroot" leaves out the only root of a tree; in a forest it is "all".
+    sample_weight : array of shape (n_rows,), optional
+        The weight of each row; None: all equal.
+    zero_division : float
+        The value of 0/0.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> precision_recall_f1([["chess", "art"]], [["chess"]], taxonomy)
+    PrecisionRecallF1(precision=1.0, recall=0.5, f1=0.666...)
+    """
+    counts = count(y_true, y_pred, taxonomy, sample_weight=sample_weight)
+    return counts.precision_recall_f1(average=average, nodes=nodes, zero_division=zero_division)
+
+
+def micro_f1(
+    y_true: Any,
+    y_pred: Any,
+    taxonomy: Taxonomy,
+    *,
+    nodes: Nodes = "leaves",
+    sample_weight: Any = None,
+    zero_division: float = 0.0,
+) -> float:
+    """Return the F1 of counts added up over nodes; over leaves, with one leaf per row, it is the accuracy.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, nodes, sample_weight, zero_division
+        As in `precision_recall_f1`.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> y_true, y_pred = ["chess", "art", "art"], ["tennis", "art", "chess"]
+    >>> micro_f1(y_true, y_pred, taxonomy), micro_f1(y_true, y_pred, taxonomy, nodes="all")
+    (0.333..., 0.444...)
+    """
+    counts = count(y_true, y_pred, taxonomy, sample_weight=sample_weight)
+    return counts.precision_recall_f1(nodes=nodes, zero_division=zero_division).f1
+
+
+def macro_f1(
+    y_true: Any,
+    y_pred: Any,
+    taxonomy: Taxonomy,
+    *,
+    nodes: Nodes = "leaves",
+    absent: Literal["zero", "skip"] = "zero",
+    sample_weight: Any = None,
+) -> float:
+    """Return the mean F1 of nodes.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, nodes, sample_weight
+        As in `precision_recall_f1`.
+    absent : {"zero", "skip"}
+        Whether a node that no true row has counts 0, as in Gopal & Yang (2013), or is left out.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> macro_f1(["chess", "art"], ["chess", "art"], taxonomy, absent="skip")
+    1.0
+    """
+    counts = count(y_true, y_pred, taxonomy, sample_weight=sample_weight)
+    return counts.macro_f1(nodes=nodes, absent=absent)
+
+
+def hierarchical_precision_recall_f1(
+    y_true: Any,
+    y_pred: Any,
+    taxonomy: Taxonomy,
+    *,
+    average: Literal["micro", "samples"] = "micro",
+    sample_weight: Any = None,
+    zero_division: float = 0.0,
+) -> PrecisionRecallF1:
+    """Return hierarchical precision, recall and F1 (Kiritchenko et al.), which compare labels with their ancestors.
+
+    The only root of a tree is left out; the roots of a forest are not.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight
+        As in `precision_recall_f1`.
+    average : {"micro", "samples"}
+        "micro" sums the sizes of intersections and sets over rows first, which equals
+        ``precision_recall_f1(nodes="nonroot")``. "samples" averages precision and recall over rows, and F1 is the
+        harmonic mean of the two averages.
+    zero_division : float
+        The value of 0/0, for "samples" in each row.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> hierarchical_precision_recall_f1(["chess", "art"], ["tennis", "art"], taxonomy)
+    PrecisionRecallF1(precision=0.666..., recall=0.666..., f1=0.666...)
+    >>> hierarchical_precision_recall_f1(["chess", "art"], ["tennis", "art"], taxonomy, average="samples")
+    PrecisionRecallF1(precision=0.75, recall=0.75, f1=0.75)
+    """
+    counts = count(y_true, y_pred, taxonomy, sample_weight=sample_weight)
+    return counts.hierarchical_precision_recall_f1(average=average, zero_division=zero_division)
+
+
+def hierarchical_f1(
+    y_true: Any,
+    y_pred: Any,
+    taxonomy: Taxonomy,
+    *,
+    average: Literal["micro", "samples"] = "micro",
+    sample_weight: Any = None,
+    zero_division: float = 0.0,
+) -> float:
+    """Return only the F1 of `hierarchical_precision_recall_f1`, for intervals and scorers.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, average, sample_weight, zero_division
+        As in `hierarchical_precision_recall_f1`.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> hierarchical_f1(["chess", "art"], ["tennis", "art"], taxonomy)
+    0.666...
+    """
+    counts = count(y_true, y_pred, taxonomy, sample_weight=sample_weight)
+    return counts.hierarchical_precision_recall_f1(average=average, zero_division=zero_division).f1
+
+
+def per_level_precision_recall(
+    y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None, zero_division: float = 0.0
+) -> list[LevelScore]:
+    """Return precision, recall and F1 of the counts added up over the nodes of each level, roots first.
+
+    Parameters
+    ----------
+    y_true, y_pred, taxonomy, sample_weight, zero_division
+        As in `precision_recall_f1`.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> per_level_precision_recall(["chess", "art"], ["tennis", "art"], taxonomy)[0]
+    LevelScore(level=0, precision=1.0, recall=1.0, f1=1.0)
+    """
+    counts = count(y_true, y_pred, taxonomy, sample_weight=sample_weight)
+    return counts.per_level_precision_recall(zero_division=zero_division)

@@ -8,16 +8,21 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from cladist.errors import ParameterError, one_of
-from cladist.losses import HLoss, SymmetricDifference, TreeDistance, ZeroOne
-from cladist.losses.costs import Weights
-from cladist.losses.pairs import read_labels, weighted_mean
+from cladist.losses import (
+    HLoss,
+    PerExample,
+    SymmetricDifference,
+    TreeDistance,
+    Weights,
+    ZeroOne,
+    read_labels,
+    weighted_mean,
+)
 from cladist.taxonomy import Taxonomy
 
 Reduction = Literal["mean", "none"]
-PerExample = npt.NDArray[np.float64]
 
 
 def tree_induced_error(
@@ -29,16 +34,11 @@ def tree_induced_error(
     ----------
     y_true, y_pred : labels in any form
         The true and the predicted labels, exactly one per row.
-    taxonomy : Taxonomy
-        The taxonomy of the labels; the trees of a forest meet in a virtual root.
-    sample_weight : array of shape (n_rows,), optional
-        The weight of each row; None: all equal.
-    reduction : {"mean", "none"}
-        "none" returns an array with one number per row.
+    taxonomy, sample_weight, reduction
+        As in `h_loss`; the trees of a forest meet in a virtual root.
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> tree_induced_error(["chess", "art"], ["tennis", "art"], taxonomy)
     1.0
@@ -58,7 +58,6 @@ def multiclass_error(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> multiclass_error(["chess", "art"], ["tennis", "art"], taxonomy, reduction="none")
     array([1., 0.])
@@ -78,7 +77,6 @@ def accuracy(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> accuracy([["chess"], ["art", "sport"]], [["chess"], ["art"]], taxonomy)
     0.5
@@ -98,7 +96,6 @@ def zero_one_loss(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> zero_one_loss([["chess"], ["art", "sport"]], [["chess"], ["art"]], taxonomy)
     0.5
@@ -118,7 +115,6 @@ def symmetric_difference_loss(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> symmetric_difference_loss([["chess"], ["art", "chess"]], [["chess"], ["art"]], taxonomy)
     1.0
@@ -138,7 +134,6 @@ def hamming_loss(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> hamming_loss([["chess"], ["art", "chess"]], [["chess"], ["art"]], taxonomy)
     0.25
@@ -176,7 +171,6 @@ def h_loss(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> h_loss(["chess", "art"], ["tennis", "art"], taxonomy)
     1.0
@@ -203,7 +197,6 @@ def cumulative_error(
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> cumulative_error(["chess", "art", "art", "art"], ["tennis", "sport", "art", "art"], taxonomy)
     array([2.        , 2.        , 1.33333333, 1.        ])

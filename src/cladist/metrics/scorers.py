@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cladist.errors import ParameterError
-from cladist.metrics import per_example, retrieval
+from cladist.metrics import counts, per_example
 from cladist.taxonomy import Taxonomy
 
 __all__ = [
@@ -100,6 +100,6 @@ multiclass_error = make_scorer(per_example.multiclass_error, greater_is_better=F
 zero_one_loss = make_scorer(per_example.zero_one_loss, greater_is_better=False)
 symmetric_difference_loss = make_scorer(per_example.symmetric_difference_loss, greater_is_better=False)
 h_loss = make_scorer(per_example.h_loss, greater_is_better=False)
-micro_f1 = make_scorer(retrieval.micro_f1, greater_is_better=True)
-macro_f1 = make_scorer(retrieval.macro_f1, greater_is_better=True)
-hierarchical_f1 = make_scorer(retrieval.hierarchical_f1, greater_is_better=True)
+micro_f1 = make_scorer(counts.micro_f1, greater_is_better=True)
+macro_f1 = make_scorer(counts.macro_f1, greater_is_better=True)
+hierarchical_f1 = make_scorer(counts.hierarchical_f1, greater_is_better=True)

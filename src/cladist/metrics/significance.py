@@ -39,15 +39,12 @@ class PairedTest(NamedTuple):
 def sign_test(a: Any, b: Any) -> PairedTest:
     """Test whether a and b are equally often the larger one; ties are left out.
 
+    The statistic is how often a is larger; p is exact (binomial), and 1 if no row differs.
+
     Parameters
     ----------
     a, b : arrays of shape (n_rows,)
         One number per row of each method.
-
-    Returns
-    -------
-    PairedTest
-        The statistic is how often a is larger; p is exact (binomial), and 1 if no row differs.
 
     Examples
     --------
@@ -61,16 +58,13 @@ def sign_test(a: Any, b: Any) -> PairedTest:
 def wilcoxon_test(a: Any, b: Any) -> PairedTest:
     """Test whether a − b is distributed symmetrically about zero (signed ranks); zeros are left out.
 
+    The statistic is the smaller sum of signed ranks. p is exact or from the normal approximation, as
+    `scipy.stats.wilcoxon` chooses; 1 if no row differs.
+
     Parameters
     ----------
-    a, b : arrays of shape (n_rows,)
-        One number per row of each method.
-
-    Returns
-    -------
-    PairedTest
-        The statistic is the smaller sum of signed ranks. p is exact or from the normal approximation, as
-        `scipy.stats.wilcoxon` chooses; 1 if no row differs.
+    a, b
+        As in `sign_test`.
 
     Examples
     --------
@@ -87,19 +81,14 @@ def wilcoxon_test(a: Any, b: Any) -> PairedTest:
 def mcnemar_test(correct_a: Any, correct_b: Any) -> PairedTest:
     """Test whether two methods are correct equally often, on the same rows.
 
-    Only discordant rows count, on which exactly one method is correct.
+    Only discordant rows count, on which exactly one method is correct. With fewer than 25 of them p is exact (binomial)
+    and the statistic is the smaller of the two discordant counts, b and c; with more the statistic is
+    ``(|b − c| − 1)² / (b + c)``, χ² with one degree of freedom and continuity correction.
 
     Parameters
     ----------
     correct_a, correct_b : arrays of shape (n_rows,)
         Whether each method is correct, as booleans or 0/1.
-
-    Returns
-    -------
-    PairedTest
-        With fewer than 25 discordant rows p is exact (binomial) and the statistic is the smaller of the two discordant
-        counts, b and c; with more the statistic is ``(|b − c| − 1)² / (b + c)``, χ² with one degree of freedom and
-        continuity correction.
 
     Examples
     --------
@@ -130,16 +119,14 @@ def _nonzero_differences(a: Any, b: Any) -> npt.NDArray[np.float64]:
     return difference[difference != 0]
 
 
-def _check_pair(a: Any, b: Any, name_a: str, name_b: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    arrays = []
-    for name, values in ((name_a, a), (name_b, b)):
-        array = np.asarray(values)
+def _check_pair(a: Any, b: Any, name_a: str, name_b: str) -> list[npt.NDArray[np.float64]]:
+    arrays = [np.asarray(a), np.asarray(b)]
+    for name, array in zip((name_a, name_b), arrays, strict=True):
         if array.dtype.kind not in "biuf" or array.ndim != 1 or not np.isfinite(array).all():
             raise ParameterError(f"{name} must be one finite number per row, in a 1-D array.")
-        arrays.append(array.astype(np.float64))
     if len(arrays[0]) != len(arrays[1]):
         raise ParameterError(
             f"{name_a} has {len(arrays[0])} values and {name_b} has {len(arrays[1])}; "
             "a paired test needs both for every row."
         )
-    return arrays[0], arrays[1]
+    return [array.astype(np.float64) for array in arrays]

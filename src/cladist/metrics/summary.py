@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from cladist.metrics.counts import Counts, LevelScore
-from cladist.metrics.retrieval import count
+from cladist.metrics.counts import Counts, LevelScore, PrecisionRecallF1, count
 from cladist.taxonomy import Taxonomy
 
-# Key in `Report.metrics`: title in the tables.
-_NUMBERS = {
-    "accuracy": "accuracy (exact match)",
-    "tree_induced_error": "tree-induced error (edges)",
-    "multiclass_error": "multiclass error",
-    "zero_one_loss": "zero-one loss",
-    "symmetric_difference_loss": "symmetric difference (nodes)",
-    "hamming_loss": "Hamming loss",
-    "h_loss": "H-loss, uniform",
-    "h_loss_sibling": "H-loss, sibling",
-    "h_loss_subtree": "H-loss, subtree",
-    "macro_f1_present": "macro F1, leaves with true rows",
+# For each key of `Report.metrics` its title in the tables, and how it is computed.
+_NUMBERS: dict[str, tuple[str, Callable[[Counts], float]]] = {
+    "accuracy": ("accuracy (exact match)", lambda counts: 1.0 - counts.mean("zero_one")),
+    "tree_induced_error": ("tree-induced error (edges)", lambda counts: counts.mean("tree_distance")),
+    "multiclass_error": ("multiclass error", lambda counts: counts.mean("zero_one")),
+    "zero_one_loss": ("zero-one loss", lambda counts: counts.mean("zero_one")),
+    "symmetric_difference_loss": ("symmetric difference (nodes)", lambda counts: counts.mean("symmetric_difference")),
+    "hamming_loss": ("Hamming loss", lambda counts: counts.mean("symmetric_difference") / counts.taxonomy.n_nodes),
+    "h_loss": ("H-loss, uniform", lambda counts: counts.mean("h_uniform")),
+    "h_loss_sibling": ("H-loss, sibling", lambda counts: counts.mean("h_sibling")),
+    "h_loss_subtree": ("H-loss, subtree", lambda counts: counts.mean("h_subtree")),
+    "macro_f1_present": ("macro F1, leaves with true rows", lambda counts: counts.macro_f1(absent="skip")),
 }
-# Pattern of three keys: title in the tables.
-_SCORES = {
-    "micro_{}": "leaves, micro",
-    "macro_{}": "leaves, macro",
-    "micro_{}_all": "all nodes, micro",
-    "macro_{}_all": "all nodes, macro",
-    "hierarchical_{}": "hierarchical, sums over rows",
-    "hierarchical_{}_samples": "hierarchical, mean of rows",
+_SINGLE = ("tree_induced_error", "multiclass_error")  # only where every row has exactly one label
+# The same for each pattern of three keys.
+_SCORES: dict[str, tuple[str, Callable[[Counts], PrecisionRecallF1]]] = {
+    "micro_{}": ("leaves, micro", lambda counts: counts.precision_recall_f1()),
+    "macro_{}": ("leaves, macro", lambda counts: counts.precision_recall_f1(average="macro")),
+    "micro_{}_all": ("all nodes, micro", lambda counts: counts.precision_recall_f1(nodes="all")),
+    "macro_{}_all": ("all nodes, macro", lambda counts: counts.precision_recall_f1(average="macro", nodes="all")),
+    "hierarchical_{}": ("hierarchical, sums over rows", lambda counts: counts.hierarchical_precision_recall_f1()),
+    "hierarchical_{}_samples": (
+        "hierarchical, mean of rows",
+        lambda counts: counts.hierarchical_precision_recall_f1(average="samples"),
+    ),
 }
-_KINDS = ("precision", "recall", "f1")
-
-_Table = tuple[list[str], list[list[str]]]
 
 
 class NodeScore(NamedTuple):
@@ -65,7 +66,14 @@ class Report:
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Every number by name, in the order of the tables."""
-        return _collect_means(self.counts) | _collect_scores(self.counts)
+        numbers = {
+            key: compute(self.counts)
+            for key, (_, compute) in _NUMBERS.items()
+            if self.counts.is_single or key not in _SINGLE
+        }
+        for pattern, (_, compute) in _SCORES.items():
+            numbers.update((pattern.format(name), value) for name, value in compute(self.counts)._asdict().items())
+        return numbers
 
     @cached_property
     def per_level(self) -> list[LevelScore]:
@@ -99,21 +107,22 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the tables in Markdown."""
-        return "\n\n".join(_format_markdown(*table) for table in self._tables())
+        return "\n\n".join(_format_markdown(*table) for table in self.tables())
 
     def __str__(self) -> str:
         taxonomy = self.counts.taxonomy
         title = f"{self.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
-        return "\n\n".join([title, *(_format_text(*table) for table in self._tables())])
+        return "\n\n".join([title, *(_format_text(*table) for table in self.tables())])
 
     def __repr__(self) -> str:
         return f"Report({self.counts.n_rows} rows, accuracy {self.metrics['accuracy']:.4f})"
 
-    def _tables(self) -> list[_Table]:
-        numbers = [[title, _format(self.metrics[key])] for key, title in _NUMBERS.items() if key in self.metrics]
+    def tables(self) -> list[tuple[list[str], list[list[str]]]]:
+        """Return header and rows of the tables: the measures, precision and recall over nodes, and over levels."""
+        numbers = [[title, _format(self.metrics[key])] for key, (title, _) in _NUMBERS.items() if key in self.metrics]
         scores = [
-            [title, *(_format(self.metrics[pattern.format(kind)]) for kind in _KINDS)]
-            for pattern, title in _SCORES.items()
+            [title, *(_format(self.metrics[pattern.format(name)]) for name in PrecisionRecallF1._fields)]
+            for pattern, (title, _) in _SCORES.items()
         ]
         sizes = [f"{len(ids):,}" for ids in self.counts.taxonomy.levels]
         levels = [
@@ -131,16 +140,11 @@ def report(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any =
 
     Parameters
     ----------
-    y_true, y_pred : labels in any form
-        The true and the predicted labels.
-    taxonomy : Taxonomy
-        The taxonomy of the labels.
-    sample_weight : array of shape (n_rows,), optional
-        The weight of each row; None: all equal.
+    y_true, y_pred, taxonomy, sample_weight
+        As in `precision_recall_f1`.
 
     Examples
     --------
-    >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> result = report(["chess", "art", "tennis"], ["tennis", "art", "tennis"], taxonomy)
     >>> result.metrics["tree_induced_error"]
@@ -151,23 +155,7 @@ def report(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any =
     measure                           value
     accuracy (exact match)           0.6667
     tree-induced error (edges)       0.6667
-    multiclass error                 0.3333
-    zero-one loss                    0.3333
-    symmetric difference (nodes)     0.6667
-    Hamming loss                     0.1667
-    H-loss, uniform                  0.6667
-    H-loss, sibling                  0.3333
-    H-loss, subtree                  0.1667
-    macro F1, leaves with true rows  0.5556
-    <BLANKLINE>
-    nodes                         precision  recall      F1
-    leaves, micro                    0.6667  0.6667  0.6667
-    leaves, macro                    0.5000  0.6667  0.5556
-    all nodes, micro                 0.8000  0.8000  0.8000
-    all nodes, macro                 0.6250  0.7500  0.6667
-    hierarchical, sums over rows     0.8000  0.8000  0.8000
-    hierarchical, mean of rows       0.8333  0.8333  0.8333
-    <BLANKLINE>
+    ...
     level  nodes  precision  recall      F1
     0          2     1.0000  1.0000  1.0000
     1          2     0.5000  0.5000  0.5000
@@ -177,39 +165,6 @@ def report(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any =
 
 def _format(value: float) -> str:
     return f"{value:.2e}" if 0 < value < 0.001 else f"{value:.4f}"
-
-
-def _collect_means(counts: Counts) -> dict[str, float]:
-    wrong = counts.mean("zero_one")
-    differences = counts.mean("symmetric_difference")
-    single = {"tree_induced_error": counts.mean("tree_distance"), "multiclass_error": wrong} if counts.is_single else {}
-    return {
-        "accuracy": 1.0 - wrong,
-        **single,
-        "zero_one_loss": wrong,
-        "symmetric_difference_loss": differences,
-        "hamming_loss": differences / counts.taxonomy.n_nodes,
-        "h_loss": counts.mean("h_uniform"),
-        "h_loss_sibling": counts.mean("h_sibling"),
-        "h_loss_subtree": counts.mean("h_subtree"),
-        "macro_f1_present": counts.macro_f1(absent="skip"),
-    }
-
-
-def _collect_scores(counts: Counts) -> dict[str, float]:
-    triples = (
-        counts.precision_recall_f1(average="micro", nodes="leaves"),
-        counts.precision_recall_f1(average="macro", nodes="leaves"),
-        counts.precision_recall_f1(average="micro", nodes="all"),
-        counts.precision_recall_f1(average="macro", nodes="all"),
-        counts.hierarchical_precision_recall_f1(average="micro"),
-        counts.hierarchical_precision_recall_f1(average="samples"),
-    )
-    return {
-        pattern.format(kind): value
-        for pattern, triple in zip(_SCORES, triples, strict=True)
-        for kind, value in triple._asdict().items()
-    }
 
 
 def _format_text(header: list[str], rows: list[list[str]]) -> str:

@@ -33,15 +33,6 @@ def icicle(report: Report) -> str:
 
     A node's height is its number of test rows, at least 1; a node without test rows has no F1 and is grey. Hovering
     over a block shows the node, its F1 and its rows; a block shows its name if there is room.
-
-    Examples
-    --------
-    >>> from cladist import Taxonomy
-    >>> from cladist.metrics import report
-    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
-    >>> svg = icicle(report(["chess", "art"], ["tennis", "art"], taxonomy))
-    >>> svg.startswith("<svg"), svg.count("<rect")
-    (True, 4)
     """
     taxonomy = report.counts.taxonomy
     height = min(max(LEAF_HEIGHT * len(taxonomy.leaves), MIN_HEIGHT), MAX_HEIGHT)
@@ -115,13 +106,7 @@ def _label(title: str, x: float, middle: float, width: float, height: float, fil
 
 
 def colour(value: float) -> str:
-    """Return the colour of a number from 0 to 1; other numbers get the nearer end.
-
-    Examples
-    --------
-    >>> colour(0.0), colour(0.5), colour(2.0)
-    ('#f3f0a3', '#41b6c4', '#2b3a96')
-    """
+    """Return the colour of a number from 0 to 1; other numbers get the nearer end."""
     position = min(max(value, 0.0), 1.0) * (len(STOPS) - 1)
     k = min(int(position), len(STOPS) - 2)
     mix = (round(a + (b - a) * (position - k)) for a, b in zip(_RGB[k], _RGB[k + 1], strict=True))
@@ -129,13 +114,7 @@ def colour(value: float) -> str:
 
 
 def text_colour(background: str) -> str:
-    """Return the dark or the light text colour, whichever has more contrast.
-
-    Examples
-    --------
-    >>> text_colour("#2b3a96"), text_colour("#f3f0a3")
-    ('#ffffff', '#101418')
-    """
+    """Return the dark or the light text colour, whichever has more contrast."""
     parts = (int(background[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,16 +1,15 @@
-"""A report as one self-contained HTML page without scripts, for light and dark screens."""
+"""A report as one self-contained HTML page without scripts, for light and dark screens, and tables of texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cladist._version import __version__
 from cladist.metrics import Report
 from cladist.report.icicle import STOPS, icicle
-from cladist.report.tables import Table, html_table, report_tables
 
 HOW_TO_READ = (
     "Levels go from left to right. The height of a block is the node's number of test rows, its colour the node's F1; "
@@ -38,26 +37,8 @@ def html_report(
 ) -> str:
     """Return a web page with the tables of a report and the icicle plot of its taxonomy.
 
-    Parameters
-    ----------
-    report : Report
-        The report to show.
-    title, subtitle : str
-        The headings; the subtitle defaults to the sizes of the report.
-    comparison : Table, optional
-        A comparison of several methods, shown first and instead of the report's own measures.
-    verdict : str
-        A sentence below the comparison.
-    samples : sequence of Sample
-        Texts with their predicted paths, shown last.
-
-    Examples
-    --------
-    >>> from cladist import Taxonomy
-    >>> from cladist.metrics import report
-    >>> page = html_report(report(["a"], ["a"], Taxonomy.from_paths(["a", "b"])), title="A & B")
-    >>> page.startswith("<!doctype html>"), "<h1>A &amp; B</h1>" in page
-    (True, True)
+    The subtitle defaults to the sizes of the report. A comparison of several methods is shown first, with the sentence
+    `verdict` below it and instead of the report's own measures; `samples` are shown last.
     """
     measures, nodes, levels = report_tables(report)
     if comparison is not None:
@@ -65,7 +46,12 @@ def html_report(
     else:
         sections = [_section("Measures", f'<div class="side">{html_table(measures)}{html_table(nodes)}</div>')]
     sections.append(_section("Level by level", html_table(levels), "Level 0 holds the roots."))
-    sections.append(_section("Node by node", _legend() + icicle(report), HOW_TO_READ))
+    stops = ", ".join(f"#{stop}" for stop in STOPS)
+    legend = (
+        f'<div class="legend"><span>F1 0</span><i style="background: linear-gradient(to right, {stops})"></i>'
+        '<span>1</span><i class="none"></i><span>no test rows</span></div>'
+    )
+    sections.append(_section("Node by node", legend + icicle(report), HOW_TO_READ))
     if samples:
         sections.append(_section("Predictions for new texts", f"<dl>{''.join(map(_sample, samples))}</dl>"))
     taxonomy = report.counts.taxonomy
@@ -83,16 +69,65 @@ def _section(heading: str, content: str, note: str = "") -> str:
     return f"<section><h2>{escape(heading)}</h2>{paragraph}{content}</section>\n"
 
 
-def _legend() -> str:
-    stops = ", ".join(f"#{stop}" for stop in STOPS)
-    return (
-        f'<div class="legend"><span>F1 0</span><i style="background: linear-gradient(to right, {stops})"></i>'
-        '<span>1</span><i class="none"></i><span>no test rows</span></div>'
-    )
-
-
 def _sample(sample: Sample) -> str:
     *above, last = map(escape, sample.titles)
     path = "".join(f"{part} <b>›</b> " for part in above)
     label = "" if sample.titles[-1] == sample.label else f" <code>{escape(sample.label)}</code>"
     return f"<dt>{escape(sample.text)}</dt><dd>{path}<strong>{last}</strong>{label}</dd>"
+
+
+# -------------------------------------------------------------------- tables
+
+
+class Table(NamedTuple):
+    """A header and rows of cells; `best` holds the (row, column) positions to highlight."""
+
+    header: list[str]
+    rows: list[list[str]]
+    best: frozenset[tuple[int, int]] = frozenset()
+
+
+def report_tables(report: Report) -> list[Table]:
+    """Return the tables of a report: its measures, precision and recall over nodes, and the same over levels."""
+    return [Table(header, rows) for header, rows in report.tables()]
+
+
+def table_of_measures(
+    heading: str,
+    columns: Mapping[str, tuple[str, str, Callable[..., Any]]],
+    rows: Sequence[tuple[str, Mapping[str, float]]],
+) -> Table:
+    """Return a table with one row per name, headed by `heading`, whose best values are highlighted.
+
+    `columns` has for each measure its heading, its format, and `max` or `min`, whichever finds the best value.
+    """
+    cells = [[name, *(form.format(row[key]) for key, (_, form, _) in columns.items())] for name, row in rows]
+    best = {
+        (k, column)
+        for column, (key, (_, _, choose)) in enumerate(columns.items(), start=1)
+        for k, (_, row) in enumerate(rows)
+        if row[key] == choose(other[key] for _, other in rows)
+    }
+    return Table([heading, *(title for title, _, _ in columns.values())], cells, frozenset(best))
+
+
+def html_table(table: Table) -> str:
+    """Return a table as HTML, with the best cells in bold."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
+    rows = _highlight(table, "<strong>{}</strong>", escape)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def markdown_table(table: Table) -> str:
+    """Return a table as Markdown, with the best cells in bold."""
+    rule = "|".join(["---", *["---:"] * (len(table.header) - 1)])
+    lines = [f"| {' | '.join(row)} |" for row in (table.header, *_highlight(table, "**{}**", str))]
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
+
+
+def _highlight(table: Table, bold: str, encode: Callable[[str], str]) -> list[list[str]]:
+    return [
+        [bold.format(encode(cell)) if (k, column) in table.best else encode(cell) for column, cell in enumerate(row)]
+        for k, row in enumerate(table.rows)
+    ]

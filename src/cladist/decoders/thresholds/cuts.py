@@ -1,19 +1,21 @@
-"""Cuts that need no scores in `fit`: at zero, by rank within a row, by proportion of a column.
+"""Cuts: at zero, by rank within a row, by proportion of a column, and where the F1 of a label is best.
 
 Yang, "A Study of Thresholding Strategies for Text Categorization", SIGIR 2001, compares RCut, PCut and SCut.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from cladist.decoders.thresholds.strategy import Mask, Scores, Strategy, is_vector
-from cladist.errors import ParameterError, is_count, is_positive
+from cladist.errors import ParameterError, is_count, is_positive, one_of
+from cladist.kernels import threshold_levels
 
+Counts = npt.NDArray[np.int64]
 COLUMNS_AT_ONCE = 64  # columns are copied to contiguous memory, this many at a time
 
 
@@ -41,13 +43,8 @@ class RCut(Strategy):
     Parameters
     ----------
     t : int, optional
-        The number of labels per example. None: the mean number of labels per example in `fit`, to the nearest whole
-        number, halves up, and at least 1.
-
-    Attributes
-    ----------
-    t_ : int
-        The number in use.
+        The number of labels per example, in use as `t_`. None: the mean number of labels per example in `fit`, to the
+        nearest whole number, halves up, and at least 1.
 
     Notes
     -----
@@ -91,10 +88,8 @@ class PCut(Strategy):
     """Every label goes to the examples that score highest for it, as many as its share of `fit`'s examples.
 
     Label n goes to k_n = prior_n · x · (number of examples given) of them, prior_n being the share of examples that
-    have it in `fit`; to the nearest whole number, halves up, and at most to all. Ties go to the first rows.
-
-    Examples are ranked against each other, so that a whole test set must be given at once: the labels of one example
-    depend on the others.
+    have it in `fit`; to the nearest whole number, halves up, and at most to all. Ties go to the first rows. Since
+    examples are ranked against each other, a whole test set must be given at once.
 
     Parameters
     ----------
@@ -103,10 +98,8 @@ class PCut(Strategy):
 
     Attributes
     ----------
-    positives_ : array (labels,)
-        The number of examples with each label in `fit`.
-    n_examples_ : int
-        The number of examples in `fit`.
+    positives_, n_examples_ : array (labels,), int
+        The number of examples with each label in `fit`, and of all.
 
     Notes
     -----
@@ -125,7 +118,7 @@ class PCut(Strategy):
     name: ClassVar[str] = "pcut"
     by_row: ClassVar[bool] = False
     _fitted: ClassVar[tuple[str, ...]] = ("positives_", "n_examples_")
-    positives_: npt.NDArray[np.int64]
+    positives_: Counts
     n_examples_: int
 
     def __init__(self, x: Any = 1.0) -> None:
@@ -160,10 +153,127 @@ class PCut(Strategy):
         return bool(is_counted and self.positives_.min() >= 0 and self.positives_.max() <= self.n_examples_)
 
 
-def _highest(values: Scores, last: Scores, counts: npt.NDArray[np.int64]) -> Mask:
+def _highest(values: Scores, last: Scores, counts: Counts) -> Mask:
     """Mark the counts[i] highest values of each row i, of which last[i] is the lowest; ties to the first."""
     on = np.asarray(values >= last[:, None])
     for i in np.flatnonzero(np.count_nonzero(on, axis=1) != counts):  # more tie for the last places than there are
         tied = np.flatnonzero(values[i] == last[i])
         on[i, tied[len(tied) - (np.count_nonzero(on[i]) - counts[i]) :]] = False
     return on
+
+
+class SCut(Strategy):
+    r"""Every label whose score exceeds the label's own threshold, the one with the highest F1 in `fit`.
+
+    Candidates for label n are the middles between neighbouring scores s_in, and ±∞::
+
+        t_n = argmax_t 2 |{i ∈ P_n : s_in > t}| / (|{i : s_in > t}| + |P_n|),    P_n the examples with label n
+
+    Of equally good thresholds the highest is taken, which assigns the fewest examples. With few positives the best F1
+    in `fit` says little about other data; labels whose F1 is below `fbr` then get a threshold that rarely assigns them.
+
+    Parameters
+    ----------
+    fbr : float, optional
+        The least F1 that is trusted, up to 1. None: all are.
+    fallback : {"highest", "never"}
+        The threshold of a label whose F1 is below `fbr`: the highest score it had in `fit` (SCutFBR.1), or ∞
+        (SCutFBR.0).
+
+    Attributes
+    ----------
+    thresholds_, f1_ : arrays (labels,)
+        The threshold of each label, and its best F1 in `fit`.
+
+    Notes
+    -----
+    A label without positives has F1 0 and is never chosen, whatever `fbr` is. One that all examples have gets −∞, and
+    is always chosen. A score of −inf is never chosen. Cost O(examples · labels · log P) for P positives per label;
+    memory O(positives) beside the scores.
+
+    Examples
+    --------
+    >>> scores, Z = [[0.9, 0.1], [0.5, 0.6], [0.2, 0.8], [0.1, 0.7]], [[1, 0], [1, 0], [0, 0], [0, 1]]
+    >>> cut = SCut().fit(scores, Z)
+    >>> cut.thresholds_, cut.f1_.round(2)
+    (array([0.35, 0.65]), array([1.  , 0.67]))
+    >>> SCut(fbr=0.7).fit(scores, Z).thresholds_
+    array([0.35, 0.8 ])
+    >>> cut.predict([[0.4, 0.6]]).toarray()
+    array([[1, 0]], dtype=int8)
+    """
+
+    name: ClassVar[str] = "scut"
+    _fitted: ClassVar[tuple[str, ...]] = ("thresholds_", "f1_")
+    thresholds_: npt.NDArray[np.float64]
+    f1_: npt.NDArray[np.float64]
+
+    def __init__(self, fbr: Any = None, fallback: str = "highest") -> None:
+        self.fbr = fbr
+        self.fallback = fallback
+
+    def _check_parameters(self) -> None:
+        one_of("SCut", "fallback", self.fallback, ("highest", "never"))
+        if self.fbr is not None and not (is_positive(self.fbr) and self.fbr <= 1):
+            raise ParameterError(f"SCut: fbr must be above 0 and at most 1, or None; got {self.fbr!r}.")
+
+    def _fit(self, scores: Scores, labels: sparse.csr_array) -> None:
+        levels = count_levels(scores, labels, by_row=False)
+        lower, upper, self.f1_ = threshold_levels.best_f1(*levels)
+        thresholds = np.where(self.f1_ > 0, middle(lower, upper), np.inf)
+        if self.fbr is not None:
+            highest = scores.max(axis=0).astype(np.float64)
+            # A highest score of −inf would assign every example.
+            has_highest = (levels.positives > 0) & (highest > -np.inf) & (self.fallback == "highest")
+            thresholds = np.where(self.f1_ < self.fbr, np.where(has_highest, highest, np.inf), thresholds)
+        self.thresholds_ = thresholds
+
+    def _choose(self, scores: Scores) -> Mask:
+        return np.asarray(scores > self.thresholds_)
+
+    def _state_fits(self) -> bool:
+        return is_vector(self.thresholds_, self.n_labels_) and is_vector(self.f1_, self.n_labels_)
+
+
+class Levels(NamedTuple):
+    """The arguments of the kernels `best_f1` and `fewest_errors`."""
+
+    start: Counts
+    levels: Scores
+    at_level: Counts
+    positives: Counts
+    between: Counts
+    top: Scores
+
+
+def count_levels(scores: Scores, labels: sparse.csr_array, *, by_row: bool) -> Levels:
+    """Return the distinct scores of the positives of each row or column, and the counts of all its scores between them.
+
+    Cost O(scores · log P) for P positives per group; memory O(positives + groups) beside the scores.
+    """
+    rows = np.repeat(np.arange(scores.shape[0]), np.diff(labels.indptr))
+    group, values = (rows if by_row else labels.indices), scores[rows, labels.indices]
+    n_groups = scores.shape[0 if by_row else 1]
+    positives = np.bincount(group, minlength=n_groups)
+    # A score of −inf exceeds no threshold: such a positive is missed by every threshold.
+    group, values = group[values > -np.inf], values[values > -np.inf]
+    order = np.lexsort((values, group))
+    group, values = group[order], values[order]
+    is_new = np.ones(len(group), bool)
+    is_new[1:] = (np.diff(group) != 0) | (values[1:] != values[:-1])
+    first = np.flatnonzero(is_new)
+    start = np.concatenate([[0], np.cumsum(np.bincount(group[first], minlength=n_groups))])
+    at_level = np.diff(first, append=len(group))
+    return Levels(
+        start, values[first], at_level, positives, *threshold_levels.count_between(scores, start, values[first], by_row)
+    )
+
+
+def middle(lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the middle of each [lower, upper); −inf where it is open below.
+
+    Where no number lies strictly between, or none is in the middle (upper is inf), it is `lower`, which is inside.
+    """
+    with np.errstate(invalid="ignore"):
+        halves = lower / 2 + upper / 2  # their sum might overflow
+    return np.where((lower <= halves) & (halves < upper), halves, lower)

@@ -12,15 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 
-from cladist.decoders.thresholds.levels import count_levels, middle
-from cladist.decoders.thresholds.strategy import (
-    Mask,
-    Scores,
-    Strategy,
-    indicator_of,
-    is_vector,
-    label_scores,
-)
+from cladist.decoders.thresholds.cuts import count_levels, middle
+from cladist.decoders.thresholds.strategy import Mask, Scores, Strategy, indicator_of, is_vector, label_scores
 from cladist.errors import LabelError, ParameterError, is_count, is_positive
 from cladist.kernels import threshold_levels
 
@@ -46,10 +39,8 @@ class InstanceBased(Strategy):
 
     Attributes
     ----------
-    coef_ : array (labels,) or (top_k,)
-        w.
-    intercept_ : float
-        b.
+    coef_, intercept_ : array (labels,) or (top_k,), float
+        w and b.
 
     Notes
     -----
@@ -111,13 +102,7 @@ class InstanceBased(Strategy):
         return np.sort(np.partition(values, cut, axis=1)[:, cut:], axis=1)[:, ::-1]
 
     def thresholds(self, scores: npt.ArrayLike) -> Floats:
-        """Return the threshold ⟨w, s⟩ + b of every example.
-
-        Parameters
-        ----------
-        scores : array (examples × labels)
-            Columns as in `fit`. NaN is a `LabelError`.
-        """
+        """Return the threshold ⟨w, s⟩ + b of every example; `scores` as in `predict`."""
         values = self._known_columns(scores)
         return np.concatenate([np.zeros(0), *(self._thresholds(chunk) for chunk in self._chunks(values))])
 
@@ -147,10 +132,8 @@ def instance_targets(scores: npt.ArrayLike, Z: Any) -> Floats:
 
     Parameters
     ----------
-    scores : array (examples × labels)
-        Scores of examples whose labels are known. NaN is a `LabelError`.
-    Z : 0/1 matrix (examples × labels), dense or sparse
-        The labels of each example.
+    scores, Z
+        As in `Strategy.fit`.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -57,11 +57,6 @@ class Strategy(BaseEstimator):
             NaN is a `LabelError`.
         Z : 0/1 matrix (examples × labels), dense or sparse
             Which labels each example has; rows and columns without any are legal.
-
-        Returns
-        -------
-        Strategy
-            Itself.
         """
         self._check_parameters()
         values = label_scores(scores)
@@ -72,20 +67,22 @@ class Strategy(BaseEstimator):
         return self
 
     def predict(self, scores: npt.ArrayLike) -> sparse.csr_array:
-        """Return which labels each example gets.
+        """Return which labels each example gets, as CSR (examples × labels) of int8; columns ascend within a row.
 
         Parameters
         ----------
         scores : array (examples × labels)
             Columns as in `fit`. NaN is a `LabelError`.
-
-        Returns
-        -------
-        csr_array (examples × labels) of int8
-            1 for each label chosen; columns ascend within a row.
         """
         values = self._known_columns(scores)
-        return _as_rows((self._choose(chunk) for chunk in self._chunks(values)), values.shape[1])
+        counts: list[npt.NDArray[Any]] = [np.zeros(1, np.int64)]
+        columns: list[npt.NDArray[Any]] = [np.zeros(0, np.int32)]
+        for chunk in self._chunks(values):
+            mask = self._choose(chunk)
+            counts.append(np.count_nonzero(mask, axis=1))
+            columns.append(np.nonzero(mask)[1].astype(np.int32))
+        indptr, indices = np.cumsum(np.concatenate(counts)), np.concatenate(columns)
+        return sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=values.shape)
 
     def _known_columns(self, scores: npt.ArrayLike) -> Scores:
         who = type(self).__name__
@@ -105,14 +102,7 @@ class Strategy(BaseEstimator):
     # ---------------------------------------------------------------- saving
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a fitted strategy as plain values and arrays, from which `from_dict` makes an equal one.
-
-        Examples
-        --------
-        >>> from cladist.decoders.thresholds import RCut
-        >>> RCut().fit([[0.2, 0.7]], [[0, 1]]).to_dict()
-        {'name': 'rcut', 'parameters': {'t': None}, 'fitted': {'n_labels_': 2, 't_': 1}}
-        """
+        """Return a fitted strategy as plain values and arrays, from which `from_dict` makes an equal one."""
         if not hasattr(self, "n_labels_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet, so there is nothing to write.")
         fitted = {name: getattr(self, name) for name in ("n_labels_", *self._fitted)}
@@ -168,15 +158,3 @@ def indicator_of(Z: Any, shape: tuple[int, ...]) -> sparse.csr_array:
         row = int(np.searchsorted(labels.indptr, wrong[0], side="right")) - 1
         raise LabelError(f"Z holds only 0 and 1; row {row} has {labels.data[wrong[0]]}.")
     return labels
-
-
-def _as_rows(masks: Iterable[Mask], n_labels: int) -> sparse.csr_array:
-    """Return masks, stacked, as a CSR matrix of int8."""
-    counts: list[npt.NDArray[Any]] = [np.zeros(1, np.int64)]
-    columns: list[npt.NDArray[Any]] = [np.zeros(0, np.int32)]
-    for mask in masks:
-        counts.append(np.count_nonzero(mask, axis=1))
-        columns.append(np.nonzero(mask)[1].astype(np.int32))
-    indptr, indices = np.cumsum(np.concatenate(counts)), np.concatenate(columns)
-    shape = (len(indptr) - 1, n_labels)
-    return sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=shape)

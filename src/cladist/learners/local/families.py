@@ -6,6 +6,7 @@ so that a taxonomy of many small families costs no more than its rows on each le
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,13 +15,16 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist import progress
+from cladist.errors import ModelFormatError
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
 from cladist.learners.base import random_generator
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.weights import csr_arrays
+from cladist.persistence.model_schema import OLD_NODE
 from cladist.solvers import OneVsRest, Settings, TrainingRows, solve_one_vs_rest
 from cladist.solvers.problem import Members
+from cladist.storage.array_groups import Arrays, check_arrays, group, prefixed, unpack_ids, unpack_matrix
 
 Ids = npt.NDArray[np.int64]
 LOSSES = ("squared_hinge", "hinge", "logistic")
@@ -49,16 +53,9 @@ class Family:
             return np.hstack([-scores / 2, scores / 2])
         return scores
 
-    def choices(self, X: Any, rows: Ids) -> Ids:
-        """Return which child, by position, has the highest score."""
-        if self.weights is None:
-            return np.zeros(len(rows), np.int64)
-        return self.scores(X, rows).argmax(axis=1)
-
-    def scores_and_choices(self, X: Any, rows: Ids) -> tuple[npt.NDArray[np.float32], Ids]:
-        """Return `scores` and `choices`, the scores computed once."""
-        scores = self.scores(X, rows)
-        return scores, scores.argmax(axis=1)
+    def choices(self, X: Any, rows: Ids, scores: Any = None) -> Ids:
+        """Return which child, by position, has the highest score; `scores` if they are known."""
+        return (self.scores(X, rows) if scores is None else scores).argmax(axis=1)
 
     def vectors(self, places: Ids) -> tuple[sparse.csr_array, npt.NDArray[np.float32]]:
         """Return the weights (CSR, indices sorted) and intercepts that make the scores of some children.
@@ -107,13 +104,9 @@ class Decision:
                 return np.maximum(np.log(estimator.predict_proba(part)), np.log(np.finfo(np.float64).tiny))
         return (np.asarray(estimator.predict(part))[:, None] == estimator.classes_[None, :]).astype(np.float64)
 
-    def choices(self, X: Any, rows: Ids) -> Ids:
-        """Return the child that the classifier predicts, by position."""
+    def choices(self, X: Any, rows: Ids, scores: Any = None) -> Ids:
+        """Return the child that the classifier predicts, by position; it need not have the highest score."""
         return np.searchsorted(self.children, self.estimator.predict(X[rows]))
-
-    def scores_and_choices(self, X: Any, rows: Ids) -> tuple[npt.NDArray[Any], Ids]:
-        """Return `scores` and `choices`; the classifier's own prediction need not be the highest score."""
-        return self.scores(X, rows), self.choices(X, rows)
 
     def fit_summary(self) -> dict[str, float]:
         """Return what the attributes of the classifier tell."""
@@ -128,25 +121,37 @@ class Decision:
 Choice = Family | Decision
 
 
+def weights_of_nodes(
+    families: Iterable[Any], n_nodes: int, n_features: int
+) -> tuple[sparse.csr_array, npt.NDArray[np.float32]]:
+    """Return the weights (nodes × features, CSR) and intercepts of all nodes; those without a classifier have none."""
+    parts = [sparse.csr_array((0, n_features), dtype=np.float32)]
+    nodes, intercepts = [np.zeros(0, np.int64)], np.zeros(n_nodes, np.float32)
+    for family in families:
+        if family.has_choice:
+            vectors, intercepts[family.children] = family.vectors(np.arange(len(family.children)))
+            parts.append(vectors)
+            nodes.append(family.children)
+    stacked, node_of_row = sparse.vstack(parts, format="csr"), np.concatenate(nodes)
+    ones = np.ones(len(node_of_row), np.float32)
+    place = sparse.csr_array((ones, (node_of_row, np.arange(len(node_of_row)))), shape=(n_nodes, len(node_of_row)))
+    return sparse.csr_array(place @ stacked), intercepts
+
+
+# -------------------------------------------------------------------- training
+
+
 @dataclass(frozen=True)
 class FamilyProblem:
     """The training set of a family.
 
-    Attributes
-    ----------
-    parent : int
-        The node, −1 for the virtual root of a forest.
-    rows : array of row numbers
-    children : array of node ids
-        What the classifiers separate.
-    members : (indptr, positions in `rows`)
-        The positive rows of each problem: one per child, or with two children that exclude each other one in all, of
-        the second.
+    `members` are the positive rows of each problem, as (indptr, positions in `rows`): one problem per child, or with
+    two children that exclude each other one in all, of the second.
     """
 
-    parent: int
+    parent: int  # −1 for the virtual root of a forest
     rows: Ids
-    children: Ids
+    children: Ids  # what the classifiers separate
     members: Members
 
     @property
@@ -193,3 +198,130 @@ def fit_families(
         for problem, family in zip(small, executor.map(fit_small, small), strict=True):
             families[problem.parent] = family
     return families
+
+
+# -------------------------------------------------------------------- arrays of a model file
+
+# The arrays of a family and their types in a file, and which of them tells how many entries a family has.
+_DTYPES: dict[str, Any] = {
+    "children": np.int64,
+    "features": np.int32,
+    "indptr": np.int64,
+    "classes": np.int32,
+    "values": np.float32,
+    "intercepts": np.float32,
+}
+_COUNTED_BY = {name: name for name in _DTYPES} | {"indptr": "features", "classes": "values"}
+
+
+def pack_families(families: dict[int, Family]) -> Arrays:
+    """Return all families as a few long arrays."""
+    parts: dict[str, list[npt.NDArray[Any]]] = {name: [np.zeros(0, dtype)] for name, dtype in _DTYPES.items()}
+    for family in families.values():
+        arrays: dict[str, Any] = {"children": family.children}
+        if family.weights is not None:
+            index = family.weights.index._asdict()
+            arrays |= {**index, "indptr": np.diff(index["indptr"]), "intercepts": family.weights.intercepts}
+        for name, dtype in _DTYPES.items():
+            parts[name].append(arrays.get(name, np.zeros(0, dtype)))
+    packed = {"parents": np.array(list(families), np.int64)}
+    packed |= {name: np.concatenate(parts[name]).astype(dtype, copy=False) for name, dtype in _DTYPES.items()}
+    for name in dict.fromkeys(_COUNTED_BY.values()):
+        packed[f"n_{name}"] = np.array([len(part) for part in parts[name][1:]], np.int64)
+    return {name: _shrink(array) for name, array in packed.items()}
+
+
+def _shrink(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return whole numbers in the smallest type that holds them: a file of many small families is half as large."""
+    if array.dtype.kind != "i" or not len(array):
+        return array
+    return array.astype(np.result_type(np.min_scalar_type(array.min()), np.min_scalar_type(array.max())))
+
+
+def unpack_families(arrays: Arrays, parent_of: Ids, n_features: int) -> dict[int, Family]:
+    """Restore what `pack_families` returned, checked to fit a tree given by its parents."""
+    arrays = {name: array if name in ("values", "intercepts") else unpack_ids(array) for name, array in arrays.items()}
+    parents = arrays["parents"].tolist()
+    parts = {name: _split(arrays[name], arrays[f"n_{count}"], len(parents)) for name, count in _COUNTED_BY.items()}
+    if len(set(parents)) != len(parents):
+        raise ModelFormatError("It has the children of a node twice.")
+    families = {}
+    for k, parent in enumerate(parents):
+        lists = {name: part[k] for name, part in parts.items()}
+        children, intercepts, lengths = lists.pop("children"), lists.pop("intercepts"), lists["indptr"]
+        _check_children(parent, children, parent_of)
+        n_problems, n_children = len(intercepts), len(children)
+        if n_problems != n_children and (n_problems, n_children) not in ((0, 1), (1, 2)):
+            raise ModelFormatError(f"Node {parent} has {n_children} children and {n_problems} classifiers.")
+        if np.any((lengths < 0) | (lengths > len(lists["values"]))):  # before the sum, which could wrap
+            raise ModelFormatError(f"What it keeps of the children of node {parent} does not fit.")
+        index = {**lists, "indptr": np.concatenate([[0], np.cumsum(lengths)])}
+        weights = SparseWeights.from_lists(index, intercepts, n_features)
+        families[parent] = Family(children, weights if n_problems else None)
+    return families
+
+
+def _check_children(parent: int, children: Ids, parent_of: Ids) -> None:
+    """Refuse nodes that are not different children of their parent."""
+    n_nodes = len(parent_of)
+    if not -1 <= parent < n_nodes or np.any((children < 0) | (children >= n_nodes)):
+        raise ModelFormatError("Its families are not nodes of its taxonomy.")
+    if not len(children) or np.any(parent_of[children] != parent) or len(np.unique(children)) < len(children):
+        raise ModelFormatError(f"What it keeps of the children of node {parent} does not fit.")
+
+
+def _split(array: npt.NDArray[Any], lengths: npt.NDArray[Any], n_parts: int) -> list[npt.NDArray[Any]]:
+    wrong = np.any((lengths < 0) | (lengths > len(array)))  # before the sum, which could wrap
+    if array.ndim != 1 or lengths.shape != (n_parts,) or wrong or lengths.sum() != len(array):
+        raise ModelFormatError("Its families do not fit together.")
+    return np.split(array, np.cumsum(lengths)[:-1]) if n_parts else []
+
+
+def pack_decisions(decisions: Mapping[int, Choice]) -> tuple[dict[str, Any], Arrays]:
+    """Return the plain values of each estimator, and the arrays of all choices."""
+    from cladist.persistence.models import pack_learner
+
+    families = {v: decision for v, decision in decisions.items() if isinstance(decision, Family)}
+    arrays = prefixed("families", pack_families(families))
+    estimators: dict[str, Any] = {}
+    for v, decision in decisions.items():
+        if isinstance(decision, Decision):
+            arrays[f"{v}/children"] = decision.children
+            estimators[str(v)], packed = pack_learner(decision.estimator)
+            arrays.update(prefixed(f"{v}/estimator", packed))
+    return estimators, arrays
+
+
+def unpack_decisions(
+    state: dict[str, Any], arrays: Arrays, parent_of: Ids, ends: Ids, n_features: int
+) -> dict[int, Choice]:
+    """Restore what `pack_decisions` returned, for a tree given by its parents in which paths end at these nodes."""
+    from cladist.persistence.models import unpack_learner
+
+    is_old = "decisions" in state  # a file of the first versions, which held one estimator per node
+    choices: dict[int, Choice] = {}
+    if not is_old:
+        choices.update(unpack_families(group("families", arrays), parent_of, n_features))
+    for v in state["decisions"] if is_old else map(int, state["estimators"]):
+        children, packed = unpack_ids(arrays[f"{v}/children"]), state["estimators"].get(str(v))
+        inner = group(f"{v}/estimator", arrays)
+        if packed is None:
+            choices[v] = Family(children)
+        elif is_old and packed["class"] == "LinearNode":
+            choices[v] = Family(children, _unpack_old_weights(group("state", inner), n_features))
+        else:
+            choices[v] = Decision(children, unpack_learner(packed, inner))
+        _check_children(v, children, parent_of)
+    for v, decision in choices.items():
+        if isinstance(decision, Decision) and not np.array_equal(decision.estimator.classes_, decision.children):
+            raise ModelFormatError(f"The classifier at node {v} does not choose among its children.")
+    reached = np.concatenate([[-1], *(decision.children for decision in choices.values())])
+    known = np.concatenate([np.fromiter(choices, np.int64, len(choices)), ends])
+    if len(np.unique(known)) < len(known) or not np.array_equal(np.sort(reached), np.sort(known)):
+        raise ModelFormatError("Its choices do not lead to the nodes that it can predict.")
+    return dict(sorted(choices.items()))
+
+
+def _unpack_old_weights(arrays: Arrays, n_features: int) -> SparseWeights:
+    check_arrays(arrays, OLD_NODE, {"n_features": n_features})
+    return SparseWeights.from_matrix(unpack_matrix(group("coef", arrays), n_features), arrays["intercept"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,11 +17,16 @@ from cladist.errors import LabelError, ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.explanation import INTERCEPT, Explanation, nodes_to_explain
+from cladist.learners.explanation import INTERCEPT, Explanation, in_chunks, margins, nodes_to_explain
 from cladist.learners.linear_classifier import check_linear, check_values, pack_choice, unpack_choice, warn_of_gap
-from cladist.learners.local.arrays import pack_families, unpack_families
-from cladist.learners.local.explanation import margins, weights_of_nodes
-from cladist.learners.local.families import LOSSES, FamilyProblem, fit_families
+from cladist.learners.local.families import (
+    LOSSES,
+    FamilyProblem,
+    fit_families,
+    pack_families,
+    unpack_families,
+    weights_of_nodes,
+)
 from cladist.learners.select_c import choose_C
 from cladist.solvers.problem import members_by_class
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
@@ -49,16 +55,14 @@ class NodewiseSVM(HierarchicalClassifier):
         Whether classifiers have an intercept, the weight of a constant feature of 1.
     prune : float
         Weights up to this size are dropped after training.
-    tol : float
-        Relative duality gap that every classifier reaches.
-    max_iter : int
-        Most sweeps over a node's rows; if they do not suffice, a ConvergenceWarning says so.
+    tol, max_iter : float, int
+        Relative duality gap that every classifier reaches, and the most sweeps over a node's rows; if they do not
+        suffice, a ConvergenceWarning says so.
     random_state : int, RandomState or None
         Seed of the order in which rows are visited.
-    n_jobs : int or None
-        Threads that fit families of siblings in parallel; the model does not depend on it.
-    executor : Executor, optional
-        Runs the families instead of threads, see `cladist.execution`.
+    n_jobs, executor : int or None, Executor or None
+        Threads, or an executor of `cladist.execution`, that fit families of siblings in parallel; the model does not
+        depend on it.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or a set; "auto": as y has them.
     verbose : bool or int
@@ -152,15 +156,14 @@ class NodewiseSVM(HierarchicalClassifier):
         with progress.show_lines(self.verbose):
             C = choose_C(self, X, labels, weights)
             executor = executor_for(self.n_jobs, self.executor)
-            families = fit_families(self, sparse.csr_array(X), family_problems(labels), weights, C, executor)
+            problems, self.always_ = family_problems(labels)
+            families = fit_families(self, sparse.csr_array(X), problems, weights, C, executor)
         self.families_ = dict(sorted(families.items()))
-        self.always_ = nodes_always_on(labels)
         self.set_classes(np.unique(labels.indices if self.decodes_sets else labels.frontier[1]).astype(np.int64))
         self._keep_history(time.perf_counter() - started)
         return self
 
     def check_parameters(self) -> None:
-        """Raise a `ParameterError` if a parameter has no meaning."""
         check_linear(self)
         one_of("NodewiseSVM", "loss", self.loss, LOSSES)
         self._check_decode(self.decode)
@@ -258,34 +261,23 @@ class NodewiseSVM(HierarchicalClassifier):
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         labels = [self.taxonomy_.names[v] for v in ids]
         self._columns_of(labels)
-        explained: list[Explanation] = []
-        for chunk in self._chunks(rows):
-            start, ends = len(explained), not self.decodes_sets
-            paths = [self.taxonomy_.path_ids(int(v)) for v in ids[start : start + chunk.shape[0]]]
-            feature_names = getattr(self, "feature_names_in_", None)
-            parts = margins(self.families_, chunk, paths, self.taxonomy_.parent, feature_names, ends=ends)
-            explained += [self._explanation(path[-1], part) for path, part in zip(paths, parts, strict=True)]
-        return explained
-
-    def _explanation(self, v: int, parts: dict[int, dict[str, float]]) -> Explanation:
-        names = self.taxonomy_.names
-        certain = {} if parts else {names[v]: {INTERCEPT: CERTAIN}}
-        return Explanation.of(names[v], {names[u]: part for u, part in parts.items()} or certain, "lowest")
+        paths, names = [self.taxonomy_.path_ids(int(v)) for v in ids], self.taxonomy_.names
+        explain_part = partial(margins, self.families_, self.taxonomy_.parent, ends=not self.decodes_sets)
+        return [
+            # A label whose path has no classifier is certain.
+            Explanation.of(
+                label, {names[v]: part for v, part in parts.items()} or {label: {INTERCEPT: CERTAIN}}, "lowest"
+            )
+            for label, parts in zip(labels, in_chunks(self, rows, paths, explain_part), strict=True)
+        ]
 
     # ---------------------------------------------------------------- saving and loading
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return plain values and arrays that `unpack_state` reads."""
-        state = {
-            "history": self.history_,
-            "n_iter": self.n_iter_,
-            "converged": self.converged_,
-            **pack_choice(self),
-        }
+        state = {"history": self.history_, "n_iter": self.n_iter_, "converged": self.converged_, **pack_choice(self)}
         return state, {"always": self.always_, **prefixed("families", pack_families(self.families_))}
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Restore what `pack_state` returned."""
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         unpack_choice(self, state)
         self.families_ = unpack_families(group("families", arrays), self.taxonomy_.parent, self.n_features_in_)
@@ -296,38 +288,26 @@ class NodewiseSVM(HierarchicalClassifier):
             raise ModelFormatError("It has no classifier for some nodes above its classes.")
 
 
-def family_problems(labels: LabelMatrix) -> list[FamilyProblem]:
-    """Return the problems of every family with rows: one per child to which some of the parent's rows belong, not all.
+def family_problems(labels: LabelMatrix) -> tuple[list[FamilyProblem], Ids]:
+    """Return the problems of all families, and the nodes to which all rows of their parent belong.
 
-    Rows are those that belong to the parent; those that belong to the child are positive.
+    The rows of a family are those that belong to the parent, and it has one problem per child to which some of them
+    belong, not all; those that do are positive.
     """
     parent, by_node = labels.taxonomy.parent, labels.to_indicator().tocsc()
-    counts, reaching = _count_rows(labels)
+    counts = np.diff(by_node.indptr)
+    reaching = np.where(parent < 0, len(labels), counts[parent])
     children = np.flatnonzero((counts > 0) & (counts < reaching))
     children = children[np.argsort(parent[children], kind="stable")]
     problems = []
-    for siblings in np.split(children, np.flatnonzero(np.diff(parent[children])) + 1):
-        if not len(siblings):
-            continue
+    for siblings in np.split(children, np.flatnonzero(np.diff(parent[children])) + 1) if len(children) else []:
         above = int(parent[siblings[0]])
-        rows = (
-            np.arange(len(labels)) if above < 0 else by_node.indices[by_node.indptr[above] : by_node.indptr[above + 1]]
-        )
+        rows = np.arange(len(labels))
+        if above >= 0:
+            rows = by_node.indices[by_node.indptr[above] : by_node.indptr[above + 1]]
         members = [by_node.indices[by_node.indptr[c] : by_node.indptr[c + 1]] for c in siblings]
         classes = np.repeat(np.arange(len(siblings)), [len(part) for part in members])
         indptr, places = members_by_class(classes, len(siblings))
         positions = np.searchsorted(rows, np.concatenate(members)[places])
         problems.append(FamilyProblem(above, rows.astype(np.int64), siblings, (indptr, positions)))
-    return problems
-
-
-def nodes_always_on(labels: LabelMatrix) -> Ids:
-    """Return the nodes to which all rows of their parent belong."""
-    counts, reaching = _count_rows(labels)
-    return np.flatnonzero((counts > 0) & (counts == reaching))
-
-
-def _count_rows(labels: LabelMatrix) -> tuple[Ids, Ids]:
-    """Return how many rows belong to each node, and how many to its parent."""
-    counts, parent = np.bincount(labels.indices, minlength=labels.taxonomy.n_nodes), labels.taxonomy.parent
-    return counts, np.where(parent < 0, len(labels), counts[parent])
+    return problems, np.flatnonzero((counts > 0) & (counts == reaching))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -23,12 +24,20 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.explanation import Explanation, nodes_to_explain
+from cladist.learners.explanation import Explanation, in_chunks, leads, nodes_to_explain
 from cladist.learners.label_warnings import warn_of_lost
 from cladist.learners.linear_classifier import check_linear, check_values, pack_choice, unpack_choice, warn_of_gap
-from cladist.learners.local.arrays import pack_decisions, unpack_decisions
-from cladist.learners.local.explanation import leads, weights_of_nodes
-from cladist.learners.local.families import LOSSES, Choice, Decision, Family, FamilyProblem, fit_families
+from cladist.learners.local.families import (
+    LOSSES,
+    Choice,
+    Decision,
+    Family,
+    FamilyProblem,
+    fit_families,
+    pack_decisions,
+    unpack_decisions,
+    weights_of_nodes,
+)
 from cladist.learners.select_c import choose_C
 from cladist.solvers.problem import members_by_class
 from cladist.storage.array_groups import Arrays, check_nodes, unpack_ids
@@ -72,20 +81,18 @@ class TopDown(HierarchicalClassifier):
         Whether classifiers have an intercept, the weight of a constant feature of 1.
     prune : float
         Weights up to this size are dropped after training: smaller models, faster and slightly different predictions.
-    tol : float
-        Relative duality gap that every classifier reaches.
-    max_iter : int
-        Most sweeps over a node's rows; if they do not suffice, a ConvergenceWarning says so.
+    tol, max_iter : float, int
+        Relative duality gap that every classifier reaches, and the most sweeps over a node's rows; if they do not
+        suffice, a ConvergenceWarning says so.
     random_state : int, RandomState or None
         Seed of the order in which rows are visited.
     stop : bool
         Whether inner nodes that are labels of rows get a class "stop here". Without it, prediction always goes on to a
         node below which no label was seen.
-    n_jobs : int or None
-        Threads that fit nodes in parallel. The model does not depend on it, unless the classifiers do: those over
-        LIBLINEAR (LinearSVC) share its random numbers between threads and differ by their tolerance.
-    executor : Executor, optional
-        Runs the nodes instead of threads, see `cladist.execution`.
+    n_jobs, executor : int or None, Executor or None
+        Threads, or an executor of `cladist.execution`, that fit nodes in parallel. The model does not depend on it,
+        unless the classifiers do: those over LIBLINEAR (LinearSVC) share its random numbers between threads and differ
+        by their tolerance.
     decode : {"auto", "single"}
         Both mean the same: TopDown predicts one path per row, whatever the form of y.
     verbose : bool or int
@@ -99,10 +106,8 @@ class TopDown(HierarchicalClassifier):
         The choice at each node id; −1 is the virtual root of a forest.
     C_, cv_results_
         With `C="cv"`, the C chosen and the score of each.
-    n_iter_ : int
-        The most passes of any classifier that reports them.
-    converged_ : bool
-        False if a classifier reports that it did not converge.
+    n_iter_, converged_ : int, bool
+        The most passes of any classifier that reports them; False if one reports that it did not converge.
     history_ : list of one dict
         `objective`, the sum over all classifiers (for our own SVM), `nodes` with a classifier, `seconds`.
     coef_, intercept_ : CSR, array
@@ -180,7 +185,11 @@ class TopDown(HierarchicalClassifier):
         X, labels, weights = self._weighted(X, labels, sample_weight)
         with progress.show_lines(self.verbose):
             C = choose_C(self, X, labels, weights)
-            self.walked_, nodes = self._walked_taxonomy(labels.nodes("TopDown"))
+            self.walked_, nodes = self.taxonomy_, labels.nodes("TopDown")
+            if self.stop:
+                stops, which = np.unique(nodes, return_inverse=True)
+                self.walked_, places = with_stops(self.taxonomy_, stops)
+                nodes = places[which]
             problems = node_problems(self.walked_, nodes)
             decisions = self._fit_choices(X, weights, [p for p in problems if len(p.children) > 1], C)
         decisions.update((p.parent, Family(p.children)) for p in problems if len(p.children) == 1)
@@ -191,7 +200,6 @@ class TopDown(HierarchicalClassifier):
         return self
 
     def check_parameters(self) -> None:
-        """Raise a `ParameterError` if a parameter has no meaning."""
         self._check_decode(self.decode)
         one_of("TopDown", "stop", self.stop, (False, True))
         check_linear(self)
@@ -240,27 +248,17 @@ class TopDown(HierarchicalClassifier):
         if not self.converged_ and self.estimator is None:
             warn_of_gap(self, entry["gap"])
 
-    def _walked_taxonomy(self, nodes: Ids) -> tuple[Taxonomy, Ids]:
-        """Return the taxonomy, with stop leaves if `stop`, and each row's node in it."""
-        if not self.stop:
-            return self.taxonomy_, nodes
-        labels, which = np.unique(nodes, return_inverse=True)
-        walked, places = with_stops(self.taxonomy_, labels)
-        return walked, places[which]
-
     def _ends(self, nodes: Ids) -> Ids:
         """Return the labels at which prediction can end, nodes with rows and none below, and set `end_nodes_`."""
         reached = np.unique(LabelMatrix.from_nodes(nodes, self.walked_).indices)
         ends = np.array([v for v in reached if int(v) not in self.decisions_], dtype=np.int64)
-        labels = np.array([self._label_of(int(v)) for v in ends], dtype=np.int64)
+        names = [self.walked_.names[v] for v in ends]
+        # A stop leaf stands for its parent.
+        label_of = [self.taxonomy_.index(self.walked_.stop_leaves.get(name, name)) for name in names]
+        labels = np.array(label_of, dtype=np.int64)
         order = np.argsort(labels)
         self.end_nodes_ = ends[order]
         return labels[order]
-
-    def _label_of(self, v: int) -> int:
-        """Return the id in `taxonomy_` of a node of `walked_`; a stop leaf stands for its parent."""
-        name = self.walked_.names[v]
-        return self.taxonomy_.index(self.walked_.stop_leaves.get(name, name))
 
     # ---------------------------------------------------------------- prediction
 
@@ -306,8 +304,9 @@ class TopDown(HierarchicalClassifier):
         """Return how far each child's score falls behind that of the child chosen, which gets 0."""
         if not decision.has_choice:
             return np.zeros((X.shape[0], 1))
-        scores, chosen = decision.scores_and_choices(X, np.arange(X.shape[0]))
-        scores, chosen = scores.astype(np.float64), chosen[:, None]
+        rows = np.arange(X.shape[0])
+        scores = decision.scores(X, rows)
+        scores, chosen = scores.astype(np.float64), decision.choices(X, rows, scores)[:, None]
         regrets = np.minimum(scores - np.take_along_axis(scores, chosen, axis=1), LEAST_REGRET)
         np.put_along_axis(regrets, chosen, 0.0, axis=1)
         return regrets
@@ -359,23 +358,18 @@ class TopDown(HierarchicalClassifier):
         """
         rows = self._as_read(self._fitted_rows(X))
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-        labels, names = [self.taxonomy_.names[v] for v in ids], self.walked_.names
+        labels = [self.taxonomy_.names[v] for v in ids]
         paths = [self.walked_.path_ids(int(end)) for end in self.end_nodes_[self._columns_of(labels)]]
-        explained: list[Explanation] = []
-        for chunk in self._chunks(rows):
-            part = slice(len(explained), len(explained) + chunk.shape[0])
-            feature_names = getattr(self, "feature_names_in_", None)
-            parts = leads(self.decisions_, chunk, paths[part], self.walked_.parent, feature_names)
-            explained += [
-                Explanation.of(label, {names[v]: by_feature for v, by_feature in of_nodes.items()}, "negative")
-                for label, of_nodes in zip(labels[part], parts, strict=True)
-            ]
-        return explained
+        parts = in_chunks(self, rows, paths, partial(leads, self.decisions_, self.walked_.parent))
+        names = self.walked_.names
+        return [
+            Explanation.of(label, {names[v]: by_feature for v, by_feature in of_nodes.items()}, "negative")
+            for label, of_nodes in zip(labels, parts, strict=True)
+        ]
 
     # ---------------------------------------------------------------- saving and loading
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return plain values and arrays that `unpack_state` reads."""
         estimators, arrays = pack_decisions(self.decisions_)
         state = {
             "stops": list(self.walked_.stop_leaves.values()),
@@ -388,7 +382,6 @@ class TopDown(HierarchicalClassifier):
         return state, {"end_nodes": self.end_nodes_, **arrays}
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Restore what `pack_state` returned."""
         self.walked_ = self.taxonomy_.with_stop_leaves(state["stops"]) if state["stops"] else self.taxonomy_
         self.end_nodes_ = unpack_ids(arrays["end_nodes"])
         check_nodes(self.end_nodes_, self.walked_.n_nodes, len(self.class_nodes_))
