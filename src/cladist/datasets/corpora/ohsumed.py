@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Literal, NoReturn
 
-from cladist.datasets.dataset import Dataset
-from cladist.datasets.rows import MOST_LABELS, as_objects
+from cladist.datasets.dataset import MOST_LABELS, Dataset, as_objects
 from cladist.errors import DatasetError, TaxonomyError, one_of
 from cladist.files import Source, display_name, iterate_text_lines, open_for_reading, read_text, refuse
 from cladist.taxonomy import Taxonomy

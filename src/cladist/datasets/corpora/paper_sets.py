@@ -12,8 +12,7 @@ from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.lshtc.reader import read_lshtc
 from cladist.datasets.formats.rcv1.reader import read_rcv1
 from cladist.datasets.formats.svmlight.reader import read_svmlight
-from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, Folder, path_of
-from cladist.datasets.loaders.split_texts import vectorise
+from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, Folder, path_of, vectorise
 from cladist.errors import DatasetError, one_of
 from cladist.features import text_features
 from cladist.taxonomy import Taxonomy

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist import progress
-from cladist.datasets import folders
 from cladist.datasets.corpora.htk import read_htk
 from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, read_records
+from cladist.datasets.loaders.catalogue import files_below, parts_below
 from cladist.errors import ParameterError, is_count
 from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -117,7 +117,7 @@ class _Phonemes:
 
 def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: StackedFrames) -> dict[str, Any]:
     """Add all utterances below a folder; return the rows of its training and test part, if it has them."""
-    parts = folders.parts_below(folder)
+    parts = parts_below(folder)
     utterances = [list(_pairs(part)) for part in parts or [folder]]
     ends = [0]
     with progress.task("Reading phonemes", total=sum(map(len, utterances))) as task:
@@ -133,10 +133,9 @@ def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: Stacked
 def _pairs(folder: str | PathLike[str]) -> Iterator[tuple[str, str]]:
     """Yield each label file below a folder with the feature file beside it."""
     beside = {
-        stem: list(those)
-        for stem, those in groupby(sorted(folders.files_below(folder, ".mfc", ".htk"), key=_stem), _stem)
+        stem: list(those) for stem, those in groupby(sorted(files_below(folder, ".mfc", ".htk"), key=_stem), _stem)
     }
-    labelled = folders.files_below(folder, ".phn")
+    labelled = files_below(folder, ".phn")
     if not labelled:
         refuse(folder, None, None, "there are no .phn files.")
     for path in labelled:

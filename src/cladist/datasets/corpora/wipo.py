@@ -16,9 +16,8 @@ from typing import IO, Any, NoReturn
 from xml.parsers import expat
 
 from cladist import progress
-from cladist.datasets import folders
-from cladist.datasets.dataset import Dataset
-from cladist.datasets.rows import as_objects
+from cladist.datasets.dataset import Dataset, as_objects
+from cladist.datasets.loaders.catalogue import files_below, parts_below
 from cladist.errors import ParameterError, TaxonomyError, one_of
 from cladist.files import Source, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -160,11 +159,11 @@ class _SymbolNames:
 
 def _files(folder: Folder) -> list[list[str]]:
     """Return the paths of all records, or, where the collection is split, of those for training and for testing."""
-    parts = folders.parts_below(folder)
+    parts = parts_below(folder)
     if parts is not None:
-        split = [folders.files_below(part, ".xml") for part in parts]
+        split = [files_below(part, ".xml") for part in parts]
     else:
-        split = _split_by_lists(folder, folders.files_below(folder, ".xml"))
+        split = _split_by_lists(folder, files_below(folder, ".xml"))
     for place, paths in zip(parts or [folder] * 2, split, strict=False):
         if not paths:
             refuse(place, None, None, "there are no .xml files.")
@@ -173,7 +172,7 @@ def _files(folder: Folder) -> list[list[str]]:
 
 def _split_by_lists(folder: Folder, paths: list[str]) -> list[list[str]]:
     """Split paths by the files train.txt and test.txt, if they are there."""
-    lists = [os.path.join(folder, f"{part}.txt") for part in folders.PARTS]
+    lists = [os.path.join(folder, f"{part}.txt") for part in ("train", "test")]
     exist = [os.path.isfile(path) for path in lists]
     if not any(exist):
         return [paths]

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cladist.datasets.rows import MOST_LABELS
+from cladist.datasets.dataset import MOST_LABELS
 from cladist.errors import DatasetError, quoted
 from cladist.files import Source, display_name
 from cladist.files.delimited import MOST_COLUMNS

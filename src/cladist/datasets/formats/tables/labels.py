@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from cladist.datasets.dataset import MOST_LABELS, as_objects
 from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, label_text, refuse_cell, shorten
-from cladist.datasets.rows import MOST_LABELS, as_objects
 from cladist.errors import LabelWarning, quoted
 from cladist.files import Source
 from cladist.labels import encode
