@@ -13,8 +13,7 @@ from cladist.datasets.corpora.paper_sets import (
     load_swiki2011,
     load_wipo_alpha,
 )
-from cladist.datasets.corpora.phonemes import read_phonemes
-from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
+from cladist.datasets.corpora.phonemes import phoneme_folding, phonetic_tree, read_phonemes
 from cladist.datasets.corpora.wipo import read_wipo_alpha
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.arff.reader import read_arff_hmc
