@@ -26,7 +26,7 @@ from cladist.labels.form import LabelForm
 from cladist.labels.kinds import dtype_of, is_collection, is_frame, is_series, plain_key, scalar_of, sparse_kind
 from cladist.labels.matrix import LabelMatrix
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.construction import as_text, is_missing
+from cladist.taxonomy.structure import as_text, is_missing
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from cladist.errors import ModelFormatError, TaxonomyError
 from cladist.labels.form_schema import check_form
 from cladist.labels.matrix import LabelMatrix
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.construction import as_text
+from cladist.taxonomy.structure import as_text
 
 _ELEMENTS: dict[str, Callable[[Any], Any]] = {
     "list": list,

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.taxonomy.construction import Draft, Links
-from cladist.taxonomy.paths import PathNodes
+from cladist.taxonomy.construction import Draft, Links, PathNodes
 
 DEEPEST = 1_000  # brackets within brackets; Python's own parser gives up at about this depth
 
@@ -165,11 +164,6 @@ def iterate_tokens(text: str) -> Iterator[Token]:
     """Yield the brackets, keys and other values of a text.
 
     Text that is not JSON raises a ``JSONDecodeError`` where the walk meets it, also a text without a token.
-
-    Examples
-    --------
-    >>> [(kind, value) for _, kind, value in iterate_tokens('{"a": [1]}')]
-    [('{', None), ('key', 'a'), ('[', None), ('value', 1), (']', None), ('}', None)]
     """
     closing: list[str] = []  # the brackets that close the open ones
     place = _skip_blanks(text, 0)

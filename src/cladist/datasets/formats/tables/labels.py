@@ -15,8 +15,8 @@ from cladist.errors import LabelWarning, quoted
 from cladist.files import Source
 from cladist.labels import encode
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.construction import is_missing
-from cladist.taxonomy.separators import SEPARATORS, guess_separator
+from cladist.taxonomy.construction import guess_separator
+from cladist.taxonomy.structure import SEPARATORS, is_missing
 
 
 class LabelColumn:
