@@ -33,7 +33,7 @@ def load_clinc150(*, out_of_scope: bool = False, folder: Folder = None) -> Datas
         Whether to add the queries that belong to no intent (100, 1,000 and 100 of them, at the end of each part).
         Their label is "oos", a leaf of its own beside the 10 domains.
     folder : path, optional
-        Holds ``data_full.json`` and ``domains.json``; None: ``clinc150`` below the folder that ``CLADIST_DATA`` names.
+        Holds ``data_full.json`` and ``domains.json``; None: ``clinc150`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def load_news20(*, folder: Folder = None) -> Dataset[Taxonomy]:
     ----------
     folder : path, optional
         Holds ``20news-bydate-train/``, ``20news-bydate-test/`` (one folder per group, one file per post) and
-        ``hierarchy.tsv``; None: ``news20_bydate`` below the folder that ``CLADIST_DATA`` names.
+        ``hierarchy.tsv``; None: ``news20_bydate`` below ``CLADIST_DATA``.
 
     Returns
     -------

@@ -167,7 +167,7 @@ def load_naics2017(*, folder: Folder = None) -> Dataset[Taxonomy]:
     ----------
     folder : path, optional
         Holds ``2017_NAICS_Index_File.csv`` and, for the titles of the codes, ``2-6 digit_2017_Codes.xlsx``; None:
-        ``naics2017`` below the folder that ``CLADIST_DATA`` names.
+        ``naics2017`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def load_onet_titles(*, folder: Folder = None) -> Dataset[Taxonomy]:
     ----------
     folder : path, optional
         Holds ``Alternate Titles.txt``, ``Occupation Data.txt`` and ``Related Occupations.txt``, as O*NET publishes
-        them; None: ``onet_titles`` below the folder that ``CLADIST_DATA`` names.
+        them; None: ``onet_titles`` below ``CLADIST_DATA``.
 
     Returns
     -------
