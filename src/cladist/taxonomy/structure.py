@@ -269,17 +269,11 @@ class Structure(NamedNodes):
         return dag.below(self.parents.indptr, self.parents.indices, v)[1:]
 
     def distances(self, u: Ids, v: Ids) -> Ids:
-        """Return the number of edges between each pair of ids through their nearest common ancestor.
-
-        A node is its own ancestor. Two nodes without a common ancestor meet in the virtual root.
-        """
+        """Return the number of edges between each pair of ids through their nearest common ancestor; see `distance`."""
         return self._meetings(u, v)[1]
 
     def common_ancestors(self, u: Ids, v: Ids) -> Ids:
-        """Return the nearest common ancestor of each pair of ids, −1 where there is none.
-
-        In a DAG the nearest is the one through which the fewest edges connect the two; among several, the deepest.
-        """
+        """Return the nearest common ancestor of each pair of ids, −1 where there is none; see `common_ancestor`."""
         return self._meetings(u, v)[0]
 
     def _meetings(self, u: Ids, v: Ids) -> tuple[Ids, Ids]:

@@ -27,6 +27,11 @@ class Taxonomy(Structure):
     adjacent. `names`, indicator columns, losses and metrics follow that order. Several roots hang below a virtual root,
     written −1, that is not counted. In a DAG a node's level is the length of the longest path down to it.
 
+    Parameters
+    ----------
+    draft : Draft
+        Names and parents in any order, as the methods named above build them.
+
     Attributes
     ----------
     names : tuple of str
@@ -62,7 +67,6 @@ class Taxonomy(Structure):
         if not draft.names:
             raise TaxonomyError("A taxonomy needs at least one node; none was given.")
         order = self._arrange(draft.indptr, draft.parents)
-        # Through arrays: a list of all ids would take more memory than the names.
         names = tuple(np.array(draft.names, dtype=object)[order])
         title_of = {as_text(name): title for name, title in draft.titles.items()}
         self.__dict__.update(
@@ -73,8 +77,6 @@ class Taxonomy(Structure):
             _titles={name: title_of[name] for name in names if name in title_of},
             _stop_leaves=dict(draft.stop_leaves),
         )
-
-    # ---------------------------------------------------------------- builders
 
     @classmethod
     def from_parents(cls, parents: Mapping[Any, Any], *, titles: Mapping[str, str] | None = None) -> Taxonomy:
@@ -198,8 +200,7 @@ class Taxonomy(Structure):
     def with_separator(self, sep: str) -> Taxonomy:
         """Return the same taxonomy, in which joined paths are names of nodes too.
 
-        A taxonomy built from paths keeps its own separator. A DAG is returned unchanged, since several paths may lead
-        to a node.
+        A taxonomy built from paths keeps its own separator; a DAG, where several paths may lead to a node, has none.
 
         Examples
         --------
@@ -226,10 +227,7 @@ class Taxonomy(Structure):
         return [self.names[v] for v in ids]
 
     def path(self, name: str) -> list[str]:
-        """Return the names from the root down to the node.
-
-        Nodes that share their last part are named by their whole paths; `path_parts` returns only the parts.
-        """
+        """Return the names from the root down to the node; `path_parts` returns the parts of nodes named by paths."""
         return self._names_of(self.path_ids(self.index(name)))
 
     def shortest_path(self, name: str) -> list[str]:
@@ -293,8 +291,6 @@ class Taxonomy(Structure):
         """
         for p, c in zip(*self._edge_ids(), strict=True):
             yield self.names[p], self.names[c]
-
-    # ---------------------------------------------------------------- other shapes
 
     def draft(self) -> Draft:
         """Return everything the taxonomy holds, to change it and build another one."""
@@ -389,8 +385,6 @@ class Taxonomy(Structure):
         """The stop leaves added by `with_stop_leaves`, each with the inner node that it stands for."""
         return dict(self._stop_leaves)
 
-    # ---------------------------------------------------------------- frozen value
-
     def __getstate__(self) -> dict[str, Any]:
         stored = ("names", "parents", "depth", "dropped_edges", "parts", "sep", "_titles", "_stop_leaves")
         return {name: self.__dict__[name] for name in stored}
@@ -418,10 +412,8 @@ class Taxonomy(Structure):
 
     def __repr__(self) -> str:
         counts = [(self.n_nodes, "node", "nodes"), (len(self.leaves), "leaf", "leaves")]
-        if self.kind == "dag":
-            counts.append((self.n_edges, "edge", "edges"))
-        if len(self.roots) > 1:
-            counts.append((len(self.roots), "root", "roots"))
+        counts += [(self.n_edges, "edge", "edges")] if self.kind == "dag" else []
+        counts += [(len(self.roots), "root", "roots")] if len(self.roots) > 1 else []
         shown = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
         return f"Taxonomy({self.kind}, {shown}, depth {self.depth[-1]})"
 
