@@ -59,7 +59,7 @@ def choose_C(  # noqa: N802 - C is the papers' letter
     from threadpoolctl import threadpool_limits
 
     from cladist import progress
-    from cladist.datasets.rows import length, take_rows
+    from cladist.datasets.dataset import length, take_rows
     from cladist.execution import executor_for
     from cladist.learners.select_c import is_past
 
@@ -107,7 +107,7 @@ def walks_path(model: Any, n_rows: int) -> bool:
 
 def _path(make: Callable[[float], Any], X: Any, y: Any, rows: Any, Cs: list[float], folds: int) -> Iterator[Any]:
     """Yield the model fitted to some rows, for each C."""
-    from cladist.datasets.rows import take_rows
+    from cladist.datasets.dataset import take_rows
 
     if walks_path(make(Cs[0]), folds * len(rows)):
         path: Iterator[Any] = make(Cs[0]).C_path(take_rows(X, rows), take_rows(y, rows), Cs)

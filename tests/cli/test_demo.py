@@ -12,7 +12,7 @@ from cladist.cli import demo_comparison, demo_output
 from cladist.cli.demo_comparison import DIAGNOSES, FLAT, FLAT_SVM, PAIRS, RECURSIVE, TOP_DOWN, TREE, Comparison, compare
 from cladist.cli.sample import sample_files
 from cladist.datasets import Dataset, read_table
-from cladist.datasets.loaders.icd10cm import _entries
+from cladist.datasets.loaders.official_codes import _icd_entries
 from cladist.errors import DatasetError
 from cladist.features import text_features
 from cladist.taxonomy import Taxonomy
@@ -213,7 +213,7 @@ def test_targets_are_checked_before_the_work(refused, monkeypatch, tmp_path, opt
 
 
 def test_the_samples_are_new():
-    texts = {text.lower() for entry in _entries() for text in (entry.description, *entry.inclusion_terms)}
+    texts = {text.lower() for entry in _icd_entries() for text in (entry.description, *entry.inclusion_terms)}
     assert "asthma" in texts
     assert len(DIAGNOSES) == 10
     assert not texts & {text.lower() for text in DIAGNOSES}

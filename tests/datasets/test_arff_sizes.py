@@ -11,10 +11,10 @@ from scipy import sparse
 
 from cladist import files
 from cladist.datasets import Dataset
+from cladist.datasets.dataset import MOST_LABELS
 from cladist.datasets.formats.arff import header as arff_header
 from cladist.datasets.formats.arff import rows as arff_rows
 from cladist.datasets.formats.arff.reader import read_arff_hmc, read_arff_rows
-from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import CladistError, DatasetError
 from cladist.taxonomy import Taxonomy
 from tests.datasets.arff_text import HEADER

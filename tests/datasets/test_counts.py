@@ -13,13 +13,11 @@ import pytest
 from benchmarks.rcv1_standin import load_rcv1_standin
 from cladist.datasets.corpora.paper_sets import load_lshtc_small
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.loaders import icd10cm
+from cladist.datasets.loaders import official_codes
 from cladist.datasets.loaders.catalogue import available
-from cladist.datasets.loaders.clinc150 import load_clinc150
 from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
-from cladist.datasets.loaders.naics import load_naics2017
-from cladist.datasets.loaders.news20 import load_news20
-from cladist.datasets.loaders.onet import load_onet_titles
+from cladist.datasets.loaders.messages import load_clinc150, load_news20
+from cladist.datasets.loaders.official_codes import load_naics2017, load_onet_titles
 from cladist.labels import to_indicator
 
 Loaded = Callable[[str], Dataset]
@@ -172,10 +170,10 @@ def test_icd10cm(data_folder: Path) -> None:
     """Not under CLADIST_DATA, but in the same table: the package's list, and the tree made of it."""
     if not version("simple-icd-10-cm").startswith(COUNTED_EDITION):
         pytest.skip("another edition of ICD-10-CM has other counts")
-    entries = icd10cm._entries()
+    entries = official_codes._icd_entries()
     import simple_icd_10_cm as icd  # after the loader, which knows what it warns of when first imported
 
     codes = icd.get_all_codes()
     assert (len(codes), sum(map(icd.is_leaf, codes))) == (98_505, 74_736)
     assert sum(len(entry.inclusion_terms) for entry in entries) == 12_589
-    assert len(icd10cm._taxonomy(entries, icd10cm.CODE_DEPTH).levels) == 7
+    assert len(official_codes._icd_taxonomy(entries, official_codes.CODE_DEPTH).levels) == 7

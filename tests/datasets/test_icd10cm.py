@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cladist.datasets import Dataset, load_icd10cm
-from cladist.datasets.loaders import icd10cm
+from cladist.datasets.loaders import official_codes
 from cladist.errors import ParameterError
 from cladist.features import text_features
 
@@ -25,7 +25,7 @@ def by_level() -> dict[str, Dataset]:
     """Every level; all but one without word pairs, whose counting takes most of the time."""
     found = {"category": load_icd10cm(level="category")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(icd10cm, "text_features", lambda: text_features(ngram_range=(1, 1)))
+        patch.setattr(official_codes, "text_features", lambda: text_features(ngram_range=(1, 1)))
         found |= {level: load_icd10cm(level=level) for level in COUNTS if level != "category"}  # type: ignore[arg-type]
     return found
 

@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cladist.datasets.loaders.clinc150 import load_clinc150
-from cladist.datasets.loaders.naics import load_naics2017
-from cladist.datasets.loaders.news20 import load_news20
-from cladist.datasets.loaders.onet import load_onet_titles
+from cladist.datasets.loaders.messages import load_clinc150, load_news20
+from cladist.datasets.loaders.official_codes import load_naics2017, load_onet_titles
 from cladist.errors import CladistError, DatasetError, ParameterError
 from cladist.progress import report_to
 from tests.datasets.folders import CLINC_QUERIES, TEXTS, workbook

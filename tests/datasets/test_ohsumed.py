@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cladist.datasets import Dataset
 from cladist.datasets.corpora import ohsumed
 from cladist.datasets.corpora.ohsumed import FIELDS, Record, read_ohsumed, records
-from cladist.datasets.rows import MOST_LABELS
+from cladist.datasets.dataset import MOST_LABELS
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
 from cladist.kernels import svmlight
 

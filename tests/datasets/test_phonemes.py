@@ -18,8 +18,7 @@ from hypothesis.extra import numpy as npst
 from cladist import Taxonomy
 from cladist.datasets import Dataset
 from cladist.datasets.corpora import phonemes
-from cladist.datasets.corpora.phonemes import read_phonemes
-from cladist.datasets.corpora.phonetics import phonetic_tree
+from cladist.datasets.corpora.phonemes import phonetic_tree, read_phonemes
 from cladist.errors import CladistError, DatasetError, ParameterError
 
 MFCC_E_D_A = 6 | 0o100 | 0o400 | 0o1000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
+from cladist.datasets.corpora.phonemes import phoneme_folding, phonetic_tree
 from cladist.errors import ParameterError
 
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets import Dataset, read_table, read_texts
+from cladist.datasets.dataset import MOST_LABELS
 from cladist.datasets.formats.tables.records import FORMATS, open_table, read_records
-from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import CladistError, DatasetError, ParameterError
 from cladist.files.delimited import DELIMITERS, MOST_COLUMNS, count_fields
 from cladist.taxonomy import Taxonomy

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from cladist.datasets import Dataset, make_topics
-from cladist.datasets.generators import topics
+from cladist.datasets import Dataset, generators, make_topics
 from cladist.errors import ParameterError
 from cladist.taxonomy import Taxonomy
 
@@ -71,7 +70,7 @@ def test_rows_are_canonical_unit_vectors() -> None:
 
 def test_counts_are_damped_by_a_logarithm() -> None:
     row, word = np.array([0, 0, 1, 0, 0]), np.array([2, 1, 0, 2, 2])
-    found = topics._weigh_words(row, word, 2, 3).toarray()
+    found = generators._weigh_words(row, word, 2, 3).toarray()
     length = np.hypot(1, 1 + np.log(3))
     np.testing.assert_allclose(found, [[0, 1 / length, (1 + np.log(3)) / length], [1, 0, 0]], rtol=1e-6)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cladist.datasets.loaders import xlsx
+from cladist.datasets.loaders import official_codes
 from cladist.errors import CladistError, DatasetError
 from tests.datasets.folders import workbook
 
@@ -24,15 +24,15 @@ def packed(
 ) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(xlsx.SHEET, sheet)
-        archive.writestr(xlsx.TEXTS, texts)
+        archive.writestr(official_codes.SHEET, sheet)
+        archive.writestr(official_codes.TEXTS, texts)
     return stream.getvalue()
 
 
 def read(folder: Path, content: bytes) -> list[tuple[int, list[str]]]:
     path = folder / "codes.xlsx"
     path.write_bytes(content)
-    return list(xlsx.sheet_rows(path))
+    return list(official_codes.sheet_rows(path))
 
 
 def test_rows_that_hold_anything(tmp_path: Path) -> None:
@@ -73,10 +73,10 @@ def test_entities_are_never_expanded(tmp_path: Path) -> None:
 
 
 def test_a_member_that_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xlsx, "LARGEST_MEMBER", 1000)
+    monkeypatch.setattr(official_codes, "LARGEST_MEMBER", 1000)
     with pytest.raises(DatasetError, match=r"sheet1.xml unpacks to more than 1,000 bytes"):
         read(tmp_path, packed(b" " * 100_000))
-    monkeypatch.setattr(xlsx, "LARGEST_WORKBOOK", 100)
+    monkeypatch.setattr(official_codes, "LARGEST_WORKBOOK", 100)
     with pytest.raises(DatasetError, match="more than 100 bytes"):
         read(tmp_path, workbook(ROWS))
 

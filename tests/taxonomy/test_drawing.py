@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist import Taxonomy
-from cladist.taxonomy.drawing import draw
+from cladist.taxonomy.inspection import draw
 from tests.strategies import forests
 
 

@@ -9,9 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist import Taxonomy, progress
-from cladist.taxonomy import coverage
-from cladist.taxonomy.coverage import count_coverage, find_unknown_labels
-from cladist.taxonomy.inspection import find_redundant_edges, find_way_down, inspect, normalise, restore_cycle
+from cladist.taxonomy import inspection
+from cladist.taxonomy.inspection import (
+    count_coverage,
+    find_redundant_edges,
+    find_unknown_labels,
+    find_way_down,
+    inspect,
+    normalise,
+    restore_cycle,
+)
 from tests.strategies import awkward_names, dags, edge_lists, forests
 
 ROUNDABOUT = Taxonomy.from_edges([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("a", "d"), ("x", "d")])
@@ -167,7 +174,7 @@ def test_rows_are_counted_as_sets_would_be(given_rows, at_once):
     closed = [{a for v in row if v >= 0 for a in (*taxonomy.ids_above(v).tolist(), v)} for row in rows]
     last = [{v for v in row if not row & set(taxonomy.child_ids(v).tolist())} for row in closed]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coverage, "ROWS_AT_ONCE", at_once)
+        patch.setattr(inspection, "ROWS_AT_ONCE", at_once)
         indptr = np.cumsum([0, *map(len, rows)])
         found = count_coverage(taxonomy, indptr, np.array([v for row in rows for v in row], np.int64))
     assert found.rows == len(rows)

@@ -29,9 +29,8 @@ from cladist.datasets import (
     load_rcv1,
     load_swiki2011,
 )
-from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry
-from cladist.datasets.loaders.split_texts import vectorise
-from cladist.datasets.rows import stack_rows
+from cladist.datasets.dataset import stack_rows
+from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, vectorise
 from cladist.errors import DatasetError
 from cladist.features import text_features
 

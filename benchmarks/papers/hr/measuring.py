@@ -18,7 +18,7 @@ from benchmarks.papers.published import read
 from benchmarks.papers.rows import MEASURED, Row
 from cladist import progress
 from cladist.datasets import Dataset
-from cladist.datasets.rows import length
+from cladist.datasets.dataset import length
 from cladist.errors import CladistError
 from cladist.labels import LabelMatrix, encode
 from cladist.metrics import macro_f1, micro_f1

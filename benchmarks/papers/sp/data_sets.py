@@ -11,9 +11,8 @@ import numpy as np
 from benchmarks.papers.hr.data_sets import NEAR, STAND_IN, DataSet, Source, tfidf
 from benchmarks.rcv1_standin import STANDIN, load_rcv1_standin
 from cladist.datasets import Dataset, load_news20, load_rcv1
-from cladist.datasets.loaders.catalogue import DATA_SETS
-from cladist.datasets.loaders.split_texts import vectorise
-from cladist.datasets.rows import take_rows
+from cladist.datasets.dataset import take_rows
+from cladist.datasets.loaders.catalogue import DATA_SETS, vectorise
 from cladist.features import text_features
 from cladist.labels import encode
 

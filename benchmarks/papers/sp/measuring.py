@@ -15,7 +15,7 @@ from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.methods import METHODS, Method
 from cladist import progress
 from cladist.datasets import Dataset
-from cladist.datasets.rows import length, take_rows
+from cladist.datasets.dataset import length, take_rows
 from cladist.errors import CladistError
 from cladist.metrics import micro_f1, precision_recall_f1
 from cladist.metrics.significance import bootstrap_interval

@@ -18,7 +18,7 @@ from benchmarks.papers.published import read
 from benchmarks.papers.rows import MEASURED, stored
 from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.methods import METHODS
-from cladist.datasets.rows import length
+from cladist.datasets.dataset import length
 
 NAME = "sp-times"
 TITLE = "Time to train, as a multiple of KSP's"

@@ -15,8 +15,7 @@ import numpy as np
 
 from benchmarks.speed.peers.catalogue import ONE_VS_REST, TREE
 from benchmarks.speed.peers.shared import Data, read, write
-from cladist.datasets import make_topics
-from cladist.datasets.generators import topics
+from cladist.datasets import generators, make_topics
 
 SEED = 0
 
@@ -63,7 +62,7 @@ SHAPES = {
 
 def prepared(shape: Shape, cache: Path) -> Path:
     """Return the folder with a shape's data; make it if it is not there, or if the generator has changed since."""
-    made_by = shape.call + inspect.getsource(topics)
+    made_by = shape.call + inspect.getsource(generators)
     folder = cache / "data" / hashlib.sha256(made_by.encode()).hexdigest()[:16]
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from cladist.datasets.formats.tables.json_records import read_json_objects
 from cladist.datasets.formats.tables.reader import join_text
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.construction import is_missing
+from cladist.taxonomy.structure import is_missing
 
 READ_BYTES = 2**16  # read at once; the lines in it are processed together, so that none waits for more input
 MAX_LINE_BYTES = 2**26

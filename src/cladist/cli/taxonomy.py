@@ -25,8 +25,7 @@ from cladist.errors import ParameterError, TaxonomyError
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource
     from cladist.taxonomy import Taxonomy
-    from cladist.taxonomy.coverage import Coverage, UnknownLabel
-    from cladist.taxonomy.inspection import Findings
+    from cladist.taxonomy.inspection import Coverage, Findings, UnknownLabel
 
 EXAMPLE = (
     "Examples: [bold]cladist taxonomy tree.csv --svg tree.svg[/bold]"

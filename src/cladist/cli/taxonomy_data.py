@@ -18,7 +18,7 @@ from cladist.datasets.formats.tables.labels import LabelColumn
 from cladist.datasets.formats.tables.records import open_table
 from cladist.errors import DatasetError
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.coverage import Coverage, UnknownLabel, count_coverage, find_unknown_labels
+from cladist.taxonomy.inspection import Coverage, UnknownLabel, count_coverage, find_unknown_labels
 
 SVMLIGHT_ROWS = RowFormat(0, MOST_FEATURES, np.dtype(np.float32))
 

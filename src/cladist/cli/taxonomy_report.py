@@ -10,8 +10,7 @@ from rich.text import Text
 
 from cladist.cli.output import table
 from cladist.report import Table
-from cladist.taxonomy.coverage import Coverage, UnknownLabel
-from cladist.taxonomy.inspection import Findings
+from cladist.taxonomy.inspection import Coverage, Findings, UnknownLabel
 
 if TYPE_CHECKING:
     from cladist.cli.taxonomy import Description

@@ -13,8 +13,7 @@ from cladist.datasets.corpora.paper_sets import (
     load_swiki2011,
     load_wipo_alpha,
 )
-from cladist.datasets.corpora.phonemes import read_phonemes
-from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
+from cladist.datasets.corpora.phonemes import phoneme_folding, phonetic_tree, read_phonemes
 from cladist.datasets.corpora.wipo import read_wipo_alpha
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.arff.reader import read_arff_hmc
@@ -27,16 +26,11 @@ from cladist.datasets.formats.svmlight.reader import read_svmlight
 from cladist.datasets.formats.svmlight.writer import write_svmlight
 from cladist.datasets.formats.tables.reader import read_table, read_texts
 from cladist.datasets.formats.tables.writer import write_table
-from cladist.datasets.generators.hieron_synthetic import make_hieron_synthetic
-from cladist.datasets.generators.label_model import LabelModel, make_label_model
-from cladist.datasets.generators.topics import make_topics
+from cladist.datasets.generators import LabelModel, make_hieron_synthetic, make_label_model, make_topics
 from cladist.datasets.loaders.catalogue import available
-from cladist.datasets.loaders.clinc150 import load_clinc150
 from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
-from cladist.datasets.loaders.icd10cm import load_icd10cm
-from cladist.datasets.loaders.naics import load_naics2017
-from cladist.datasets.loaders.news20 import load_news20
-from cladist.datasets.loaders.onet import load_onet_titles
+from cladist.datasets.loaders.messages import load_clinc150, load_news20
+from cladist.datasets.loaders.official_codes import load_icd10cm, load_naics2017, load_onet_titles
 
 __all__ = [
     "Dataset",

@@ -49,25 +49,25 @@ def by_level(indptr, indices):
     waiting = np.empty(n, np.int64)
     order = np.empty(n, np.int64)
     depth = np.empty(n, np.int32)
-    found = 0
+    n_ordered = 0
     for v in range(n):
         waiting[v] = indptr[v + 1] - indptr[v]
         if waiting[v] == 0:
-            order[found] = v
-            depth[found] = 0
-            found += 1
+            order[n_ordered] = v
+            depth[n_ordered] = 0
+            n_ordered += 1
     head = 0
-    while head < found:
+    while head < n_ordered:
         v = order[head]
         for k in range(start[v], start[v + 1]):
             c = child[k]
             waiting[c] -= 1
             if waiting[c] == 0:
-                order[found] = c
-                depth[found] = depth[head] + 1
-                found += 1
+                order[n_ordered] = c
+                depth[n_ordered] = depth[head] + 1
+                n_ordered += 1
         head += 1
-    return order[:found], depth[:found]
+    return order[:n_ordered], depth[:n_ordered]
 
 
 @kernel
@@ -97,29 +97,6 @@ def above(indptr, indices, node):
 
 
 @kernel
-def subtree_sizes(indptr, indices):
-    """Return the number of different nodes at and below each node; cost O(pairs of node and ancestor)."""
-    n = indptr.shape[0] - 1
-    size = np.zeros(n, np.int64)
-    seen = np.full(n, -1, np.int64)
-    queue = np.empty(n, np.int64)
-    for v in range(n):
-        queue[0], count, head = v, 1, 0
-        seen[v] = v
-        while head < count:
-            u = queue[head]
-            head += 1
-            size[u] += 1
-            for k in range(indptr[u], indptr[u + 1]):
-                p = indices[k]
-                if seen[p] != v:
-                    seen[p] = v
-                    queue[count] = p
-                    count += 1
-    return size
-
-
-@kernel
 def _climb(indptr, indices, node, stamp, seen, steps, queue):
     """Walk up breadth first: `queue` gets the nodes met, `steps` the edges to each, `seen` the stamp; say how many."""
     queue[0], count, head = node, 1, 0
@@ -134,6 +111,18 @@ def _climb(indptr, indices, node, stamp, seen, steps, queue):
                 queue[count] = p
                 count += 1
     return count
+
+
+@kernel
+def subtree_sizes(indptr, indices):
+    """Return the number of different nodes at and below each node; cost O(pairs of node and ancestor)."""
+    n = indptr.shape[0] - 1
+    size = np.zeros(n, np.int64)
+    seen, steps, queue = np.full(n, -1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    for v in range(n):
+        for k in range(_climb(indptr, indices, v, v, seen, steps, queue)):
+            size[queue[k]] += 1
+    return size
 
 
 @kernel

@@ -24,7 +24,7 @@ from sklearn.utils import column_or_1d
 from cladist.errors import LabelError
 from cladist.labels.matrix import LabelForm, LabelMatrix
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.construction import as_text, is_missing
+from cladist.taxonomy.structure import as_text, is_missing
 
 
 @dataclass(frozen=True)

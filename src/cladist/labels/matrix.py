@@ -17,7 +17,7 @@ from scipy import sparse
 from cladist.errors import LabelError, ModelFormatError, TaxonomyError
 from cladist.kernels import tree
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.construction import as_text
+from cladist.taxonomy.structure import as_text
 
 
 class LabelMatrix:

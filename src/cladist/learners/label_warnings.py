@@ -12,7 +12,7 @@ import numpy as np
 
 from cladist.errors import LabelWarning, quoted
 from cladist.labels import LabelForm, LabelMatrix
-from cladist.taxonomy.separators import look_like_paths
+from cladist.taxonomy.construction import look_like_paths
 
 MOST_NAMED = 3
 

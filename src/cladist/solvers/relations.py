@@ -29,7 +29,7 @@ from cladist.solvers.tree.alternation import solve_alternating
 from cladist.solvers.tree.dense_recursive import solve_recursive_directly, suits_direct_recursive
 from cladist.solvers.tree.recursive import solve_recursive
 from cladist.taxonomy import RelationGraph, Taxonomy
-from cladist.taxonomy.stop_leaves import with_stops
+from cladist.taxonomy.transforms import with_stops
 
 Ids = npt.NDArray[np.int64]
 

@@ -1,27 +1,27 @@
-"""Builders of taxonomies from parents and edges: names and parent ids, in order of first appearance.
+"""Builders of taxonomies from parents, edges and paths: names and parent ids, in order of first appearance.
 
 Each builder returns a `Draft`, which `Taxonomy` arranges topologically. All run in O(nodes + edges).
 """
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from cladist.errors import TaxonomyError
 from cladist.kernels import dag
+from cladist.taxonomy.structure import SEPARATORS, Ids, as_text, is_missing, split_at, splits_back
 
 MOST_SHOWN = 12  # nodes of a cycle in a message
+LONGEST_NAMES = 2**25  # characters of the names that are whole paths, together
 
+OnCycle = Literal["error", "drop"]
 Where = Callable[[int], str]  # tells where the k-th entry of the input stands, for messages
-Ids = npt.NDArray[np.int64]
 
 
 @dataclass
@@ -54,33 +54,9 @@ class Draft:
         return cls(names, np.concatenate([[0], np.cumsum(counts)]), parent[by_child])
 
 
-# ---------------------------------------------------------------- names
-
-
 def name_entry(position: int) -> str:
     """Return how messages call an entry of a Python sequence."""
     return f"entry {position}"
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for "nothing here": None, NaN, pandas' NA or the empty string."""
-    if value is None or isinstance(value, str):
-        return not value
-    is_float = isinstance(value, (float, np.floating))
-    return (is_float and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
-
-
-def as_text(value: Any) -> str:
-    """Return a name as text. 11.0 becomes 11: a missing value in a column of integers turns them into floats.
-
-    Examples
-    --------
-    >>> as_text("a"), as_text(11), as_text(11.0), as_text(0.5)
-    ('a', '11', '11', '0.5')
-    """
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def as_name(value: Any, where: str) -> str:
@@ -145,12 +121,20 @@ class Links:
         names = list(self.id_of)
         self.id_of.clear()  # as large as all the rest
         parent, child, position = (np.frombuffer(a, np.int64) for a in (self.parents, self.children, self.positions))
-        first = _find_first(parent, child, len(names))
-        parent, child, position = parent[first], child[first], position[first]
-        closing = find_closing_edges(parent, child, len(names))
+        if len(child) and np.bincount(child).max() > 1:  # where each distinct edge stands first
+            first = np.sort(np.unique(child * len(names) + parent, return_index=True)[1])
+            parent, child, position = parent[first], child[first], position[first]
+        # The back edges of a depth-first walk from the roots, which takes the edges in their order.
+        by_parent = np.argsort(parent, kind="stable")
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(parent, minlength=len(names)))])
+        closing = np.sort(by_parent[dag.back_edges(indptr, child[by_parent])])
         others = np.delete(np.arange(len(parent)), closing)
         if len(closing) and on_cycle == "error":
-            cycle = [names[v][:100] for v in find_cycle(closing[0], parent, child, others)]
+            children: dict[int, list[int]] = {}
+            for p, v in zip(parent[others].tolist(), child[others].tolist(), strict=True):
+                children.setdefault(p, []).append(v)
+            start, goal = int(child[closing[0]]), int(parent[closing[0]])
+            cycle = [names[v][:100] for v in (goal, *find_path(start, goal, lambda v: children.get(v, ())))]
             shown = " → ".join(cycle if len(cycle) <= MOST_SHOWN else [*cycle[: MOST_SHOWN - 2], "…", cycle[-1]])
             count = f" ({len(closing)} edges close cycles)" if len(closing) > 1 else ""
             advice = ", or leave out each edge that closes one with on_cycle='drop'" if droppable else ""
@@ -161,43 +145,6 @@ class Links:
         draft = Draft.of_edges(names, parent[others], child[others])
         draft.dropped_edges = [(names[parent[k]], names[child[k]]) for k in closing]
         return draft
-
-
-def _find_first(parent: Ids, child: Ids, n_nodes: int) -> Ids:
-    """Return the positions at which each distinct edge stands first, ascending."""
-    if len(child) == 0 or np.bincount(child).max() == 1:
-        return np.arange(len(child))
-    return np.sort(np.unique(child * n_nodes + parent, return_index=True)[1])
-
-
-def find_closing_edges(parent: Ids, child: Ids, n_nodes: int) -> Ids:
-    """Return the positions of the back edges of a depth-first walk from the roots; without them there is no cycle.
-
-    The walk takes the edges in their order. Each back edge closes a cycle with the other edges.
-
-    Examples
-    --------
-    >>> find_closing_edges(np.array([0, 1, 1, 2]), np.array([1, 0, 2, 1]), 3).tolist()
-    [1, 3]
-    """
-    by_parent = np.argsort(parent, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(parent, minlength=n_nodes))])
-    return np.sort(by_parent[dag.back_edges(indptr, child[by_parent])])
-
-
-def find_cycle(edge: int, parent: Ids, child: Ids, others: Ids) -> list[int]:
-    """Return a shortest cycle that an edge closes with `others`, from its parent back to its parent.
-
-    Examples
-    --------
-    >>> find_cycle(2, np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([0, 1]))
-    [2, 0, 1, 2]
-    """
-    start, goal = int(child[edge]), int(parent[edge])
-    children: dict[int, list[int]] = {}
-    for p, c in zip(parent[others].tolist(), child[others].tolist(), strict=True):
-        children.setdefault(p, []).append(c)
-    return [goal, *find_path(start, goal, lambda v: children.get(v, ()))]
 
 
 def find_path(start: int, goal: int, next_of: Callable[[int], Iterable[int]]) -> list[int]:
@@ -264,3 +211,157 @@ def from_edges(
             parent, child = map(str, edge) if both_ints else (as_name(end, where(position)) for end in edge)
         links.link(parent, child, position)
     return links.draft(on_cycle, where)
+
+
+def from_networkx(graph: Any, *, on_cycle: str = "error") -> Draft:
+    """Draft a taxonomy from a directed graph of networkx."""
+    if not hasattr(graph, "is_directed"):
+        raise TaxonomyError(f"from_networkx wants a networkx DiGraph; got {type(graph).__name__}.")
+    if not graph.is_directed():
+        raise TaxonomyError(
+            "from_networkx wants a DiGraph with edges from parent to child; this one has no directions."
+        )
+    links = Links()
+    for node in graph.nodes:
+        links.node(as_name(node, f"node {node!r}"))
+    return from_edges(graph.edges(), on_cycle=on_cycle, links=links, where=lambda k: f"edge {k}")
+
+
+# ---------------------------------------------------------------- paths
+# A node is its path, and is named by the last part where that is unique.
+
+
+def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = name_entry) -> Draft:
+    """Draft a taxonomy from root-to-node paths; a node is its path."""
+    if not sep:
+        raise TaxonomyError("from_paths: sep must not be empty; to give paths as tuples, sep is not used.")
+    if isinstance(paths, (str, bytes, Mapping)) or not isinstance(paths, Iterable):
+        raise TaxonomyError(f"from_paths wants several paths, texts or tuples; got {type(paths).__name__}.")
+    if hasattr(paths, "columns") and hasattr(paths, "to_numpy"):  # a data frame with one level per column
+        paths = paths.to_numpy()
+    nodes = PathNodes()
+    for position, path in enumerate(paths):
+        v = -1
+        for part in split_path(path, sep, lambda position=position: where(position)):  # type: ignore[misc]
+            v = nodes.child(v, part)
+    return nodes.draft(sep)
+
+
+class PathNodes:
+    """Nodes identified by their parent and the last part of their path.
+
+    The first node with a part is found by the part alone, as most nodes are; only the others need a second table.
+    """
+
+    def __init__(self) -> None:
+        self.id_of_part: dict[str, int] = {}
+        self.first_with = array("q")  # for each part, the first node that ends in it
+        self.other_of: dict[int, int] = {}  # the other nodes, by parent and part packed into one number
+        self.part, self.parent = array("q"), array("q")
+
+    def child(self, parent: int, name: str) -> int:
+        """Return the node below another one, or a root (below −1), added if it is new."""
+        new = len(self.parent)
+        part = self.id_of_part.setdefault(name, len(self.id_of_part))
+        if part == len(self.first_with):
+            self.first_with.append(new)
+        v = self.first_with[part]
+        if v != new and self.parent[v] != parent:
+            v = self.other_of.setdefault((parent + 1 << 32) | part, new)  # no input has 2**32 different parts
+        if v == new:
+            self.part.append(part)
+            self.parent.append(parent)
+        return v
+
+    def draft(self, sep: str) -> Draft:
+        """Return the nodes with their names; the tables are emptied."""
+        texts = list(self.id_of_part)
+        self.id_of_part.clear()
+        self.other_of.clear()
+        parts, parent = [texts[k] for k in self.part], np.frombuffer(self.parent, np.int64)
+        return Draft.of_forest(name_paths(parts, parent, sep), parent, parts, sep)
+
+
+def split_path(path: Any, sep: str, where: Callable[[], str]) -> list[str]:
+    """Return the parts of one path; a sequence may be padded at its end with None, NaN or ""."""
+    if isinstance(path, str):
+        texts = path.split(sep)
+        if not all(texts):
+            raise TaxonomyError(f"A path has no empty part; {where()} is {path!r}.")
+        return texts
+    if not is_sequence(path):
+        raise TaxonomyError(f"A path is a text or a sequence of its parts; {where()} is {path!r}.")
+    parts = list(path)
+    while parts and is_missing(parts[-1]):
+        parts.pop()
+    if not parts or any(is_missing(part) for part in parts):
+        raise TaxonomyError(f"A path has no empty part; {where()} is {list(path)!r}.")
+    return [part if type(part) is str else as_name(part, where()) for part in parts]
+
+
+def name_paths(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) -> list[str]:
+    """Return a name for each node: its last part where that is unique, its joined path otherwise.
+
+    Parts that contain `sep` may give two nodes one spelling, which is an error: a label would be ambiguous.
+    """
+    distinct: set[str] = set()
+    repeated: set[str] = set()
+    for part in parts:
+        (repeated if part in distinct else distinct).add(part)
+    ambiguous = not all(splits_back(part, sep) for part in distinct)
+    if repeated or ambiguous:
+        _check_length(parts, parent, sep, distinct if ambiguous else repeated)
+    names = [_join_path(v, parts, parent, sep) if part in repeated else part for v, part in enumerate(parts)]
+    if ambiguous:
+        node_of: dict[str, int] = {}
+        for v, name in enumerate(names):
+            for spelling in (name, _join_path(v, parts, parent, sep)):
+                if node_of.setdefault(spelling, v) != v:
+                    raise TaxonomyError(
+                        f"Two different paths are both written {spelling!r}; choose another sep than {sep!r}."
+                    )
+    return names
+
+
+def _check_length(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str, spelt: set[str]) -> None:
+    """Refuse paths whose names would take the square of their own length, such as a/a/a."""
+    length, total = array("q"), 0
+    for part, p in zip(parts, parent, strict=True):
+        length.append(len(part) + (length[p] + len(sep) if p >= 0 else 0))
+        total += length[-1] if part in spelt else 0
+    if total > LONGEST_NAMES:
+        raise TaxonomyError(
+            f"Nodes that share their last part are named by their paths, which here would be {total:,} characters, "
+            f"over the limit of {LONGEST_NAMES:,}; give nodes names of their own, or write edges."
+        )
+
+
+def _join_path(v: int, parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) -> str:
+    path = []
+    while v >= 0:
+        path.append(parts[v])
+        v = int(parent[v])
+    return sep.join(reversed(path))
+
+
+def guess_separator(texts: Sequence[str], *, besides: str | None = None) -> tuple[str, int] | None:
+    """Return the separator that more than half of the texts contain, and how many do; or None."""
+    for sep in SEPARATORS:
+        count = 0 if sep == besides else sum(len(split_at(text, sep)) > 1 for text in texts)
+        if count > 1 and 2 * count > len(texts):
+            return sep, count
+    return None
+
+
+def look_like_paths(rows: Iterable[Sequence[object]]) -> bool:
+    """Tell whether rows of labels look like paths: each label always stands at the same place below the same labels."""
+    above: dict[object, tuple[object, ...]] = {}
+    for row in rows:
+        path: tuple[object, ...] = ()
+        for label in row:
+            if above.setdefault(label, path) != path:
+                return False
+            path = (*path, label)
+        if len(row) == 0:  # a path has at least one part
+            return False
+    return sum(len(path) > 0 for path in above.values()) > 1

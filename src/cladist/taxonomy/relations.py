@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -14,23 +15,18 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from cladist.errors import TaxonomyError
+from cladist.files import open_for_writing, read_text
+from cladist.files.delimited import split_plain
 from cladist.kernels import dag
-from cladist.taxonomy.construction import (
-    Where,
-    as_name,
-    as_text,
-    import_networkx,
-    is_sequence,
-    iterate_rows,
-    name_entry,
-)
-from cladist.taxonomy.structure import Ids, freeze
+from cladist.taxonomy.construction import Where, as_name, import_networkx, is_sequence, iterate_rows, name_entry
+from cladist.taxonomy.formats.reader import find_line, has_tabs, iterate_lines
+from cladist.taxonomy.structure import Ids, NamedNodes, as_text, freeze, freeze_matrix
 
 if TYPE_CHECKING:
     from cladist.taxonomy.taxonomy import Taxonomy
 
 
-class RelationGraph:
+class RelationGraph(NamedNodes):
     """An undirected graph over labels, such as related occupations or categories that link to each other.
 
     Build one with `from_edges`, `from_networkx`, `from_taxonomy` or `read`. It is frozen, equal by content, hashable,
@@ -52,15 +48,12 @@ class RelationGraph:
     {'midwife': 1.0, 'medic': 0.5}
     """
 
-    names: tuple[str, ...]
     adjacency: sparse.csr_array
 
     def __init__(self, names: Sequence[str], adjacency: sparse.csr_array) -> None:
         if not names:
             raise TaxonomyError("A label graph needs at least one node; none was given.")
-        for part in (adjacency.indptr, adjacency.indices, adjacency.data):
-            freeze(part)
-        self.__dict__.update(names=tuple(names), adjacency=adjacency)
+        self.__dict__.update(names=tuple(names), adjacency=freeze_matrix(adjacency))
 
     # ---------------------------------------------------------------- builders
 
@@ -116,15 +109,37 @@ class RelationGraph:
     @classmethod
     def read(cls, path: str | PathLike[str]) -> RelationGraph:
         """Read a file of ``u v [weight]`` lines, with tabs if names have spaces; a line with one name is a node."""
-        from cladist.taxonomy.formats.relation_files import read_relations
+        text = read_text(path, error=TaxonomyError)
+        try:
+            nodes = (fields[0] for _, fields in _iterate_rows(text) if len(fields) == 1)
+            edges = (fields for _, fields in _iterate_rows(text) if len(fields) > 1)
 
-        return read_relations(path)
+            def where(k: int) -> str:
+                return find_line(k, (row for row in _iterate_rows(text) if len(row[1]) > 1))
+
+            return cls.from_edges(edges, nodes=nodes, where=where)
+        except TaxonomyError as problem:
+            raise TaxonomyError(f"{os.fspath(path)}: {problem}") from None
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write a file from which `read` returns an equal graph."""
-        from cladist.taxonomy.formats.relation_files import write_relations
-
-        write_relations(self, path)
+        """Write a file from which `read` returns an equal graph: every node, so that their order stays, then edges."""
+        for name in self.names:
+            if name != name.strip() or any(c in name for c in "\t\n\r\0") or name.startswith(("#", "\ufeff")):
+                raise TaxonomyError(
+                    f"A file of relations cannot hold the name {name!r}: it has a tab, a line break, spaces at an end "
+                    "or begins with '#'."
+                )
+        if self.n_edges == 0 and any(c.isspace() for name in self.names for c in name):
+            raise TaxonomyError(
+                "A file of relations without an edge cannot hold names with spaces; there is no tab in it."
+            )
+        rows = [*self.names, *(f"{u}\t{v}\t{weight!r}" for u, v, weight in self.edges())]
+        try:
+            content = "".join(row + "\n" for row in rows).encode("utf-8")
+        except UnicodeEncodeError as problem:
+            raise TaxonomyError(f"{os.fspath(path)}: a name cannot be written as UTF-8: {problem.reason}.") from None
+        with open_for_writing(path, error=TaxonomyError) as stream:
+            stream.write(content)
 
     def to_networkx(self) -> Any:
         """Return a networkx ``Graph`` whose edges have a ``weight``."""
@@ -134,11 +149,6 @@ class RelationGraph:
         return graph
 
     # ---------------------------------------------------------------- questions
-
-    @property
-    def n_nodes(self) -> int:
-        """The number of nodes."""
-        return len(self.names)
 
     @property
     def n_edges(self) -> int:
@@ -154,19 +164,6 @@ class RelationGraph:
     def components(self) -> Ids:
         """The number, from 0, of the connected component of each node."""
         return freeze(csgraph.connected_components(self.adjacency, directed=False)[1].astype(np.int64))
-
-    @cached_property
-    def _id_of(self) -> dict[str, int]:
-        return {name: v for v, name in enumerate(self.names)}
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._id_of
-
-    def __len__(self) -> int:
-        return self.n_nodes
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
 
     def index(self, name: Any) -> int:
         """Return the id of the node with this name."""
@@ -203,18 +200,6 @@ class RelationGraph:
         return dag.coloured(indptr, indices, dag.smallest_last(indptr, indices))
 
     # ---------------------------------------------------------------- frozen value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"A RelationGraph is frozen: {name!r} cannot be set; build another one.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"A RelationGraph is frozen: {name!r} cannot be deleted.")
-
-    def __copy__(self) -> RelationGraph:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> RelationGraph:
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.names, self.adjacency)
@@ -286,3 +271,14 @@ def _check_weight(value: Any, k: int, where: Where) -> float:
     if not 0 < weight < np.inf:
         raise TaxonomyError(f"The weight of an edge is a finite number above 0; {where(k)} has {value!r}.")
     return weight
+
+
+def _iterate_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and fields of each line, between tabs if any line has one, else between blanks."""
+    for number, _, fields in split_plain(iterate_lines(text), tabbed=has_tabs(text)):
+        if len(fields) > 3:
+            raise TaxonomyError(
+                f"line {number}: 'u v' or 'u v weight' is wanted, with tabs between them if names have spaces; there "
+                f"are {len(fields)} fields."
+            )
+        yield number, fields

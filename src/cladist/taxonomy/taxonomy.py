@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from cladist.errors import TaxonomyError
 from cladist.files import Source
-from cladist.taxonomy import construction, drawing, transforms
-from cladist.taxonomy.names import NamedStructure
-from cladist.taxonomy.paths import from_paths
-from cladist.taxonomy.structure import freeze
+from cladist.taxonomy import construction, inspection, transforms
+from cladist.taxonomy.construction import Draft, OnCycle
+from cladist.taxonomy.structure import Structure, as_text, freeze, freeze_matrix
 
 
-class Taxonomy(NamedStructure):
+class Taxonomy(Structure):
     """A tree, a forest or a DAG of named nodes.
 
     Build one with `from_parents`, `from_edges`, `from_paths`, `from_networkx` or `read`. It is frozen, equal
@@ -65,22 +63,20 @@ class Taxonomy(NamedStructure):
     _titles: dict[str, str]
     _stop_leaves: dict[str, str]
 
-    def __init__(self, draft: construction.Draft) -> None:
+    def __init__(self, draft: Draft) -> None:
         if not draft.names:
             raise TaxonomyError("A taxonomy needs at least one node; none was given.")
         order = self._arrange(draft.indptr, draft.parents)
-        names = _reorder(draft.names, order)
-        title_of = {construction.as_text(name): title for name, title in draft.titles.items()}
+        names = tuple(np.array(draft.names, dtype=object)[order])
+        title_of = {as_text(name): title for name, title in draft.titles.items()}
         self.__dict__.update(
             names=names,
-            parts=None if draft.parts is None else _reorder(draft.parts, order),
+            parts=None if draft.parts is None else tuple(np.array(draft.parts, dtype=object)[order]),
             sep=draft.sep,
             dropped_edges=tuple(draft.dropped_edges),
             _titles={name: title_of[name] for name in names if name in title_of},
             _stop_leaves=dict(draft.stop_leaves),
         )
-
-    # ---------------------------------------------------------------- builders
 
     @classmethod
     def from_parents(cls, parents: Mapping[Any, Any], *, titles: Mapping[str, str] | None = None) -> Taxonomy:
@@ -103,7 +99,7 @@ class Taxonomy(NamedStructure):
         return cls(replace(construction.from_parents(parents), titles=titles or {}))
 
     @classmethod
-    def from_edges(cls, edges: Iterable[Sequence[Any]], *, on_cycle: Literal["error", "drop"] = "error") -> Taxonomy:
+    def from_edges(cls, edges: Iterable[Sequence[Any]], *, on_cycle: OnCycle = "error") -> Taxonomy:
         """Build from (parent, child) pairs; a child with two parents makes a DAG.
 
         Parameters
@@ -142,31 +138,15 @@ class Taxonomy(NamedStructure):
         >>> Taxonomy.from_paths(["phones/cases", "laptops/cases", "laptops/bags"]).names
         ('phones', 'laptops', 'phones/cases', 'laptops/cases', 'bags')
         """
-        return cls(from_paths(paths, sep=sep))
+        return cls(construction.from_paths(paths, sep=sep))
 
     @classmethod
-    def from_networkx(cls, graph: Any, *, on_cycle: Literal["error", "drop"] = "error") -> Taxonomy:
+    def from_networkx(cls, graph: Any, *, on_cycle: OnCycle = "error") -> Taxonomy:
         """Build from a networkx ``DiGraph`` whose edges point from parent to child; `on_cycle` as in `from_edges`."""
-        if not hasattr(graph, "is_directed"):
-            raise TaxonomyError(f"from_networkx wants a networkx DiGraph; got {type(graph).__name__}.")
-        if not graph.is_directed():
-            raise TaxonomyError(
-                "from_networkx wants a DiGraph with edges from parent to child; this one has no directions."
-            )
-        links = construction.Links()
-        for node in graph.nodes:
-            links.node(construction.as_name(node, f"node {node!r}"))
-        return cls(construction.from_edges(graph.edges(), on_cycle=on_cycle, links=links, where=lambda k: f"edge {k}"))
+        return cls(construction.from_networkx(graph, on_cycle=on_cycle))
 
     @classmethod
-    def read(
-        cls,
-        path: Source,
-        *,
-        format: str | None = None,  # noqa: A002
-        sep: str = "/",
-        on_cycle: Literal["error", "drop"] = "error",
-    ) -> Taxonomy:
+    def read(cls, path: Source, *, format: str | None = None, sep: str = "/", on_cycle: OnCycle = "error") -> Taxonomy:  # noqa: A002
         """Read a taxonomy from a file.
 
         Parameters
@@ -220,8 +200,7 @@ class Taxonomy(NamedStructure):
     def with_separator(self, sep: str) -> Taxonomy:
         """Return the same taxonomy, in which joined paths are names of nodes too.
 
-        A taxonomy built from paths keeps its own separator. A DAG is returned unchanged, since several paths may lead
-        to a node.
+        A taxonomy built from paths keeps its own separator; a DAG, where several paths may lead to a node, has none.
 
         Examples
         --------
@@ -242,14 +221,83 @@ class Taxonomy(NamedStructure):
         """Return the title of a node, "" where it has none."""
         return self._titles.get(name, "")
 
-    # ---------------------------------------------------------------- other shapes
+    # ---------------------------------------------------------------- questions by name
 
-    def draft(self) -> construction.Draft:
+    def _names_of(self, ids: Iterable[int]) -> list[str]:
+        return [self.names[v] for v in ids]
+
+    def path(self, name: str) -> list[str]:
+        """Return the names from the root down to the node; `path_parts` returns the parts of nodes named by paths."""
+        return self._names_of(self.path_ids(self.index(name)))
+
+    def shortest_path(self, name: str) -> list[str]:
+        """Return the names on the shortest path from a root down to the node; in a tree that is `path`.
+
+        Of several shortest paths in a DAG, the first in the order of `names`, compared from the root down.
+
+        Examples
+        --------
+        >>> dag = Taxonomy.from_edges([("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("b", "c")])
+        >>> dag.shortest_path("c"), dag.shortest_path("d")
+        (['a', 'c'], ['a', 'b', 'd'])
+        """
+        return self._names_of(self.shortest_path_ids(self.index(name)))
+
+    def ancestors(self, name: str) -> list[str]:
+        """Return all names above the node, roots first."""
+        return self._names_of(self.ids_above(self.index(name)))
+
+    def children(self, name: str) -> list[str]:
+        """Return the names of the children of the node."""
+        return self._names_of(self.child_ids(self.index(name)))
+
+    def parents_of(self, name: str) -> list[str]:
+        """Return the names of the parents of the node: none at a root, perhaps several in a DAG."""
+        return self._names_of(self.parent_ids(self.index(name)))
+
+    def descendants(self, name: str) -> list[str]:
+        """Return all names below the node."""
+        return self._names_of(self.ids_below(self.index(name)))
+
+    def siblings(self, name: str) -> list[str]:
+        """Return the other children of the node's parents (for a root: the other roots)."""
+        v = self.index(name)
+        above = self.parent_ids(v).tolist() or [-1]
+        among = np.unique(np.concatenate([self.child_ids(p) for p in above]))
+        return self._names_of(u for u in among if u != v)
+
+    def distance(self, u: str, v: str) -> int:
+        """Return the number of edges between two nodes through their nearest common ancestor.
+
+        Two nodes without a common ancestor, as in two trees of a forest, meet in the virtual root.
+        """
+        return int(self.distances(np.array([self.index(u)]), np.array([self.index(v)]))[0])
+
+    def common_ancestor(self, u: str, v: str) -> str | None:
+        """Return the nearest node at or above both; None if that is the virtual root.
+
+        In a DAG the nearest is the one through which the fewest edges connect the two; among several, the deepest.
+        """
+        meet = int(self.common_ancestors(np.array([self.index(u)]), np.array([self.index(v)]))[0])
+        return self.names[meet] if meet >= 0 else None
+
+    def edges(self) -> Iterator[tuple[str, str]]:
+        """Yield (parent, child) for every edge, children in the order of `names`.
+
+        Examples
+        --------
+        >>> list(Taxonomy.from_paths(["a/b", "a/c"]).edges())
+        [('a', 'b'), ('a', 'c')]
+        """
+        for p, c in zip(*self._edge_ids(), strict=True):
+            yield self.names[p], self.names[c]
+
+    def draft(self) -> Draft:
         """Return everything the taxonomy holds, to change it and build another one."""
         edges = self.parents.indptr.astype(np.int64), self.parents.indices.astype(np.int64)
         parts = list(self.parts) if self.parts else None
         dropped = list(self.dropped_edges)
-        return construction.Draft(list(self.names), *edges, parts, self.sep, dropped, self._titles, self._stop_leaves)
+        return Draft(list(self.names), *edges, parts, self.sep, dropped, self._titles, self._stop_leaves)
 
     def subtree(self, name: str) -> Taxonomy:
         """Return a node and all nodes below it, with the edges between them."""
@@ -337,28 +385,14 @@ class Taxonomy(NamedStructure):
         """The stop leaves added by `with_stop_leaves`, each with the inner node that it stands for."""
         return dict(self._stop_leaves)
 
-    # ---------------------------------------------------------------- frozen value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"A Taxonomy is frozen: {name!r} cannot be set; build another one.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"A Taxonomy is frozen: {name!r} cannot be deleted.")
-
-    def __copy__(self) -> Taxonomy:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Taxonomy:
-        return self
-
     def __getstate__(self) -> dict[str, Any]:
         stored = ("names", "parents", "depth", "dropped_edges", "parts", "sep", "_titles", "_stop_leaves")
         return {name: self.__dict__[name] for name in stored}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        for array in (self.depth, self.parents.indptr, self.parents.indices, self.parents.data):
-            freeze(array)
+        freeze(self.depth)
+        freeze_matrix(self.parents)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Taxonomy):
@@ -378,22 +412,13 @@ class Taxonomy(NamedStructure):
 
     def __repr__(self) -> str:
         counts = [(self.n_nodes, "node", "nodes"), (len(self.leaves), "leaf", "leaves")]
-        if self.kind == "dag":
-            counts.append((self.n_edges, "edge", "edges"))
-        if len(self.roots) > 1:
-            counts.append((len(self.roots), "root", "roots"))
+        counts += [(self.n_edges, "edge", "edges")] if self.kind == "dag" else []
+        counts += [(len(self.roots), "root", "roots")] if len(self.roots) > 1 else []
         shown = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
         return f"Taxonomy({self.kind}, {shown}, depth {self.depth[-1]})"
 
     def __str__(self) -> str:
-        return drawing.draw(self)
-
-
-def _reorder(texts: list[str], order: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """Return texts in another order, through an array: a list of all ids would take more memory than the names."""
-    array = np.empty(len(texts), dtype=object)
-    array[:] = texts
-    return tuple(array[order])
+        return inspection.draw(self)
 
 
 def as_taxonomy(value: Any) -> Taxonomy:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Literal, NoReturn
 
-from cladist.datasets.dataset import Dataset
-from cladist.datasets.rows import MOST_LABELS, as_objects
+from cladist.datasets.dataset import MOST_LABELS, Dataset, as_objects
 from cladist.errors import DatasetError, TaxonomyError, one_of
 from cladist.files import Source, display_name, iterate_text_lines, open_for_reading, read_text, refuse
 from cladist.taxonomy import Taxonomy
@@ -29,7 +28,6 @@ FIELDS = {
 LARGEST_RECORD = 8 * 2**20  # bytes in memory; real ones have some thousands
 
 _TAG = re.compile(r"\.([A-Z])(?:\s(.*))?", re.DOTALL)
-_TERM = re.compile(r"[^;]+")
 
 
 def read_ohsumed(
@@ -74,7 +72,9 @@ def read_ohsumed(
     """
     one_of("read_ohsumed", "tree", tree, NODES)
     taxonomy = _read_mesh(mesh, tree, below, on_cycle)
-    nodes_of = _nodes_by_descriptor(taxonomy)
+    nodes_of: dict[str, list[str]] = {}  # by descriptor: the nodes it is the title of, or its own
+    for name in taxonomy.names:
+        nodes_of.setdefault(taxonomy.title_of(name) or name, []).append(name)
     texts: list[str] = []
     y: list[list[str]] = []
     sources = _expand_folders(files)
@@ -116,16 +116,10 @@ class Record:
 
 
 def records(source: Source) -> Iterator[Record]:
-    r"""Yield the records of a file in SMART's format, one at a time.
+    """Yield the records of a file in SMART's format, one at a time.
 
     A record starts with ``.I`` and a number; every other field is a line with its letter, then its text. Fields may
     come in any order, be missing, or have several lines.
-
-    Examples
-    --------
-    >>> import io
-    >>> [(r.line, r.text("T")) for r in records(io.BytesIO(b".I 1\n.T\nA title.\n.I 2\n.U\n87049087\n"))]
-    [(1, 'A title.'), (4, '')]
     """
     record: Record | None = None
     letter = ""
@@ -180,38 +174,25 @@ def _expand_folders(files: Source | Sequence[Source]) -> list[Source]:
         files = [files]
     sources: list[Source] = []
     for file in files:
-        if isinstance(file, (str, PathLike)) and os.path.isdir(file):
-            sources.extend(_files_in(file))
-        else:
+        if not (isinstance(file, (str, PathLike)) and os.path.isdir(file)):
             sources.append(file)
+            continue
+        try:
+            names = [name for name in sorted(os.listdir(file)) if name.lower().startswith("ohsumed.")]
+        except OSError as problem:
+            raise DatasetError(f"{display_name(file)}: cannot be read ({problem.strerror}).") from problem
+        if not names:
+            refuse(file, None, None, "there are no files named ohsumed.… in this folder.")
+        sources.extend(os.path.join(file, name) for name in names)
     if not sources:
         raise DatasetError("read_ohsumed wants one file at least; none was given.")
     return sources
 
 
-def _files_in(folder: str | PathLike[str]) -> list[str]:
-    try:
-        names = [name for name in sorted(os.listdir(folder)) if name.lower().startswith("ohsumed.")]
-    except OSError as problem:
-        raise DatasetError(f"{display_name(folder)}: cannot be read ({problem.strerror}).") from problem
-    if not names:
-        refuse(folder, None, None, "there are no files named ohsumed.… in this folder.")
-    return [os.path.join(folder, name) for name in names]
-
-
-def _nodes_by_descriptor(taxonomy: Taxonomy) -> dict[str, list[str]]:
-    """Return the nodes that a descriptor stands for: those it is the title of, or its own."""
-    nodes: dict[str, list[str]] = {}
-    titles = taxonomy.titles
-    for name in taxonomy.names:
-        nodes.setdefault(titles.get(name, name), []).append(name)
-    return nodes
-
-
 def _labels(source: Source, record: Record, nodes_of: dict[str, list[str]]) -> list[str]:
     """Return the nodes of terms such as ``Medical Audit/*MT; Human.``, each once, in order."""
     labels: dict[str, None] = {}
-    for term in _TERM.finditer(record.text("M")):
+    for term in re.finditer("[^;]+", record.text("M")):
         descriptor = term[0].partition("/")[0].strip(" *")
         # The field ends with a full stop, which may stand behind one of the descriptor's own.
         nodes = nodes_of.get(descriptor) or nodes_of.get(descriptor.removesuffix(".")) or []

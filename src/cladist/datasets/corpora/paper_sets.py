@@ -12,8 +12,7 @@ from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.lshtc.reader import read_lshtc
 from cladist.datasets.formats.rcv1.reader import read_rcv1
 from cladist.datasets.formats.svmlight.reader import read_svmlight
-from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, Folder, path_of
-from cladist.datasets.loaders.split_texts import vectorise
+from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of, vectorise
 from cladist.errors import DatasetError, one_of
 from cladist.features import text_features
 from cladist.taxonomy import Taxonomy
@@ -40,7 +39,7 @@ def load_rcv1(
         As in `read_rcv1`.
     folder : path, optional
         Holds ``rcv1-v2.topics.qrels``, ``rcv1.topics.hier.orig``, ``lyrl2004_vectors_train.dat`` and
-        ``lyrl2004_vectors_test_pt0.dat`` to ``…pt3.dat``; None: ``rcv1`` below the folder that ``CLADIST_DATA`` names.
+        ``lyrl2004_vectors_test_pt0.dat`` to ``…pt3.dat``; None: ``rcv1`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -53,7 +52,7 @@ def load_rcv1(
     data = read_rcv1(
         place, family=family, hierarchy=hierarchy, n_train=n_train, n_test=n_test, n_features=N_RCV1_FEATURES
     )
-    return _with_title(entry, data)
+    return replace(data, source=entry.title)
 
 
 def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Dataset[Taxonomy]:
@@ -66,8 +65,7 @@ def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Data
     section : {"A", …, "H"}, optional
         Only patents of this section; None: all.
     folder : path, optional
-        Holds the folders ``train`` and ``test`` with the ``.xml`` records; None: ``wipo_alpha`` below the folder that
-        ``CLADIST_DATA`` names.
+        Holds the folders ``train`` and ``test`` with the ``.xml`` records; None: ``wipo_alpha`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -75,8 +73,7 @@ def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Data
         Split. `X` is TF-IDF of words, float32 CSR, fitted on the training part; `texts` has the patents. `y` has one
         main group per row.
     """
-    entry = DATA_SETS["wipo_alpha"]
-    return _patents(entry, read_wipo_alpha(entry.locate(folder), section=section, level="main-group"))
+    return _load_patents("wipo_alpha", folder, section=section, level="main-group")
 
 
 def load_ipc(*, folder: Folder = None) -> Dataset[Taxonomy]:
@@ -92,8 +89,14 @@ def load_ipc(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Dataset
         As of `load_wipo_alpha`, with all sections, and one subclass per row.
     """
-    entry = DATA_SETS["ipc"]
-    return _patents(entry, read_wipo_alpha(entry.locate(folder), level="subclass"))
+    return _load_patents("ipc", folder, level="subclass")
+
+
+def _load_patents(name: str, folder: Folder, **options: Any) -> Dataset[Taxonomy]:
+    entry = DATA_SETS[name]
+    data = replace(read_wipo_alpha(entry.locate(folder), **options), source=entry.title)
+    # Word pairs, which help short texts, would make millions of columns of such long ones.
+    return vectorise(data, text_features(ngram_range=(1, 1)))
 
 
 def load_ohsumed(*, folder: Folder = None) -> Dataset[Taxonomy]:
@@ -103,7 +106,7 @@ def load_ohsumed(*, folder: Folder = None) -> Dataset[Taxonomy]:
     ----------
     folder : path, optional
         Holds ``ohsumed.87`` and the other years, as far as they are there, and ``mtrees.bin``, a file of MeSH trees;
-        None: ``ohsumed`` below the folder that ``CLADIST_DATA`` names.
+        None: ``ohsumed`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def load_ohsumed(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """
     entry = DATA_SETS["ohsumed"]
     place = entry.locate(folder)
-    return _with_title(entry, read_ohsumed(place, mesh=path_of(place, "mtrees.bin")))
+    return replace(read_ohsumed(place, mesh=path_of(place, "mtrees.bin")), source=entry.title)
 
 
 def load_phonemes(*, folder: Folder = None) -> Dataset[Taxonomy]:
@@ -126,7 +129,7 @@ def load_phonemes(*, folder: Folder = None) -> Dataset[Taxonomy]:
     ----------
     folder : path, optional
         Holds the folders ``train`` and ``test``, in which a feature file (``.mfc`` or ``.htk``) lies beside every label
-        file (``.phn``); None: ``phonemes`` below the folder that ``CLADIST_DATA`` names.
+        file (``.phn``); None: ``phonemes`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -134,7 +137,7 @@ def load_phonemes(*, folder: Folder = None) -> Dataset[Taxonomy]:
         Split. `X` is dense, float32; `y` has one phoneme per row.
     """
     entry = DATA_SETS["phonemes"]
-    return _with_title(entry, read_phonemes(entry.locate(folder), stack=5, n_phonemes=40))
+    return replace(read_phonemes(entry.locate(folder), stack=5, n_phonemes=40), source=entry.title)
 
 
 def load_dekel_dmoz(*, folder: Folder = None) -> Dataset[Taxonomy]:
@@ -144,7 +147,7 @@ def load_dekel_dmoz(*, folder: Folder = None) -> Dataset[Taxonomy]:
     ----------
     folder : path, optional
         Holds ``pages.svm``, one label per row in svmlight format, and ``hierarchy.txt`` in any format that
-        `Taxonomy.read` knows; None: ``dekel_dmoz`` below the folder that ``CLADIST_DATA`` names.
+        `Taxonomy.read` knows; None: ``dekel_dmoz`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -168,7 +171,7 @@ def load_lshtc_small(*, task: Literal[1, 2] = 2, folder: Folder = None) -> Datas
         2: short descriptions of pages to train on and to validate, pages to test on.
     folder : path, optional
         Holds ``cat_hier.txt`` and a folder ``Task1`` or ``Task2`` with ``train.txt``, ``validation.txt`` and
-        ``test.txt``; None: ``lshtc_dryrun`` below the folder that ``CLADIST_DATA`` names.
+        ``test.txt``; None: ``lshtc_dryrun`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -194,8 +197,8 @@ def load_dmoz(*, year: Literal[2010, 2011, 2012], folder: Folder = None) -> Data
     year : {2010, 2011, 2012}
         The year of the challenge.
     folder : path, optional
-        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``, for 2010 also ``validation.txt``; None: ``dmoz2010``
-        and so on below the folder that ``CLADIST_DATA`` names.
+        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``, for 2010 also ``validation.txt``; None: ``dmoz2010`` and
+        so on below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -218,8 +221,7 @@ def load_swiki2011(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``; None: ``swiki2011`` below the folder that
-        ``CLADIST_DATA`` names.
+        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``; None: ``swiki2011`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -235,8 +237,7 @@ def load_lwiki(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``; None: ``lwiki`` below the folder that ``CLADIST_DATA``
-        names.
+        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``; None: ``lwiki`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -247,17 +248,8 @@ def load_lwiki(*, folder: Folder = None) -> Dataset[Taxonomy]:
     return _load_lshtc("lwiki", folder, multilabel=True, on_cycle="drop")
 
 
-def _patents(entry: CatalogueEntry, data: Dataset[Taxonomy]) -> Dataset[Taxonomy]:
-    # Word pairs, which help short texts, would make millions of columns of such long ones.
-    return vectorise(_with_title(entry, data), text_features(ngram_range=(1, 1)))
-
-
-def _with_title(entry: CatalogueEntry, data: Dataset[Taxonomy]) -> Dataset[Taxonomy]:
-    return replace(data, source=entry.title)
-
-
 def _load_lshtc(name: str, folder: Folder, **options: Any) -> Dataset[Taxonomy]:
-    """Read the files of a entry: hierarchy, train, test and perhaps validation."""
+    """Read the files of an entry: hierarchy, train, test and perhaps validation."""
     entry = DATA_SETS[name]
     place = entry.locate(folder)
     hierarchy, train, test, *validation = (path_of(place, file) for file in entry.files)

@@ -1,27 +1,113 @@
-"""Phonemes: frames of speech features, each labelled with a phoneme and stacked with its neighbours in time."""
+"""Phonemes of TIMIT: their tree, files of speech features, and frames stacked with their neighbours in time."""
 
 from __future__ import annotations
 
 import os
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from os import PathLike
-from typing import Any
+from struct import Struct
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from cladist import progress
-from cladist.datasets import folders
-from cladist.datasets.corpora.htk import read_htk
-from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, read_records
-from cladist.errors import ParameterError, is_count
+from cladist.datasets.loaders.catalogue import files_below, parts_below
+from cladist.errors import ParameterError, is_count, one_of
 from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
+
+Floats = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int32]
+
+# ---------------------------------------------------------------- phonetics
+
+# Each class with the symbols in it, in TIMIT's spelling; closures and pauses are silences. The flap dx is a plosive.
+_CLASSES = {
+    "obstruents/plosives": "b d g p t k dx q",
+    "obstruents/fricatives": "f v th dh s z sh zh hh hv",
+    "obstruents/affricates": "ch jh",
+    "silences": "bcl dcl gcl pcl tcl kcl pau epi h#",
+    "sonorants/nasals": "m n ng em en eng nx",
+    "sonorants/liquids": "l r el",
+    "sonorants/glides": "w y",
+    "sonorants/vowels/front": "iy ih ey eh ae ix",
+    "sonorants/vowels/centre": "aa ah er ay aw ax ax-h axr",
+    "sonorants/vowels/back": "ao ow oy uh uw ux",
+}
+# Lee & Hon 1989: 61 → 48, then 48 → 39. The glottal stop q is left out of both.
+_TO_48 = {
+    "ax-h": "ax", "axr": "er", "em": "m", "eng": "ng", "hv": "hh", "nx": "n", "ux": "uw",
+    "h#": "sil", "pau": "sil", "pcl": "cl", "tcl": "cl", "kcl": "cl", "bcl": "vcl", "dcl": "vcl", "gcl": "vcl",
+}  # fmt: skip
+_TO_39 = {
+    "ao": "aa", "ax": "ah", "el": "l", "en": "n", "ix": "ih", "zh": "sh", "cl": "sil", "vcl": "sil", "epi": "sil",
+}  # fmt: skip
+# Our own: the phonemes of English dictionaries separate ao and zh, and have no flap.
+_TO_40 = {"ax": "ah", "dx": "d", "el": "l", "en": "n", "ix": "ih", "cl": "sil", "vcl": "sil", "epi": "sil"}
+
+
+def phoneme_folding(n_phonemes: int = 40) -> dict[str, str | None]:
+    """Return the phoneme that each of TIMIT's 61 symbols is folded into; None: it is left out.
+
+    Parameters
+    ----------
+    n_phonemes : {61, 48, 40, 39}
+        61: nothing is folded. 48 and 39: Lee & Hon 1989. 40: as 39, but ``ao`` and ``zh`` are kept apart from ``aa``
+        and ``sh``, and the flap ``dx`` is a ``d``; those are the 39 phonemes of English dictionaries and silence.
+
+    Examples
+    --------
+    >>> folded = phoneme_folding(39)
+    >>> folded["ax-h"], folded["h#"], folded["q"], folded["iy"]
+    ('ah', 'sil', None, 'iy')
+    """
+    one_of("phoneme_folding", "n_phonemes", n_phonemes, (61, 48, 40, 39))
+    symbols = " ".join(_CLASSES.values()).split()
+    if n_phonemes == 61:
+        return {symbol: symbol for symbol in symbols}
+    further = {48: {}, 40: _TO_40, 39: _TO_39}[n_phonemes]
+    folded: dict[str, str | None] = {}
+    for symbol in [*symbols, "sil", "cl", "vcl"]:  # symbols that are folded already stay
+        into = _TO_48.get(symbol, symbol)
+        folded[symbol] = further.get(into, into)
+    folded["q"] = None
+    return folded
+
+
+def phonetic_tree(*, n_phonemes: int = 40) -> Taxonomy:
+    """Return a tree of phonemes: sonorants, obstruents and silences, divided by manner, the vowels by place.
+
+    Dekel, Keshet & Singer 2004 give neither their 40 phonemes nor their tree; this one is ours. Diphthongs stand with
+    the vowel they begin with.
+
+    Parameters
+    ----------
+    n_phonemes : {61, 48, 40, 39}
+        The number of phonemes; see `phoneme_folding`.
+
+    Examples
+    --------
+    >>> tree = phonetic_tree()
+    >>> tree
+    Taxonomy(tree, 54 nodes, 40 leaves, depth 4)
+    >>> tree.path("iy"), tree.distance("b", "d"), tree.distance("b", "ow")
+    (['phonemes', 'sonorants', 'vowels', 'front', 'iy'], 2, 7)
+    """
+    folded = phoneme_folding(n_phonemes)
+    # A symbol stands in the class of the symbol it is named after; sil, cl and vcl are named after none.
+    class_of = {symbol: place for place, those in _CLASSES.items() for symbol in those.split()}
+    phonemes = dict.fromkeys(name for name in folded.values() if name is not None)
+    paths = [f"phonemes/{class_of.get(name, 'silences')}/{name}" for name in phonemes]
+    return Taxonomy.from_paths(paths)
+
+
+# ---------------------------------------------------------------- frames with labels
 
 SAMPLES_PER_SECOND = 16_000  # of TIMIT, in which its label files count
 MOST_SEGMENTS = 1_000_000  # of one utterance; TIMIT has some dozens
@@ -29,9 +115,6 @@ ID_COLUMNS = ("utterance", "phoneme")
 
 _SEGMENT = re.compile(r"\s*([0-9]{1,15})\s+([0-9]{1,15})\s+(\S+)\s*", re.ASCII)
 _LARGEST = float(np.finfo(np.float32).max)
-
-Floats = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.int32]
 
 
 def read_phonemes(path: Source, *, tree: Any = None, stack: int = 5, n_phonemes: int = 40) -> Dataset[Taxonomy]:
@@ -70,18 +153,19 @@ def read_phonemes(path: Source, *, tree: Any = None, stack: int = 5, n_phonemes:
     if not is_count(stack) or stack % 2 == 0:
         raise ParameterError(f"read_phonemes: stack must be an odd number, 1 or more; got {stack!r}.")
     phonemes = _Phonemes(n_phonemes, phonetic_tree(n_phonemes=n_phonemes) if tree is None else as_taxonomy(tree))
-    rows = StackedFrames(int(stack))
+    rows = _StackedFrames(int(stack))
     fields: dict[str, Any] = {"taxonomy": phonemes.tree, "source": display_name(path)}
     if isinstance(path, (str, PathLike)) and os.path.isdir(path):
         fields |= _read_folder(path, phonemes, rows)
-        columns = None
+        columns = []
     else:
         columns = _read_table(path, phonemes, rows)
     if not rows.n_rows:
         refuse(path, None, None, f"no utterance has {stack} frames with a phoneme in the middle.")
-    if columns is not None:
-        fields["feature_names"] = rows.names(columns)
-    y = np.array(phonemes.names, dtype=object)[rows.labels()]
+    if columns:
+        places = [f"[{place:+d}]" for place in range(-(stack // 2), stack // 2 + 1)] if stack > 1 else [""]
+        fields["feature_names"] = [f"{column}{place}" for place in places for column in columns]
+    y = np.array(phonemes.names, dtype=object)[np.concatenate(rows.labels)]
     return Dataset(rows.matrix(), y, **fields)
 
 
@@ -90,34 +174,31 @@ class _Phonemes:
 
     def __init__(self, n_phonemes: int, tree: Taxonomy) -> None:
         self.folded, self.tree = phoneme_folding(n_phonemes), tree
-        self.ids: dict[str, int] = {}
+        self.id_of_symbol: dict[str, int] = {}
         self.names: list[str] = []
 
     def id(self, path: Source, line: int, symbol: str) -> int:
         """Return the number of a symbol that stands on a line of a file."""
-        known = self.ids.get(symbol)
-        return self._new_id(path, line, symbol) if known is None else known
-
-    def _new_id(self, path: Source, line: int, symbol: str) -> int:
-        name = self.folded.get(symbol, symbol)
-        node = None if name is None else self.tree.find(name)
-        if name is not None and node is None:
-            into = "" if name == symbol else f" (folded from {symbol!r})"
-            problem = f"the phoneme {name[:80]!r}{into} is not in the tree{self.tree.suggestion(name[:80])}"
-            refuse(path, line, None, problem, kind="unknown-label")
-        if node is None:
-            self.ids[symbol] = -1
-        else:
+        if symbol in self.id_of_symbol:
+            return self.id_of_symbol[symbol]
+        name, number = self.folded.get(symbol, symbol), -1
+        if name is not None:
+            node = self.tree.find(name)
+            if node is None:
+                into = "" if name == symbol else f" (folded from {symbol!r})"
+                problem = f"the phoneme {name[:80]!r}{into} is not in the tree{self.tree.suggestion(name[:80])}"
+                refuse(path, line, None, problem, kind="unknown-label")
             phoneme = self.tree.names[node]
             if phoneme not in self.names:
                 self.names.append(phoneme)
-            self.ids[symbol] = self.names.index(phoneme)
-        return self.ids[symbol]
+            number = self.names.index(phoneme)
+        self.id_of_symbol[symbol] = number
+        return number
 
 
-def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: StackedFrames) -> dict[str, Any]:
+def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: _StackedFrames) -> dict[str, Any]:
     """Add all utterances below a folder; return the rows of its training and test part, if it has them."""
-    parts = folders.parts_below(folder)
+    parts = parts_below(folder)
     utterances = [list(_pairs(part)) for part in parts or [folder]]
     ends = [0]
     with progress.task("Reading phonemes", total=sum(map(len, utterances))) as task:
@@ -133,10 +214,9 @@ def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: Stacked
 def _pairs(folder: str | PathLike[str]) -> Iterator[tuple[str, str]]:
     """Yield each label file below a folder with the feature file beside it."""
     beside = {
-        stem: list(those)
-        for stem, those in groupby(sorted(folders.files_below(folder, ".mfc", ".htk"), key=_stem), _stem)
+        stem: list(those) for stem, those in groupby(sorted(files_below(folder, ".mfc", ".htk"), key=_stem), _stem)
     }
-    labelled = folders.files_below(folder, ".phn")
+    labelled = files_below(folder, ".phn")
     if not labelled:
         refuse(folder, None, None, "there are no .phn files.")
     for path in labelled:
@@ -177,21 +257,21 @@ def _frame_labels(path: str, n_frames: int, period: int, phonemes: _Phonemes) ->
     return np.where(inside, np.array(ids, np.int32)[segment_of], np.int32(-1))
 
 
-def _read_table(path: Source, phonemes: _Phonemes, rows: StackedFrames) -> list[str]:
+def _read_table(path: Source, phonemes: _Phonemes, rows: _StackedFrames) -> list[str]:
     """Add all utterances of a table; return the names of its feature columns."""
     columns: list[str] = []
-    seen: set[str] = set()
+    utterances: set[str] = set()
     for utterance, frames in groupby(read_records(path), lambda row: _text(path, row[0], row[1], ID_COLUMNS[0])):
         values, labels = array("f"), array("i")
         for line, record in frames:
-            if utterance in seen:
+            if utterance in utterances:
                 refuse(path, line, ID_COLUMNS[0], f"{utterance[:80]!r} ended further up; its frames stand together.")
             columns = columns or _feature_columns(path, line, record)
             if len(record) != len(columns) + len(ID_COLUMNS):
                 refuse(path, line, 1, f"the row has {len(record)} columns, the first {len(columns) + len(ID_COLUMNS)}.")
             labels.append(phonemes.id(path, line, _text(path, line, record, ID_COLUMNS[1])))
             values.extend(_number(path, line, record, column) for column in columns)
-        seen.add(utterance)
+        utterances.add(utterance)
         frame_values = np.frombuffer(values, np.float32).reshape(len(labels), len(columns))
         rows.add(path, frame_values, np.frombuffer(labels, np.int32))
     return columns
@@ -231,30 +311,16 @@ def _show(value: Any) -> str:
     return repr(value)[:80] if isinstance(value, (str, int, float)) else type(value).__name__
 
 
-class StackedFrames:
-    """Collects utterances; single frames are kept, and stacked only in the end.
-
-    Parameters
-    ----------
-    size : int
-        How many frames make a row, an odd number.
-
-    Examples
-    --------
-    >>> rows = StackedFrames(3)
-    >>> rows.add("sa1", np.arange(5, dtype=np.float32)[:, None], np.array([0, 0, -1, 7, 7], np.int32))
-    >>> rows.matrix(), rows.labels()
-    (array([[0., 1., 2.],
-           [2., 3., 4.]], dtype=float32), array([0, 7], dtype=int32))
-    """
+class _StackedFrames:
+    """Collects utterances; single frames are kept, and `size` of them, an odd number, stacked only in the end."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.n_rows = 0
         self.first: Source | None = None
         self.width = 0
-        self.utterances: list[tuple[Floats, npt.NDArray[np.intp]]] = []
-        self.middles: list[Ids] = []
+        self.utterances: list[tuple[Floats, npt.NDArray[np.intp]]] = []  # frames, and where windows begin
+        self.labels: list[Ids] = []
 
     def add(self, source: Source, frames: Floats, labels: Ids) -> None:
         """Add the frames of one utterance; those labelled −1 are neighbours only."""
@@ -264,38 +330,97 @@ class StackedFrames:
             others = f"those of {display_name(self.first)} have {self.width}"
             problem = f"its vectors have {frames.shape[1]} entries, {others}; all must be of one kind."
             refuse(source, None, None, problem, kind="column-count")
-        n_windows = max(0, len(frames) - self.size + 1)
-        middles = labels[self.size // 2 :][:n_windows]
-        kept = np.flatnonzero(middles >= 0)
-        if len(kept):
-            self.utterances.append((frames, kept))
-            self.middles.append(middles[kept])
-            self.n_rows += len(kept)
+        middles = labels[self.size // 2 :][: max(0, len(frames) - self.size + 1)]
+        starts = np.flatnonzero(middles >= 0)
+        if len(starts):
+            self.utterances.append((frames, starts))
+            self.labels.append(middles[starts])
+            self.n_rows += len(starts)
 
     def matrix(self) -> Floats:
         """Return all rows."""
         X = np.empty((self.n_rows, self.size * self.width), np.float32)
-        start = 0
-        for frames, kept in self.utterances:
-            end = start + len(kept)
+        first = 0
+        for frames, starts in self.utterances:
+            last = first + len(starts)
             for place in range(self.size):
-                X[start:end, place * self.width : (place + 1) * self.width] = frames[kept + place]
-            start = end
+                X[first:last, place * self.width : (place + 1) * self.width] = frames[starts + place]
+            first = last
         return X
 
-    def labels(self) -> Ids:
-        """Return the label of each row."""
-        return np.concatenate(self.middles)
 
-    def names(self, columns: Sequence[str]) -> list[str]:
-        """Return the names of the stacked columns.
+# ---------------------------------------------------------------- HTK
+# Parameter files of the Hidden Markov Model Toolkit have twelve bytes of header, big-endian: ``nSamples`` (4),
+# ``sampPeriod`` in units of 100 ns (4), ``sampSize`` in bytes (2), ``parmKind`` (2); then the vectors, as 4-byte floats
+# or, compressed (``_C``), as 2-byte integers behind two vectors of floats that scale them (The HTK Book, "HTK Format
+# Parameter Files").
 
-        Examples
-        --------
-        >>> StackedFrames(3).names(["c1"]), StackedFrames(1).names(["c1"])
-        (['c1[-1]', 'c1[+0]', 'c1[+1]'], ['c1'])
-        """
-        if self.size == 1:
-            return list(columns)
-        half = self.size // 2
-        return [f"{column}[{place:+d}]" for place in range(-half, half + 1) for column in columns]
+LARGEST_FILE = 2**28  # bytes; an hour of speech has a fifth of that
+
+_HEADER = Struct(">iihH")
+_BASE_KIND = 0o77
+_NOT_VECTORS = {0: "WAVEFORM", 5: "IREFC", 10: "DISCRETE"}
+_COMPRESSED, _CHECKSUM = 0o2000, 0o10000
+_SCALES = 4  # compressed vectors that the two scaling vectors take the room of; nSamples counts them
+_ORDER = "HTK writes big-endian numbers"
+_BLOCK = 1 << 20
+
+
+def read_htk(path: Source) -> tuple[Floats, int]:
+    """Return the vectors of an utterance, one row per frame, and the time between two of them in units of 100 ns.
+
+    The header is checked against the size of the file before any vector is made.
+    """
+    content = _content(path)
+    if len(content) < _HEADER.size:
+        _refuse(path, f"it has {len(content)} bytes, fewer than the {_HEADER.size} of a header")
+    n_samples, period, n_bytes, kind = _HEADER.unpack_from(content)
+    if n_samples < 1 or period < 1 or n_bytes < 2:
+        _refuse(path, f"its header says {n_samples} vectors of {n_bytes} bytes, one every {period} · 100 ns; {_ORDER}")
+    wanted = _HEADER.size + n_samples * n_bytes + (2 if kind & _CHECKSUM else 0)
+    if len(content) != wanted:
+        _refuse(path, f"its header says {wanted:,} bytes, but it has {len(content):,}; {_ORDER}")
+    if kind & _BASE_KIND in _NOT_VECTORS:
+        _refuse(path, f"it holds {_NOT_VECTORS[kind & _BASE_KIND]}, not vectors of features such as MFCC")
+    width, rest = divmod(n_bytes, 2 if kind & _COMPRESSED else 4)
+    if rest:
+        _refuse(path, f"its vectors of {n_bytes} bytes are no whole number of entries")
+    if kind & _COMPRESSED:
+        values = _decompress(path, content, n_samples, width)
+    else:
+        values = np.frombuffer(content, ">f4", n_samples * width, _HEADER.size).reshape(n_samples, width)
+        values = values.astype(np.float32)
+    if not np.isfinite(values).all():
+        frame = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+        _refuse(path, f"the vector of frame {frame} has an entry that is no finite number")
+    return values, period
+
+
+def _content(path: Source) -> bytes:
+    """Read a file block by block: memory follows its true size, not the size that its header claims."""
+    blocks, n_bytes = [], 0
+    with open_for_reading(path) as stream:
+        while block := stream.read(_BLOCK):
+            blocks.append(block)
+            n_bytes += len(block)
+            if n_bytes > LARGEST_FILE:
+                _refuse(path, f"it has more than {LARGEST_FILE:,} bytes, which is more than one utterance")
+    return b"".join(blocks)
+
+
+def _decompress(path: Source, content: bytes, n_samples: int, width: int) -> Floats:
+    """Undo x_short = A x − B, for each entry of the vector."""
+    n_frames = n_samples - _SCALES
+    if n_frames < 1:
+        _refuse(path, f"it is compressed and has {n_samples} vectors, of which {_SCALES} are the scales'")
+    with np.errstate(invalid="ignore"):  # a signalling NaN is one NaN more to refuse
+        A, B = np.frombuffer(content, ">f4", 2 * width, _HEADER.size).reshape(2, width).astype(np.float64)
+    if not (np.isfinite(A).all() and np.isfinite(B).all() and A.all()):
+        _refuse(path, "a scale of the compression is 0 or no finite number")
+    integers = np.frombuffer(content, ">i2", n_frames * width, _HEADER.size + 8 * width).reshape(n_frames, width)
+    with np.errstate(over="ignore"):  # an overflow is infinite, and refused as such
+        return ((integers + B) / A).astype(np.float32)
+
+
+def _refuse(path: Source, problem: str) -> NoReturn:
+    refuse(path, None, None, f"not an HTK parameter file that can be read: {problem}.", kind="bad-htk")

@@ -16,9 +16,8 @@ from typing import IO, Any, NoReturn
 from xml.parsers import expat
 
 from cladist import progress
-from cladist.datasets import folders
-from cladist.datasets.dataset import Dataset
-from cladist.datasets.rows import as_objects
+from cladist.datasets.dataset import Dataset, as_objects
+from cladist.datasets.loaders.catalogue import files_below, parts_below
 from cladist.errors import ParameterError, TaxonomyError, one_of
 from cladist.files import Source, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -82,7 +81,11 @@ def read_wipo_alpha(
     """
     one_of("read_wipo_alpha", "level", level, LEVELS)
     one_of("read_wipo_alpha", "section", section, (None, *"ABCDEFGH"))
-    wanted = _check_parts(parts)
+    wanted = [parts] if isinstance(parts, str) else list(parts)
+    if not wanted or not all(isinstance(part, str) and part in PARTS for part in wanted):
+        choices = ", ".join(map(repr, PARTS))
+        raise ParameterError(f"read_wipo_alpha: parts must be some of {choices}; got {parts!r}.")
+    wanted = list(dict.fromkeys(wanted))
     labels = _SymbolNames(level, None if taxonomy is None else as_taxonomy(taxonomy))
     split = _files(folder)
     texts, rows, ends = _read_records(split, labels, wanted, section, main_only)
@@ -113,14 +116,6 @@ def _read_records(
                 task.advance()
             ends.append(len(texts))
     return texts, rows, ends
-
-
-def _check_parts(parts: Sequence[str]) -> list[str]:
-    wanted = [parts] if isinstance(parts, str) else list(parts)
-    if not wanted or not all(isinstance(part, str) and part in PARTS for part in wanted):
-        choices = ", ".join(map(repr, PARTS))
-        raise ParameterError(f"read_wipo_alpha: parts must be some of {choices}; got {parts!r}.")
-    return list(dict.fromkeys(wanted))
 
 
 class _SymbolNames:
@@ -160,11 +155,11 @@ class _SymbolNames:
 
 def _files(folder: Folder) -> list[list[str]]:
     """Return the paths of all records, or, where the collection is split, of those for training and for testing."""
-    parts = folders.parts_below(folder)
+    parts = parts_below(folder)
     if parts is not None:
-        split = [folders.files_below(part, ".xml") for part in parts]
+        split = [files_below(part, ".xml") for part in parts]
     else:
-        split = _split_by_lists(folder, folders.files_below(folder, ".xml"))
+        split = _split_by_lists(folder, files_below(folder, ".xml"))
     for place, paths in zip(parts or [folder] * 2, split, strict=False):
         if not paths:
             refuse(place, None, None, "there are no .xml files.")
@@ -173,7 +168,7 @@ def _files(folder: Folder) -> list[list[str]]:
 
 def _split_by_lists(folder: Folder, paths: list[str]) -> list[list[str]]:
     """Split paths by the files train.txt and test.txt, if they are there."""
-    lists = [os.path.join(folder, f"{part}.txt") for part in folders.PARTS]
+    lists = [os.path.join(folder, f"{part}.txt") for part in ("train", "test")]
     exist = [os.path.isfile(path) for path in lists]
     if not any(exist):
         return [paths]
@@ -183,21 +178,21 @@ def _split_by_lists(folder: Folder, paths: list[str]) -> list[list[str]]:
     for path in paths:
         name = _record_name(path)
         path_of[name] = "" if name in path_of else path
-    return [[_find_record(listing, *entry, path_of) for entry in _entries(listing)] for listing in lists]
+    return [list(_find_records(listing, path_of)) for listing in lists]
 
 
-def _entries(listing: str) -> Iterator[tuple[int, str]]:
+def _find_records(listing: str, path_of: dict[str, str]) -> Iterator[str]:
+    """Yield the paths that the lines of a list name; a record stands on one list, once."""
     with open_for_reading(listing) as stream:
-        yield from ((line, text.strip()) for line, text in iterate_text_lines(listing, stream) if text.strip())
-
-
-def _find_record(listing: str, line: int, entry: str, path_of: dict[str, str]) -> str:
-    """Return the path that a line of a list names; a record stands on one list, once."""
-    path = path_of.pop(_record_name(entry), None)
-    if not path:
-        problem = "several files have this name" if path == "" else "there is no such file, or it is listed already"
-        refuse(listing, line, None, f"{entry[:80]!r}: {problem}.", kind="bad-list")
-    return path
+        for line, text in iterate_text_lines(listing, stream):
+            if not (entry := text.strip()):
+                continue
+            path = path_of.pop(_record_name(entry), None)
+            if not path:
+                several = "several files have this name"
+                problem = several if path == "" else "there is no such file, or it is listed already"
+                refuse(listing, line, None, f"{entry[:80]!r}: {problem}.", kind="bad-list")
+            yield path
 
 
 def _record_name(path: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from cladist.datasets.dataset import as_lists, as_objects
 from cladist.datasets.formats.sparse_text import LabelTokens, RowChunk, TextBlock
-from cladist.datasets.rows import as_lists, as_objects
 from cladist.files import Source, refuse
 from cladist.taxonomy import Taxonomy
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.datasets.rows import LARGEST_NUMBER
+from cladist.datasets.dataset import LARGEST_NUMBER
 from cladist.errors import ParameterError, is_count
 from cladist.files import Source, iterate_chunks, open_for_reading, refuse
 from cladist.kernels import svmlight as kernels

@@ -8,13 +8,14 @@ folder, and a missing file is reported, with its source, before anything is read
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+from cladist.datasets.dataset import Dataset, T, stack_rows
 from cladist.errors import DatasetError
-from cladist.files import PACKED_ENDINGS
+from cladist.files import PACKED_ENDINGS, data_suffix
 
 VARIABLE = "CLADIST_DATA"
 
@@ -89,13 +90,16 @@ class CatalogueEntry:
 
     def missing(self, place: Path) -> list[str]:
         """Return the files that a folder lacks."""
-        return [file for file in self.files if not _is_there(place, file)]
+        return [
+            file
+            for file in self.files
+            if not (os.path.isdir(place / file) if file.endswith("/") else os.path.isfile(path_of(place, file)))
+        ]
 
     def _refuse(self, problem: str) -> NoReturn:
-        wanted = ", ".join(self.files)
         raise DatasetError(
-            f"{self.title}: {problem}; wanted: a folder with {wanted}, as folder=… or as {self.folder} below the "
-            f"folder that {VARIABLE} names. Source: {self.source}.",
+            f"{self.title}: {problem}; wanted: a folder with {', '.join(self.files)}, as folder=… or as {self.folder} "
+            f"below the folder that {VARIABLE} names. Source: {self.source}.",
             kind="missing-data",
         )
 
@@ -221,16 +225,56 @@ def available(folder: Folder = None) -> tuple[str, ...]:
 
 
 def path_of(folder: Path, file: str) -> Path:
-    """Return the path of a file, under its own name or with the ending of a compression.
-
-    Examples
-    --------
-    >>> path_of(Path("data"), "train.txt").as_posix()
-    'data/train.txt'
-    """
+    """Return the path of a file, under its own name or with the ending of a compression."""
     paths = (folder / (file + ending) for ending in ("", *PACKED_ENDINGS))
     return next(filter(os.path.isfile, paths), folder / file)
 
 
-def _is_there(folder: Path, file: str) -> bool:
-    return os.path.isdir(folder / file) if file.endswith("/") else os.path.isfile(path_of(folder, file))
+def files_below(folder: str | PathLike[str], *endings: str) -> list[str]:
+    """Return the paths of all files below a folder that have one of the endings, packed or not, in order."""
+    paths: list[str] = []
+    for place, _, names in os.walk(_check_folder(folder), onerror=_refuse):
+        paths.extend(os.path.join(place, name) for name in names if data_suffix(name) in endings)
+    return sorted(paths)
+
+
+def parts_below(folder: str | PathLike[str]) -> tuple[str, str] | None:
+    """Return the folders ``train`` and ``test`` inside a folder, in letters of any case; None unless both are there."""
+    try:
+        inside = {name.lower(): name for name in sorted(os.listdir(_check_folder(folder)))}
+    except OSError as problem:
+        _refuse(problem)
+    train, test = (os.path.join(folder, inside.get(part, part)) for part in ("train", "test"))
+    return (train, test) if os.path.isdir(train) and os.path.isdir(test) else None
+
+
+def _check_folder(folder: str | PathLike[str]) -> str:
+    name = os.fspath(folder)
+    if "\0" in name:
+        raise DatasetError(f"{name!r}: no folder can have this name.")
+    return name
+
+
+def _refuse(problem: OSError) -> NoReturn:
+    raise DatasetError(f"{problem.filename}: cannot be read ({problem.strerror}).") from problem
+
+
+def vectorise(data: Dataset[T], vectoriser: Any) -> Dataset[T]:
+    """Return a split Dataset of texts with features for `X`, fitted on the training part; `texts` then has the texts.
+
+    Its parts follow each other, as `Dataset.from_parts` leaves them.
+    """
+    parts = {"training": data.X_train, "test": data.X_test}
+    if data.validation_rows is not None:
+        parts["validation"] = data.X_validation
+    for name, texts in parts.items():
+        if not len(texts):
+            raise DatasetError(f"{data.source}: there are no texts in the {name} part.")
+    train, *others = parts.values()
+    try:
+        Xs = [vectoriser.fit_transform(train), *map(vectoriser.transform, others)]
+    except ValueError as problem:  # texts without a single word
+        raise DatasetError(f"{data.source}: no features can be fitted on the training texts ({problem}).") from problem
+    X = stack_rows(Xs)
+    X.sort_indices()  # the vectoriser leaves them in the order of first appearance
+    return replace(data, X=X, texts=data.X, feature_names=vectoriser.get_feature_names_out())

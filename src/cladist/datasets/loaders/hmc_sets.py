@@ -19,8 +19,7 @@ def load_imclef07a(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``ImCLEF07A_Train.arff`` and ``ImCLEF07A_Test.arff``; None: ``imclef07a`` below the folder that
-        ``CLADIST_DATA`` names.
+        Holds ``ImCLEF07A_Train.arff`` and ``ImCLEF07A_Test.arff``; None: ``imclef07a`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -47,8 +46,7 @@ def load_enron(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``Enron_corr_trainvalid.arff`` and ``Enron_corr_test.arff``; None: ``enron`` below the folder that
-        ``CLADIST_DATA`` names.
+        Holds ``Enron_corr_trainvalid.arff`` and ``Enron_corr_test.arff``; None: ``enron`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -72,8 +70,8 @@ def load_genes_fun(*, which: Literal["cellcycle", "derisi"] = "cellcycle", folde
     which : {"cellcycle", "derisi"}
         The measurements that are the features.
     folder : path, optional
-        Holds a folder ``cellcycle`` or ``derisi`` with its train, valid and test file; None: ``genes_fun`` below the
-        folder that ``CLADIST_DATA`` names.
+        Holds a folder ``cellcycle`` or ``derisi`` with its train, valid and test file; None: ``genes_fun`` below
+        ``CLADIST_DATA``.
 
     Returns
     -------
@@ -98,8 +96,7 @@ def load_genes_go(*, which: Literal["cellcycle"] = "cellcycle", folder: Folder =
     which : {"cellcycle"}
         The measurements that are the features.
     folder : path, optional
-        Holds a folder ``cellcycle`` with its train, valid and test file; None: ``genes_go`` below the folder that
-        ``CLADIST_DATA`` names.
+        Holds a folder ``cellcycle`` with its train, valid and test file; None: ``genes_go`` below ``CLADIST_DATA``.
 
     Returns
     -------
@@ -117,24 +114,15 @@ def load_genes_go(*, which: Literal["cellcycle"] = "cellcycle", folder: Folder =
 
 
 def _load(entry: CatalogueEntry, folder: Folder, *, multilabel: bool) -> Dataset[Taxonomy]:
-    """Read the files of a entry, which are train and test or train, valid and test, over one taxonomy."""
+    """Read the files of an entry, which are train and test or train, valid and test, over one taxonomy."""
     place = entry.locate(folder)
     paths = [path_of(place, file) for file in entry.files]
     train = read_arff_hmc(paths[0], multilabel=multilabel)
     *validation, test = (_read_part(path, paths[0], train, multilabel) for path in paths[1:])
-    third: dict[str, Any] = {}
+    fields: dict[str, Any] = {"taxonomy": train.taxonomy, "feature_names": train.feature_names, "source": entry.title}
     if validation:
-        third = {"X_validation": validation[0].X, "y_validation": validation[0].y}
-    return Dataset.from_parts(
-        train.X,
-        train.y,
-        test.X,
-        test.y,
-        **third,
-        taxonomy=train.taxonomy,
-        feature_names=train.feature_names,
-        source=entry.title,
-    )
+        fields |= {"X_validation": validation[0].X, "y_validation": validation[0].y}
+    return Dataset.from_parts(train.X, train.y, test.X, test.y, **fields)
 
 
 def _read_part(path: Path, first: Path, train: Dataset[Taxonomy], multilabel: bool) -> Dataset[Taxonomy]:

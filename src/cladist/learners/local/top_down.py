@@ -42,7 +42,7 @@ from cladist.learners.select_c import choose_C
 from cladist.solvers.problem import members_by_class
 from cladist.storage.array_groups import Arrays, check_nodes, unpack_ids
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.stop_leaves import with_stops
+from cladist.taxonomy.transforms import with_stops
 
 Ids = npt.NDArray[np.int64]
 VIRTUAL_ROOT = -1

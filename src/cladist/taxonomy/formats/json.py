@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.taxonomy.construction import Draft, Links
-from cladist.taxonomy.paths import PathNodes
+from cladist.taxonomy.construction import Draft, Links, PathNodes
 
 DEEPEST = 1_000  # brackets within brackets; Python's own parser gives up at about this depth
 
@@ -21,8 +20,7 @@ CLOSING = {"{": "}", "[": "]"}
 Token = tuple[int, str, Any]  # its place; "{", "}", "[", "]", "key" or "value"; the key or value
 
 _DECODER = json.JSONDecoder()
-_BLANKS = re.compile(r"[ \t\n\r]*")
-_WITH_BLANKS = {mark: re.compile(rf"[ \t\n\r]*{mark}[ \t\n\r]*") for mark in ",:"}
+_AFTER = {mark: re.compile(rf"[ \t\n\r]*{mark}[ \t\n\r]*") for mark in ("", ",", ":")}
 
 
 def parse_json(text: str, sep: str, on_cycle: str) -> Draft:
@@ -165,14 +163,9 @@ def iterate_tokens(text: str) -> Iterator[Token]:
     """Yield the brackets, keys and other values of a text.
 
     Text that is not JSON raises a ``JSONDecodeError`` where the walk meets it, also a text without a token.
-
-    Examples
-    --------
-    >>> [(kind, value) for _, kind, value in iterate_tokens('{"a": [1]}')]
-    [('{', None), ('key', 'a'), ('[', None), ('value', 1), (']', None), ('}', None)]
     """
     closing: list[str] = []  # the brackets that close the open ones
-    place = _skip_blanks(text, 0)
+    place = _skip(text, 0)
     while True:
         mark = text[place : place + 1]
         if mark in CLOSING:
@@ -180,7 +173,7 @@ def iterate_tokens(text: str) -> Iterator[Token]:
                 raise TaxonomyError("This JSON is nested too deeply; write it flat, as {child: parent}.")
             yield place, mark, None
             closing.append(CLOSING[mark])
-            place = _skip_blanks(text, place + 1)
+            place = _skip(text, place + 1)
             after_value = text.startswith(closing[-1], place)  # an empty object or list
         else:
             start = place
@@ -188,13 +181,13 @@ def iterate_tokens(text: str) -> Iterator[Token]:
             yield start, "value", value
             after_value = True
         if after_value:
-            place = _skip_blanks(text, place)
+            place = _skip(text, place)
             while closing and text.startswith(closing[-1], place):
                 yield place, closing.pop(), None
-                place = _skip_blanks(text, place + 1)
+                place = _skip(text, place + 1)
             if not closing:
                 break
-            place = _skip_mark(text, place, ",")
+            place = _skip(text, place, ",")
             if text.startswith(closing[-1], place):
                 raise json.JSONDecodeError("another entry is wanted after a comma", text, place)
         if closing[-1] == "}":
@@ -202,7 +195,7 @@ def iterate_tokens(text: str) -> Iterator[Token]:
                 raise json.JSONDecodeError("a key in double quotes is wanted", text, place)
             key, end = _decode(text, place)
             yield place, "key", key
-            place = _skip_mark(text, end, ":")
+            place = _skip(text, end, ":")
     if place < len(text):
         raise json.JSONDecodeError("something follows the end", text, place)
 
@@ -210,24 +203,18 @@ def iterate_tokens(text: str) -> Iterator[Token]:
 def _decode(text: str, place: int) -> tuple[Any, int]:
     """Return the text, number, boolean or null at a place, and where it ends."""
     try:
-        value, end = _DECODER.raw_decode(text, place)
+        return _DECODER.raw_decode(text, place)
     except json.JSONDecodeError:
         raise
     except ValueError as problem:  # thousands of digits
         raise TaxonomyError(f"{line_of(text, place)}: this JSON holds a number that is no name: {problem}.") from None
-    return value, end
 
 
-def _skip_blanks(text: str, place: int) -> int:
-    match = _BLANKS.match(text, place)
-    return match.end() if match else place
-
-
-def _skip_mark(text: str, place: int, mark: str) -> int:
+def _skip(text: str, place: int, mark: str = "") -> int:
     """Return the place after a mark and the blanks around it."""
-    match = _WITH_BLANKS[mark].match(text, place)
+    match = _AFTER[mark].match(text, place)
     if match is None:
-        raise json.JSONDecodeError(f"{mark!r} is wanted", text, _skip_blanks(text, place))
+        raise json.JSONDecodeError(f"{mark!r} is wanted", text, _skip(text, place))
     return match.end()
 
 

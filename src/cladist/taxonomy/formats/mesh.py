@@ -9,7 +9,7 @@ from typing import Literal
 
 from cladist.errors import TaxonomyError, one_of
 from cladist.taxonomy import construction
-from cladist.taxonomy.formats.lines import all_lines, iterate_lines
+from cladist.taxonomy.formats.reader import all_lines, iterate_lines
 from cladist.taxonomy.taxonomy import Taxonomy
 
 NODES = ("descriptors", "numbers", "first-number")
@@ -65,13 +65,7 @@ def mesh_taxonomy(
 
 
 def are_mesh_lines(text: str) -> bool:
-    r"""Tell whether every line is a descriptor and a tree number.
-
-    Examples
-    --------
-    >>> are_mesh_lines("Body Regions;A01\nAbdomen;A01.047\n"), are_mesh_lines("node;parent")
-    (True, False)
-    """
+    """Tell whether every line is a descriptor and a tree number."""
     return ";" in text and all_lines(text, lambda line: bool(_NUMBER.fullmatch(line.rpartition(";")[2])))
 
 

@@ -13,16 +13,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import NoReturn
 
-from cladist.errors import TaxonomyError
+import numpy as np
+
+from cladist.errors import TaxonomyError, quoted
 from cladist.files import Source, data_suffix, display_name, read_text
-from cladist.taxonomy import construction
-from cladist.taxonomy.formats import columns, json, lines, mesh
-from cladist.taxonomy.formats.lines import iterate_lines
+from cladist.files.delimited import DelimitedText, find_delimiter, split_plain
+from cladist.taxonomy.construction import Draft, Links, OnCycle, check_on_cycle, from_paths
+from cladist.taxonomy.formats.json import parse_json
 from cladist.taxonomy.taxonomy import Taxonomy
-
-OnCycle = Literal["error", "drop"]
 
 ENDINGS = {
     ".json": "json",
@@ -41,13 +44,7 @@ OTHER_FILES = {
 }
 
 
-def read_taxonomy(
-    path: Source,
-    *,
-    format: str | None,  # noqa: A002
-    sep: str,
-    on_cycle: OnCycle = "error",
-) -> Taxonomy:
+def read_taxonomy(path: Source, *, format: str | None, sep: str, on_cycle: OnCycle = "error") -> Taxonomy:  # noqa: A002
     """Read a taxonomy from a file; `format` None recognises it by ending, then by content."""
     check_format(format, (*FORMATS, *READ_ONLY))
     check_ending(path, format)
@@ -76,58 +73,352 @@ def check_ending(path: Source, format: str | None) -> None:  # noqa: A002
 
 
 def parse(text: str, format: str, *, sep: str = "/", on_cycle: OnCycle = "error") -> Taxonomy:  # noqa: A002
-    r"""Build a taxonomy from a file's text.
+    """Build a taxonomy from a file's text."""
+    from cladist.taxonomy.formats import mesh  # which reads lines by means of this module
 
-    Examples
-    --------
-    >>> parse("sport tennis\nsport chess", "edges").names
-    ('sport', 'tennis', 'chess')
-    >>> parse('{"sport": {"tennis": {}, "chess": {}}}', "json").names
-    ('sport', 'tennis', 'chess')
-    """
-    construction.check_on_cycle(on_cycle)
-    if format in ("csv", "tsv"):
-        return columns.parse_columns(text, ",;|" if format == "csv" else "\t", on_cycle)
-    if format == "rcv1":
-        return columns.parse_rcv1(text, on_cycle)
+    check_on_cycle(on_cycle)
     if format == "mesh":
         return mesh.mesh_taxonomy(text, on_cycle=on_cycle)
-    readers = {
-        "edges": lambda: lines.parse_edges(text, on_cycle),
-        "paths": lambda: lines.parse_paths(text, sep),
-        "indented": lambda: lines.parse_indented(text, sep),
-        "json": lambda: json.parse_json(text, sep, on_cycle),
+    readers: dict[str, Callable[[], Draft]] = {
+        "csv": lambda: parse_columns(text, ",;|", on_cycle),
+        "tsv": lambda: parse_columns(text, "\t", on_cycle),
+        "rcv1": lambda: parse_rcv1(text, on_cycle),
+        "edges": lambda: parse_edges(text, on_cycle),
+        "paths": lambda: parse_paths(text, sep),
+        "indented": lambda: parse_indented(text, sep),
+        "json": lambda: parse_json(text, sep, on_cycle),
     }
     return Taxonomy(readers[format]())
 
 
 def recognise(text: str, ending: str, sep: str) -> str:
-    """Return the format of a file by its ending or, if that is not known, by its content.
+    """Return the format of a file by its ending or, if that is not known, by its content."""
+    from cladist.taxonomy.formats import mesh
 
-    Examples
-    --------
-    >>> recognise("a/b/c", ".txt", "/"), recognise("a b", ".txt", "/"), recognise("1 2 3", "", "/")
-    ('paths', 'edges', 'paths')
-    """
     if ending in ENDINGS:
         return ENDINGS[ending]
     if text.lstrip()[:1] in ("{", "["):
         return "json"
-    delimiter = columns.find_column_delimiter(text)
+    delimiter = find_column_delimiter(text)
     if delimiter is not None:
         return "tsv" if delimiter == "\t" else "csv"
-    if columns.are_rcv1_lines(text):
+    if are_rcv1_lines(text):
         return "rcv1"
     if mesh.are_mesh_lines(text):
         return "mesh"
-    if lines.is_indented(text):
+    if is_indented(text):
         return "indented"
-    if lines.has_tabs(text):
+    if has_tabs(text):
         return "edges" if all(line.count("\t") <= 1 for _, line in iterate_lines(text)) else "paths"
     joined = sep in text and any(sep in line for _, line in iterate_lines(text))
-    if lines.ARROW not in sep and lines.have_arrows(text, all if joined else any):
+    if ARROW not in sep and have_arrows(text, all if joined else any):
         return "edges"
-    if joined or lines.are_spaced_paths(text):
+    if joined or are_spaced_paths(text):
         return "paths"
-    lines.refuse_other_delimiters(text)
+    refuse_other_delimiters(text)
     return "edges"
+
+
+# ---------------------------------------------------------------- lines
+# Texts are iterated line by line: a list of all lines would take more memory than the taxonomy.
+
+ARROW = "->"
+_ARROW = re.compile(r"(?<=\s)->(?=\s)")
+_BLOCK = 1 << 18  # characters, split at once, which is faster than line by line
+_LINE = re.compile(r"[^\r\n]+(?:\r\n|[\r\n]|\Z)|\r\n|[\r\n]")
+
+
+def iterate_physical_lines(text: str) -> Iterator[str]:
+    """Yield every line with its end, a line feed, a carriage return or both."""
+    return (match.group() for match in _LINE.finditer(text))
+
+
+def _split_lines(text: str) -> Iterator[str]:
+    """Yield every line, with or without its end."""
+    if "\r" in text:
+        yield from iterate_physical_lines(text)
+        return
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _BLOCK)
+        end = len(text) if end < 0 else end
+        yield from text[start:end].split("\n")
+        start = end + 1
+
+
+def iterate_indented_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and line of all lines but empty ones and comments ('#'), with their indentation."""
+    for number, line in enumerate(_split_lines(text), start=1):
+        content = line.strip()
+        if content and content[0] != "#":
+            yield number, line.rstrip()
+
+
+def iterate_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and line of all lines but empty ones and comments, without the blanks around them; tabs stay."""
+    for number, line in enumerate(_split_lines(text), start=1):
+        content = line.strip(" \r\n")
+        if content and content[0] != "#" and not content.isspace():
+            yield number, content
+
+
+def name_line(number: int) -> str:
+    """Return how messages call a line."""
+    return f"line {number}"
+
+
+def find_line(k: int, lines: Iterable[tuple[int, *tuple[object, ...]]]) -> str:
+    """Return how messages call the k-th of some numbered lines; storing all numbers would cost memory."""
+    return name_line(next(islice(lines, k, None))[0])
+
+
+def all_lines(text: str, test: Callable[[str], bool]) -> bool:
+    """Tell whether a text has lines and all of them pass a test."""
+    return any(True for _ in iterate_lines(text)) and all(test(line) for _, line in iterate_lines(text))
+
+
+def has_tabs(text: str) -> bool:
+    """Tell whether any line of a text that is not a comment has a tab."""
+    return "\t" in text and any("\t" in line for _, line in iterate_lines(text))
+
+
+# ---------------------------------------------------------------- edges
+
+
+def parse_edges(text: str, on_cycle: str) -> Draft:
+    """Read ``parent child`` lines, with tabs or arrows between them if any line has one; one name alone is a node."""
+    tabbed = has_tabs(text)
+    arrowed = not tabbed and have_arrows(text, any)
+    links = Links()
+    for number, line, fields in split_plain(iterate_lines(text), tabbed=tabbed):
+        if arrowed and len(fields) > 1:
+            fields = _split_at_arrow(number, line)
+        if len(fields) > 2:
+            raise TaxonomyError(
+                f"line {number}: an edge is 'parent child', but there are {len(fields)} fields: {quoted(line)}. "
+                "Names with spaces want a tab between parent and child."
+            )
+        if not all(fields):
+            raise TaxonomyError(f"A node needs a name; line {number} has an empty one.")
+        if len(fields) == 1:
+            links.node(fields[0])
+        else:
+            links.link(fields[0], fields[1], number)
+    return links.draft(on_cycle, name_line)
+
+
+def _split_at_arrow(number: int, line: str) -> list[str]:
+    ends = [end.strip() for end in _ARROW.split(line)]
+    if len(ends) != 2:
+        paths = f" If these are paths, name {ARROW!r} as their separator." if len(ends) > 2 else ""
+        raise TaxonomyError(
+            f"line {number}: an edge of this file is 'parent {ARROW} child', but here is {quoted(line)}.{paths}"
+        )
+    return ends
+
+
+def have_arrows(text: str, how_many: Callable[[Iterable[bool]], bool]) -> bool:
+    """Tell whether any or all lines have an arrow with blanks around it."""
+    return ARROW in text and how_many(_ARROW.search(line) is not None for _, line in iterate_lines(text))
+
+
+def refuse_other_delimiters(text: str) -> None:
+    """Refuse ``a,b`` on every line, where each line would be read as one root."""
+    if next(iterate_lines(text), None) is None:
+        return
+    for mark in (",", ";", "|", ARROW):
+        if mark in text and all(mark in line and len(line.split()) == 1 for _, line in iterate_lines(text)):
+            advice = f"put blanks around it: parent {ARROW} child"
+            if mark != ARROW:
+                advice = f"say so in a first line parent{mark}child"
+            raise TaxonomyError(
+                f"Every line has {mark!r} and no blank or tab; if that stands between parent and child, {advice}."
+            )
+
+
+# ---------------------------------------------------------------- paths
+
+
+def parse_paths(text: str, sep: str) -> Draft:
+    """Read one path per line, its parts joined by `sep`, or if no line has one by tabs, or else by blanks."""
+    joint = next(
+        (mark for mark in (sep, "\t") if mark in text and any(mark in line for _, line in iterate_lines(text))), None
+    )
+    if joint is None and all(len(line.split()) == 1 for _, line in iterate_lines(text)):
+        joint = sep
+    return from_paths(_split_paths(text, joint, sep), sep=sep, where=lambda k: find_line(k, iterate_lines(text)))
+
+
+def _split_paths(text: str, joint: str | None, sep: str) -> Iterator[list[str]]:
+    for number, line in iterate_lines(text):
+        parts = line.split() if joint is None else [part.strip() for part in line.split(joint)]
+        if not all(parts):
+            raise TaxonomyError(f"A path has no empty part; line {number} is {quoted(line)}.")
+        if joint != sep and ARROW in parts:
+            raise TaxonomyError(
+                f"line {number}: an arrow is no part of a path: {quoted(line)}. If it joins the parts, name {ARROW!r} "
+                f"as the separator; if it joins parent and child, read edges, 'parent {ARROW} child' with blanks."
+            )
+        yield parts
+
+
+def are_spaced_paths(text: str) -> bool:
+    """Tell paths of words from edges with too many fields: on paths, a node always has the same place."""
+    place: dict[str, int] = {}
+    longest = 0
+    for _, line in iterate_lines(text):
+        words = line.split()
+        longest = max(longest, len(words))
+        if any(place.setdefault(word, k) != k for k, word in enumerate(words)):
+            return False
+    return longest > 2
+
+
+# ---------------------------------------------------------------- indented text
+
+
+def is_indented(text: str) -> bool:
+    """Tell whether a text is indented: its first line is not, another one is, and none has columns."""
+    if text.find("\n ") < 0 and text.find("\n\t") < 0 and text.isascii() and "\r" not in text:
+        return False  # the usual case, known at once
+    any_inside, first = False, True
+    for _, line in iterate_indented_lines(text):
+        inside = line[0].isspace()
+        if (first and inside) or "\t" in line.lstrip():
+            return False
+        any_inside, first = any_inside or inside, False
+    return any_inside
+
+
+def parse_indented(text: str, sep: str) -> Draft:
+    """Read one node per line; its parent is the nearest line above it that is less indented."""
+    paths = _read_indented_paths(iterate_indented_lines(text))
+    return from_paths(paths, sep=sep, where=lambda k: find_line(k, iterate_indented_lines(text)))
+
+
+def _read_indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
+    path: list[str] = []
+    margins: list[str] = []  # the indentation of the nodes on the path
+    children_at: list[str] = [""]  # the indentation of the children of the node at each depth
+    for number, line in numbered:
+        name = line.lstrip()
+        margin = line[: len(line) - len(name)]
+        while margins and not (margin != margins[-1] and margin.startswith(margins[-1])):
+            path.pop()
+            margins.pop()
+        depth = len(path)
+        del children_at[depth + 1 :]
+        if len(children_at) == depth:
+            children_at.append(margin)
+        if children_at[depth] != margin:
+            raise TaxonomyError(
+                f"line {number}: {quoted(name)} does not stand below its siblings; give the children of one node the "
+                "same indentation, all in spaces or all in tabs."
+            )
+        path.append(name)
+        margins.append(margin)
+        yield list(path)
+
+
+# ---------------------------------------------------------------- columns
+
+NODE_COLUMNS = ("node", "child", "id", "code")
+NO_PARENT = "None"  # how RCV1 writes that a node is a root
+_RCV1_LINE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:(.*))?\s*")
+
+
+class _NodeRows:
+    """Collects rows of (node, parent or "", title or ""); a node's rows agree on its title and on being a root."""
+
+    def __init__(self) -> None:
+        self.links = Links()
+        self.root_at: dict[str, int] = {}
+        self.titles: dict[str, str] = {}
+
+    def add(self, node: str, parent: str, title: str, line: int) -> None:
+        if not node:
+            raise TaxonomyError(f"A node needs a name; line {line} has an empty one.")
+        if parent:
+            self.links.link(parent, node, line)
+        else:
+            self.links.node(node)
+            if self.root_at.setdefault(node, line) != line:
+                raise TaxonomyError(f"line {line}: the node {quoted(node)} has a row without a parent already.")
+        if title and self.titles.setdefault(node, title) != title:
+            before = quoted(self.titles[node])
+            raise TaxonomyError(
+                f"line {line}: the node {quoted(node)} is called {quoted(title)} here, {before} before."
+            )
+
+    def draft(self, on_cycle: str) -> Draft:
+        """Draft the taxonomy of all rows."""
+        roots = {self.links.id_of[node]: line for node, line in self.root_at.items()}
+        draft = self.links.draft(on_cycle, name_line)
+        below = np.diff(draft.indptr) > 0
+        for v, line in roots.items():
+            if below[v]:
+                name = quoted(draft.names[v])
+                raise TaxonomyError(f"line {line}: the node {name} has no parent here, and one in another row.")
+        draft.titles = self.titles
+        return draft
+
+
+def find_column_delimiter(text: str) -> str | None:
+    """Return the delimiter of a text whose header has the columns of nodes and parents, or None."""
+    return find_delimiter(_number_lines(text), ",\t;|", _has_columns)
+
+
+def _number_lines(text: str) -> Iterator[tuple[int, str]]:
+    return enumerate(iterate_physical_lines(text), 1)
+
+
+def _has_columns(names: list[str]) -> bool:
+    columns = {name.lower() for name in names}
+    return "parent" in columns and not columns.isdisjoint(NODE_COLUMNS)
+
+
+def _refuse_row(line: int, column: int | None, problem: str) -> NoReturn:
+    raise TaxonomyError(f"line {line}: {problem}", line=line, column=column)
+
+
+def parse_columns(text: str, delimiters: str, on_cycle: str) -> Draft:
+    """Read ``node,parent[,name]`` rows; `name` becomes the node's title.
+
+    The delimiter is the one that a first line ``sep=`` states, one of `delimiters`, or a tab.
+    """
+    table = DelimitedText(_number_lines(text), delimiters + "\t", _has_columns, _refuse_row, strip=True)
+    header = [name.lower() for name in table.header]
+    if not _has_columns(header):
+        shown = ", ".join(header[:10]) + (", …" if len(header) > 10 else "")
+        _refuse_row(table.line, None, f"the columns 'node' and 'parent' are wanted; the header has {quoted(shown)}.")
+    node = next(header.index(column) for column in NODE_COLUMNS if column in header)
+    for column in ("parent", header[node], "name"):
+        if header.count(column) > 1:
+            problem = f"the header names {quoted(column)} twice, so it is not clear which is meant."
+            _refuse_row(table.line, None, problem)
+    parent = header.index("parent")
+    name = header.index("name") if "name" in header else None
+    nodes = _NodeRows()
+    for line, row in table:
+        if len(row) != len(header):
+            shown = quoted(", ".join(row))
+            _refuse_row(line, None, f"{len(header)} columns are wanted; there are {len(row)}: {shown}.")
+        nodes.add(row[node], row[parent], row[name] if name is not None else "", line)
+    return nodes.draft(on_cycle)
+
+
+def are_rcv1_lines(text: str) -> bool:
+    """Tell whether every line is like ``parent: X child: Y``."""
+    return all_lines(text, lambda line: line.startswith("parent:") and " child:" in line.replace("\t", " "))
+
+
+def parse_rcv1(text: str, on_cycle: str) -> Draft:
+    """Read the lines of RCV1's topic files; descriptions become titles."""
+    rows = _NodeRows()
+    for number, line in iterate_lines(text):
+        match = _RCV1_LINE.fullmatch(line)
+        if match is None:
+            raise TaxonomyError(f"line {number}: 'parent: X child: Y' is wanted; got {quoted(line)}.")
+        parent, child, title = match.groups()
+        rows.add(child, "" if parent == NO_PARENT else parent, (title or "").strip(), number)
+    return rows.draft(on_cycle)

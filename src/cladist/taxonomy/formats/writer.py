@@ -17,21 +17,15 @@ import numpy as np
 
 from cladist.errors import TaxonomyError, quoted
 from cladist.files import LARGEST_TEXT, data_suffix, open_for_writing
-from cladist.taxonomy.formats.columns import NO_PARENT
-from cladist.taxonomy.formats.reader import ENDINGS, FORMATS, check_ending, check_format, recognise
-from cladist.taxonomy.paths import name_paths, splits_back
+from cladist.taxonomy.construction import name_paths
+from cladist.taxonomy.formats.reader import ENDINGS, FORMATS, NO_PARENT, check_ending, check_format, recognise
+from cladist.taxonomy.structure import splits_back
 from cladist.taxonomy.taxonomy import Taxonomy
 
 HOLD_TITLES = ("csv", "tsv", "rcv1")  # formats that can hold the titles of nodes
 
 
-def write_taxonomy(
-    taxonomy: Taxonomy,
-    path: str | PathLike[str],
-    *,
-    format: str | None,  # noqa: A002
-    sep: str,
-) -> None:
+def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: str | None, sep: str) -> None:  # noqa: A002
     """Write a taxonomy; the file appears whole or not at all."""
     check_format(format, FORMATS)
     check_ending(path, format)
@@ -55,15 +49,7 @@ def write_taxonomy(
 
 
 def format_taxonomy(taxonomy: Taxonomy, format: str, *, sep: str = "/") -> str:  # noqa: A002
-    """Return the text of a taxonomy file.
-
-    Examples
-    --------
-    >>> print(format_taxonomy(Taxonomy.from_paths(["sport/tennis", "sport/chess"]), "paths"))
-    sport/tennis
-    sport/chess
-    <BLANKLINE>
-    """
+    """Return the text of a taxonomy file."""
     writers: dict[str, Callable[[Taxonomy], Iterator[str]]] = {
         "edges": _edge_lines,
         "paths": lambda t: _path_lines(t, sep),

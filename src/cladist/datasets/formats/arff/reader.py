@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.dataset import Dataset
+from cladist.datasets.dataset import Dataset, as_lists, as_objects, check_float, stack_rows
 from cladist.datasets.formats.arff.header import read_header
 from cladist.datasets.formats.arff.hierarchy import Hierarchy, read_hierarchy
 from cladist.datasets.formats.arff.rows import RowParser
-from cladist.datasets.rows import as_lists, as_objects, check_float, stack_rows
 from cladist.errors import one_of
 from cladist.files import Source, display_name, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.datasets.dataset import LARGEST_NUMBER, MOST_LABELS
 from cladist.datasets.formats.arff.header import BLANKS, LABELS, NOMINAL, NUMERIC, Header, unquote
-from cladist.datasets.rows import LARGEST_NUMBER, MOST_LABELS
 from cladist.errors import DatasetError
 from cladist.files import Source, display_name, iterate_chunks, refuse
 from cladist.taxonomy import Taxonomy

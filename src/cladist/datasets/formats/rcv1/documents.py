@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from cladist.datasets.dataset import as_objects
 from cladist.datasets.formats.rcv1.judgements import Judgements, Numbers
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, CsrRows, RowChunk, RowFormat, read_chunks
-from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError
 from cladist.files import LONGEST_LINE, Source, decode, iterate_byte_lines, open_for_reading, refuse
 from cladist.kernels.svmlight import HIGHEST_DOCUMENT

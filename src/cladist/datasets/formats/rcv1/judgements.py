@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from cladist.datasets.dataset import as_lists, as_objects
 from cladist.datasets.formats.label_names import LabelNames
 from cladist.datasets.formats.sparse_text import text_blocks
-from cladist.datasets.rows import as_lists, as_objects
 from cladist.files import Source, refuse
 from cladist.kernels import svmlight as kernels
 from cladist.taxonomy import Taxonomy

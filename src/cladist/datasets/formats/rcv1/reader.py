@@ -10,11 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.dataset import Dataset
+from cladist.datasets.dataset import Dataset, check_float
 from cladist.datasets.formats.rcv1.documents import DocumentChoice, Documents
 from cladist.datasets.formats.rcv1.judgements import Judgements
 from cladist.datasets.formats.sparse_text import check_n_features
-from cladist.datasets.rows import check_float
 from cladist.errors import DatasetError, ParameterError, TaxonomyError, is_count, one_of
 from cladist.files import PACKED_ENDINGS, Source, display_name, read_text
 from cladist.taxonomy import Taxonomy

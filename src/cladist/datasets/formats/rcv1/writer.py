@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cladist.datasets.dataset import Dataset
+from cladist.datasets.dataset import Dataset, length
 from cladist.datasets.formats.rcv1.reader import HIERARCHY, JUDGEMENTS, ROOT, documents_file
 from cladist.datasets.formats.svmlight.writer import as_rows, text_rows
-from cladist.datasets.rows import length
 from cladist.errors import DatasetError
 from cladist.files import open_for_writing
 from cladist.kernels.svmlight import LONGEST_LABEL

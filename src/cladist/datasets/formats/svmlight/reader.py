@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.datasets.dataset import Dataset
+from cladist.datasets.dataset import Dataset, check_float
 from cladist.datasets.formats.label_names import LabelNames
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, CsrRows, RowFormat, check_n_features, read_chunks
-from cladist.datasets.rows import check_float
 from cladist.errors import one_of
 from cladist.files import Source, display_name, refuse
 from cladist.taxonomy import as_taxonomy

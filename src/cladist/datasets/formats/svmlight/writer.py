@@ -15,7 +15,7 @@ from cladist.datasets.dataset import Dataset
 from cladist.errors import DatasetError
 from cladist.files import open_for_writing
 from cladist.kernels.svmlight import LONGEST_LABEL, MOST_LABELS
-from cladist.taxonomy.construction import as_text, is_missing
+from cladist.taxonomy.structure import as_text, is_missing
 
 BLOCK_FEATURES = 1 << 17  # numbers held as texts at a time
 

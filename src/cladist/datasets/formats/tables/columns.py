@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cladist.datasets.rows import MOST_LABELS
+from cladist.datasets.dataset import MOST_LABELS
 from cladist.errors import DatasetError, quoted
 from cladist.files import Source, display_name
 from cladist.files.delimited import MOST_COLUMNS
-from cladist.taxonomy.construction import as_text, is_missing
+from cladist.taxonomy.structure import as_text, is_missing
 
 Row = tuple[int, Any]  # its line or number, and the values of the wanted columns
 

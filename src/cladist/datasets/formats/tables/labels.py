@@ -9,14 +9,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from cladist.datasets.dataset import MOST_LABELS, as_objects
 from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, label_text, refuse_cell, shorten
-from cladist.datasets.rows import MOST_LABELS, as_objects
 from cladist.errors import LabelWarning, quoted
 from cladist.files import Source
 from cladist.labels import encode
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.construction import is_missing
-from cladist.taxonomy.separators import SEPARATORS, guess_separator
+from cladist.taxonomy.construction import guess_separator
+from cladist.taxonomy.structure import SEPARATORS, is_missing
 
 
 class LabelColumn:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from cladist.datasets.dataset import Dataset
+from cladist.datasets.dataset import Dataset, as_objects
 from cladist.datasets.formats.tables.columns import cell_text, check_column, refuse_cell, shorten
 from cladist.datasets.formats.tables.labels import LabelColumn
 from cladist.datasets.formats.tables.records import open_table
-from cladist.datasets.rows import as_objects
 from cladist.errors import DatasetError, ParameterError
 from cladist.files import Source, display_name
 from cladist.taxonomy import Taxonomy

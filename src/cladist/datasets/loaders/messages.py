@@ -1,0 +1,184 @@
+"""Texts that people wrote to each other or to a machine: 20 Newsgroups and CLINC150."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from cladist import progress
+from cladist.datasets.dataset import Dataset, as_objects
+from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of, vectorise
+from cladist.errors import DatasetError, one_of
+from cladist.features import text_features
+from cladist.files import LONGEST_LINE, open_for_reading, read_text, refuse
+from cladist.taxonomy import Taxonomy
+
+Texts = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # texts and their labels
+
+# ---------------------------------------------------------------- CLINC150
+
+OUT_OF_SCOPE = "oos"
+
+
+def load_clinc150(*, out_of_scope: bool = False, folder: Folder = None) -> Dataset[Taxonomy]:
+    """Load CLINC150: 15,000 queries to train on, 4,500 to test on, 3,000 to validate.
+
+    Parameters
+    ----------
+    out_of_scope : bool
+        Whether to add the queries that belong to no intent (100, 1,000 and 100 of them, at the end of each part).
+        Their label is "oos", a leaf of its own beside the 10 domains.
+    folder : path, optional
+        Holds ``data_full.json`` and ``domains.json``; None: ``clinc150`` below ``CLADIST_DATA``.
+
+    Returns
+    -------
+    Dataset
+        Split, with a validation part. `X` is TF-IDF of words and word pairs, float32 CSR, fitted on the training
+        part; `texts` has the queries. The taxonomy is a forest of domains with 15 intents below each.
+
+    Examples
+    --------
+    >>> load_clinc150()  # doctest: +SKIP
+    Dataset(15000 + 4500 rows, 3000 to validate, 30921 features, 160 nodes, CLINC150)
+    """
+    one_of("load_clinc150", "out_of_scope", out_of_scope, (True, False))
+    place = DATA_SETS["clinc150"].locate(folder)
+    taxonomy = _domains(path_of(place, "domains.json"), out_of_scope)
+    path = path_of(place, "data_full.json")
+    content = _object(path)
+    train, test, validation = (_part(path, content, key, taxonomy, out_of_scope) for key in ("train", "test", "val"))
+    queries = Dataset.from_parts(
+        *train,
+        *test,
+        X_validation=validation[0],
+        y_validation=validation[1],
+        taxonomy=taxonomy,
+        source="CLINC150 with out-of-scope queries" if out_of_scope else "CLINC150",
+    )
+    return vectorise(queries, text_features())
+
+
+def _object(path: Path) -> dict[str, Any]:
+    text = read_text(path)
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as problem:
+        place = str(path), problem.lineno, problem.colno
+        raise DatasetError.at(*place, f"not valid JSON ({problem.msg}).", kind="bad-json") from problem
+    except (ValueError, RecursionError) as problem:  # a number of thousands of digits; brackets without end
+        raise DatasetError(f"{path}: not a file of CLINC150 ({problem}).") from problem
+    if not isinstance(content, dict):
+        refuse(path, None, None, f"wanted a JSON object, got {type(content).__name__}.")
+    return content
+
+
+def _domains(path: Path, out_of_scope: bool) -> Taxonomy:
+    parents: dict[str, str | None] = {}
+    for domain, intents in _object(path).items():
+        if not isinstance(intents, list) or not all(isinstance(intent, str) for intent in intents):
+            refuse(path, None, None, f"domain {domain!r} must hold a list of the names of its intents.")
+        for name in (domain, *intents):
+            if name in parents:
+                refuse(path, None, None, f"{name!r} stands there twice.")
+            parents[name] = None if name is domain else domain
+    if out_of_scope:
+        parents[OUT_OF_SCOPE] = None
+    return Taxonomy.from_parents(parents)
+
+
+def _part(path: Path, content: dict[str, Any], key: str, taxonomy: Taxonomy, out_of_scope: bool) -> Texts:
+    """Return the queries under a key and their intents, those out of scope after the others."""
+    texts, labels = [], []
+    for name in (key, f"oos_{key}") if out_of_scope else (key,):
+        rows = content.get(name)
+        if not isinstance(rows, list):
+            refuse(path, None, None, f"{name!r} must hold a list of [query, intent] pairs.")
+        for position, row in enumerate(rows):
+            if not isinstance(row, list) or len(row) != 2 or not all(isinstance(field, str) for field in row):
+                refuse(path, None, None, f"{name}[{position}] must be a [query, intent] pair of texts; got {row!r}.")
+            if row[1] not in taxonomy:
+                refuse(path, None, None, f"{name}[{position}] has the intent {row[1]!r}, which is in no domain.")
+            texts.append(row[0])
+            labels.append(row[1])
+    return as_objects(texts), as_objects(labels)
+
+
+# ---------------------------------------------------------------- 20 Newsgroups
+
+ROOT = "ROOT"  # the node above the seven top groups in the file, which is no label
+LARGEST_POST = LONGEST_LINE
+
+
+def load_news20(*, folder: Folder = None) -> Dataset[Taxonomy]:
+    """Load 20 Newsgroups "by date": 11,314 older posts to train on, 7,532 newer ones to test on.
+
+    Posts are whole, with headers, signatures and quotations. Headers name the writer and often the group's own
+    words, so that figures are higher than on posts stripped of them. Bytes are decoded as Latin-1, in which every
+    post can be read.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Holds ``20news-bydate-train/``, ``20news-bydate-test/`` (one folder per group, one file per post) and
+        ``hierarchy.tsv``; None: ``news20_bydate`` below ``CLADIST_DATA``.
+
+    Returns
+    -------
+    Dataset
+        Split. `X` is TF-IDF of words, counted as 1 + log, float32 CSR, fitted on the training part; `texts` has the
+        posts, ordered by group and file name. The taxonomy is a forest of 7 top groups with 20 groups below them.
+
+    Examples
+    --------
+    >>> load_news20()  # doctest: +SKIP
+    Dataset(11314 + 7532 rows, 130152 features, 27 nodes, 20 Newsgroups by date)
+    """
+    place = DATA_SETS["news20"].locate(folder)
+    taxonomy = _groups(path_of(place, "hierarchy.tsv"))
+    train, test = (_posts(place / f"20news-bydate-{part}", taxonomy) for part in ("train", "test"))
+    posts = Dataset.from_parts(*train, *test, taxonomy=taxonomy, source="20 Newsgroups by date")
+    # Word pairs, which help short texts, would make a million columns of such long ones; and in these a word seen ten
+    # times says little more than one seen twice (92.7 against 91.7 % right in cross-validation on the training part).
+    return vectorise(posts, text_features(ngram_range=(1, 1), sublinear_tf=True))
+
+
+def _groups(path: Path) -> Taxonomy:
+    tree = Taxonomy.read(path, format="tsv")
+    if tree.names[0] != ROOT or tree.kind != "tree":
+        return tree
+    parents = {tree.names[v]: tree.names[p] if p > 0 else None for v, p in enumerate(tree.parent) if v > 0}
+    return Taxonomy.from_parents(parents)
+
+
+def _posts(folder: Path, taxonomy: Taxonomy) -> Texts:
+    """Read a folder of groups: the posts and their groups, each of which must be in the tree."""
+    groups = _names(folder)
+    for group in groups:
+        if group not in taxonomy:
+            raise DatasetError(f"{folder / group}: the tree has no group {group!r}{taxonomy.suggestion(group)}")
+    files = [(group, folder / group / name) for group in groups for name in _names(folder / group)]
+    posts = []
+    with (
+        progress.task(f"Reading {folder.name}", total=len(files)) as task,
+        progress.hide(),
+    ):  # no bar for each small file
+        for _, path in files:
+            with open_for_reading(path) as stream:
+                content = stream.read(LARGEST_POST + 1)
+            if len(content) > LARGEST_POST:
+                refuse(path, None, None, f"longer than {LARGEST_POST:,} bytes, which is no post.")
+            posts.append(content.decode("latin-1"))
+            task.advance()
+    return as_objects(posts), as_objects([group for group, _ in files])
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError as problem:
+        raise DatasetError(f"{folder}: cannot be listed ({problem}).") from problem
