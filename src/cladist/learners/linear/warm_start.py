@@ -11,8 +11,8 @@ import numpy.typing as npt
 from cladist.kernels.lanes import WIDTH
 from cladist.learners.recursive.couplings import Coupling
 from cladist.solvers import OneVsRest
-from cladist.solvers.linear.dense_solvers import suits_direct
 from cladist.solvers.linear.one_vs_rest import growth
+from cladist.solvers.problem import suits_direct
 from cladist.solvers.tree.recursive import State
 
 

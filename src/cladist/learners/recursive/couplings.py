@@ -23,8 +23,9 @@ from cladist.linear_model.weights import Weights
 from cladist.solvers import OneVsRest, Settings, Solution
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.solvers.graph.solver import solve_graph
+from cladist.solvers.problem import suits_direct_recursive
 from cladist.solvers.tree.alternation import solve_alternating
-from cladist.solvers.tree.dense_recursive import solve_recursive_directly, suits_direct_recursive
+from cladist.solvers.tree.dense_recursive import solve_recursive_directly
 from cladist.solvers.tree.recursive import solve_recursive
 from cladist.taxonomy import RelationGraph, Taxonomy
 
