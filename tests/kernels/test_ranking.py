@@ -85,9 +85,6 @@ def test_a_node_that_is_not_there_is_passed_by_and_told(node, in_full):
     top = compared(top_k.top_by_index, top_k, linear_scores)
     assert not top(rows, 0, index, tree, np.zeros((0, 7), np.float32), room, *best)
     assert set(best[1][0]) <= set(range(7))
-    scores = np.zeros((1, 7), np.float32)
-    assert not compared(top_k.score_rows, top_k, linear_scores)(rows, 0, lists, tree[0], tree[1], scores)
-    assert not compared(top_k.score_nodes, top_k, linear_scores)(rows, 0, lists, tree[0], tree[1], scores[0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_form, "FULL_ABOVE", 0.0 if in_full else 1.0)
         with pytest.raises(ModelFormatError, match="altered or damaged"):

@@ -32,30 +32,16 @@ SCALES, SCALE_STEPS = (0.5, 2.0), 14
 class LaneProblem(NamedTuple):
     """Sixteen binary problems over the same rows.
 
-    Attributes
-    ----------
-    rows : (indptr, indices, data)
-        CSR rows, float32.
-    norms : array (rows,)
-        ‖x_i‖².
-    mask : array (rows,), uint32
-        Bit k of mask[i] is set where row i is positive in problem k.
-    weight : array (rows,), float32
-    costs : array (2 × 16)
-        c_ik is weight[i] · costs[0, k] for positive rows, weight[i] · costs[1, k] for negative ones.
-    n_lanes : int
-        The number of problems, the first lanes.
-
     W (features × 16), α (rows × 16), norms and costs are float32, or all float64. Kernels unpack a problem outside
     loops: compiled code counts references whenever a field is read.
     """
 
-    rows: Any
-    norms: Any
-    mask: Any
-    weight: Any
-    costs: Any
-    n_lanes: int = WIDTH
+    rows: Any  # (indptr, indices, data) of CSR rows, float32
+    norms: Any  # (rows,) ‖x_i‖²
+    mask: Any  # (rows,) uint32: bit k of mask[i] is set where row i is positive in problem k
+    weight: Any  # (rows,) float32
+    costs: Any  # (2 × 16) c_ik is weight[i] · costs[0, k] for positive rows, weight[i] · costs[1, k] for negative ones
+    n_lanes: int = WIDTH  # the number of problems, the first lanes
 
 
 @kernel
@@ -338,10 +324,10 @@ def solve_block(problem, surrogate, order, first, W, alpha, eps, tol, max_sweeps
             return done
         scales[:] = 1
         if settled:
-            wanted = 0.5 * tol / largest
+            factor = 0.5 * tol / largest
             if surrogate.smooth:  # the gap falls as the square of the violation
-                wanted = np.sqrt(wanted)
-            eps = max(smallest, eps * min(max(wanted, 0.1), 0.6))
+                factor = np.sqrt(factor)
+            eps = max(smallest, eps * min(max(factor, 0.1), 0.6))
             until_check = 1
         else:
             until_check = 2 * until_check - 1 if until_check > 1 else 2

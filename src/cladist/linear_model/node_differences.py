@@ -19,7 +19,7 @@ from scipy import sparse
 
 from cladist.errors import ModelFormatError
 from cladist.kernels import beam as kernels
-from cladist.kernels import top_k
+from cladist.kernels import linear_scores, top_k
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.linear_model.sparse import InvertedIndex, are_within, rank_by_index, require_sound
 from cladist.linear_model.training_rows import CsrArrays, Floats32, Ids
@@ -238,7 +238,8 @@ class DifferenceWeights(Weights):
         """Return the scores of all positions for a few rows."""
         scores = np.empty((last - first, len(self.bias)), np.float32)
         if self.has_index:
-            require_sound(top_k.score_rows(rows, first, self.index[:4], self.bias, self.order.parent, scores))
+            chosen, parent = np.arange(first, last), self.order.parent
+            require_sound(linear_scores.score_by_index(rows, chosen, self.index[:4], self.bias, parent, scores))
             return scores
         order, table = self.order, np.zeros(self.n_features, np.int32)
         n_rows, parents, parent_scores = last - first, np.full(1, -1), np.zeros((last - first, 1), np.float32)

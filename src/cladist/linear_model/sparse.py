@@ -27,6 +27,7 @@ MANY_ROWS = 256  # for fewer rows, building blocks costs more than it saves
 FULL_ABOVE = 0.125  # fraction of nodes with a weight, above which a whole row costs less than a list
 MOST_FULL_BYTES = 2**28
 SCORES_AT_ONCE = 2**22  # 16 MB: scores of all nodes for some rows
+NO_PARENTS = np.zeros(0, np.int64)
 
 NodeArrays = tuple[Any, Any, Any]  # bias, parent and class of every node
 
@@ -130,7 +131,8 @@ class SparseWeights(BlockedWeights):
     def scores_of(self, rows: CsrArrays, chosen: Ids) -> Floats32:
         """Return the scores of the chosen rows."""
         scores = np.empty((len(chosen), self.n_classes), np.float32)
-        require_sound(linear_scores.score_by_index(rows, chosen, tuple(self.index), self.intercepts, scores))
+        index, bias = tuple(self.index), self.intercepts
+        require_sound(linear_scores.score_by_index(rows, chosen, index, bias, NO_PARENTS, scores))
         return scores
 
     def best(self, X: Any) -> Ids:
@@ -139,7 +141,7 @@ class SparseWeights(BlockedWeights):
 
     def top_k(self, X: Any, k: int, beam: int | None = None) -> tuple[Ids, Floats32]:
         """Return the k best classes of each row and their scores, best first, ties to the first."""
-        no_tree = self.intercepts, np.zeros(0, np.int64), np.arange(self.n_classes)
+        no_tree = self.intercepts, NO_PARENTS, np.arange(self.n_classes)
         return rank_by_index(csr_arrays(X), X.shape[0], k, self._inverted_index, no_tree)
 
     @cached_property
@@ -169,13 +171,13 @@ class SparseWeights(BlockedWeights):
     def _rows(self, classes: Ids) -> sparse.csr_array:
         features, indptr, of_class, values = self.index
         require_sound(are_within(of_class, self.n_classes))
-        wanted, positions = np.unique(classes, return_inverse=True)
-        is_wanted = np.zeros(self.n_classes, bool)
-        is_wanted[wanted] = True
-        entries = np.flatnonzero(is_wanted[of_class])
+        rows_of, positions = np.unique(classes, return_inverse=True)
+        is_chosen = np.zeros(self.n_classes, bool)
+        is_chosen[rows_of] = True
+        entries = np.flatnonzero(is_chosen[of_class])
         columns = features[np.searchsorted(indptr, entries, side="right") - 1]
-        rows = np.searchsorted(wanted, of_class[entries])
-        return sparse.csr_array((values[entries], (rows, columns)), shape=(len(wanted), self.n_features))[positions]
+        rows = np.searchsorted(rows_of, of_class[entries])
+        return sparse.csr_array((values[entries], (rows, columns)), shape=(len(rows_of), self.n_features))[positions]
 
     def _columns(self, chosen: slice) -> Floats32:
         _, indptr, classes, values = self.index

@@ -115,28 +115,21 @@ class BlockedWeights(Weights):
         """Return the weights of some classes, or of all, as a matrix (classes × features)."""
         if classes is not None:
             return self._rows(classes)
-        matrix = self._zeros(self.n_classes)
+        try:
+            matrix = np.zeros((self.n_classes, self.n_features), np.float32)
+        except MemoryError:
+            raise TooLargeError(
+                f"A matrix of {self.n_classes:,} classes × {self.n_features:,} features needs "
+                f"{4 * self.n_classes * self.n_features / 2**30:.1f} GiB, which this machine does not have; fit with "
+                "weights='sparse' to have it as CSR."
+            ) from None
         for lanes, block, _ in self.iter_blocks():
             matrix[np.ix_(lanes, self.feature_of)] = block[:, : len(lanes)].T
         return matrix
 
+    @abstractmethod
     def _rows(self, classes: Ids) -> Any:
-        """Return the weights of some classes, from all blocks; most forms have a faster way."""
-        matrix = self._zeros(len(classes))
-        for lanes, block, _ in self.iter_blocks():
-            rows, positions = np.nonzero(classes[:, None] == lanes[None, :])
-            matrix[np.ix_(rows, self.feature_of)] = block[:, positions].T
-        return matrix
-
-    def _zeros(self, n_rows: int) -> Floats32:
-        try:
-            return np.zeros((n_rows, self.n_features), np.float32)
-        except MemoryError:
-            raise TooLargeError(
-                f"A matrix of {n_rows:,} classes × {self.n_features:,} features needs "
-                f"{4 * n_rows * self.n_features / 2**30:.1f} GiB, which this machine does not have; fit with "
-                "weights='sparse' to have it as CSR."
-            ) from None
+        """Return the weights of some classes."""
 
     def columns(self) -> Iterator[Floats32]:
         """Yield the weights of all classes (classes × features), some features in use at a time; intercepts last."""

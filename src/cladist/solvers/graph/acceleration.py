@@ -112,9 +112,9 @@ class Momentum(_ComponentMeans):
     def end(self, W: Floats32) -> None:
         """Record how far the sweep moved the means; features that keep their direction get faster, others slower."""
         drift = (self.means(W) - self.began).astype(np.float32)
-        kept, turned = drift * self.drift > 0, drift * self.drift < 0
-        self.pace[kept] = np.clip(FASTER * self.pace[kept], SLOWEST, FASTEST)
-        self.pace[turned] *= SLOWER
+        steady, turning = drift * self.drift > 0, drift * self.drift < 0
+        self.pace[steady] = np.clip(FASTER * self.pace[steady], SLOWEST, FASTEST)
+        self.pace[turning] *= SLOWER
         self.drift = drift
 
     def reject(self) -> None:

@@ -80,8 +80,8 @@ class Descent:
     ) -> None:
         self.graph, self.executor, self.settings = graph, executor, settings
         self.rows = problem.rows
-        given = replace(problem, costs=problem.costs / graph.pull[graph.nodes])
-        self.prox = BlockProx(given, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
+        scaled = replace(problem, costs=problem.costs / graph.pull[graph.nodes])
+        self.prox = BlockProx(scaled, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
         self.blocks: list[NodeBlock] = []
         self.last_gap, self.own_dual = np.inf, -np.inf
         self.accelerates = accelerates
@@ -161,12 +161,15 @@ class Descent:
 
     def _sweep(self, number: int) -> None:
         for blocks, plain in self.turns:
-            list(self.executor.map(partial(self._move, number=number), blocks))
+            # Blocks of one colour do not touch each other's vectors.
+            list(self.executor.map(lambda b: self._store(b, self._solve(b, number)), blocks))
             self.W[plain] = self.graph.neighbours[plain] @ self.W
 
-    def _move(self, b: int, number: int) -> None:
-        """Solve a block and store its weights; blocks of one colour do not touch each other's vectors."""
-        self._store(b, self.prox.solve_block(self.blocks[b], self._above(b), b, number))
+    def _solve(self, b: int, number: int) -> NodeBlock:
+        """Solve a block around the vectors that its nodes are pulled to."""
+        above, nodes = aligned_zeros(self.rows.n_used), self.nodes_of(b)
+        graph_products.put_means(self.graph.edges, self.graph.pull, nodes, self.W, above)
+        return self.prox.solve_block(self.blocks[b], above, b, number)
 
     def _store(self, b: int, block: NodeBlock) -> None:
         self.blocks[b] = block
@@ -174,13 +177,10 @@ class Descent:
 
     def jacobi(self, number: int) -> None:
         """Move all nodes at once, by a shorter step where the objective would rise."""
-
-        def solve(b: int) -> NodeBlock:
-            return self.prox.solve_block(self.blocks[b], self._above(b), b, number)
-
         before = self.W.copy()
         worst = self._objective() if number else np.inf
-        for b, block in enumerate(list(self.executor.map(solve, range(len(self.blocks))))):
+        solved = list(self.executor.map(partial(self._solve, number=number), range(len(self.blocks))))
+        for b, block in enumerate(solved):
             self._store(b, block)
         plain = np.concatenate([plain for _, plain in self.turns])
         self.W[plain] = self.graph.neighbours[plain] @ before
@@ -189,13 +189,6 @@ class Descent:
             share = max(share / 2, least)
             self.W = before + np.float32(share) * (whole - before)
             self.place_blocks()
-
-    def _above(self, b: int) -> Floats32:
-        """Return the vectors that the nodes of a block are pulled to, side by side."""
-        above = aligned_zeros(self.rows.n_used)
-        nodes = self.nodes_of(b)
-        graph_products.put_means(self.graph.edges, self.graph.pull, nodes, self.W, above)
-        return above
 
     def place_blocks(self) -> None:
         """Put the present vectors of their nodes into all blocks."""
@@ -209,6 +202,10 @@ class Descent:
 
     def _lost(self) -> float:
         return sum(float(self.pull(b) @ block.lost[: len(block)]) for b, block in enumerate(self.blocks))
+
+    def _left(self) -> float:
+        """Return how far the nodes' α are from their own optima."""
+        return sum(float(self.pull(b) @ np.maximum(block.left[: len(block)], 0)) for b, block in enumerate(self.blocks))
 
     def _objective(self) -> float:
         return self.graph.summarise(self.W, self.executor).energy + self._lost()
@@ -226,12 +223,8 @@ class Descent:
 
         If so, nodes are solved more exactly from now on.
         """
-        left = gain = 0.0
-        for b, block in enumerate(self.blocks):
-            pull, n = self.pull(b), len(block)
-            left += float(pull @ np.maximum(block.left[:n], 0))
-            gain += float(pull @ block.gain[:n])
-        rough = left > self.settings.tol * gain
+        gain = sum(float(self.pull(b) @ block.gain[: len(block)]) for b, block in enumerate(self.blocks))
+        rough = self._left() > self.settings.tol * gain
         if rough:
             self.prox.tighten()
         return rough
@@ -244,12 +237,10 @@ class Descent:
         stays, the components' means are accelerated.
         """
         place = self.graph.summarise(self.W, self.executor)
-        primal, left = place.energy + self._lost(), 0.0
+        primal, left = place.energy + self._lost(), self._left()
         gains = np.zeros(len(place.lengths))
         for b, block in enumerate(self.blocks):
-            pull, n = self.pull(b), len(block)
-            np.add.at(gains, self.graph.components[self.nodes_of(b)], pull * block.gain[:n])
-            left += float(pull @ np.maximum(block.left[:n], 0))
+            np.add.at(gains, self.graph.components[self.nodes_of(b)], self.pull(b) * block.gain[: len(block)])
         cost = self.graph.dual_cost(self._shares(), self.W, PRECISION * expected * primal, self.executor)
         self.own_dual = float(np.sum(gains - cost.within(place.means, self.reach(place.lengths))))
         dual = self._best(replace(cost, fixed=cost.fixed - gains), place)

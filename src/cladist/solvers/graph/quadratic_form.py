@@ -179,7 +179,8 @@ class Graph:
         tr(EᵀM⁺E) = 2 tr(EᵀZ) − tr(ZᵀMZ) + tr(RᵀM⁺R), R = E − MZ, of which the last is at most ‖R‖² / `stiffness`.
         Conjugate gradients make R small; often Z = 0 will do.
         """
-        sizes, own, loose = np.bincount(self.components), self._own_pull, self.loose_components
+        sizes, loose = np.bincount(self.components), self.loose_components
+        own = np.where((sizes == 1) & (self.ridge == 0), 1.0, self.ridge)  # pulls a component as a whole to 0, per node
         sums = np.empty((len(loose), shares.shape[1]))
 
         def of_columns(columns: slice) -> tuple[Floats64, Floats64]:
@@ -210,12 +211,6 @@ class Graph:
 
         slope, curve = np.sum(list((executor or Serial()).map(of_columns, chunks(shares))), axis=0)
         return float(slope * slope / (2 * curve)) if curve > 0 else 0.0
-
-    @property
-    def _own_pull(self) -> Floats64:
-        """The weight that pulls a component as a whole to 0, per node."""
-        alone = np.bincount(self.components) == 1
-        return np.where(alone & (self.ridge == 0), 1.0, self.ridge)
 
     def _rest(self, E: Floats64, precision: float) -> Floats64:
         """Return the terms per node of ½ tr(EᵀM⁺E), or a little more, for E with means 0, by conjugate gradients."""

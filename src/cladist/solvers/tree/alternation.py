@@ -64,11 +64,9 @@ def solve_alternating(
 
     Notes
     -----
-    A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
-    wherever no root is further than `reach` from where it is now: than the longest leaf is from 0, or than what moves
-    the score of a row of usual length by 1, if that is further. The objective being convex, a point k times as far away
-    is better by k times that gap at most. Turns move a root by little at a time, so that the optimum may lie beyond
-    `reach` when they stop; the joint solver goes further.
+    With free roots, `dual` bounds the objective within `reach` of the present roots, as in `solve_recursive`. Turns
+    move a root by little at a time, so that the optimum may lie beyond `reach` when they stop; the joint solver goes
+    further.
 
     A sweep takes O(leaves / 16 · passes · nonzeros) and O(nodes · features). Memory: 8 bytes per leaf and feature in
     use, 4 per leaf and row, 8 per inner node and feature in use.

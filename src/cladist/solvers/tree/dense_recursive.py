@@ -208,8 +208,8 @@ class _Newton(_Steps):
 class _InteriorPoint(_Steps):
     """Mehrotra's predictor and corrector for the hinge: α, its room below c, and the multipliers of both bounds."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *problem: Any) -> None:
+        super().__init__(*problem)
         self.alpha, self.room = self.costs / 2, self.costs / 2
         self.at_zero, self.at_cost = np.ones_like(self.costs), np.ones_like(self.costs)
 
@@ -352,16 +352,18 @@ class TreeSystem:
             energy += w @ s + reach * np.sqrt(s @ s)
         return float(energy)
 
-    def factorise(self, hessian: Callable[[Any], Floats], bent: Iterable[Any], executor: Executor) -> Factors:
-        """Factorise M + diag(H_k at leaf k), H_k = hessian(bent[k]), so that `solve` can take any right side."""
+    def factorise(self, hessian: Callable[[Any], Floats], curvatures: Iterable[Any], executor: Executor) -> Factors:
+        """Factorise M + diag(H_k at leaf k), H_k = hessian(curvatures[k]), so that `solve` can take any right side."""
 
-        def eliminate(given: Any) -> tuple[Factor, Floats]:
-            factor = self._factor(hessian(given) + self.identity)
+        def eliminate(curvature: Any) -> tuple[Factor, Floats]:
+            factor = self._factor(hessian(curvature) + self.identity)
             return factor, solve_factored(factor, self.identity)
 
         A = self.diagonal[:, None, None] * self.identity
         leaves: list[Factor] = []
-        for above, (factor, inverse) in zip(self.above_leaves.tolist(), executor.map(eliminate, bent), strict=True):
+        for above, (factor, inverse) in zip(
+            self.above_leaves.tolist(), executor.map(eliminate, curvatures), strict=True
+        ):
             leaves.append(factor)
             if above >= 0:
                 A[above] -= inverse
