@@ -237,7 +237,7 @@ def _solve_block(
         )  # fmt: skip
         lengths, certificate = _round_weights(exact, surrogate, wide * scales, primal - gap, tol, W)
         scales = scales * lengths
-    entries = [{"passes": int(sweeps)}] * min(WIDTH, problem.n_classes - b * WIDTH)
+    entries: History = [{"passes": int(sweeps)}] * min(WIDTH, problem.n_classes - b * WIDTH)
     return _SolvedBlock(W, alpha, lanes.mask, scales, certificate.update_history(entries))
 
 
