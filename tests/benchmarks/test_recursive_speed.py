@@ -10,8 +10,7 @@ from benchmarks.speed import recursive
 from benchmarks.speed.recursive_studies import dmoz, measuring, memory, rounds, thousand
 from benchmarks.speed.recursive_studies.shapes import DMOZ, DMOZ_TREE, THOUSAND, Shape, data_of, tree_of
 from cladist.datasets.loaders.catalogue import VARIABLE
-from cladist.linear_model.leaf_blocks import build_leaf_blocks
-from cladist.linear_model.problem_tree import ProblemTree
+from cladist.linear_model.problem_tree import ProblemTree, build_leaf_blocks
 
 
 def levels(shape):

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from cladist.errors import ModelFormatError
 from cladist.kernels import linear_scores, top_k
-from cladist.linear_model import inverted_index
+from cladist.linear_model import sparse as sparse_form
 from cladist.linear_model.sparse import SparseWeights
 from tests.kernels.sources import compared
 from tests.twins import kernels_not_named_in, same_as_python
@@ -45,8 +45,8 @@ def test_the_best_by_index_are_those_of_the_product(problem, full_above, k):
     W, intercepts, X = problem
     weights, k = SparseWeights.from_matrix(sparse.csr_array(W), intercepts), min(k, len(W))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inverted_index, "FULL_ABOVE", full_above)
-        patch.setattr(inverted_index.top_k, "top_by_index", compared(top_k.top_by_index, top_k, linear_scores))
+        patch.setattr(sparse_form, "FULL_ABOVE", full_above)
+        patch.setattr(sparse_form.top_k, "top_by_index", compared(top_k.top_by_index, top_k, linear_scores))
         best, scores = weights.top_k(X, k)
     expected = X @ W.T + intercepts
     np.testing.assert_array_equal(best, np.argsort(-expected, axis=1, kind="stable")[:, :k])
@@ -63,7 +63,7 @@ def test_more_nodes_than_fit_a_tile():
     expected = X @ W.toarray().T
     for share in (0.0, 0.2, 1.0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(inverted_index, "FULL_ABOVE", share)
+            patch.setattr(sparse_form, "FULL_ABOVE", share)
             weights.__dict__.pop("_ranking", None)
             best, _ = weights.top_k(X, 5)
         np.testing.assert_array_equal(best, np.argsort(-expected, axis=1, kind="stable")[:, :5])
@@ -85,13 +85,10 @@ def test_a_node_that_is_not_there_is_passed_by_and_told(node, in_full):
     top = compared(top_k.top_by_index, top_k, linear_scores)
     assert not top(rows, 0, index, tree, np.zeros((0, 7), np.float32), room, *best)
     assert set(best[1][0]) <= set(range(7))
-    scores = np.zeros((1, 7), np.float32)
-    assert not compared(top_k.score_rows, top_k, linear_scores)(rows, 0, lists, tree[0], tree[1], scores)
-    assert not compared(top_k.score_nodes, top_k, linear_scores)(rows, 0, lists, tree[0], tree[1], scores[0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inverted_index, "FULL_ABOVE", 0.0 if in_full else 1.0)
+        patch.setattr(sparse_form, "FULL_ABOVE", 0.0 if in_full else 1.0)
         with pytest.raises(ModelFormatError, match="altered or damaged"):
-            inverted_index.rank_by_index(rows, 1, 2, inverted_index.InvertedIndex.from_lists(lists, 7), tree)
+            sparse_form.rank_by_index(rows, 1, 2, sparse_form.InvertedIndex.from_lists(lists, 7), tree)
 
 
 def test_every_kernel_is_compared_with_its_source():

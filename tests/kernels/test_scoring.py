@@ -15,6 +15,8 @@ from cladist.kernels.lanes import WIDTH
 from tests.kernels.sources import close_to_python
 from tests.twins import kernels_not_named_in, same_as_python
 
+NO_PARENTS = np.zeros(0, np.int64)
+
 
 @kernel
 def stored_dot(rows, i, place, W, out):
@@ -119,9 +121,16 @@ def test_score_by_index(problem, prune, data):
     index = index_of(W, used, prune)
     listed = np.array(data.draw(st.lists(st.integers(0, X.shape[0] - 1), max_size=6)), np.int64)
     out = np.empty((len(listed), WIDTH), np.float32)
-    sound, (*_, out) = exactly(linear_scores.score_by_index, arrays(X), listed, index, intercepts[0], out)
+    sound, (*_, out) = exactly(linear_scores.score_by_index, arrays(X), listed, index, intercepts[0], NO_PARENTS, out)
     kept = np.where(np.abs(W) > prune, W, 0)
-    np.testing.assert_array_equal(out, products(X, used, kept)[listed] + intercepts)
+    expected = products(X, used, kept)[listed] + intercepts
+    np.testing.assert_array_equal(out, expected)
+    assert sound
+    parent = np.array([-1, *(data.draw(st.integers(-1, v - 1)) for v in range(1, WIDTH))])
+    sound, (*_, out) = exactly(linear_scores.score_by_index, arrays(X), listed, index, intercepts[0], parent, out)
+    for v in np.flatnonzero(parent >= 0):
+        expected[:, v] += expected[:, parent[v]]
+    np.testing.assert_array_equal(out, expected)
     assert sound
 
 
@@ -131,7 +140,7 @@ def test_a_class_that_is_not_there_is_passed_by_and_told(class_):
     rows = np.array([0, 1]), np.array([0]), np.ones(1, np.float32)
     out = np.zeros((1, WIDTH), np.float32)
     sound, (*_, out) = exactly(
-        linear_scores.score_by_index, rows, np.array([0]), index, np.zeros(WIDTH, np.float32), out
+        linear_scores.score_by_index, rows, np.array([0]), index, np.zeros(WIDTH, np.float32), NO_PARENTS, out
     )
     assert not sound
     np.testing.assert_array_equal(out, np.eye(1, WIDTH))

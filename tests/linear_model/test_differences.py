@@ -247,9 +247,10 @@ def test_differences_in_a_model_without_a_tree_are_refused(model, tmp_path):
 
 @pytest.mark.parametrize("beam", [None, 3])
 def test_the_best_of_many_rows_take_no_array_of_all_scores(model, beam, monkeypatch):
-    from cladist.linear_model import inverted_index, node_differences
+    from cladist.linear_model import node_differences
+    from cladist.linear_model import sparse as sparse_form
 
-    monkeypatch.setattr(inverted_index, "SCORES_AT_ONCE", 2**12)
+    monkeypatch.setattr(sparse_form, "SCORES_AT_ONCE", 2**12)
     monkeypatch.setattr(node_differences, "PAIRS_AT_ONCE", 2**12)
     X = sparse.vstack([DATA.X_test] * 100, format="csr")
     model.predict_top_k(X[:10], 2, beam=beam)

@@ -15,7 +15,6 @@ from cladist.errors import LabelError, ParameterError, TaxonomyError, TooLargeEr
 from cladist.execution import Threads
 from cladist.learners import base as learner_base
 from cladist.learners.select_c import GRID
-from cladist.linear_model.weights import BlockedWeights
 from cladist.metrics import micro_f1
 from tests.learners.flat_rows import TAXONOMY, sets_of, single
 
@@ -114,7 +113,6 @@ def test_weights_of_some_classes_are_rows_of_the_matrix(form):
         expected = whole[classes].toarray() if sparse.issparse(whole) else whole[classes]
         found = weights.matrix(classes)
         np.testing.assert_allclose(found.toarray() if sparse.issparse(found) else found, expected, atol=1e-6)
-        np.testing.assert_allclose(BlockedWeights._rows(weights, classes), expected, atol=1e-6)  # as any form can
 
 
 @forms

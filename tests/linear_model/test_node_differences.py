@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cladist.errors import ModelFormatError
-from cladist.linear_model import inverted_index, node_differences
+from cladist.linear_model import node_differences
+from cladist.linear_model import sparse as sparse_form
 from cladist.linear_model.difference_builder import DifferenceBuilder
-from cladist.linear_model.level_order import LevelOrder
-from cladist.linear_model.node_vectors import NodeVectors
+from cladist.linear_model.node_differences import LevelOrder
+from cladist.linear_model.path_sums import NodeVectors
 from cladist.linear_model.problem_tree import ProblemTree
 
 
@@ -62,7 +63,7 @@ cases = st.tuples(trees(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.6]
 def small_rooms(monkeypatch):
     monkeypatch.setattr(node_differences, "PAIRS_AT_ONCE", 50)
     monkeypatch.setattr(node_differences, "SCORES_AT_ONCE", 50)
-    monkeypatch.setattr(inverted_index, "SCORES_AT_ONCE", 50)
+    monkeypatch.setattr(sparse_form, "SCORES_AT_ONCE", 50)
 
 
 @pytest.mark.parametrize("indexed", [True, False])
@@ -83,7 +84,7 @@ def test_scores_and_best_are_those_of_the_matrix(case, indexed):
     order = np.argsort(-expected, axis=1, kind="stable")[:, :k]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node_differences, "MOST_INDEX_BYTES", 2**30 if indexed else -1)
-        patch.setattr(inverted_index, "FULL_ABOVE", random.choice([0.0, 0.3, 1.0]))
+        patch.setattr(sparse_form, "FULL_ABOVE", random.choice([0.0, 0.3, 1.0]))
         assert weights.has_index == indexed
         np.testing.assert_array_equal(weights.scores(X), expected)
         np.testing.assert_array_equal(weights.best(X), expected.argmax(axis=1))

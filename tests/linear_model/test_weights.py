@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist.linear_model import inverted_index
 from cladist.linear_model import sparse as sparse_form
-from cladist.linear_model.dense import DenseWeights
-from cladist.linear_model.dual import DualWeights
 from cladist.linear_model.sparse import SparseWeights
+from cladist.linear_model.weights import DenseWeights, DualWeights
 from cladist.solvers import Settings, TrainingRows, solve_one_vs_rest
 from tests.solvers.problems import LOSSES, random_case, random_rows
 
@@ -57,7 +55,7 @@ def test_every_form_scores_like_the_matrix(classifier, seed, is_sparse, through_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_form, "INDEX_BELOW", 2.0 if through_index else -1.0)
         patch.setattr(sparse_form, "MANY_ROWS", 0)
-        patch.setattr(inverted_index, "SCORES_AT_ONCE", 50)
+        patch.setattr(sparse_form, "SCORES_AT_ONCE", 50)
         for form in forms_of(dense):
             matrix = form.matrix()
             np.testing.assert_array_equal(matrix.toarray() if sparse.issparse(matrix) else matrix, W)

@@ -13,9 +13,9 @@ from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.solvers import Settings, members_by_class
-from cladist.solvers.tree import dense_recursive
-from cladist.solvers.tree.dense_recursive import solve_recursive_directly, suits_direct_recursive
-from cladist.solvers.tree.linear_system import TreeSystem
+from cladist.solvers import problem as problems
+from cladist.solvers.problem import suits_direct_recursive
+from cladist.solvers.tree.dense_recursive import TreeSystem, solve_recursive_directly
 from cladist.solvers.tree.recursive import solve_recursive
 from tests.solvers.joint_reference import ROOTS, TREES, joint_optimum, random_tree, regularizer, tree_case
 from tests.solvers.problems import LOSSES, case
@@ -102,9 +102,9 @@ def test_what_suits_it(monkeypatch):
     assert not suits_direct_recursive(tree_case(0, tree, "hinge", n_features=60).problem, tree)  # more than rows
     lone = ProblemTree(np.full(3, -1), np.arange(3))
     assert not suits_direct_recursive(tree_case(0, lone, "hinge").problem, lone)
-    monkeypatch.setattr(dense_recursive, "MOST_ENTRIES", 9 * 7 * 7)  # nine nodes, seven features
+    monkeypatch.setattr(problems, "MOST_ENTRIES", 9 * 7 * 7)  # nine nodes, seven features
     assert suits_direct_recursive(problem, tree)
-    monkeypatch.setattr(dense_recursive, "MOST_ENTRIES", 9 * 7 * 7 - 1)
+    monkeypatch.setattr(problems, "MOST_ENTRIES", 9 * 7 * 7 - 1)
     assert not suits_direct_recursive(problem, tree)
     with pytest.raises(ParameterError, match="root must be one of"):
         solve_recursive_directly(problem, tree, root="none")

@@ -8,8 +8,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from cladist.execution import Serial
-from cladist.solvers.graph import initial_point
-from cladist.solvers.graph.initial_point import InitialPoint
+from cladist.solvers.graph.block_descent import common_score, initial_point
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.surrogates import SURROGATES
 from tests.solvers.problems import LOSSES
@@ -49,11 +48,11 @@ def test_the_level_is_the_best_common_score(loss, P, N, ridge):
         return P * surrogate.value(z) + N * surrogate.value(-z) + ridge * z * z / 2
 
     found = minimize_scalar(cost, bounds=(-5, 5), method="bounded", options={"xatol": 1e-10})
-    assert cost(initial_point.common_score(surrogate, P, N, ridge)) <= found.fun * (1 + 1e-7)
+    assert cost(common_score(surrogate, P, N, ridge)) <= found.fun * (1 + 1e-7)
 
 
 def started(problem, graph, tol=1e3):
-    return InitialPoint.of(problem.problem, graph, tol, Serial())
+    return initial_point(problem.problem, graph, tol, Serial())
 
 
 @every_loss

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from cladist.execution import Threads
 from cladist.solvers import Settings, TrainingRows, members_by_class, solve_one_vs_rest
-from cladist.solvers.linear import dense_solvers, one_vs_rest, rounding
-from cladist.solvers.linear.interior_point import minimise_hinge
-from cladist.solvers.linear.newton import minimise_smooth
+from cladist.solvers.linear import dense_solvers, one_vs_rest
+from cladist.solvers.linear.dense_solvers import minimise_hinge, minimise_smooth
+from cladist.solvers.problem import FEW_FEATURES, suits_direct
 from tests.solvers.problems import LOSSES, case, dual_bounds, random_case, random_rows
 
 TIGHT = Settings(tol=1e-7, max_iter=10_000)
@@ -19,7 +19,7 @@ every_loss = pytest.mark.parametrize("loss", LOSSES)
 
 def dense_case(seed, loss, **fixed):
     problem = random_case(seed, loss, density=1.0, C=1.0, **fixed)
-    return problem if dense_solvers.suits_direct(problem.problem) else dense_case(seed + 1000, loss, **fixed)
+    return problem if suits_direct(problem.problem) else dense_case(seed + 1000, loss, **fixed)
 
 
 def minimise(problem, k, settings):
@@ -125,13 +125,13 @@ def test_only_dense_rows_of_few_features_go_this_way():
 
     def suits(X, constant):
         members = members_by_class(np.zeros(len(X), np.int64), 1)
-        return dense_solvers.suits_direct(case(X, members, "hinge", np.ones((2, 1)), constant=constant).problem)
+        return suits_direct(case(X, members, "hinge", np.ones((2, 1)), constant=constant).problem)
 
     for constant in (True, False):
         assert suits(random.normal(size=(50, 10)), constant)
         assert not suits(random.normal(size=(10, 50)), constant)
         assert not suits(random_rows(random, 50, 10, 0.1), constant)
-        assert not suits(random.normal(size=(600, dense_solvers.FEW_FEATURES)), constant)
+        assert not suits(random.normal(size=(600, FEW_FEATURES)), constant)
 
 
 def test_dense_rows_are_those_of_the_matrix():
@@ -142,8 +142,8 @@ def test_dense_rows_are_those_of_the_matrix():
 
 def test_weights_within_tol_are_taken_as_they_are_whatever_the_number_of_classes(monkeypatch):
     measured = []
-    certify = rounding.certify
-    monkeypatch.setattr(rounding, "certify", lambda *given: measured.append(1) or certify(*given))
+    certify = one_vs_rest.Certificate.of
+    monkeypatch.setattr(one_vs_rest.Certificate, "of", lambda *given: measured.append(1) or certify(*given))
     problem = dense_case(0, "hinge", n_classes=4)
     assert solve_one_vs_rest(problem.problem, Settings(tol=1e-3)).converged
     assert len(measured) == 1

@@ -13,8 +13,7 @@ from scipy import sparse
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
-from cladist.linear_model.leaf_blocks import build_leaf_blocks
-from cladist.linear_model.problem_tree import ProblemTree
+from cladist.linear_model.problem_tree import ProblemTree, build_leaf_blocks
 from cladist.solvers import Settings, members_by_class, solve_one_vs_rest
 from cladist.solvers.tree import joint_dual as joint_solver
 from cladist.solvers.tree import recursive

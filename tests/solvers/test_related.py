@@ -65,7 +65,7 @@ def vectors(problem, solution):
 
 def times_as_far(problem, graph, W, where):
     """How far the components' means are from the best, as a multiple of what bounds hold for; 1 at least."""
-    lengths = graph.lengths_of_means(W)
+    lengths = graph.summarise(W).lengths
     away = [
         np.linalg.norm((W - where)[part].mean(axis=0)) / max(lengths[k], problem.problem.rows.least_reach)
         for part in graph.loose
@@ -270,7 +270,7 @@ def test_what_a_graph_takes_from_the_dual(seed, n_nodes, density, ridge):
         expected += W[part].mean(axis=0) @ total + reach[graph.components[part[0]]] * np.linalg.norm(total)
         B[part] -= total / len(part)
     expected += 0.5 * np.sum(B * (np.linalg.pinv(M, rcond=1e-10) @ B))
-    found = graph.dual_cost(A, W, reach, 1e-6)
+    found = graph.dual_cost(A, W, 1e-6).within(graph.summarise(W).means, reach).sum()
     assert expected - 1e-9 * abs(expected) <= found <= expected + 2e-6 + 1e-9 * abs(expected)
 
 

@@ -16,8 +16,7 @@ from benchmarks.speed.recursive_studies.measuring import Row, say
 from benchmarks.speed.recursive_studies.shapes import data_of
 from cladist.datasets import Dataset
 from cladist.linear_model.difference_builder import DifferenceBuilder
-from cladist.linear_model.level_order import LevelOrder
-from cladist.linear_model.node_differences import DifferenceWeights
+from cladist.linear_model.node_differences import DifferenceWeights, LevelOrder
 
 
 def make(name: str, n_leaves: int, folder: Path) -> None:

@@ -13,8 +13,7 @@ from benchmarks.speed.recursive_studies.memory import Sizes, predicted
 from benchmarks.speed.recursive_studies.shapes import DMOZ, data_of
 from cladist import Relations, progress
 from cladist.datasets import Dataset
-from cladist.linear_model.leaf_blocks import build_leaf_blocks
-from cladist.linear_model.problem_tree import ProblemTree
+from cladist.linear_model.problem_tree import ProblemTree, build_leaf_blocks
 from cladist.metrics import accuracy, macro_f1, micro_f1
 
 TOL, WORKERS = 1e-2, 2
@@ -29,7 +28,7 @@ class Watched:
     def check(self, search: Any) -> None:
         """Look at a search that has just been checked."""
         states, best = search.joint.states, search.best
-        own = best.point.own if best is not None and best.point.own is not None else []
+        own = best.own if best is not None and best.own is not None else []
         listed = [sum(len(alphas.rows) for alphas in found) for found in ([s.alphas for s in states], own)]
         self.pairs = max(self.pairs, *listed)
         self.active = max(self.active, sum(len(state.active) for state in states))

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cladist.linear_model.leaf_blocks import LeafBlocks, schedule_rounds
+from cladist.linear_model.problem_tree import LeafBlocks, schedule_rounds
 
 ALPHA_COPIES = 5
 

@@ -51,22 +51,15 @@ class _Truths(types.Type):
 LANES, WIDE, TRUTHS = _Lanes("Lanes"), _WideLanes("WideLanes"), _Truths("Truths")
 
 
-@register_model(_Lanes)
-class _LanesModel(models.PrimitiveModel):
-    def __init__(self, manager, front_end):
-        super().__init__(manager, front_end, _FLOATS)
+def _register(kind, vector):
+    @register_model(kind)
+    class Model(models.PrimitiveModel):
+        def __init__(self, manager, front_end):
+            super().__init__(manager, front_end, vector)
 
 
-@register_model(_WideLanes)
-class _WideLanesModel(models.PrimitiveModel):
-    def __init__(self, manager, front_end):
-        super().__init__(manager, front_end, _DOUBLES)
-
-
-@register_model(_Truths)
-class _TruthsModel(models.PrimitiveModel):
-    def __init__(self, manager, front_end):
-        super().__init__(manager, front_end, _BITS)
+for _kind, _vector in ((_Lanes, _FLOATS), (_WideLanes, _DOUBLES), (_Truths, _BITS)):
+    _register(_kind, _vector)
 
 
 # ---------------------------------------------------------------- how an operation gets its compiled form
@@ -95,11 +88,11 @@ def _widest(kinds):
     return WIDE if WIDE in kinds else LANES
 
 
-def _in_lanes(context, builder, kind, value, wanted):
-    """Return a value as the lanes wanted: a number goes into each, float32 becomes float64; truths stay."""
+def _in_lanes(context, builder, kind, value, lanes):
+    """Return a value as lanes of a type: a number goes into each, float32 becomes float64; truths stay."""
     if _is_number(kind):
-        return _spread(builder, context.cast(builder, value, kind, wanted.number), wanted.vector)
-    if kind == LANES and wanted == WIDE:
+        return _spread(builder, context.cast(builder, value, kind, lanes.number), lanes.vector)
+    if kind == LANES and lanes == WIDE:
         return builder.fpext(value, _DOUBLES)
     return value
 
@@ -111,16 +104,16 @@ def _emitter(result, emit):
     """
 
     def typed(*kinds):
-        wanted = _widest(kinds)
+        widest = _widest(kinds)
 
         def code(context, builder, signature, values):
             lanes = [
-                _in_lanes(context, builder, kind, value, wanted)
+                _in_lanes(context, builder, kind, value, widest)
                 for kind, value in zip(signature.args, values, strict=True)
             ]
             return emit(builder, *lanes)
 
-        return (result or wanted)(*kinds), code
+        return (result or widest)(*kinds), code
 
     return typed
 
@@ -284,9 +277,9 @@ def _place(context, builder, kind, array, row):
 @intrinsic
 def _load(typing, array, row):
     def code(context, builder, signature, values):
-        found = builder.load(_place(context, builder, signature.args[0], *values))
-        found.align = 4  # numpy promises no more
-        return found
+        lanes = builder.load(_place(context, builder, signature.args[0], *values))
+        lanes.align = 4  # numpy promises no more
+        return lanes
 
     return _lanes_of(array)(array, types.intp), code
 
@@ -296,8 +289,8 @@ def _store(typing, array, row, lanes):
     def code(context, builder, signature, values):
         kind = signature.args[0]
         wide = _in_lanes(context, builder, signature.args[2], values[2], _lanes_of(kind))
-        kept = builder.store(wide, _place(context, builder, kind, *values[:2]))
-        kept.align = 4
+        stored = builder.store(wide, _place(context, builder, kind, *values[:2]))
+        stored.align = 4
         return context.get_dummy_value()
 
     if lanes == WIDE and _lanes_of(array) == LANES:

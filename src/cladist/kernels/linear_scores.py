@@ -47,12 +47,12 @@ def best_of_block(rows, position, W, intercepts, classes, best, best_class):
 
 
 @kernel
-def find_feature(features, wanted, start):
-    """Return the first position from `start` on whose feature is not below the wanted one."""
+def find_feature(features, feature, start):
+    """Return the first position from `start` on whose feature is not below the given one."""
     low, high = start, features.shape[0]
     while low < high:
         middle = (low + high) // 2
-        if features[middle] < wanted:
+        if features[middle] < feature:
             low = middle + 1
         else:
             high = middle
@@ -60,17 +60,18 @@ def find_feature(features, wanted, start):
 
 
 @kernel
-def score_by_index(rows, chosen, index, intercepts, out):
+def score_by_index(rows, chosen, index, bias, parent, out):
     """Write the scores of the chosen rows, one row of `out` each.
 
-    Returns whether all classes of the index exist; weights of others are skipped.
+    With parents, of which there are none if classes share nothing, classes are nodes: each has its own sum and that of
+    its parent, which comes before it. Returns whether all classes of the index exist; weights of others are skipped.
     """
     indptr, indices, data = rows
     features, starts, classes, values = index
     n_classes, sound = np.uint64(out.shape[1]), True
     for r in range(chosen.shape[0]):
-        i, at = chosen[r], 0
-        out[r] = intercepts
+        i, at, scores = chosen[r], 0, out[r]
+        scores[:] = bias
         for p in range(indptr[i], indptr[i + 1]):
             at = find_feature(features, indices[p], at)
             if at == features.shape[0]:
@@ -79,9 +80,12 @@ def score_by_index(rows, chosen, index, intercepts, out):
                 x = np.float32(data[p])
                 for q in range(starts[at], starts[at + 1]):
                     if np.uint64(classes[q]) < n_classes:
-                        out[r, classes[q]] += x * values[q]
+                        scores[classes[q]] += x * values[q]
                     else:
                         sound = False
+        for v in range(parent.shape[0]):
+            if parent[v] >= 0:
+                scores[v] += scores[parent[v]]
     return sound
 
 

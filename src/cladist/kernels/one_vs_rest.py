@@ -32,30 +32,16 @@ SCALES, SCALE_STEPS = (0.5, 2.0), 14
 class LaneProblem(NamedTuple):
     """Sixteen binary problems over the same rows.
 
-    Attributes
-    ----------
-    rows : (indptr, indices, data)
-        CSR rows, float32.
-    norms : array (rows,)
-        ‖x_i‖².
-    mask : array (rows,), uint32
-        Bit k of mask[i] is set where row i is positive in problem k.
-    weight : array (rows,), float32
-    costs : array (2 × 16)
-        c_ik is weight[i] · costs[0, k] for positive rows, weight[i] · costs[1, k] for negative ones.
-    n_lanes : int
-        The number of problems, the first lanes.
-
     W (features × 16), α (rows × 16), norms and costs are float32, or all float64. Kernels unpack a problem outside
     loops: compiled code counts references whenever a field is read.
     """
 
-    rows: Any
-    norms: Any
-    mask: Any
-    weight: Any
-    costs: Any
-    n_lanes: int = WIDTH
+    rows: Any  # (indptr, indices, data) of CSR rows, float32
+    norms: Any  # (rows,) ‖x_i‖²
+    mask: Any  # (rows,) uint32: bit k of mask[i] is set where row i is positive in problem k
+    weight: Any  # (rows,) float32
+    costs: Any  # (2 × 16) c_ik is weight[i] · costs[0, k] for positive rows, weight[i] · costs[1, k] for negative ones
+    n_lanes: int = WIDTH  # the number of problems, the first lanes
 
 
 @kernel
@@ -338,10 +324,10 @@ def solve_block(problem, surrogate, order, first, W, alpha, eps, tol, max_sweeps
             return done
         scales[:] = 1
         if settled:
-            wanted = 0.5 * tol / largest
+            factor = 0.5 * tol / largest
             if surrogate.smooth:  # the gap falls as the square of the violation
-                wanted = np.sqrt(wanted)
-            eps = max(smallest, eps * min(max(wanted, 0.1), 0.6))
+                factor = np.sqrt(factor)
+            eps = max(smallest, eps * min(max(factor, 0.1), 0.6))
             until_check = 1
         else:
             until_check = 2 * until_check - 1 if until_check > 1 else 2
@@ -373,3 +359,48 @@ def weights_of(rows, mask, alpha, W):
         a = load(alpha, i)
         if any_of((a > 0.0) | (a < 0.0)):
             add_row(rows, i, W, where(bits(mask[i]), 1.0, -1.0) * a)
+
+
+# ---------------------------------------------------------------- rows of a CSR matrix over the features that occur
+
+
+@kernel
+def count_features(rows, chosen, n_features):
+    """Return the number of chosen rows in which each feature has an entry."""
+    indptr, indices = rows
+    counts = np.zeros(n_features, np.int64)
+    for i in chosen:
+        for p in range(indptr[i], indptr[i + 1]):
+            counts[indices[p]] += 1
+    return counts
+
+
+@kernel
+def gather_rows(rows, chosen, position, constant, constant_position, to_indptr, to_indices, to_data, norms):
+    """Copy the chosen rows; feature j becomes `position[j]`, and a constant 1 is the last feature if `constant`."""
+    indptr, indices, data = rows
+    for k in range(chosen.shape[0]):
+        i = chosen[k]
+        to, total = to_indptr[k], 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            to_indices[to] = position[indices[p]]
+            to_data[to] = data[p]
+            total += np.float64(data[p]) * np.float64(data[p])
+            to += 1
+        if constant:
+            to_indices[to] = constant_position
+            to_data[to] = 1
+            total += 1.0
+        norms[k] = total
+
+
+@kernel
+def copy_rows(rows, order, to_indptr, to_indices, to_data):
+    """Copy rows in another order."""
+    indptr, indices, data = rows
+    for k in range(order.shape[0]):
+        start = indptr[order[k]]
+        to = to_indptr[k]
+        for p in range(to_indptr[k + 1] - to):
+            to_indices[to + p] = indices[start + p]
+            to_data[to + p] = data[start + p]

@@ -15,62 +15,29 @@ from cladist.kernels.lanes import where
 ZERO, HALF, ONE, INFINITY = (np.float32(x) for x in (0, 0.5, 1, np.inf))
 
 
-def _compile_method(function):
-    """Let kernels call `function` as the method of the same name of its first argument's class."""
+def _method(name):
+    """Return a function that calls a method of its first argument, compiled as the method of that argument's class."""
 
-    @overload(function, strict=False)
+    def call(surrogate, *arguments):
+        return getattr(surrogate, name)(*arguments)
+
+    @overload(call, strict=False)
     def implementation(surrogate, *arguments):
-        return getattr(surrogate.instance_class, function.__name__)
+        return getattr(surrogate.instance_class, name)
 
-    return function
-
-
-@_compile_method
-def value(surrogate, margin):
-    """Return ℓ(m)."""
-    return surrogate.value(margin)
+    return call
 
 
-@_compile_method
-def slope(surrogate, margin):
-    """Return ℓ'(m)."""
-    return surrogate.slope(margin)
-
-
-@_compile_method
-def gain(surrogate, share):
-    """Return −ℓ*(−s), the gain in the dual of α = s c, for c = 1."""
-    return surrogate.gain(share)
-
-
-@_compile_method
-def lower_bound(surrogate, margin, alpha, cost):
-    """Return c gain(α / c) − α m ≤ c ℓ(m)."""
-    return surrogate.lower_bound(margin, alpha, cost)
-
-
-@_compile_method
-def dual_bounds(surrogate, cost):
-    """Return the lowest and the highest α."""
-    return surrogate.dual_bounds(cost)
-
-
-@_compile_method
-def dual_step(surrogate, margin, alpha, cost, norm):
-    """Return the best α, the others fixed, and how far the present one violates optimality."""
-    return surrogate.dual_step(margin, alpha, cost, norm)
-
-
-@_compile_method
-def violation(surrogate, margin, alpha, cost):
-    """Return a bound of the violation that `dual_step` finds, at less cost."""
-    return surrogate.violation(margin, alpha, cost)
-
-
-@_compile_method
-def rests(surrogate, margin, alpha, cost, above, below):
-    """Tell whether α is at a bound, with a gradient beyond `above` or `below`."""
-    return surrogate.rests(margin, alpha, cost, above, below)
+value = _method("value")  # (m) ℓ(m)
+slope = _method("slope")  # (m) ℓ'(m)
+gain = _method("gain")  # (s) −ℓ*(−s) = min_m ℓ(m) + s m: the gain of α = s c in the dual, for c = 1
+lower_bound = _method("lower_bound")  # (m, α, c) c gain(α / c) − α m ≤ c ℓ(m), equal for α = −c ℓ'(m)
+dual_bounds = _method("dual_bounds")  # (c) the lowest and the highest α
+# (m, α, c, ‖x‖²) the α' that maximises c gain(α' / c) − α' m − ½ (α' − α)² ‖x‖², and the violation of optimality at α:
+# the projected gradient, or for the logistic loss |α' − α| / c
+dual_step = _method("dual_step")
+violation = _method("violation")  # (m, α, c) that violation, or an upper bound that is cheaper than a step
+rests = _method("rests")  # (m, α, c, above, below) whether α is at a bound, with a gradient beyond `above` or `below`
 
 
 @register_jitable

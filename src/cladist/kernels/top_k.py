@@ -66,43 +66,6 @@ def sort_best(scores, ids, size):
 
 
 @kernel
-def score_nodes(rows, i, index, bias, parent, scores):
-    """Write the scores of all nodes for a row, each its own sum and that of its parent, which comes before it.
-
-    Returns whether all nodes of the index exist; weights of others are skipped.
-    """
-    indptr, indices, data = rows
-    features, starts, nodes, values = index
-    n_nodes, at, sound = np.uint64(scores.shape[0]), 0, True
-    scores[:] = bias
-    for p in range(indptr[i], indptr[i + 1]):
-        at = find_feature(features, indices[p], at)
-        if at == features.shape[0]:
-            break
-        if features[at] == indices[p]:
-            x = np.float32(data[p])
-            for q in range(starts[at], starts[at + 1]):
-                node = nodes[q]
-                if np.uint64(node) < n_nodes:
-                    scores[node] += x * values[q]
-                else:
-                    sound = False
-    for v in range(parent.shape[0]):
-        if parent[v] >= 0:
-            scores[v] += scores[parent[v]]
-    return sound
-
-
-@kernel
-def score_rows(rows, first, index, bias, parent, scores):
-    """Write the scores of all nodes for the rows from `first` on; return whether the index is sound."""
-    sound = True
-    for r in range(scores.shape[0]):
-        sound &= score_nodes(rows, first + r, index, bias, parent, scores[r])
-    return sound
-
-
-@kernel
 def sort_rows(scores, ids, sizes):
     """Sort the heap of every row."""
     for r in range(sizes.shape[0]):
@@ -190,10 +153,10 @@ def add_parents(parent, start, scores, tile):
 
 
 @kernel
-def keep_best_of(scores, class_of, kept, ids, size):
+def keep_best_of(scores, class_of, best_scores, ids, size):
     """Put those nodes that are classes into a heap; return its size."""
     for v in range(scores.shape[0]):
         # Few scores pass this comparison, which costs less than a call of keep_best.
-        if class_of[v] >= 0 and not (size == kept.shape[0] and scores[v] < kept[0]):
-            size = keep_best(kept, ids, size, scores[v], class_of[v])
+        if class_of[v] >= 0 and not (size == best_scores.shape[0] and scores[v] < best_scores[0]):
+            size = keep_best(best_scores, ids, size, scores[v], class_of[v])
     return size

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from cladist.errors import ModelFormatError
-from cladist.linear_model.dense import DenseWeights
-from cladist.linear_model.dual import DualWeights
 from cladist.linear_model.node_differences import DifferenceWeights
 from cladist.linear_model.path_sums import PathSumWeights
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.linear_model.sparse import SparseWeights
-from cladist.linear_model.weights import Weights
+from cladist.linear_model.weights import DenseWeights, DualWeights, Weights
 from cladist.storage.array_groups import Arrays
 
 # How the names of a form's arrays begin.

@@ -10,13 +10,11 @@ import numpy.typing as npt
 from cladist.kernels import linear_scores
 from cladist.kernels.beam import CHILDREN
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.level_order import LevelOrder
-from cladist.linear_model.node_differences import Chunks, DifferenceWeights
-from cladist.linear_model.node_vectors import NodeVectors, node_vectors
-from cladist.linear_model.path_sums import PathSumWeights
+from cladist.linear_model.node_differences import Chunks, DifferenceWeights, LevelOrder
+from cladist.linear_model.path_sums import NodeVectors, PathSumWeights, node_vectors
 from cladist.linear_model.problem_tree import InnerVectors, ProblemTree
-from cladist.linear_model.training_rows import aligned_zeros
-from cladist.linear_model.weights import BlockedWeights, Floats32, Ids
+from cladist.linear_model.training_rows import Floats32, Ids, aligned_zeros
+from cladist.linear_model.weights import BlockedWeights
 from cladist.storage.spool import Spool
 
 SparseVector = tuple[npt.NDArray[np.int32], Floats32]  # features and values

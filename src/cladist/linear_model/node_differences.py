@@ -8,6 +8,7 @@ needed, or from the chunks themselves if the index would be too large.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -18,11 +19,11 @@ from scipy import sparse
 
 from cladist.errors import ModelFormatError
 from cladist.kernels import beam as kernels
-from cladist.kernels import top_k
-from cladist.linear_model.inverted_index import InvertedIndex, are_within, rank_by_index, require_sound
-from cladist.linear_model.level_order import LevelOrder
+from cladist.kernels import linear_scores, top_k
 from cladist.linear_model.problem_tree import ProblemTree
-from cladist.linear_model.weights import CsrArrays, Floats32, Ids, Weights, csr_arrays, require_fit
+from cladist.linear_model.sparse import InvertedIndex, are_within, rank_by_index, require_sound
+from cladist.linear_model.training_rows import CsrArrays, Floats32, Ids
+from cladist.linear_model.weights import Weights, csr_arrays, require_fit
 from cladist.storage import is_unread
 from cladist.storage.array_groups import Arrays, group, prefixed
 
@@ -30,6 +31,80 @@ MOST_INDEX_BYTES = 2 * 2**30  # of an index; larger models are read chunk by chu
 ENTRY_BYTES = 8
 SCORES_AT_ONCE = 2**24  # of all nodes and a few rows
 PAIRS_AT_ONCE = 2**22  # of rows and nodes that one step of beam search may score
+
+
+@dataclass(frozen=True)
+class LevelOrder:
+    """The positions of a tree's nodes in use, level by level, the children of one node adjacent.
+
+    The roots are the children of position −1. Siblings are divided into chunks of at most 128.
+    """
+
+    node_at: Ids  # (positions,) the tree's node at each position
+    position_of: Ids  # (nodes of the tree,) the position of each node, −1 if it is not in use
+    parent: Ids  # (positions,) the position of each parent, −1 for roots
+    class_of: Ids  # (positions,) the problem of each leaf, −1 for inner nodes
+    first_child: Ids  # (positions + 2,) the children of p are those from first_child[p + 1] to first_child[p + 2]
+    first_chunk: Ids  # the chunks of p's children, indexed like `first_child`
+    chunk_start: Ids  # the position where each chunk begins
+    level_start: Ids  # (levels + 1,) the position where each level begins
+
+    @classmethod
+    def from_tree(cls, tree: ProblemTree) -> LevelOrder:
+        """Return the level order of the nodes in use. O(nodes log nodes)."""
+        position_of = np.full(len(tree.parent) + 1, -1, np.int64)  # the last entry stands above the roots
+        levels, level_start, n_positions = [], [0], 0
+        in_use = np.flatnonzero(tree.in_use)
+        depth = tree.depth[in_use]
+        for level in range(int(depth.max(initial=-1)) + 1):
+            nodes = in_use[depth == level]
+            nodes = nodes[np.argsort(position_of[tree.parent[nodes]], kind="stable")]
+            position_of[nodes] = n_positions + np.arange(len(nodes))
+            n_positions += len(nodes)
+            levels.append(nodes)
+            level_start.append(n_positions)
+        node_at = np.concatenate([np.zeros(0, np.int64), *levels])
+        parent, position_of = position_of[tree.parent[node_at]], position_of[:-1]
+        class_of = np.full(n_positions, -1, np.int64)
+        class_of[position_of[tree.leaves]] = np.arange(len(tree.leaves))
+        counts = np.bincount(parent + 1, minlength=n_positions + 1)
+        first_child = np.concatenate([[0], np.cumsum(counts)])
+        first_chunk = np.concatenate([[0], np.cumsum(-(-counts // kernels.CHILDREN))])
+        within = np.arange(first_chunk[-1]) - np.repeat(first_chunk[:-1], np.diff(first_chunk))
+        chunk_start = np.append(
+            np.repeat(first_child[:-1], np.diff(first_chunk)) + within * kernels.CHILDREN, n_positions
+        )
+        return cls(node_at, position_of, parent, class_of, first_child, first_chunk, chunk_start, np.array(level_start))
+
+    @property
+    def n_chunks(self) -> int:
+        """The number of chunks."""
+        return len(self.chunk_start) - 1
+
+    @property
+    def leaf_positions(self) -> Ids:
+        """The position of each problem's leaf."""
+        leaves = np.flatnonzero(self.class_of >= 0)
+        return leaves[np.argsort(self.class_of[leaves])]
+
+    def chunk(self, c: int) -> Ids:
+        """Return the positions of a chunk."""
+        return np.arange(self.chunk_start[c], self.chunk_start[c + 1])
+
+    def n_children(self, positions: Any) -> Ids:
+        """Return the number of children of each position; −1 is the parent of the roots."""
+        return self.first_child[positions + 2] - self.first_child[positions + 1]
+
+    def list_paths(self, positions: Ids) -> tuple[Ids, Ids]:
+        """Return all (index into `positions`, position on its path) pairs, each position being on its own path."""
+        indices, ancestors, here = [], [], np.arange(len(positions))
+        while len(positions):
+            indices.append(here)
+            ancestors.append(positions)
+            above = self.parent[positions]
+            here, positions = here[above >= 0], above[above >= 0]
+        none = [np.zeros(0, np.int64)]
+        return np.concatenate(none + indices), np.concatenate(none + ancestors)
 
 
 class Chunks(NamedTuple):
@@ -163,7 +238,8 @@ class DifferenceWeights(Weights):
         """Return the scores of all positions for a few rows."""
         scores = np.empty((last - first, len(self.bias)), np.float32)
         if self.has_index:
-            require_sound(top_k.score_rows(rows, first, self.index[:4], self.bias, self.order.parent, scores))
+            chosen, parent = np.arange(first, last), self.order.parent
+            require_sound(linear_scores.score_by_index(rows, chosen, self.index[:4], self.bias, parent, scores))
             return scores
         order, table = self.order, np.zeros(self.n_features, np.int32)
         n_rows, parents, parent_scores = last - first, np.full(1, -1), np.zeros((last - first, 1), np.float32)

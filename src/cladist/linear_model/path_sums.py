@@ -6,77 +6,43 @@ takes 8 bytes for each row that supports it, where dense weights take 4 bytes fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from cladist.errors import ModelFormatError
-from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.leaf_blocks import LeafBlocks, build_leaf_blocks
-from cladist.linear_model.problem_tree import ROOTS, ProblemTree
-from cladist.linear_model.training_rows import TrainingRows, aligned_zeros
-from cladist.linear_model.weights import BlockedWeights, Floats32, Ids, require_fit
+from cladist.linear_model.problem_tree import ROOTS, BlockAlphas, LeafBlocks, ProblemTree, build_leaf_blocks
+from cladist.linear_model.training_rows import Floats32, Ids, TrainingRows, aligned_zeros
+from cladist.linear_model.weights import BlockedWeights, require_fit
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
 
-SUMMED_BYTES = 2**28  # of sums of stored nodes in float64
 EVERY_LANE = np.uint32(2**WIDTH - 1)
 IDENTITY = np.eye(WIDTH, dtype=np.float32)
+NO_BIAS = np.zeros(0, np.float32)
 _NUMBERED_ROOTS = ("zero", "free", "fixed")  # the first versions saved an index into this tuple: never reorder it
-
-
-class BlockAlphas(NamedTuple):
-    """The rows of a block with an α that is not 0, and their sixteen α (or α y) each."""
-
-    rows: npt.NDArray[np.int32]
-    values: Floats32
-
-    @classmethod
-    def none(cls) -> BlockAlphas:
-        """Return no rows."""
-        return cls(np.zeros(0, np.int32), np.zeros((0, WIDTH), np.float32))
 
 
 @dataclass(frozen=True)
 class PathSums:
-    """The parts of which the weights of leaves are sums.
-
-    Attributes
-    ----------
-    layout : LeafBlocks
-    V : array (stored nodes × features in use)
-        The vectors of the stored nodes.
-    rows : TrainingRows
-    state : list of BlockAlphas
-        α y of every block, from which the nodes within it follow.
-    own : list of BlockAlphas, or None
-        α y that leaves add to their parents' weights; None if they are those of `state`.
-    """
+    """The parts of which the weights of leaves are sums."""
 
     layout: LeafBlocks
-    V: Floats32
+    V: Floats32  # (stored nodes × features in use)
     rows: TrainingRows
-    state: list[BlockAlphas]
-    own: list[BlockAlphas] | None
-
-    def set_vectors(self, free: Ids, centres: Floats32) -> None:
-        """Compute the vectors of the stored nodes from `state`, those of free roots with `centres`."""
-        set_vectors(self.V, self.layout, self.rows, lambda b: self.state[b], free, centres)
+    state: list[BlockAlphas]  # α y of every block, from which the nodes within it follow
+    own: list[BlockAlphas] | None  # α y that leaves add to their parents' weights; None if they are those of `state`
 
     def write_block(self, b: int, W: Floats32) -> None:
         """Set W to the weights of a block's leaves."""
-        block, rows = self.layout.blocks[b], self.rows.arrays
-        positive = np.full(len(self.rows), EVERY_LANE)
-        kernels.put_paths(self.V, block.paths, block.groups, W)
-        if self.own is None:
-            kernels.add_rows(rows, positive, *self.state[b], block.local, W)
-        else:
-            kernels.add_rows(rows, positive, *self.state[b], block.local_above, W)
-            kernels.add_rows(rows, positive, *self.own[b], IDENTITY, W)
+        block, state = self.layout.blocks[b], self.state[b]
+        parts = [(state, block.local)]
+        if self.own is not None:
+            parts = [(state, block.local_above), (self.own[b], IDENTITY)]
+        block.put_weights(W, self.V, self.rows, np.full(len(self.rows), EVERY_LANE), *parts)
 
     def blocks(self) -> Iterator[Floats32]:
         """Yield the weights of each block, one after the other in the same array."""
@@ -190,13 +156,11 @@ class PathSumWeights(BlockedWeights):
         vectors = unpack_matrix(group("vectors", arrays), n_features)
         state, own = (unpack_matrix(group(name, arrays), vectors.shape[0]) for name in ("state", "own"))
         rows, layout = TrainingRows.from_matrix(vectors, constant=constant), build_leaf_blocks(tree, root)
-        free = free_roots(layout, tree, root)
-        require_fit(centres.shape == (len(free), rows.n_used), "centres of its roots do not fit")
+        require_fit(centres.shape == (len(layout.free), rows.n_used), "centres of its roots do not fit")
         V = np.zeros((len(layout.stored_nodes), rows.n_used), np.float32)
         alphas = [[_alphas_of(shares, block.classes) for block in layout.blocks] for shares in (state, own)]
-        sums = PathSums(layout, V, rows, *alphas)
-        sums.set_vectors(free, centres)
-        return cls(sums, tree, root, centres)
+        layout.set_vectors(V, rows, lambda b: alphas[0][b], centres)
+        return cls(PathSums(layout, V, rows, *alphas), tree, root, centres)
 
 
 def _read_root(arrays: Arrays) -> tuple[str, bool]:
@@ -216,42 +180,62 @@ def _alphas_of(shares: sparse.csr_array, classes: Ids) -> BlockAlphas:
     return BlockAlphas(rows, values)
 
 
-# -------------------------------------------------------------------- stored nodes
+# ---------------------------------------------------------------- the vectors of nodes: differences from their parents
 
 
-def free_roots(layout: LeafBlocks, tree: ProblemTree, root: str) -> Ids:
-    """Return the stored nodes that are roots without a penalty."""
-    return np.flatnonzero(tree.parent[layout.stored_nodes] < 0) if root == "free" else np.zeros(0, np.int64)
+class NodeVectors(NamedTuple):
+    """The vectors of up to sixteen nodes (features in use × 16), and the biases of these nodes."""
+
+    nodes: Ids
+    weights: Floats32
+    bias: Floats32
 
 
-def set_vectors(
-    V: Floats32,
-    layout: LeafBlocks,
-    rows: TrainingRows,
-    signed_alphas: Callable[[int], BlockAlphas],
-    free: Ids,
-    centres: Floats32,
-) -> npt.NDArray[np.float64]:
-    """Set the vectors of stored nodes to κ Σ α y x over the leaves below, plus `centres` for free roots.
+def node_vectors(paths: PathSumWeights) -> Iterator[NodeVectors]:
+    """Yield the vectors of all nodes: the stored ones, and those that follow from the rows; all in one array."""
+    sums = paths.sums
+    stored_nodes, W = sums.layout.stored_nodes, aligned_zeros(sums.rows.n_used)
+    for first in range(0, len(stored_nodes), WIDTH):
+        nodes = stored_nodes[first : first + WIDTH]
+        W[:, : len(nodes)] = sums.V[first : first + WIDTH].T
+        yield NodeVectors(nodes, W, NO_BIAS)
+    for b in range(len(sums.layout.blocks)):
+        for vectors, _, _ in block_vectors(paths, b, W):
+            yield vectors
 
-    `signed_alphas` gives α y of a block. Sums are float64, since large α cancel; `SUMMED_BYTES` limits the number of
-    nodes that are summed together. Returns Σ α y x of the free roots.
+
+def block_vectors(paths: PathSumWeights, b: int, W: Floats32) -> Iterator[tuple[NodeVectors, Floats32, float]]:
+    """Yield the vectors of a block's leaves and of the nodes above them that are not stored, all of them in W.
+
+    With them come the leaves below each node (16 × 16), and the weight of its penalty.
     """
-    free_sums, free_number = np.zeros((len(free), rows.n_used)), {u: k for k, u in enumerate(free.tolist())}
-    at_once = max(1, SUMMED_BYTES // (8 * max(1, rows.n_used)))
-    for first in range(0, len(V), at_once):
-        sums = np.zeros((min(at_once, len(V) - first), rows.n_used))
-        for b, block in enumerate(layout.blocks):
-            here = np.flatnonzero((block.stored >= first) & (block.stored < first + len(sums)))
-            if not len(here):
-                continue
-            alphas = signed_alphas(b)
-            lanes = (block.above[here, None] >> np.arange(WIDTH, dtype=np.uint32)) & np.uint32(1)
-            for u, steps in zip(block.stored[here].tolist(), lanes.astype(np.float64) @ alphas.values.T, strict=True):
-                kernels.add_change(rows.arrays, alphas.rows, steps, sums[u - first])
-        for u, total in enumerate(sums, first):
-            V[u] = layout.sharing * total
-            if u in free_number:
-                free_sums[free_number[u]] = total
-                V[u] = layout.sharing * total + centres[free_number[u]]
-    return free_sums
+    sums, layout = paths.sums, paths.sums.layout
+    block, mask = layout.blocks[b], np.full(len(sums.rows), EVERY_LANE)
+    own = sums.state[b] if sums.own is None else sums.own[b]
+    block.put_weights(W, None, sums.rows, mask, (own, IDENTITY))
+    yield NodeVectors(paths.tree.leaves[block.classes], W, NO_BIAS), IDENTITY, 1.0
+    local_nodes, below = _local_nodes(paths, b)
+    for first in range(0, len(local_nodes), WIDTH):
+        nodes = local_nodes[first : first + WIDTH]
+        lanes = np.zeros((WIDTH, WIDTH), np.float32)
+        lanes[:, : len(nodes)] = below[:, first : first + WIDTH]
+        block.put_weights(W, None, sums.rows, mask, (sums.state[b], np.float32(layout.sharing) * lanes))
+        yield NodeVectors(nodes, W, NO_BIAS), np.ascontiguousarray(lanes.T), 1 / layout.sharing
+
+
+def _local_nodes(paths: PathSumWeights, b: int) -> tuple[Ids, Floats32]:
+    """Return the nodes above a block's leaves that are not stored, and the lanes below each."""
+    tree, layout = paths.tree, paths.sums.layout
+    is_stored = np.zeros(len(tree.parent), bool)
+    is_stored[layout.stored_nodes] = True
+    lanes_below: dict[int, list[int]] = {}
+    for lane, leaf in enumerate(tree.leaves[layout.blocks[b].classes].tolist()):
+        node = int(tree.parent[leaf])
+        while node >= 0 and not is_stored[node]:
+            if tree.parent[node] >= 0 or paths.root != "fixed":
+                lanes_below.setdefault(node, []).append(lane)
+            node = int(tree.parent[node])
+    below = np.zeros((WIDTH, len(lanes_below)), np.float32)
+    for column, lanes in enumerate(lanes_below.values()):
+        below[lanes, column] = 1
+    return np.array(list(lanes_below), np.int64), below

@@ -1,19 +1,26 @@
-"""The tree above the binary problems of a solver, and the weight vectors of its inner nodes."""
+"""The tree above the binary problems of a solver: its inner nodes' vectors, and its leaves in blocks of sixteen.
+
+Leaves are in the order of a walk through the tree, so that siblings share a block. A node whose leaves are all in one
+block needs no vector of its own: it follows from the block's α. The other nodes are `stored`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-Ids = npt.NDArray[np.int64]
+from cladist.kernels import joint as kernels
+from cladist.kernels.lanes import WIDTH
+from cladist.linear_model.training_rows import Floats32, Floats64, Ids, TrainingRows
+
 ROOTS = ("zero", "free", "fixed")  # inner roots are shrunk towards 0, not shrunk, or fixed at 0
-Flags = npt.NDArray[np.bool_]
-Floats32 = npt.NDArray[np.float32]
-Floats64 = npt.NDArray[np.float64]
+SUMMED_BYTES = 2**28  # of sums of stored nodes in float64
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class ProblemTree:
         return depth
 
     @cached_property
-    def in_use(self) -> Flags:
+    def in_use(self) -> npt.NDArray[np.bool_]:
         """Whether each node is the leaf of a problem or above one."""
         in_use = np.zeros(len(self.parent), bool)
         in_use[self.leaves] = True
@@ -74,14 +81,7 @@ class ProblemTree:
         return np.bincount(above[above >= 0], minlength=len(self.parent))
 
     def select_parity(self, nodes: Ids, parity: int) -> Ids:
-        """Return the positions in `nodes` of the nodes of odd depth (1) or even depth (0).
-
-        Examples
-        --------
-        >>> tree = ProblemTree(np.array([-1, 0, 0, 1, 1]), np.array([3, 4, 2]))
-        >>> tree.select_parity(tree.leaves, 0).tolist(), tree.select_parity(tree.leaves, 1).tolist()
-        ([0, 1], [2])
-        """
+        """Return the positions in `nodes` of the nodes of odd depth (1) or even depth (0)."""
         return np.flatnonzero(self.depth[nodes] % 2 == parity)
 
 
@@ -161,3 +161,166 @@ class InnerVectors:
 def squared_norms(values: Floats32) -> Any:
     """Return the squared norm of a vector, or of each column, in float64."""
     return np.sum(np.square(values, dtype=np.float64), axis=0)
+
+
+# ---------------------------------------------------------------- leaves in blocks of sixteen
+
+
+class BlockAlphas(NamedTuple):
+    """The rows of a block with an α that is not 0, and their sixteen α (or α y) each."""
+
+    rows: npt.NDArray[np.int32]
+    values: Floats32
+
+    @classmethod
+    def none(cls) -> BlockAlphas:
+        """Return no rows."""
+        return cls(np.zeros(0, np.int32), np.zeros((0, WIDTH), np.float32))
+
+
+@dataclass(frozen=True)
+class LeafBlock:
+    """Up to sixteen leaves and the nodes above them."""
+
+    classes: Ids  # the problems in the lanes
+    stored: Ids  # the stored nodes above any of them
+    above: npt.NDArray[np.uint32]  # the lanes below each node of `stored`, as bits
+    paths: tuple[Ids, Ids]  # the stored nodes above each group of lanes that have the same ones: indptr, nodes
+    groups: npt.NDArray[np.uint32]  # the lanes of each group, as bits
+    local: Floats32  # (16 × 16) the nodes that two paths share and that are not stored; inner ones count `sharing`
+
+    @property
+    def local_above(self) -> Floats32:
+        """`local` without the leaves themselves."""
+        return self.local - np.diag((np.arange(WIDTH) < len(self.classes)).astype(np.float32))
+
+    def overlap(self, counts: npt.NDArray[Any]) -> Floats32:
+        """Return `local` with the stored nodes, where node u counts `counts[u]`."""
+        overlap = self.local.copy()
+        for node, lanes in zip(self.stored.tolist(), self.above.tolist(), strict=True):
+            below = np.array([lanes >> k & 1 for k in range(WIDTH)], np.float32)
+            overlap += counts[node] * np.outer(below, below)
+        return overlap
+
+    def put_weights(self, W: Any, V: Any, rows: TrainingRows, mask: Any, *parts: tuple[BlockAlphas, Floats32]) -> None:
+        """Set W to the sums of stored vectors along the lanes' paths (none if V is None), plus Σ α y x of each part.
+
+        A part is the α of some rows and the factors (16 × 16) by which those of one lane count in another.
+        """
+        if V is None:
+            W[:] = 0
+        else:
+            kernels.put_paths(V, self.paths, self.groups, W)
+        for alphas, factors in parts:
+            kernels.add_rows(rows.arrays, mask, *alphas, factors, W)
+
+
+@dataclass(frozen=True)
+class LeafBlocks:
+    """All blocks of a tree's leaves, and its stored nodes."""
+
+    blocks: list[LeafBlock]
+    stored_nodes: Ids  # parents before their children
+    free: Ids  # the numbers among `stored_nodes` of roots without a penalty
+    sharing: float  # κ of the tree
+
+    def set_vectors(
+        self, V: Floats32, rows: TrainingRows, signed_alphas: Callable[[int], BlockAlphas], centres: Floats32
+    ) -> Floats64:
+        """Set the vectors V of stored nodes to κ Σ α y x over the leaves below, plus `centres` for free roots.
+
+        `signed_alphas` gives α y of a block. Sums are float64, since large α cancel; `SUMMED_BYTES` limits the number
+        of nodes that are summed together. Returns Σ α y x of the free roots.
+        """
+        free_sums, free_number = (
+            np.zeros((len(self.free), rows.n_used)),
+            {u: k for k, u in enumerate(self.free.tolist())},
+        )
+        at_once = max(1, SUMMED_BYTES // (8 * max(1, rows.n_used)))
+        for first in range(0, len(V), at_once):
+            sums = np.zeros((min(at_once, len(V) - first), rows.n_used))
+            for b, block in enumerate(self.blocks):
+                here = np.flatnonzero((block.stored >= first) & (block.stored < first + len(sums)))
+                if not len(here):
+                    continue
+                alphas = signed_alphas(b)
+                lanes = (block.above[here, None] >> np.arange(WIDTH, dtype=np.uint32)) & np.uint32(1)
+                steps = lanes.astype(np.float64) @ alphas.values.T
+                for u, step in zip(block.stored[here].tolist(), steps, strict=True):
+                    kernels.add_change(rows.arrays, alphas.rows, step, sums[u - first])
+            for u, total in enumerate(sums, first):
+                V[u] = self.sharing * total
+                if u in free_number:
+                    free_sums[free_number[u]] = total
+                    V[u] = self.sharing * total + centres[free_number[u]]
+        return free_sums
+
+
+def build_leaf_blocks(tree: ProblemTree, root: str) -> LeafBlocks:
+    """Return the leaf blocks of a tree whose roots are "zero", "fixed" or "free"; free roots are always stored."""
+    is_root, is_leaf = tree.parent < 0, np.zeros(len(tree.parent), bool)
+    is_leaf[tree.leaves] = True
+    has_vector = ~is_root if root == "fixed" else np.ones(len(is_root), bool)  # leaves always have one
+    order, first, last = _walk_order(tree)
+    is_stored = (first < last) & ((first // WIDTH != (last - 1) // WIDTH) | (is_root & (root == "free")))
+    stored_nodes = np.flatnonzero(is_stored & has_vector & ~is_leaf)
+    number = np.full(len(tree.parent), -1, np.int64)
+    number[stored_nodes] = np.arange(len(stored_nodes))
+    starts = range(0, len(order), WIDTH)
+    blocks = [_build_block(order[start : start + WIDTH], tree, has_vector, number) for start in starts]
+    free = np.flatnonzero(is_root[stored_nodes] & (root == "free"))
+    return LeafBlocks(blocks, stored_nodes, free, tree.sharing)
+
+
+def _walk_order(tree: ProblemTree) -> tuple[Ids, Ids, Ids]:
+    """Return the problems in the order of a walk, and where the leaves below each node begin and end in it."""
+    parent, below = tree.parent, np.zeros(len(tree.parent), np.int64)
+    below[tree.leaves] = 1
+    for v in range(len(parent) - 1, -1, -1):
+        if parent[v] >= 0:
+            below[parent[v]] += below[v]
+    first, next_free = np.zeros(len(parent), np.int64), np.zeros(len(parent) + 1, np.int64)
+    for v in range(len(parent)):  # next_free[-1] stands above the roots
+        above = parent[v]
+        first[v] = next_free[above]
+        next_free[above] += below[v]
+        next_free[v] = first[v]
+    return np.argsort(first[tree.leaves], kind="stable"), first, first + below
+
+
+def _build_block(classes: Ids, tree: ProblemTree, has_vector: npt.NDArray[np.bool_], number: Ids) -> LeafBlock:
+    stored_paths, local_paths = [], []
+    for leaf in tree.leaves[classes].tolist():
+        stored: list[int] = []
+        local, v = {leaf}, int(tree.parent[leaf])
+        while v >= 0:
+            if has_vector[v] and number[v] >= 0:
+                stored.append(int(number[v]))
+            elif has_vector[v]:
+                local.add(v)
+            v = int(tree.parent[v])
+        stored_paths.append(tuple(sorted(stored)))
+        local_paths.append(local)
+    nodes = sorted({u for path in stored_paths for u in path})
+    above = [sum(1 << k for k, path in enumerate(stored_paths) if u in path) for u in nodes]
+    groups = sorted(set(stored_paths))
+    members = [sum(1 << k for k, path in enumerate(stored_paths) if path == group) for group in groups]
+    overlap = np.zeros((WIDTH, WIDTH), np.float32)
+    for a, one in enumerate(local_paths):
+        for b, other in enumerate(local_paths):
+            overlap[a, b] = tree.sharing * (len(one & other) - (a == b)) + (a == b)
+    indptr = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
+    paths = indptr, np.array([u for group in groups for u in group], np.int64)
+    bits = np.array(above, np.uint32), np.array(members, np.uint32)
+    return LeafBlock(classes, np.array(nodes, np.int64), bits[0], paths, bits[1], overlap)
+
+
+def schedule_rounds(n_blocks: int, size: int) -> list[list[int]]:
+    """Return the blocks of each round: the next one of each of `size` stretches of the walk through the tree.
+
+    Blocks of consecutive rounds share most of the tree, those of one round the least: 7 blocks in rounds of 3 are
+    [[0, 2, 5], [1, 3, 6], [4]].
+    """
+    cuts = np.rint(np.linspace(0, n_blocks, min(size, n_blocks) + 1)).astype(int)
+    longest = int(np.diff(cuts).max(initial=0))
+    return [[a + r for a, b in pairwise(cuts.tolist()) if a + r < b] for r in range(longest)]

@@ -1,4 +1,8 @@
-"""Sparse weights: those that are not 0, or larger than a threshold, listed by feature; 8 bytes each."""
+"""Sparse weights: those that are not 0, or larger than a threshold, listed by feature; 8 bytes each.
+
+Classes are ranked exactly through an inverted index. Features with weights in a large part of all nodes have their
+weights in full beside the lists: adding a whole row is one pass through memory, while a list jumps through it.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.kernels import linear_scores
+from cladist.errors import ModelFormatError
+from cladist.kernels import linear_scores, top_k
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.dense import to_block
-from cladist.linear_model.inverted_index import InvertedIndex, are_within, rank_by_index, require_sound
-from cladist.linear_model.weights import BlockedWeights, CsrArrays, Floats32, Ids, csr_arrays, require_fit
+from cladist.linear_model.training_rows import CsrArrays, Floats32, Ids
+from cladist.linear_model.weights import BlockedWeights, csr_arrays, require_fit, to_block
 from cladist.storage import is_unread
 from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids
 
 INDEX_BELOW = 0.1  # density below which scores come from the lists, and not from whole blocks
 MANY_ROWS = 256  # for fewer rows, building blocks costs more than it saves
+FULL_ABOVE = 0.125  # fraction of nodes with a weight, above which a whole row costs less than a list
+MOST_FULL_BYTES = 2**28
+SCORES_AT_ONCE = 2**22  # 16 MB: scores of all nodes for some rows
+NO_PARENTS = np.zeros(0, np.int64)
+
+NodeArrays = tuple[Any, Any, Any]  # bias, parent and class of every node
 
 
 class WeightLists(NamedTuple):
@@ -121,7 +131,8 @@ class SparseWeights(BlockedWeights):
     def scores_of(self, rows: CsrArrays, chosen: Ids) -> Floats32:
         """Return the scores of the chosen rows."""
         scores = np.empty((len(chosen), self.n_classes), np.float32)
-        require_sound(linear_scores.score_by_index(rows, chosen, tuple(self.index), self.intercepts, scores))
+        index, bias = tuple(self.index), self.intercepts
+        require_sound(linear_scores.score_by_index(rows, chosen, index, bias, NO_PARENTS, scores))
         return scores
 
     def best(self, X: Any) -> Ids:
@@ -130,7 +141,7 @@ class SparseWeights(BlockedWeights):
 
     def top_k(self, X: Any, k: int, beam: int | None = None) -> tuple[Ids, Floats32]:
         """Return the k best classes of each row and their scores, best first, ties to the first."""
-        no_tree = self.intercepts, np.zeros(0, np.int64), np.arange(self.n_classes)
+        no_tree = self.intercepts, NO_PARENTS, np.arange(self.n_classes)
         return rank_by_index(csr_arrays(X), X.shape[0], k, self._inverted_index, no_tree)
 
     @cached_property
@@ -160,13 +171,13 @@ class SparseWeights(BlockedWeights):
     def _rows(self, classes: Ids) -> sparse.csr_array:
         features, indptr, of_class, values = self.index
         require_sound(are_within(of_class, self.n_classes))
-        wanted, positions = np.unique(classes, return_inverse=True)
-        is_wanted = np.zeros(self.n_classes, bool)
-        is_wanted[wanted] = True
-        entries = np.flatnonzero(is_wanted[of_class])
+        rows_of, positions = np.unique(classes, return_inverse=True)
+        is_chosen = np.zeros(self.n_classes, bool)
+        is_chosen[rows_of] = True
+        entries = np.flatnonzero(is_chosen[of_class])
         columns = features[np.searchsorted(indptr, entries, side="right") - 1]
-        rows = np.searchsorted(wanted, of_class[entries])
-        return sparse.csr_array((values[entries], (rows, columns)), shape=(len(wanted), self.n_features))[positions]
+        rows = np.searchsorted(rows_of, of_class[entries])
+        return sparse.csr_array((values[entries], (rows, columns)), shape=(len(rows_of), self.n_features))[positions]
 
     def _columns(self, chosen: slice) -> Floats32:
         _, indptr, classes, values = self.index
@@ -175,3 +186,60 @@ class SparseWeights(BlockedWeights):
         features = np.repeat(np.arange(columns.shape[1]), np.diff(indptr[chosen.start : chosen.stop + 1]))
         columns[classes[entries], features] = values[entries]
         return columns
+
+
+# ---------------------------------------------------------------- the inverted index
+
+
+class InvertedIndex(NamedTuple):
+    """Weights by feature: lists as in `cladist.kernels.linear_scores`, and the weights of some features in full."""
+
+    features: npt.NDArray[np.int32]
+    starts: Ids
+    nodes: npt.NDArray[np.int32]
+    values: Floats32
+    whole: Ids
+    dense: Floats32
+
+    @classmethod
+    def from_lists(cls, lists: tuple[Any, ...], n_nodes: int) -> InvertedIndex:
+        """Return lists with the weights in full of those features that are worth it. O(weights)."""
+        features, starts, nodes, values = lists
+        lengths = np.diff(starts)
+        longest = np.argsort(-lengths, kind="stable")[: max(0, MOST_FULL_BYTES // (4 * max(1, n_nodes)))]
+        longest = np.sort(longest[lengths[longest] > FULL_ABOVE * n_nodes])
+        whole = np.full(len(features), -1, np.int64)
+        whole[longest] = np.arange(len(longest))
+        dense = np.zeros((len(longest), n_nodes), np.float32)
+        for row, feature in enumerate(longest.tolist()):
+            entries = slice(starts[feature], starts[feature + 1])
+            require_sound(are_within(nodes[entries], n_nodes))
+            dense[row, nodes[entries]] = values[entries]
+        return cls(features, starts, nodes, values, whole, dense)
+
+
+def rank_by_index(rows: CsrArrays, n_rows: int, k: int, index: InvertedIndex, tree: NodeArrays) -> tuple[Ids, Floats32]:
+    """Return the k best classes of each row and their scores, best first, ties to the first."""
+    best, scores = np.empty((n_rows, k), np.int64), np.empty((n_rows, k), np.float32)
+    size = max(1, min(n_rows, SCORES_AT_ONCE // max(1, len(tree[0]))))
+    room = np.empty((size, len(tree[0])), np.float32)
+    for first in range(0, n_rows, size):
+        part = slice(first, min(n_rows, first + size))
+        nonzeros = int(rows[0][part.stop] - rows[0][first])
+        work = room, np.empty((nonzeros, 2), np.int64), np.empty(part.stop - first, np.int64)
+        require_sound(top_k.top_by_index(rows, first, index[:5], tree, index.dense, work, scores[part], best[part]))
+    return best, scores
+
+
+def are_within(ids: npt.NDArray[Any], limit: int) -> bool:
+    """Tell whether all ids are at least 0 and below a limit."""
+    return not ids.size or bool(ids.min() >= 0 and ids.max() < limit)
+
+
+def require_sound(sound: bool) -> None:
+    """Raise a `ModelFormatError` unless every weight belongs to a class, node and feature of the model."""
+    if not sound:
+        raise ModelFormatError(
+            "A weight of this model belongs to a class, node or feature that it does not have; its file was altered or "
+            "damaged."
+        )

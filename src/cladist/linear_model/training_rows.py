@@ -11,8 +11,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.errors import DatasetError
-from cladist.kernels import compact_rows
+from cladist.kernels import one_vs_rest as kernels
 
+Ids = npt.NDArray[np.int64]
+Floats32 = npt.NDArray[np.float32]
+Floats64 = npt.NDArray[np.float64]
+CsrArrays = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 FEW = 8  # if entries × FEW are fewer than the features, only the features that occur are counted
 LONGEST = 1e24  # ‖x‖²; with C and sums over rows, float32 ends at 3e38
 LINE = 64  # bytes of a cache line: sixteen float32
@@ -36,16 +40,16 @@ class TrainingRows:
         Whether every row ends with a constant feature of 1, whose weight is the intercept; it is the last feature.
     """
 
-    indptr: npt.NDArray[np.int64]
+    indptr: Ids
     indices: npt.NDArray[np.uint32]
-    data: npt.NDArray[np.float32]
-    norms: npt.NDArray[np.float32]
-    feature_of: npt.NDArray[np.int64]
+    data: Floats32
+    norms: Floats32
+    feature_of: Ids
     n_features: int
     has_constant: bool
 
     @classmethod
-    def from_matrix(cls, X: Any, *, constant: bool, chosen: npt.NDArray[np.int64] | None = None) -> TrainingRows:
+    def from_matrix(cls, X: Any, *, constant: bool, chosen: Ids | None = None) -> TrainingRows:
         """Return all rows of a matrix, or the chosen ones. O(nonzeros + features log features)."""
         X = sparse.csr_array(X)
         if not X.has_canonical_format:
@@ -61,14 +65,14 @@ class TrainingRows:
             part = cls.from_matrix(few, constant=constant)
             feature_of = np.append(used, X.shape[1])[part.feature_of]
             return replace(part, feature_of=feature_of.astype(np.int64), n_features=X.shape[1])
-        counts = compact_rows.count_features((X.indptr, X.indices), chosen, X.shape[1])
+        counts = kernels.count_features((X.indptr, X.indices), chosen, X.shape[1])
         used = np.flatnonzero(counts)
         feature_of = used[np.argsort(-counts[used], kind="stable")]
         position = np.full(X.shape[1], -1, np.int64)
         position[feature_of] = np.arange(len(feature_of))
         indices, data = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], np.float32)
         norms = np.empty(len(chosen), np.float32)
-        compact_rows.gather_rows(
+        kernels.gather_rows(
             (X.indptr, X.indices, X.data), chosen, position, constant, len(used), indptr, indices, data, norms
         )
         if not np.all(norms < LONGEST):
@@ -81,15 +85,15 @@ class TrainingRows:
             feature_of = np.append(feature_of, X.shape[1])
         return cls(indptr, indices, data, norms, feature_of, X.shape[1], constant)
 
-    def reorder(self, order: npt.NDArray[np.int64]) -> TrainingRows:
+    def reorder(self, order: Ids) -> TrainingRows:
         """Return the same rows in another order in memory."""
         lengths = np.diff(self.indptr)[order]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         indices, data = np.empty_like(self.indices), np.empty_like(self.data)
-        compact_rows.copy_rows(self.arrays, order, indptr, indices, data)
+        kernels.copy_rows(self.arrays, order, indptr, indices, data)
         return replace(self, indptr=indptr, indices=indices, data=data, norms=self.norms[order])
 
-    def matrix(self, chosen: npt.NDArray[np.int64]) -> sparse.csr_array:
+    def matrix(self, chosen: Ids) -> sparse.csr_array:
         """Return the chosen rows in their original features, without the constant."""
         shape = (len(self), self.n_features + self.has_constant)
         rows = sparse.csr_array((self.data, self.feature_of[self.indices], self.indptr), shape=shape)
@@ -110,12 +114,12 @@ class TrainingRows:
         return float(1 / np.sqrt(usual)) if usual > 0 else 0.0
 
     @property
-    def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    def arrays(self) -> CsrArrays:
         """The arrays that kernels take."""
         return self.indptr, self.indices, self.data
 
 
-def aligned_zeros(n_rows: int, n_columns: int = 16) -> npt.NDArray[np.float32]:
+def aligned_zeros(n_rows: int, n_columns: int = 16) -> Floats32:
     """Return zeros whose rows of sixteen fill one cache line each.
 
     Large arrays get a memory map of their own: on the heap, those of many blocks would leave holes among small arrays

@@ -1,9 +1,13 @@
-"""The interface of linear weights, and of those forms that come in blocks of sixteen classes."""
+"""Weights of many linear classifiers: the interface of all forms, and those that come in blocks of sixteen classes.
+
+Dense weights take 4 bytes for every class and every feature in use. Dual weights are the coefficients β of the training
+rows in each class, and those rows.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +18,9 @@ from cladist.errors import ModelFormatError, TooLargeError
 from cladist.kernels import linear_scores
 from cladist.kernels.lanes import WIDTH
 from cladist.linear_model.problem_tree import ProblemTree
-from cladist.storage.array_groups import Arrays
+from cladist.linear_model.training_rows import CsrArrays, Floats32, Ids, TrainingRows, aligned_zeros
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
 
-Ids = npt.NDArray[np.int64]
-Floats32 = npt.NDArray[np.float32]
-CsrArrays = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 COLUMN_BYTES = 2**20  # of float64, for passes over features: little enough to stay in the cache
 
 
@@ -113,28 +115,21 @@ class BlockedWeights(Weights):
         """Return the weights of some classes, or of all, as a matrix (classes × features)."""
         if classes is not None:
             return self._rows(classes)
-        matrix = self._zeros(self.n_classes)
+        try:
+            matrix = np.zeros((self.n_classes, self.n_features), np.float32)
+        except MemoryError:
+            raise TooLargeError(
+                f"A matrix of {self.n_classes:,} classes × {self.n_features:,} features needs "
+                f"{4 * self.n_classes * self.n_features / 2**30:.1f} GiB, which this machine does not have; fit with "
+                "weights='sparse' to have it as CSR."
+            ) from None
         for lanes, block, _ in self.iter_blocks():
             matrix[np.ix_(lanes, self.feature_of)] = block[:, : len(lanes)].T
         return matrix
 
+    @abstractmethod
     def _rows(self, classes: Ids) -> Any:
-        """Return the weights of some classes, from all blocks; most forms have a faster way."""
-        matrix = self._zeros(len(classes))
-        for lanes, block, _ in self.iter_blocks():
-            rows, positions = np.nonzero(classes[:, None] == lanes[None, :])
-            matrix[np.ix_(rows, self.feature_of)] = block[:, positions].T
-        return matrix
-
-    def _zeros(self, n_rows: int) -> Floats32:
-        try:
-            return np.zeros((n_rows, self.n_features), np.float32)
-        except MemoryError:
-            raise TooLargeError(
-                f"A matrix of {n_rows:,} classes × {self.n_features:,} features needs "
-                f"{4 * n_rows * self.n_features / 2**30:.1f} GiB, which this machine does not have; fit with "
-                "weights='sparse' to have it as CSR."
-            ) from None
+        """Return the weights of some classes."""
 
     def columns(self) -> Iterator[Floats32]:
         """Yield the weights of all classes (classes × features), some features in use at a time; intercepts last."""
@@ -148,6 +143,110 @@ class BlockedWeights(Weights):
         for classes, block, _ in self.iter_blocks():
             columns[classes] = block[chosen, : len(classes)].T
         return columns
+
+
+class DenseWeights(BlockedWeights):
+    """All weights of all features in use, as blocks in the feature order of the training rows."""
+
+    def __init__(
+        self, blocks: Sequence[Floats32], intercepts: npt.NDArray[Any], feature_of: Ids, n_features: int
+    ) -> None:
+        self._blocks = list(blocks)
+        self.n_classes = len(intercepts)
+        self.intercepts = np.asarray(intercepts, np.float32)
+        self.feature_of = feature_of
+        self.n_features = n_features
+
+    @classmethod
+    def from_blocks(cls, blocks: Sequence[Floats32], n_classes: int, rows: TrainingRows) -> DenseWeights:
+        """Return the blocks of a solver as weights; if rows have a constant feature, it is the last of each block."""
+        intercepts, features = np.zeros(n_classes, np.float32), rows.feature_of
+        if rows.has_constant:
+            if blocks:
+                intercepts = np.concatenate([block[-1] for block in blocks])[:n_classes]
+            blocks, features = [block[:-1] for block in blocks], features[:-1]
+        return cls(blocks, intercepts, features, rows.n_features)
+
+    @classmethod
+    def from_lanes(cls, blocks: Iterable[tuple[Ids, Floats32]], n_classes: int, rows: TrainingRows) -> DenseWeights:
+        """Return the blocks of a solver that has classes in another order; the classes of its lanes come with each."""
+        ordered = [aligned_zeros(rows.n_used) for _ in range(-(-n_classes // WIDTH))]
+        for classes, block in blocks:
+            for lane, c in enumerate(classes.tolist()):
+                ordered[c // WIDTH][:, c % WIDTH] = block[:, lane]
+        return cls.from_blocks(ordered, n_classes, rows)
+
+    @classmethod
+    def from_matrix(cls, W: npt.NDArray[Any], rows: TrainingRows) -> DenseWeights:
+        """Return a matrix (classes × features in use), in the feature order of the rows, as weights."""
+        return cls.from_blocks([to_block(W[k : k + WIDTH]) for k in range(0, len(W), WIDTH)], len(W), rows)
+
+    def to_arrays(self) -> Arrays:
+        """Return the blocks as one array, and their features."""
+        none = np.zeros((0, len(self.feature_of), WIDTH), np.float32)
+        return {"blocks": np.stack(self._blocks) if self._blocks else none, "feature_of": self.feature_of}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, n_features: int, tree: Any = None, root: str = "zero") -> DenseWeights:
+        """Return the weights that `to_arrays` wrote."""
+        intercepts, blocks, features = arrays["intercepts"], arrays["blocks"], unpack_ids(arrays["feature_of"])
+        require_fit(len(blocks) == -(-len(intercepts) // WIDTH), "its blocks are not as many as its intercepts need")
+        require_fit(len(np.unique(features)) == len(features), "a feature occurs twice")
+        return cls([to_block(block.T) for block in blocks], intercepts, features, n_features)
+
+    def blocks(self) -> Iterator[Floats32]:
+        """Yield the blocks in the order of the classes."""
+        return iter(self._blocks)
+
+    def _rows(self, classes: Ids) -> Floats32:
+        matrix = np.zeros((len(classes), self.n_features), np.float32)
+        for row, k in enumerate(classes.tolist()):
+            matrix[row, self.feature_of] = self._blocks[k // WIDTH][:, k % WIDTH]
+        return matrix
+
+
+def to_block(W: npt.NDArray[Any]) -> Floats32:
+    """Return the weights of up to sixteen classes (classes × features) as an aligned block (features × 16)."""
+    block = aligned_zeros(W.shape[1])
+    block[:, : len(W)] = W.T
+    return block
+
+
+class DualWeights(BlockedWeights):
+    """w_k = Σ_i β_ki x_i, computed for sixteen classes at a time when scores are needed.
+
+    Small if few rows support each class. The β, `shares`, are float32, or float64 where large ones cancel.
+    """
+
+    def __init__(self, shares: sparse.csr_array, vectors: sparse.csr_array, intercepts: npt.NDArray[Any]) -> None:
+        self.shares, self.vectors = shares, vectors
+        self.n_classes, self.n_features = shares.shape[0], vectors.shape[1]
+        self.intercepts = np.asarray(intercepts, np.float32)
+        self.feature_of = np.unique(vectors.indices).astype(np.int64)
+
+    def to_arrays(self) -> Arrays:
+        """Return the shares and the rows as CSR."""
+        return {**prefixed("shares", pack_matrix(self.shares)), **prefixed("vectors", pack_matrix(self.vectors))}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, n_features: int, tree: Any = None, root: str = "zero") -> DualWeights:
+        """Return the weights that `to_arrays` wrote."""
+        vectors = unpack_matrix(group("vectors", arrays), n_features)
+        return cls(unpack_matrix(group("shares", arrays), vectors.shape[0]), vectors, arrays["intercepts"])
+
+    def blocks(self) -> Iterator[Floats32]:
+        """Yield the blocks in the order of the classes."""
+        vectors = self.vectors[:, self.feature_of]
+        for first in range(0, self.n_classes, WIDTH):
+            shares = self.shares[first : first + WIDTH].astype(np.float64)  # large shares cancel
+            yield to_block((shares @ vectors).toarray())
+
+    def rebuilds_blocks(self, n_rows: int) -> bool:
+        """Return True: scores always need all blocks."""
+        return True
+
+    def _rows(self, classes: Ids) -> Floats32:
+        return (self.shares[classes].astype(np.float64) @ self.vectors).toarray().astype(np.float32)
 
 
 def csr_arrays(X: Any) -> CsrArrays:

@@ -1,8 +1,8 @@
-"""One-vs-rest problems, and the accuracy they are solved to."""
+"""One-vs-rest problems, the accuracy they are solved to, and their solutions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,12 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.training_rows import TrainingRows
+from cladist.kernels.one_vs_rest import LaneProblem
+from cladist.linear_model.problem_tree import ProblemTree
+from cladist.linear_model.training_rows import Floats32, Ids, TrainingRows, aligned_zeros
 from cladist.surrogates import SURROGATES, Surrogate
 
-Members = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # where each class begins, and its rows
+Members = tuple[Ids, Ids]  # where each class begins, and its rows
+History = list[dict[str, float]]
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps dense weights up to this size
 SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
+UNUSED_COST = 1e-20  # in lanes without a class
+FEW_FEATURES = 500  # up to here a d × d system costs less than the sweeps it saves
+DENSE_ENTRIES = 20_000_000  # 160 MB: beyond this, rows are not made dense
+DENSE_SHARE = 0.3
+MOST_ALPHAS = 5_000_000  # rows × leaves of a tree; some ten arrays of that many float64
+MOST_ENTRIES = 2**27  # of all nodes' systems, each features × features in float64; there are two of each
 
 
 @dataclass(frozen=True)
@@ -57,13 +66,13 @@ class OneVsRest:
         return -(-self.n_classes // WIDTH) * WIDTH * self.rows.n_used * 4 <= MOST_DENSE_BYTES
 
     @cached_property
-    def weights32(self) -> npt.NDArray[np.float32]:
+    def weights32(self) -> Floats32:
         """The rows' weights in float32, for kernels; 1 where none are given."""
         if self.row_weights is None:
             return np.ones(len(self.rows), np.float32)
         return np.maximum(self.row_weights, SMALLEST_WEIGHT).astype(np.float32)
 
-    def reorder(self, order: npt.NDArray[np.int64]) -> OneVsRest:
+    def reorder(self, order: Ids) -> OneVsRest:
         """Return the same problems with the rows in another order."""
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -71,10 +80,20 @@ class OneVsRest:
         weights = None if self.row_weights is None else self.row_weights[order]
         return replace(self, rows=self.rows.reorder(order), members=members, row_weights=weights)
 
-    def members_of(self, k: int) -> npt.NDArray[np.int64]:
+    def members_of(self, k: int) -> Ids:
         """Return the rows of a class."""
         indptr, rows = self.members
         return rows[indptr[k] : indptr[k + 1]]
+
+    def lanes(self, classes: Ids, norms: Floats32 | None = None) -> LaneProblem:
+        """Return the problems of up to sixteen classes as kernels take them; `norms` replace those of the rows."""
+        mask = np.zeros(len(self.rows), np.uint32)
+        for lane, c in enumerate(classes.tolist()):
+            mask[self.members_of(c)] |= np.uint32(1 << lane)
+        costs = np.full((2, WIDTH), UNUSED_COST, np.float32)
+        costs[:, : len(classes)] = self.costs[:, classes]
+        norms = self.rows.norms if norms is None else norms
+        return LaneProblem(self.rows.arrays, norms, mask, self.weights32, costs, len(classes))
 
 
 @dataclass(frozen=True)
@@ -86,7 +105,36 @@ class Settings:
     seed: int = 0
 
 
-def members_by_class(classes: npt.NDArray[np.int64], n_classes: int) -> Members:
+@dataclass(frozen=True)
+class Solution:
+    """Weights and how they were found.
+
+    Attributes
+    ----------
+    weights : Weights
+    intercepts : array (problems,)
+    history : list of dict
+        One entry per problem or per iteration: `objective`, `gap`, `passes`.
+    converged : bool
+        Whether every problem reached its tolerance.
+    state : object
+        Where the solver ended, for a warm start; None unless it was asked for.
+    """
+
+    weights: Any
+    intercepts: npt.NDArray[Any]
+    history: History = field(default_factory=list)
+    converged: bool = True
+    state: Any = None
+
+
+def duality_gap(primal: float, dual: float) -> dict[str, float]:
+    """Return an entry of the history: objective, dual, which rounding alone puts above it, and the relative gap."""
+    gap = max(0.0, primal - dual) / primal if primal > 0 else 0.0
+    return {"objective": primal, "dual": min(dual, primal), "gap": gap}
+
+
+def members_by_class(classes: Ids, n_classes: int) -> Members:
     """Return the rows of each class, given one class per row.
 
     Examples
@@ -97,3 +145,45 @@ def members_by_class(classes: npt.NDArray[np.int64], n_classes: int) -> Members:
     """
     counts = np.bincount(classes, minlength=n_classes)
     return np.concatenate([[0], np.cumsum(counts)]), np.argsort(classes, kind="stable")
+
+
+# ---------------------------------------------------------------- the choice of a method
+
+
+def suits_direct(problem: OneVsRest) -> bool:
+    """Tell whether rows are dense and low-dimensional; coordinate descent suits sparse rows."""
+    rows = problem.rows
+    n_used = rows.n_used - rows.has_constant
+    entries = len(rows) * n_used
+    few = n_used < min(len(rows), FEW_FEATURES) and entries < DENSE_ENTRIES
+    return few and len(rows.data) - rows.has_constant * len(rows) >= DENSE_SHARE * entries
+
+
+def suits_direct_recursive(problem: OneVsRest, tree: ProblemTree) -> bool:
+    """Tell whether rows are dense and low-dimensional, leaves few enough, and inner nodes shared."""
+    few = len(problem.rows) * problem.n_classes <= MOST_ALPHAS
+    few = few and (problem.n_classes + len(tree.inner)) * problem.rows.n_used**2 <= MOST_ENTRIES
+    return bool(few and tree.sharing > 0 and len(tree.inner) and suits_direct(problem))
+
+
+# ---------------------------------------------------------------- where descent begins
+
+
+def initial_alpha(lanes: LaneProblem, surrogate: Surrogate) -> Floats32:
+    """Return the α (rows × 16) that descent begins from."""
+    alpha, n = aligned_zeros(len(lanes.mask)), lanes.n_lanes
+    if surrogate.positive_share or surrogate.negative_share:
+        positive = (lanes.mask[:, None] >> np.arange(n, dtype=np.uint32)) & 1
+        shares = surrogate.positive_share * lanes.costs[0, :n], surrogate.negative_share * lanes.costs[1, :n]
+        alpha[:, :n] = np.where(positive, *shares) * lanes.weight[:, None]
+    return alpha
+
+
+def fill_lanes(classes: Ids) -> Ids:
+    """Return sixteen numbers, the last one repeated."""
+    return np.append(classes, np.repeat(classes[-1:], WIDTH - len(classes)))
+
+
+def random_generator(*seed: int) -> npt.NDArray[np.uint64]:
+    """Return the state of a kernel's own random numbers; never 0, which would stay 0."""
+    return np.random.default_rng(seed).integers(1, 2**63, 1, dtype=np.uint64)

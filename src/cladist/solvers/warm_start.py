@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.kernels.lanes import WIDTH
-from cladist.solvers.linear.dense_solvers import suits_direct
 from cladist.solvers.linear.one_vs_rest import growth
-from cladist.solvers.problem import OneVsRest
+from cladist.solvers.problem import OneVsRest, suits_direct
 from cladist.solvers.relations import Coupling
 from cladist.solvers.tree.recursive import State
 

@@ -4,35 +4,36 @@ Problem   min ½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖² +
 Moves     a node with rows: dual coordinate descent around the mean m of its neighbours, its costs divided by
           S_n = Σ_v a_nv + ridge (eq. 11 of Gopal & Yang 2013); one without: m
 Schedules "coloured": nodes of one colour of a colouring at a time, which are no neighbours: the objective falls
-          with every move; where that is slow, the components' means are accelerated, see `graph_acceleration`
+          with every move; where that is slow, the components' means are accelerated, see `acceleration`
           "jacobi": all at once, from one snapshot; if the objective rose, the step is shortened until it does not:
           1 / colours of it is sure to do, being the mean of steps each of which is as good as a coloured one
 Dual      max Σ gain(α) − ½ tr(AᵀM⁺A), a_n = Σ_i α_in y_in x_i = S_n (w_n − m_n) at the nodes' α
+Begins    at equal nodes in each component, w having a weight for the constant feature only: the best of these for
+          min_w Σ_i P_i ℓ(w·x_i) + N_i ℓ(−w·x_i), P_i and N_i being what row i costs in all nodes of a component that it
+          is a positive and a negative row of. Where relations pull more than rows do this is nearly the optimum, which
+          descent from 0 takes many sweeps to come to
 Found by  Gopal & Yang 2013, §3.2
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from scipy import sparse
 
 from cladist.execution import Executor
 from cladist.kernels import graph_products
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import ACTIVE_SWEEPS
-from cladist.linear_model.training_rows import aligned_zeros
+from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
 from cladist.solvers.graph.acceleration import Acceleration, Anderson, Momentum
-from cladist.solvers.graph.initial_point import InitialPoint
 from cladist.solvers.graph.quadratic_form import DualCost, Graph, VectorSummary
-from cladist.solvers.linear.block_prox import SHARE_OF_GAP, SWEEPS, BlockProx, Effort, NodeBlock
-from cladist.solvers.linear.lane_block import fill_lanes
-from cladist.solvers.problem import OneVsRest, Settings
-from cladist.solvers.solution import duality_gap
+from cladist.solvers.linear.block_prox import SHARE_OF_GAP, SWEEPS, BlockProx, NodeBlock
+from cladist.solvers.problem import OneVsRest, Settings, duality_gap, fill_lanes
+from cladist.surrogates import Surrogate
 
 STAGNANT = 0.99  # of the last gap; above it, nodes are solved more exactly
 SLOW = 0.9  # of the last gap; above it, if the nodes' own gaps are negligible, components are accelerated
@@ -40,35 +41,19 @@ TRIFLE = 0.01  # share of the gap below which the nodes' own gaps are negligible
 COARSE = 1e-3  # the gap down to which momentum pays; below it, float32 weights leave little to gain
 RISE = 1e-8  # relative rise of the objective that may be due to rounding
 PRECISION = 0.05  # of the dual, as a share of the gap wanted, or of the last gap where that is wider
+FURTHEST, STEPS = 40.0, 60  # scores between which, and steps by which, the best common one is looked for
+HOPELESS = 3.0  # times the gap wanted: where the initial shares leave more, descent will soon know better
+INITIAL_PRECISION = 0.1  # of their bounds, as a share of the gap wanted
 ONES = np.ones(WIDTH, np.float32)
-Ids = npt.NDArray[np.int64]
-Floats32 = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class _ColourGroup:
-    """Nodes of one colour, which move together: blocks of those with rows, and the others."""
-
-    blocks: range
-    plain: Ids
 
 
 @dataclass(frozen=True)
 class GraphState:
-    """Where a descent ended, for a warm start.
+    """Where a descent ended, for a warm start."""
 
-    Attributes
-    ----------
-    vectors : array (nodes × features in use)
-    order : array (rows,)
-        The order of the rows of α.
-    alphas : list of arrays (rows × 16)
-        The α of each block.
-    """
-
-    vectors: Floats32
-    order: Ids
-    alphas: list[Floats32]
+    vectors: Floats32  # (nodes × features in use)
+    order: Ids  # of the rows of α
+    alphas: list[Floats32]  # (rows × 16) of each block
 
     def scaled(self, factor: float) -> GraphState:
         """Return the state to begin from when all costs are multiplied by a factor."""
@@ -81,32 +66,39 @@ class Descent:
     `accelerates` tells whether the means of components may be accelerated, which happens once `acceleration` is set.
     """
 
-    acceleration: Acceleration | None
+    acceleration: Acceleration | None = None
 
     def __init__(
-        self, problem: OneVsRest, graph: Graph, executor: Executor, settings: Settings, state: GraphState | None = None
+        self,
+        problem: OneVsRest,
+        graph: Graph,
+        executor: Executor,
+        settings: Settings,
+        state: GraphState | None = None,
+        *,
+        accelerates: bool = False,
     ) -> None:
         self.graph, self.executor, self.settings = graph, executor, settings
         self.rows = problem.rows
-        given = replace(problem, costs=problem.costs / graph.pull[graph.nodes])
-        self.prox = BlockProx(given, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
+        scaled = replace(problem, costs=problem.costs / graph.pull[graph.nodes])
+        self.prox = BlockProx(scaled, settings.seed, np.arange(len(problem.rows), dtype=np.int32))
         self.blocks: list[NodeBlock] = []
         self.last_gap, self.own_dual = np.inf, -np.inf
-        self.accelerates, self.acceleration = False, None
+        self.accelerates = accelerates
         self.turns = self._turns()
-        self.start = InitialPoint.of(problem, graph, settings.tol, executor)
+        start = initial_point(problem, graph, settings.tol, executor)
         nothing = np.zeros((len(graph.loose), problem.rows.n_used))
-        self.best = DualCost(-self.start.bounds, nothing, graph.loose_components)
+        self.best = DualCost(-start.bounds, nothing, graph.loose_components)
         self.W = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32)
         if state is not None:
             self.W[:] = state.vectors
             self.blocks = [replace(block, alpha=a) for block, a in zip(self.blocks, state.alphas, strict=True)]
         elif problem.rows.has_constant:
-            self.W[:, -1] = self.start.levels[graph.components]
-        self._move_blocks()
+            self.W[:, -1] = start.levels[graph.components]
+        self.place_blocks()
 
-    def _turns(self) -> list[_ColourGroup]:
-        """Make the blocks, and return which of them, and which nodes without rows, move together.
+    def _turns(self) -> list[tuple[range, Ids]]:
+        """Make the blocks; return for each colour its blocks, and its nodes without rows, which move together.
 
         Problems of similar difficulty, by how little else pulls at them, share a block: it takes as long as its hardest
         problem. Nodes without edges depend on no other node, and are a group of their own.
@@ -118,9 +110,11 @@ class Descent:
         for colour in np.unique(colours).tolist():
             first, together = len(self.blocks), np.flatnonzero(colours[graph.nodes] == colour)
             by_pull = together[np.argsort(graph.pull[graph.nodes[together]], kind="stable")]
-            self.blocks += [self.prox.initial_block(part) for part in evenly(by_pull)]
+            n_blocks = -(-len(by_pull) // WIDTH)
+            parts = np.array_split(by_pull, n_blocks) if n_blocks else []  # all of about the same size
+            self.blocks += [self.prox.initial_block(part) for part in parts]
             plain = np.flatnonzero((colours == colour) & ~has_rows)
-            turns.append(_ColourGroup(range(first, len(self.blocks)), plain))
+            turns.append((range(first, len(self.blocks)), plain))
         return turns
 
     def state(self, order: Ids) -> GraphState:
@@ -135,7 +129,7 @@ class Descent:
 
     def coloured(self, number: int) -> None:
         """Move all nodes once, a colour at a time; at first with little effort, as neighbours have yet to move."""
-        self.prox.effort = Effort(min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS))
+        self.prox.sweeps, self.prox.active_sweeps = min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS)
         if self.acceleration is not None and (self._is_smooth or self.last_gap > COARSE):
             self._sweep_accelerated(number, self.acceleration)
         else:
@@ -157,66 +151,61 @@ class Descent:
         before, worst = self.W.copy(), self._objective()
         acceleration.move(self.W)
         acceleration.begin(self.W)
-        self._move_blocks()
+        self.place_blocks()
         self._sweep(number)
         acceleration.end(self.W)
         if self._objective() > worst * (1 + RISE):
             self.W = before
-            self._move_blocks()
+            self.place_blocks()
             acceleration.reject()
 
     def _sweep(self, number: int) -> None:
-        for turn in self.turns:
-            list(self.executor.map(partial(self._move, number=number), turn.blocks))
-            self.W[turn.plain] = self.graph.neighbours[turn.plain] @ self.W
+        for blocks, plain in self.turns:
+            # Blocks of one colour do not touch each other's vectors.
+            list(self.executor.map(lambda b: self._store(b, self._solve(b, number)), blocks))
+            self.W[plain] = self.graph.neighbours[plain] @ self.W
 
-    def _move(self, b: int, number: int) -> None:
-        """Solve a block and store its weights; blocks of one colour do not touch each other's vectors."""
-        self._take([(b, self.prox.solve_block(self.blocks[b], self._above(b), b, number))])
+    def _solve(self, b: int, number: int) -> NodeBlock:
+        """Solve a block around the vectors that its nodes are pulled to."""
+        above, nodes = aligned_zeros(self.rows.n_used), self.nodes_of(b)
+        graph_products.put_means(self.graph.edges, self.graph.pull, nodes, self.W, above)
+        return self.prox.solve_block(self.blocks[b], above, b, number)
+
+    def _store(self, b: int, block: NodeBlock) -> None:
+        self.blocks[b] = block
+        graph_products.put_columns(block.weights, ONES, self.nodes_of(b), self.W)
 
     def jacobi(self, number: int) -> None:
         """Move all nodes at once, by a shorter step where the objective would rise."""
         before = self.W.copy()
         worst = self._objective() if number else np.inf
-        self._take(self._solve_blocks(range(len(self.blocks)), number))
-        plain = np.concatenate([turn.plain for turn in self.turns])
+        solved = list(self.executor.map(partial(self._solve, number=number), range(len(self.blocks))))
+        for b, block in enumerate(solved):
+            self._store(b, block)
+        plain = np.concatenate([plain for _, plain in self.turns])
         self.W[plain] = self.graph.neighbours[plain] @ before
         share, least, whole = 1.0, 1 / len(self.turns), self.W
         while share > least and self._objective() > worst:
             share = max(share / 2, least)
             self.W = before + np.float32(share) * (whole - before)
-            self._move_blocks()
+            self.place_blocks()
 
-    def _solve_blocks(self, blocks: Iterable[int], number: int) -> list[tuple[int, NodeBlock]]:
-        numbers = list(blocks)
-        visit = self.executor.map(lambda b: self.prox.solve_block(self.blocks[b], self._above(b), b, number), numbers)
-        return list(zip(numbers, visit, strict=True))
-
-    def _above(self, b: int) -> Floats32:
-        """Return the vectors that the nodes of a block are pulled to, side by side."""
-        above = aligned_zeros(self.rows.n_used)
-        nodes = self.nodes_of(b)
-        graph_products.put_means(self.graph.edges, self.graph.pull, nodes, self.W, above)
-        return above
-
-    def _take(self, visited: list[tuple[int, NodeBlock]]) -> None:
-        for b, block in visited:
-            self.blocks[b] = block
-            graph_products.put_columns(block.weights, ONES, self.nodes_of(b), self.W)
-
-    def _move_blocks(self) -> None:
+    def place_blocks(self) -> None:
         """Put the present vectors of their nodes into all blocks."""
-        self.blocks = list(self.executor.map(self.place_block, range(len(self.blocks))))
 
-    def place_block(self, b: int) -> NodeBlock:
-        """Return a block at the present vectors of its nodes."""
-        weights = self.W[fill_lanes(self.nodes_of(b))].T
-        return self.prox.set_weights(self.blocks[b], weights)
+        def place(b: int) -> NodeBlock:
+            return self.prox.set_weights(self.blocks[b], self.W[fill_lanes(self.nodes_of(b))].T)
+
+        self.blocks = list(self.executor.map(place, range(len(self.blocks))))
 
     # ---------------------------------------------------------------- where it is
 
     def _lost(self) -> float:
         return sum(float(self.pull(b) @ block.lost[: len(block)]) for b, block in enumerate(self.blocks))
+
+    def _left(self) -> float:
+        """Return how far the nodes' α are from their own optima."""
+        return sum(float(self.pull(b) @ np.maximum(block.left[: len(block)], 0)) for b, block in enumerate(self.blocks))
 
     def _objective(self) -> float:
         return self.graph.summarise(self.W, self.executor).energy + self._lost()
@@ -234,12 +223,8 @@ class Descent:
 
         If so, nodes are solved more exactly from now on.
         """
-        left = gain = 0.0
-        for b, block in enumerate(self.blocks):
-            pull, n = self.pull(b), len(block)
-            left += float(pull @ np.maximum(block.left[:n], 0))
-            gain += float(pull @ block.gain[:n])
-        rough = left > self.settings.tol * gain
+        gain = sum(float(self.pull(b) @ block.gain[: len(block)]) for b, block in enumerate(self.blocks))
+        rough = self._left() > self.settings.tol * gain
         if rough:
             self.prox.tighten()
         return rough
@@ -252,15 +237,13 @@ class Descent:
         stays, the components' means are accelerated.
         """
         place = self.graph.summarise(self.W, self.executor)
-        primal, left = place.energy + self._lost(), 0.0
+        primal, left = place.energy + self._lost(), self._left()
         gains = np.zeros(len(place.lengths))
         for b, block in enumerate(self.blocks):
-            pull, n = self.pull(b), len(block)
-            np.add.at(gains, self.graph.components[self.nodes_of(b)], pull * block.gain[:n])
-            left += float(pull @ np.maximum(block.left[:n], 0))
-        taken = self.graph.dual_cost_terms(self._shares(), self.W, PRECISION * expected * primal, self.executor)
-        self.own_dual = float(np.sum(gains - taken.within(place.means, self.reach(place.lengths))))
-        dual = self._best(replace(taken, fixed=taken.fixed - gains), place)
+            np.add.at(gains, self.graph.components[self.nodes_of(b)], self.pull(b) * block.gain[: len(block)])
+        cost = self.graph.dual_cost(self._shares(), self.W, PRECISION * expected * primal, self.executor)
+        self.own_dual = float(np.sum(gains - cost.within(place.means, self.reach(place.lengths))))
+        dual = self._best(replace(cost, fixed=cost.fixed - gains), place)
         entry = duality_gap(primal, dual)
         gap = entry["gap"]
         slow = gap > SLOW * self.last_gap and left <= TRIFLE * (primal - dual)
@@ -272,16 +255,16 @@ class Descent:
         self.last_gap = gap
         return entry
 
-    def _best(self, found: DualCost, place: VectorSummary) -> float:
+    def _best(self, cost: DualCost, place: VectorSummary) -> float:
         """Return the best bound within reach of the present means, and keep its terms per component.
 
-        In `found`, `fixed` is the cost minus the gain.
+        In `cost`, `fixed` is the cost minus the gain.
         """
         reach = self.reach(place.lengths)
-        now, before = found.within(place.means, reach), self.best.within(place.means, reach)
+        now, before = cost.within(place.means, reach), self.best.within(place.means, reach)
         older = before < now
-        sums = np.where(older[found.loose, None], self.best.sums, found.sums)
-        self.best = DualCost(np.where(older, self.best.fixed, found.fixed), sums, found.loose)
+        sums = np.where(older[cost.loose, None], self.best.sums, cost.sums)
+        self.best = DualCost(np.where(older, self.best.fixed, cost.fixed), sums, cost.loose)
         return -float(np.sum(np.minimum(now, before)))
 
     def _shares(self) -> Floats32:
@@ -295,12 +278,72 @@ class Descent:
         return shares
 
 
-def evenly(problems: Ids) -> list[Ids]:
-    """Return problems in the smallest number of blocks, all of about the same size.
+# ---------------------------------------------------------------- where descent begins
 
-    Examples
-    --------
-    >>> [len(part) for part in evenly(np.arange(40))]
-    [14, 13, 13]
+
+class InitialPoint(NamedTuple):
+    """The initial scores of components, and lower bounds."""
+
+    levels: Floats64  # the score that all rows have in all nodes, by the weight of the constant feature, or 0
+    bounds: Floats64  # lower bounds of the objective, from shares that cancel; −∞ where nothing is known
+
+
+def initial_point(problem: OneVsRest, graph: Graph, tol: float, executor: Executor) -> InitialPoint:
+    """Return the point, with bounds for components of several nodes if they may be near the gap wanted.
+
+    In the dual, α is r_i times their cost for positive and q_i times it for negative rows, P_i r_i = N_i q_i: what a
+    row adds to the shares of all nodes is 0, as the dual of a component that nothing pulls to 0 wants it.
     """
-    return np.array_split(problems, -(-len(problems) // WIDTH)) if len(problems) else []
+    sizes = np.bincount(graph.components)
+    levels, bounds = np.zeros(len(sizes)), np.full(len(sizes), -np.inf)
+    component, surrogate = graph.components[graph.nodes], problem.surrogate
+    shares, lost = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32), 0.0
+    indptr, rows = problem.members
+    weight = problem.weights32.astype(np.float64)
+    members = sparse.csr_array((weight[rows], rows, indptr), shape=(problem.n_classes, len(weight)))
+    for k in np.unique(component[sizes[component] > 1]).tolist():
+        part = np.flatnonzero(component == k)
+        costs, own = problem.costs[:, part].astype(np.float64), members[part]
+        P = costs[0] @ own
+        N = np.maximum(costs[1].sum() * weight - costs[1] @ own, 0)
+        r, q = surrogate.balanced_shares(P, N)
+        bounds[k] = float(P @ surrogate.gain(r) + N @ surrogate.gain(q))
+        _add_shares(problem, costs, own, weight, (r, q), graph.nodes[part], shares)
+        if problem.rows.has_constant:
+            levels[k] = common_score(surrogate, float(P.sum()), float(N.sum()), graph.ridge * sizes[k])
+        lost += float(P.sum() * surrogate.value(levels[k]) + N.sum() * surrogate.value(-levels[k]))
+    known = np.isfinite(bounds)
+    left = lost - bounds[known].sum()
+    if not known.any() or left + graph.least_cost(shares, executor) > HOPELESS * tol * lost:
+        return InitialPoint(levels, np.full(len(sizes), -np.inf))
+    cost = graph.dual_cost(shares, None, INITIAL_PRECISION * tol * lost, executor).fixed  # all, since shares cancel
+    return InitialPoint(levels, np.where(known, bounds - cost, -np.inf))
+
+
+def _add_shares(
+    problem: OneVsRest, costs: Floats64, own: Any, weight: Floats64, factors: Any, nodes: Ids, shares: Any
+) -> None:
+    """Write Σ α y x of some nodes into `shares`."""
+    r, q = factors
+    indptr, indices, data = problem.rows.arrays
+    X = sparse.csr_array((data, indices.astype(np.int64), indptr), shape=(len(weight), problem.rows.n_used))
+    alike = (weight * q) @ X
+    pairs = sparse.diags_array(costs[0]) @ own @ sparse.diags_array(r)
+    pairs = pairs + sparse.diags_array(costs[1]) @ own @ sparse.diags_array(q)
+    different = sparse.csr_array(pairs @ X)
+    for k, node in enumerate(nodes.tolist()):
+        shares[node] = -costs[1, k] * alike
+        ends = slice(different.indptr[k], different.indptr[k + 1])
+        shares[node, different.indices[ends]] += different.data[ends]
+
+
+def common_score(surrogate: Surrogate, P: float, N: float, ridge: float) -> float:
+    """Return the score z that minimises P ℓ(z) + N ℓ(−z) + ½ ridge z², by bisection."""
+    low, high = np.float64(-FURTHEST), np.float64(FURTHEST)
+    for _ in range(STEPS):
+        z = (low + high) / 2
+        if ridge * z + P * surrogate.slope(z) - N * surrogate.slope(-z) > 0:
+            high = z
+        else:
+            low = z
+    return float((low + high) / 2)

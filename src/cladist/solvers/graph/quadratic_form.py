@@ -8,16 +8,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse import csgraph, linalg
 
 from cladist.execution import Executor, Serial
 from cladist.kernels import dag, graph_products
+from cladist.linear_model.training_rows import Floats64, Ids
 
-Ids = npt.NDArray[np.int64]
-Floats32 = npt.NDArray[np.float32]
-Floats64 = npt.NDArray[np.float64]
 CHUNK_BYTES = 2**21  # of float64, for passes over features: what stays near the processor
 CAUTION = 0.99  # eigenvalues are found to some digits only, and bounds must hold
 CG_STEPS = 200
@@ -45,10 +42,10 @@ class DualCost:
 
     def within(self, means: Floats64, reach: Any) -> Floats64:
         """Return the largest cost over vectors whose components' means are no further than `reach` from `means`."""
-        found = self.fixed.copy()
+        cost = self.fixed.copy()
         lengths = np.sqrt(np.sum(self.sums * self.sums, axis=1))
-        found[self.loose] += np.sum(means * self.sums, axis=1) + reach[self.loose] * lengths
-        return found
+        cost[self.loose] += np.sum(means * self.sums, axis=1) + reach[self.loose] * lengths
+        return cost
 
 
 @dataclass(frozen=True)
@@ -85,14 +82,13 @@ class Graph:
     @cached_property
     def pull(self) -> Floats64:
         """The weight by which each node is pulled to the mean of its neighbours: S_n, and what pulls it to 0."""
-        found: Floats64 = np.asarray(self.adjacency.sum(axis=1), np.float64).ravel() + self.ridge
-        return np.where(found > 0, found, 1.0)
+        pull: Floats64 = np.asarray(self.adjacency.sum(axis=1), np.float64).ravel() + self.ridge
+        return np.where(pull > 0, pull, 1.0)
 
     @cached_property
     def neighbours(self) -> sparse.csr_array:
         """The matrix that takes all vectors to what each node is pulled to: means of neighbours, less for a ridge."""
-        found: sparse.csr_array = sparse.diags_array(1 / self.pull) @ self.adjacency
-        return sparse.csr_array(found, dtype=np.float32)
+        return sparse.csr_array(sparse.diags_array(1 / self.pull) @ self.adjacency, dtype=np.float32)
 
     @cached_property
     def edges(self) -> tuple[Ids, Ids, Floats64]:
@@ -157,33 +153,21 @@ class Graph:
         graph_products.multiply(self.edges, self.pull, V, product)
         return product
 
-    def energy(self, W: Any) -> float:
-        """Return ½ tr(WᵀMW) of vectors (nodes × features), in float64."""
-        return self.summarise(W).energy
-
-    def lengths_of_means(self, W: Any) -> Floats64:
-        """Return the length of the mean vector of each component."""
-        return self.summarise(W).lengths
-
     def summarise(self, W: Any, executor: Executor | None = None) -> VectorSummary:
         """Return energy and means of vectors (nodes × features)."""
         means = np.empty((len(self.loose), W.shape[1]))
 
         def of_columns(columns: slice) -> tuple[float, Floats64]:
             part = W[:, columns].astype(np.float64)
-            found = self._groups @ part
-            means[:, columns] = found[self.loose_components]
-            return float(np.sum(part * self.times(part))), np.sum(found * found, axis=1)
+            means_here = self._groups @ part
+            means[:, columns] = means_here[self.loose_components]
+            return float(np.sum(part * self.times(part))), np.sum(means_here * means_here, axis=1)
 
         parts = list((executor or Serial()).map(of_columns, chunks(W)))
         lengths = np.sqrt(np.sum([part[1] for part in parts], axis=0))
         return VectorSummary(sum(part[0] for part in parts) / 2, lengths, means)
 
-    def dual_cost(self, shares: Any, W: Any, reach: Any, precision: float) -> float:
-        """Return the cost of the form in the dual, or up to `precision` more; see `dual_cost_terms`."""
-        return float(np.sum(self.dual_cost_terms(shares, W, precision).within(self.summarise(W).means, reach)))
-
-    def dual_cost_terms(self, shares: Any, W: Any, precision: float, executor: Executor | None = None) -> DualCost:
+    def dual_cost(self, shares: Any, W: Any, precision: float, executor: Executor | None = None) -> DualCost:
         """Return the cost of the form in the dual, up to `precision` more over all components.
 
         That is max_V tr(VᵀA) − ½ tr(VᵀMV), A being Σ α y x of each node (nodes × features); in a loose component it is
@@ -195,7 +179,8 @@ class Graph:
         tr(EᵀM⁺E) = 2 tr(EᵀZ) − tr(ZᵀMZ) + tr(RᵀM⁺R), R = E − MZ, of which the last is at most ‖R‖² / `stiffness`.
         Conjugate gradients make R small; often Z = 0 will do.
         """
-        sizes, own, loose = np.bincount(self.components), self._own_pull, self.loose_components
+        sizes, loose = np.bincount(self.components), self.loose_components
+        own = np.where((sizes == 1) & (self.ridge == 0), 1.0, self.ridge)  # pulls a component as a whole to 0, per node
         sums = np.empty((len(loose), shares.shape[1]))
 
         def of_columns(columns: slice) -> tuple[Floats64, Floats64]:
@@ -227,12 +212,6 @@ class Graph:
         slope, curve = np.sum(list((executor or Serial()).map(of_columns, chunks(shares))), axis=0)
         return float(slope * slope / (2 * curve)) if curve > 0 else 0.0
 
-    @property
-    def _own_pull(self) -> Floats64:
-        """The weight that pulls a component as a whole to 0, per node."""
-        alone = np.bincount(self.components) == 1
-        return np.where(alone & (self.ridge == 0), 1.0, self.ridge)
-
     def _rest(self, E: Floats64, precision: float) -> Floats64:
         """Return the terms per node of ½ tr(EᵀM⁺E), or a little more, for E with means 0, by conjugate gradients."""
         if not np.isfinite(self.stiffness):
@@ -250,8 +229,8 @@ class Graph:
             scaled = R / self.pull[:, None]
             before, rho = rho, float(np.sum(R * scaled))
             P = scaled + (rho / before) * P
-        found: Floats64 = np.sum(Z * (E + R) + R * R / self.stiffness, axis=1) / 2
-        return found
+        terms: Floats64 = np.sum(Z * (E + R) + R * R / self.stiffness, axis=1) / 2
+        return terms
 
 
 def _components(numbers: Ids) -> list[Ids]:

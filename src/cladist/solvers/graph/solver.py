@@ -1,25 +1,45 @@
-"""Regularisation on a graph of labels (Gopal & Yang 2013, §2.2 and §3.2): the problem, and its schedules."""
+"""Regularisation on a graph of labels (Gopal & Yang 2013, §2.2 and §3.2): the problem, its schedules, the joint dual.
+
+Problem   min ½ tr(WᵀMW) + Σ_nodes with rows n Σ_i c_in ℓ(y_in w_n·x_i), M being that of the graph
+Schedules "coloured" and "jacobi" are block descent, `cladist.solvers.graph.block_descent`; "joint" is block
+          Gauss–Seidel on the joint dual, in turn with coloured sweeps
+Dual      W = KA, a_n = Σ_i α_in y_in x_i and K = M⁻¹: one problem in all α. Moving α_in by δ moves the weights of every
+          node m by K[m, n] δ y x_i, however many edges lie between: block descent passes it on edge by edge
+Stops     when (primal − dual) / primal ≤ tol; the primal point is a coloured sweep from W
+Found by  coordinate descent on sixteen nodes at a time, `cladist.kernels.joint`, with K in place of a tree's overlap
+
+In a component that nothing pulls to 0, M is singular and the dual wants s = Σ a_n = 0. Its mean is pulled to where it
+was a sweep ago instead (Rockafellar's proximal point): K = M⁺ + 11ᵀ / ρ, and s goes to 0.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csgraph
 
 from cladist import progress
-from cladist.errors import one_of
+from cladist.errors import TooLargeError, one_of
 from cladist.execution import Executor, Serial
-from cladist.linear_model.dense import DenseWeights
-from cladist.solvers.graph.block_descent import Descent, GraphState
-from cladist.solvers.graph.joint_dual import JointGraph
+from cladist.kernels import joint as kernels
+from cladist.kernels import one_vs_rest as flat
+from cladist.kernels.lanes import WIDTH
+from cladist.kernels.one_vs_rest import LaneProblem
+from cladist.linear_model.training_rows import Floats32, Ids, aligned_zeros
+from cladist.linear_model.weights import DenseWeights
+from cladist.solvers.graph.block_descent import PRECISION, Descent, GraphState
 from cladist.solvers.graph.quadratic_form import Graph
-from cladist.solvers.problem import OneVsRest, Settings
-from cladist.solvers.solution import Solution
+from cladist.solvers.problem import History, OneVsRest, Settings, Solution, duality_gap, initial_alpha, random_generator
+from cladist.solvers.tree.joint_dual import FULL_EVERY, LEAST_NORM, PASSES, RESTING
 
 SCHEDULES = ("coloured", "jacobi", "joint")
-# Its number, the gap expected and whether it is the last → objective, dual and gap, if it is worth measuring them.
-Round = Callable[[int, float, int, bool], dict[str, float] | None]
+JOINT_SWEEPS = 4  # per round, before the one that is coloured
+SMALLEST_EPS = 1e-6
+MOST_NODES = 8_000  # K takes 8 bytes for each pair of nodes
 
 
 def solve_graph(
@@ -73,8 +93,7 @@ def solve_graph(
     Examples
     --------
     >>> from scipy import sparse
-    >>> from cladist.solvers.problem import members_by_class
-    >>> from cladist.linear_model.training_rows import TrainingRows
+    >>> from cladist.solvers import TrainingRows, members_by_class
     >>> rows = TrainingRows.from_matrix(np.eye(3), constant=True)
     >>> problem = OneVsRest(rows, members_by_class(np.arange(3), 3), "squared_hinge", np.ones((2, 3)))
     >>> path = Graph(sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])), np.arange(3))
@@ -87,19 +106,24 @@ def solve_graph(
     # Rows in a random order in memory: visited one after the other they are read fast, and converge as random ones do.
     order = np.random.default_rng(settings.seed).permutation(len(problem.rows)) if state is None else state.order
     problem = problem.reorder(order)
-    search = Descent(problem, graph, executor or Serial(), settings, state)
+    search = Descent(problem, graph, executor or Serial(), settings, state, accelerates=schedule == "coloured")
     joint = JointGraph(problem, search, settings.seed) if schedule == "joint" else None
     if joint is not None and state is not None:
         joint.take_from_descent()
-    sweeps, go_on = (joint.SWEEPS, joint.round) if joint is not None else (1, _rounds(search, schedule))
-    history: list[dict[str, float]] = []
+    sweeps = 1 if joint is None else JOINT_SWEEPS
+    history: History = []
     started = time.perf_counter()
     with progress.task(f"graph, {schedule}", settings.max_iter) as running:
         for number in range(-(-settings.max_iter // sweeps)):
-            expected = history[-1]["gap"] if history else np.inf
+            expected = max(settings.tol, history[-1]["gap"] if history else np.inf)
             passes = min(sweeps * (number + 1), settings.max_iter)
             n_sweeps = passes - sweeps * number
-            entry = go_on(number, max(settings.tol, expected), n_sweeps, passes == settings.max_iter)
+            if joint is not None:
+                entry: dict[str, float] | None = joint.round(number, expected, n_sweeps)
+            else:
+                (search.jacobi if schedule == "jacobi" else search.coloured)(number)
+                rough = search.is_rough() and passes < settings.max_iter
+                entry = None if rough else search.evaluate(expected)
             running.advance(n_sweeps)
             if entry is not None:
                 history.append({**entry, "passes": passes, "seconds": time.perf_counter() - started})
@@ -110,12 +134,155 @@ def solve_graph(
     return Solution(weights, weights.intercepts, history, converged, search.state(order) if keep_state else None)
 
 
-def _rounds(search: Descent, schedule: str) -> Round:
-    sweep = search.jacobi if schedule == "jacobi" else search.coloured
-    search.accelerates = schedule == "coloured"
+class JointGraph:
+    """The state of the joint dual, and the block descent that computes primal points from it."""
 
-    def go_on(number: int, expected: float, n_sweeps: int, is_last: bool) -> dict[str, float] | None:
-        sweep(number)
-        return None if search.is_rough() and not is_last else search.evaluate(expected)
+    def __init__(self, problem: OneVsRest, descent: Descent, seed: int) -> None:
+        graph = descent.graph
+        if graph.n_nodes > MOST_NODES:
+            raise TooLargeError(
+                f"schedule='joint' holds a number for each pair of nodes, and there are {graph.n_nodes}; use "
+                f"schedule='coloured' beyond {MOST_NODES}."
+            )
+        self.problem, self.graph, self.descent, self.seed = problem, graph, descent, seed
+        self.surrogate = problem.surrogate
+        self.norms = np.maximum(problem.rows.norms, LEAST_NORM)
+        self.order = np.random.default_rng(seed).permutation(len(problem.rows)).astype(np.int32)
+        self.blocks = self._blocks()
+        self.alphas = [initial_alpha(self._lane_problem(block), self.surrogate) for block in self.blocks]
+        self.active = [self.order] * len(self.blocks)
+        self.A = np.zeros((problem.n_classes, problem.rows.n_used), np.float32)
+        self.centres = np.zeros((int(graph.components.max()) + 1, problem.rows.n_used), np.float32)
+        for b in range(len(self.blocks)):
+            self._set_sums(b)
+        self.eps = self.surrogate.first_violation(max(1.0, float(problem.costs.max())))
 
-    return go_on
+    def _blocks(self) -> list[Ids]:
+        """Return the problems of each block, related ones side by side."""
+        walk = np.empty(self.graph.n_nodes, np.int64)
+        walk[csgraph.reverse_cuthill_mckee(self.graph.adjacency, symmetric_mode=True)] = np.arange(len(walk))
+        order = np.argsort(walk[self.graph.nodes], kind="stable")
+        return [order[start : start + WIDTH] for start in range(0, len(order), WIDTH)]
+
+    @cached_property
+    def K(self) -> Floats32:  # noqa: N802 - the docstring's letter
+        """K (nodes × problems)."""
+        M = self.graph.matrix.toarray()
+        typical = float(np.mean(self.graph.pull))
+        for part in self.graph.loose:
+            M[np.ix_(part, part)] += typical / len(part) ** 2
+        return np.linalg.inv(M)[:, self.graph.nodes].astype(np.float32)
+
+    @cached_property
+    def coupling(self) -> Floats32:
+        """K among the problems."""
+        return self.K[self.graph.nodes]
+
+    # ---------------------------------------------------------------- blocks
+
+    def _lane_problem(self, classes: Ids) -> LaneProblem:
+        return self.problem.lanes(classes, self.norms)
+
+    def _set_sums(self, b: int) -> None:
+        classes, W = self.blocks[b], aligned_zeros(self.A.shape[1])
+        lanes = self._lane_problem(classes)
+        flat.weights_of(lanes.rows, lanes.mask, self.alphas[b], W)
+        self.A[classes] = W[:, : len(classes)].T
+
+    def _weights(self, b: int) -> Floats32:
+        """Return the weights of a block's nodes, side by side."""
+        classes, W = self.blocks[b], aligned_zeros(self.A.shape[1])
+        W[:, : len(classes)] = (self.coupling[classes] @ self.A + self._centres(self.graph.nodes[classes])).T
+        return W
+
+    def _centres(self, nodes: Ids) -> Floats32:
+        return self.centres[self.graph.components[nodes]]
+
+    def _visit(self, b: int, sweep: int) -> None:
+        classes = self.blocks[b]
+        overlap = np.zeros((WIDTH, WIDTH), np.float32)
+        overlap[: len(classes), : len(classes)] = self.coupling[np.ix_(classes, classes)]
+        full = sweep % FULL_EVERY == 0
+        active = kernels.visit_block(
+            self._lane_problem(classes), self.surrogate, self.order if full else self.order[:0], self.active[b],
+            self._weights(b), self.alphas[b], overlap, np.float32(self.eps), np.float32(RESTING), PASSES,
+            random_generator(self.seed, b, sweep),
+        )  # fmt: skip
+        self.active[b] = active if full else self.active[b]
+        self._set_sums(b)
+
+    # ---------------------------------------------------------------- all nodes
+
+    def sweep(self, sweep: int) -> None:
+        """Visit every block; then components that nothing pulls to 0 are pulled to where they are now."""
+        for b in range(len(self.blocks)):
+            self._visit(b, sweep)
+        for _, k, step in self._steps():
+            self.centres[k] += step
+
+    def _steps(self) -> Iterator[tuple[Ids, int, Floats32]]:
+        """Yield the nodes of each component that nothing pulls to 0, its number, and how far s moves its mean."""
+        components, pull = self.graph.components[self.graph.nodes], np.float32(1 / np.mean(self.graph.pull))
+        for part in self.graph.loose:
+            k = int(self.graph.components[part[0]])
+            yield part, k, pull * self.A[components == k].sum(axis=0)
+
+    def round(self, number: int, expected: float, n_sweeps: int) -> dict[str, float]:
+        """Sweep `n_sweeps` times, then once by colours from there; return objective, dual and gap of `descent.W`.
+
+        Of the two α the better goes on: joint sweeps move what all nodes share, coloured ones bring each node to its
+        optimum.
+        """
+        for k in range(n_sweeps):
+            self.sweep(JOINT_SWEEPS * number + k)
+        self._start_descent()
+        self.descent.coloured(number)
+        entry = self.descent.evaluate(expected)
+        primal = entry["objective"]
+        dual = self._dual(PRECISION * expected * primal)
+        if self.descent.own_dual > dual:
+            self.take_from_descent()
+        self.eps = max(self.eps / 2, SMALLEST_EPS)
+        return duality_gap(primal, max(dual, entry["dual"]))
+
+    def _dual(self, precision: float) -> float:
+        """Return the bound that the joint α give, for vectors near those of the descent."""
+        shares = np.zeros_like(self.descent.W)
+        shares[self.graph.nodes] = self.A
+        gain = sum(self._gain(b) for b in range(len(self.blocks)))
+        place = self.graph.summarise(self.descent.W)
+        cost = self.graph.dual_cost(shares, self.descent.W, precision)
+        return gain - float(np.sum(cost.within(place.means, self.descent.reach(place.lengths))))
+
+    def _gain(self, b: int) -> float:
+        rows = np.flatnonzero(self.alphas[b].any(axis=1)).astype(np.int32)
+        lanes = self._lane_problem(self.blocks[b])
+        return float(kernels.dual_gain(lanes, self.surrogate, rows, self.alphas[b]))
+
+    @cached_property
+    def _lanes(self) -> list[list[tuple[int, int]]]:
+        """Where each lane of the descent's blocks is among ours: block and lane."""
+        place = {c: (b, lane) for b, block in enumerate(self.blocks) for lane, c in enumerate(block.tolist())}
+        return [[place[c] for c in block.classes.tolist()] for block in self.descent.blocks]
+
+    def _start_descent(self) -> None:
+        """Start the block descent at W and the present α."""
+        self.descent.W = self.K @ self.A + self._centres(np.arange(self.graph.n_nodes))
+        for k, block in enumerate(self.descent.blocks):
+            alpha, pull = aligned_zeros(len(self.problem.rows)), self.descent.pull(k).astype(np.float32)
+            for lane, (b, at) in enumerate(self._lanes[k]):
+                alpha[:, lane] = self.alphas[b][:, at] / pull[lane]
+            alpha[:, len(block) :] = alpha[:, len(block) - 1 : len(block)]
+            self.descent.blocks[k] = replace(block, alpha=alpha)
+        self.descent.place_blocks()
+
+    def take_from_descent(self) -> None:
+        """Continue from the α of the block descent, and from its means of loose components."""
+        for k, block in enumerate(self.descent.blocks):
+            pull = self.descent.pull(k).astype(np.float32)
+            for lane, (b, at) in enumerate(self._lanes[k]):
+                self.alphas[b][:, at] = block.alpha[:, lane] * pull[lane]
+        for b in range(len(self.blocks)):
+            self._set_sums(b)
+        for part, k, step in self._steps():
+            self.centres[k] = self.descent.W[part].mean(axis=0) - step

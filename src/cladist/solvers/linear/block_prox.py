@@ -17,74 +17,53 @@ from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
 from cladist.linear_model.problem_tree import squared_norms
-from cladist.linear_model.training_rows import aligned_zeros
-from cladist.solvers.linear.lane_block import fill_lanes, initial_alpha, lane_problem, random_generator
-from cladist.solvers.linear.one_vs_rest import SMALLEST_FLOAT32
-from cladist.solvers.linear.rounding import widen
-from cladist.solvers.problem import OneVsRest
+from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
+from cladist.solvers.linear.one_vs_rest import SMALLEST_FLOAT32, widen
+from cladist.solvers.problem import OneVsRest, fill_lanes, initial_alpha, random_generator
 
 SWEEPS = 100  # per visit; the next visit continues
 # Nodes are solved just well enough: their distance from their own optima stays a small share of the whole gap.
 SHARE_OF_GAP, TIGHTER = 0.1, 0.3
 ROUNDING = 1e-6  # relative rise of a node's objective that may be due to float32
 
-Ids = npt.NDArray[np.int64]
-Floats32 = npt.NDArray[np.float32]
-Floats64 = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class NodeBlock:
-    """Sixteen nodes; where there are fewer, the other lanes repeat the last.
+    """Sixteen nodes; where there are fewer, the other lanes repeat the last. Vectors stand side by side.
 
-    Attributes
-    ----------
-    classes : array
-        The problems in the lanes in use.
-    mask, costs
-        As in `LaneProblem`.
-    weights, sums, alpha
-        w, Σ_i α_i y_i x_i and α, side by side. w is p and the sums of the last visit, unless that is worse than the w
-        before.
-    lost, gain, left : arrays (16,)
-        Σ c ℓ at w, the gain of α in the dual, and the distance of α from the problem's own optimum.
+    w is p and the sums of the last visit, unless that is worse than the w before.
     """
 
-    classes: Ids
-    mask: npt.NDArray[np.uint32]
+    classes: Ids  # the problems in the lanes in use
+    mask: npt.NDArray[np.uint32]  # as in `LaneProblem`
     costs: Floats32
-    weights: Floats32
-    sums: Floats32
+    weights: Floats32  # w
+    sums: Floats32  # Σ_i α_i y_i x_i
     alpha: Floats32
-    lost: Floats64
-    gain: Floats64
-    left: Floats64
+    lost: Floats64  # (16,) Σ c ℓ at w
+    gain: Floats64  # (16,) the gain of α in the dual
+    left: Floats64  # (16,) the distance of α from the problem's own optimum
 
     def __len__(self) -> int:
         return len(self.classes)
 
 
-@dataclass(frozen=True)
-class Effort:
-    """The work of a visit: sweeps over all rows, and after each the visits to active rows, in multiples of all rows."""
-
-    sweeps: int = SWEEPS
-    active: int = kernels.ACTIVE_SWEEPS
-
-
 class BlockProx:
-    """Solves blocks around given vectors, to a violation of optimality of `eps`."""
+    """Solves blocks around given vectors, to a violation of optimality of `eps`.
+
+    A visit takes up to `sweeps` over all rows, and after each `active_sweeps` times as many visits to active rows.
+    """
 
     def __init__(self, problem: OneVsRest, seed: int, order: npt.NDArray[np.int32] | None = None) -> None:
         self.problem, self.surrogate, self.seed = problem, problem.surrogate, seed
         random = np.random.default_rng(seed)
         self.order = random.permutation(len(problem.rows)).astype(np.int32) if order is None else order
-        self.effort = Effort()
+        self.sweeps, self.active_sweeps = SWEEPS, kernels.ACTIVE_SWEEPS
         self.eps = self.surrogate.largest_violation
 
     def initial_block(self, classes: Ids) -> NodeBlock:
         """Return a block of up to sixteen problems before its first visit."""
-        lanes = lane_problem(self.problem, fill_lanes(classes))
+        lanes = self.problem.lanes(fill_lanes(classes))
         weights, unknown = aligned_zeros(self.problem.rows.n_used), np.full(WIDTH, np.inf)
         alpha = initial_alpha(lanes, self.surrogate)
         return NodeBlock(classes, lanes.mask, lanes.costs, weights, weights, alpha, unknown, unknown, unknown)
@@ -125,22 +104,18 @@ class BlockProx:
 
         Descent is in float64 where float32 gradients would be noise.
         """
-        lanes, surrogate, effort = self._lanes(block), self.surrogate, self.effort
+        lanes, surrogate = self._lanes(block), self.surrogate
         precision: Any = np.float32
         if self.eps < SMALLEST_FLOAT32:
             lanes, precision = widen(lanes), np.float64
-        alpha, weights, primal, left = (
-            aligned_zeros(len(block.alpha)),
-            aligned_zeros(len(above)),
-            np.zeros(WIDTH),
-            np.zeros(WIDTH),
-        )
+        alpha, weights = aligned_zeros(len(block.alpha)), aligned_zeros(len(above))
+        primal, left = np.zeros(WIDTH), np.zeros(WIDTH)
         alpha[:] = block.alpha
         a, W = alpha.astype(precision, copy=False), weights.astype(precision, copy=False)
         kernels.weights_of(lanes.rows, lanes.mask, a, W)
         W += above
         first = np.flatnonzero(block.mask).astype(np.int32)
-        kernels.descend(lanes, surrogate, self.order, first, W, a, self.eps, effort.sweeps, generator, effort.active)
+        kernels.descend(lanes, surrogate, self.order, first, W, a, self.eps, self.sweeps, generator, self.active_sweeps)
         alpha[:], weights[:] = a, W
         W[:], a[:] = weights, alpha  # the objectives are those of the rounded values that are kept
         kernels.objectives(lanes, surrogate, W, a, primal, left)

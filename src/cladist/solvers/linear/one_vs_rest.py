@@ -25,52 +25,30 @@ from cladist.execution import Executor, Serial
 from cladist.kernels import one_vs_rest as kernels
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
-from cladist.linear_model.dense import DenseWeights
-from cladist.linear_model.dual import DualWeights
 from cladist.linear_model.sparse import SparseWeights
-from cladist.linear_model.training_rows import aligned_zeros
-from cladist.linear_model.weights import Weights
-from cladist.solvers.linear.dense_solvers import solve_directly, suits_direct
-from cladist.solvers.linear.lane_block import initial_alpha, lane_problem, random_generator
-from cladist.solvers.linear.rounding import (
-    Certificate,
+from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
+from cladist.linear_model.weights import DenseWeights, DualWeights, Weights
+from cladist.solvers.linear.dense_solvers import solve_directly
+from cladist.solvers.problem import (
     History,
-    certify,
-    round_weights,
-    set_weights,
-    weight_drift,
-    widen,
+    OneVsRest,
+    Settings,
+    Solution,
+    initial_alpha,
+    random_generator,
+    suits_direct,
 )
-from cladist.solvers.problem import OneVsRest, Settings
-from cladist.solvers.solution import Solution
 from cladist.surrogates import SURROGATES, Surrogate
 
 FORMS = ("dense", "sparse", "dual")
 SMALLEST_FLOAT32 = 1e-4  # violation of optimality that float32 can distinguish from rounding
 FLOAT64_SHARE = 0.1  # of tol: float64 solves to this, so that rounding its weights to float32 may cost the rest
 BLOCKS_THAT_SHARE = 6  # as many blocks make a shared start worth its cost, which is about that of a block
+STEPS_TO_DRIFT = 1e4  # float32 sums after which W differs from w(α) by 100 roundings of the largest term
+ROUNDINGS = np.arange(1, 33) / 4  # numbers of float32 roundings by which weights are lengthened in trial
+EPSILON = float(np.finfo(np.float32).eps)
 
-Floats32 = npt.NDArray[np.float32]
-Floats64 = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class _SharedStart:
-    """Where all classes begin: weights and α with every row negative."""
-
-    weights: Floats32
-    alpha: Floats32
-
-
-@dataclass(frozen=True)
-class _SolvedBlock:
-    """Sixteen problems: `weights` are scales_k · w(α)_k in float32; α is float64 where float32 does not suffice."""
-
-    weights: Floats32
-    alpha: Floats32 | Floats64
-    mask: npt.NDArray[np.uint32]
-    scales: Floats64 = field(default_factory=lambda: np.ones(WIDTH))
-    history: History = field(default_factory=list)
+SharedStart = tuple[Floats32, Floats32]  # where all classes begin: weights and α with every row negative
 
 
 def solve_one_vs_rest(
@@ -111,8 +89,7 @@ def solve_one_vs_rest(
 
     Examples
     --------
-    >>> from cladist.solvers.problem import members_by_class
-    >>> from cladist.linear_model.training_rows import TrainingRows
+    >>> from cladist.solvers import TrainingRows, members_by_class
     >>> rows = TrainingRows.from_matrix(np.eye(3), constant=True)
     >>> problem = OneVsRest(rows, members_by_class(np.arange(3), 3), "squared_hinge", np.ones((2, 3)))
     >>> solve_one_vs_rest(problem).weights.best(np.eye(3)).tolist()
@@ -159,127 +136,191 @@ def scaled(state: Any, factor: float) -> Any:
     return [alpha * np.float32(factor) for alpha in state] if isinstance(state, list) else state
 
 
-# ---------------------------------------------------------------- where classes begin
+# ---------------------------------------------------------------- sixteen classes
 
 
-def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> _SharedStart:
+@dataclass(frozen=True)
+class _SolvedBlock:
+    """Sixteen problems: `weights` are scales_k · w(α)_k in float32; α is float64 where float32 does not suffice."""
+
+    weights: Floats32
+    alpha: Floats32 | Floats64
+    mask: npt.NDArray[np.uint32]
+    scales: Floats64
+    history: History = field(default_factory=list)
+
+
+def _classes_of(problem: OneVsRest, b: int) -> Ids:
+    """Return the classes in the lanes of a block; lanes beyond the last class repeat it."""
+    return np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), problem.n_classes - 1)
+
+
+def _lane_problems(problem: OneVsRest) -> Iterator[LaneProblem]:
+    """Yield the problem of every block of sixteen classes."""
+    for b in range(-(-problem.n_classes // WIDTH)):
+        yield problem.lanes(_classes_of(problem, b))
+
+
+def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> SharedStart:
     """Solve the problem in which every row is negative."""
     rows, surrogate = problem.rows, problem.surrogate
     costs = np.full((2, WIDTH), problem.costs[1, 0], np.float32)
     lanes = LaneProblem(rows.arrays, rows.norms, np.zeros(len(rows), np.uint32), problem.weights32, costs)
     W, alpha = aligned_zeros(rows.n_used), initial_alpha(lanes, surrogate)
-    set_weights(lanes, alpha, W)
-    limits = _violation_limits(surrogate, settings.tol, constant=rows.has_constant)
+    _set_weights(lanes, alpha, W)
+    limits = _violation_limits(problem, settings.tol)
     kernels.solve_block(
         lanes, surrogate, order, order[:0], W, alpha, limits, settings.tol, settings.max_iter,
         random_generator(settings.seed, 0), *np.zeros((3, WIDTH)),
     )  # fmt: skip
-    return _SharedStart(W[:, 0].copy(), alpha[:, 0].copy())
+    return W[:, 0].copy(), alpha[:, 0].copy()
 
 
-def _initial_block(problem: OneVsRest, b: int, lanes: LaneProblem, start: _SharedStart | None, state: Any) -> Any:
+def _initial_block(problem: OneVsRest, b: int, lanes: LaneProblem, start: SharedStart | None, state: Any) -> Any:
     """Return the W and α that a block begins at: those of the shared start, or the α of a state, or the initial α."""
     W = aligned_zeros(problem.rows.n_used)
     if start is None:
         alpha = initial_alpha(lanes, problem.surrogate)
         if state is not None:
             alpha[:] = state
-        set_weights(lanes, alpha, W)
+        _set_weights(lanes, alpha, W)
         return W, alpha
-    alpha = aligned_zeros(len(problem.rows))
-    W[:], alpha[:] = start.weights[:, None], start.alpha[:, None]
+    alpha, (shared_weights, shared_alpha) = aligned_zeros(len(problem.rows)), start
+    W[:], alpha[:] = shared_weights[:, None], shared_alpha[:, None]
     parts = [problem.members_of(c) for c in _classes_of(problem, b)]
     positives = np.append(0, np.cumsum([len(part) for part in parts])), np.concatenate(parts)
     share = np.float32(problem.surrogate.positive_share)
-    kernels.put_positives(lanes.rows, positives, lanes.weight, lanes.costs, share, start.alpha, W, alpha, lanes.mask)
+    kernels.put_positives(lanes.rows, positives, lanes.weight, lanes.costs, share, shared_alpha, W, alpha, lanes.mask)
     return W, alpha
 
 
-# ---------------------------------------------------------------- sixteen classes
-
-
-def _classes_of(problem: OneVsRest, b: int) -> npt.NDArray[np.int64]:
-    """Return the classes in the lanes of a block; lanes beyond the last class repeat it."""
-    return np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), problem.n_classes - 1)
-
-
-def _solve_block(
-    problem: OneVsRest, b: int, order: npt.NDArray[np.int32], settings: Settings, start: _SharedStart | None, state: Any
-) -> _SolvedBlock:
-    lanes = lane_problem(problem, _classes_of(problem, b))
-    W, alpha = _initial_block(problem, b, lanes, start, state)
-    generator = random_generator(settings.seed, b + 1)
-    first = np.flatnonzero(lanes.mask).astype(np.int32)
-    kernels.shuffle(first, generator)
-    block, certificate, sweeps = _descend(
-        lanes, problem.surrogate, (order, first), _SolvedBlock(W, alpha, lanes.mask), settings, generator,
-        constant=problem.rows.has_constant,
-    )  # fmt: skip
-    n_classes = min(WIDTH, problem.n_classes - b * WIDTH)
-    return replace(block, history=certificate.update_history([{"passes": sweeps}] * n_classes))
-
-
-def _violation_limits(
-    surrogate: Surrogate, tol: float, *, constant: bool, smallest: float = SMALLEST_FLOAT32
-) -> tuple[float, float]:
+def _violation_limits(problem: OneVsRest, tol: float, smallest: float = SMALLEST_FLOAT32) -> tuple[float, float]:
     """Return the violation of optimality to begin with, and the smallest that makes sense.
 
     The former leaves about the gap `tol`; where it leaves more, the kernel tightens it.
     """
+    surrogate = problem.surrogate
     eps = min(surrogate.violation_per_gap * tol, surrogate.largest_violation)
-    if constant:
+    if problem.rows.has_constant:
         eps *= surrogate.constant_factor
     if smallest < SMALLEST_FLOAT32:  # float32 has gone as far as it can
         eps = min(eps, SMALLEST_FLOAT32)
     return max(eps, smallest), smallest
 
 
-def _descend(
-    lanes: LaneProblem,
-    surrogate: Surrogate,
-    visits: tuple[Any, Any],
-    block: _SolvedBlock,
-    settings: Settings,
-    generator: Any,
-    *,
-    constant: bool,
-) -> tuple[_SolvedBlock, Certificate, int]:
-    """Run the kernel; return the block solved, its certificate, and the number of sweeps over all rows.
-
-    In float32 until its gradients are noise, and from there in float64. `visits` are all rows, and the first to visit.
-    """
-    (order, first), W, alpha = visits, block.weights, block.alpha
+def _solve_block(
+    problem: OneVsRest, b: int, order: npt.NDArray[np.int32], settings: Settings, start: SharedStart | None, state: Any
+) -> _SolvedBlock:
+    """Solve sixteen classes: in float32 until its gradients are noise, and from there in float64."""
+    surrogate, lanes = problem.surrogate, problem.lanes(_classes_of(problem, b))
+    W, alpha = _initial_block(problem, b, lanes, start, state)
+    generator = random_generator(settings.seed, b + 1)
+    first = np.flatnonzero(lanes.mask).astype(np.int32)
+    kernels.shuffle(first, generator)
     primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.ones(WIDTH)
     tol, most = settings.tol, settings.max_iter
-    limits = _violation_limits(surrogate, tol, constant=constant)
     sweeps = kernels.solve_block(
-        lanes, surrogate, order, first, W, alpha, limits, tol, most, generator, primal, gap, scales
-    )
-    certificate = Certificate(primal, gap + weight_drift(lanes, W, alpha, tol * primal))
+        lanes, surrogate, order, first, W, alpha, _violation_limits(problem, tol), tol, most, generator,
+        primal, gap, scales,
+    )  # fmt: skip
+    certificate = Certificate(primal, gap + _weight_drift(lanes, W, alpha, tol * primal))
     if certificate.holds(tol) or sweeps >= most:
         W *= scales.astype(np.float32)
-        return replace(block, scales=scales), certificate, int(sweeps)
-    exact, wide, alpha = widen(lanes), W.astype(np.float64), alpha.astype(np.float64)
+    else:
+        exact, wide, alpha = widen(lanes), W.astype(np.float64), alpha.astype(np.float64)
+        kernels.weights_of(lanes.rows, lanes.mask, alpha, wide)
+        exact_tol = FLOAT64_SHARE * tol
+        limits = _violation_limits(problem, exact_tol, surrogate.smallest_violation)
+        sweeps += kernels.solve_block(
+            exact, surrogate, order, order[:0], wide, alpha, limits, exact_tol, most - sweeps, generator,
+            primal, gap, scales,
+        )  # fmt: skip
+        lengths, certificate = _round_weights(exact, surrogate, wide * scales, primal - gap, tol, W)
+        scales = scales * lengths
+    entries: History = [{"passes": int(sweeps)}] * min(WIDTH, problem.n_classes - b * WIDTH)
+    return _SolvedBlock(W, alpha, lanes.mask, scales, certificate.update_history(entries))
+
+
+# ---------------------------------------------------------------- certificates of weights rounded to float32
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Primals of the sixteen problems at the float32 weights returned, and their distances from a lower bound."""
+
+    primal: Floats64
+    gap: Floats64
+
+    @classmethod
+    def of(cls, lanes: LaneProblem, surrogate: Surrogate, W: Floats32, dual: Floats64) -> Certificate:
+        """Return the certificate of float32 weights, given a lower bound of each problem."""
+        primal = np.zeros(WIDTH)
+        kernels.primals(lanes, surrogate, W, primal)
+        return cls(primal, np.maximum(primal - dual, 0.0))  # below 0 by rounding only
+
+    def update_history(self, history: History) -> History:
+        """Return a block's entries of the history with these objectives and relative gaps; NaN stays NaN."""
+        relative = np.divide(self.gap, self.primal, out=np.zeros(WIDTH), where=~(self.primal <= 0))
+        pairs = zip(history, self.primal.tolist(), relative.tolist(), strict=False)
+        return [{**entry, "objective": primal, "gap": gap} for entry, primal, gap in pairs]
+
+    def holds(self, tol: float) -> bool:
+        """Tell whether all relative gaps are small enough."""
+        return bool(kernels.largest_gap(self.primal, self.gap) <= tol)
+
+
+def _weight_drift(lanes: LaneProblem, W: Floats32, alpha: Floats32, allowed: Floats64) -> Floats64:
+    """Return ½‖W − w(α)‖² of the sixteen problems, which the kernel's gap leaves out; 0 where it is negligible.
+
+    W is the sum of many steps in float32. Where the terms α x are large, or many, and cancel, it differs from w(α).
+    """
+    sizes = np.abs(alpha) if float(np.min(alpha, initial=0.0)) < 0 else alpha  # a copy only where one is needed
+    largest = float(np.max(sizes, initial=0.0)) * float(np.sqrt(np.max(lanes.norms, initial=0.0)))
+    together = float(np.max(np.sum(sizes, axis=0, dtype=np.float64), initial=0.0))  # the sum at a constant feature
+    expected = max(STEPS_TO_DRIFT * (EPSILON * largest) ** 2, len(alpha) * (EPSILON * together) ** 2)
+    if expected <= 0.01 * float(np.min(allowed)):
+        return np.zeros(WIDTH)
+    wide = np.zeros(W.shape)
     kernels.weights_of(lanes.rows, lanes.mask, alpha, wide)
-    exact_tol = FLOAT64_SHARE * tol
-    limits = _violation_limits(surrogate, exact_tol, constant=constant, smallest=surrogate.smallest_violation)
-    sweeps += kernels.solve_block(
-        exact,
-        surrogate,
-        order,
-        order[:0],
-        wide,
-        alpha,
-        limits,
-        exact_tol,
-        most - sweeps,
-        generator,
-        primal,
-        gap,
-        scales,
-    )
-    lengths, certificate = round_weights(exact, surrogate, wide * scales, primal - gap, tol, W)
-    return replace(block, alpha=alpha, scales=scales * lengths), certificate, int(sweeps)
+    drift: Floats64 = 0.5 * np.sum((W - wide) ** 2, axis=0)
+    return drift
+
+
+def _set_weights(lanes: LaneProblem, alpha: Floats32, W: Floats32) -> None:
+    """Set W to w(α), summed in float64 and rounded once: over millions of rows, α y x cancel in a constant feature."""
+    wide = np.zeros(W.shape)
+    kernels.weights_of(lanes.rows, lanes.mask, alpha, wide)
+    W[:] = wide
+
+
+def _round_weights(
+    lanes: LaneProblem, surrogate: Surrogate, wide: Floats64, dual: Floats64, tol: float, W: Floats32
+) -> tuple[Floats64, Certificate]:
+    """Put float64 weights into W as float32; return the factors they were lengthened by, and their certificate.
+
+    Rounding puts rows that lie on the margin a little below it, at c each under the hinge. Weights a few roundings
+    longer leave them above.
+    """
+    lengths = np.ones(WIDTH)
+    W[:] = wide
+    certificate = Certificate.of(lanes, surrogate, W, dual)
+    for roundings in () if surrogate.smooth else ROUNDINGS:
+        if certificate.holds(tol):
+            break
+        length = 1 + roundings * EPSILON
+        longer = aligned_zeros(len(W))
+        longer[:] = wide * length
+        trial = Certificate.of(lanes, surrogate, longer, dual)
+        better = trial.primal < certificate.primal
+        lengths[better], W[:, better] = length, longer[:, better]
+        primal = np.where(better, trial.primal, certificate.primal)
+        certificate = Certificate(primal, np.where(better, trial.gap, certificate.gap))
+    return lengths, certificate
+
+
+def widen(lanes: LaneProblem) -> Any:
+    """Return a problem whose norms and costs are float64."""
+    return lanes._replace(norms=lanes.norms.astype(np.float64), costs=lanes.costs.astype(np.float64))
 
 
 # ---------------------------------------------------------------- weights in their form
@@ -309,60 +350,10 @@ def _assemble(parts: list[Any], problem: OneVsRest, form: str) -> Weights:
     return _dual_weights(matrix, intercepts, problem)
 
 
-def _solve_dense(
-    problem: OneVsRest,
-    settings: Settings,
-    executor: Executor | None,
-    form: str,
-    prune: float,
-    state: Any,
-    keep_state: bool,
-) -> Solution:
-    """Solve low-dimensional dense problems, and round their weights to float32."""
-    # In the dual form weights are w(α), which w approaches only as the gap closes; that takes a few steps more.
-    exact = replace(settings, tol=settings.tol * 1e-7) if form == "dual" else settings
-    solutions = solve_directly(problem, exact, executor=executor, start=state, keep_alpha=form == "dual")
-    W = np.array([one.weights for one in solutions]).reshape(problem.n_classes, problem.rows.n_used)
-    history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in solutions]
-    blocks, lengths = [], np.ones(len(solutions))
-    for b, lanes in enumerate(_lane_problems(problem)):
-        classes, wide = slice(b * WIDTH, (b + 1) * WIDTH), np.ascontiguousarray(W[_classes_of(problem, b)].T)
-        blocks.append(aligned_zeros(problem.rows.n_used))
-        duals = _duals(history[classes])
-        longer, certificate = round_weights(lanes, problem.surrogate, wide, duals, settings.tol, blocks[-1])
-        lengths[classes] = longer[: len(W[classes])]
-        history[classes] = certificate.update_history(history[classes])
-    dense = DenseWeights.from_blocks(blocks, problem.n_classes, problem.rows)
-    weights: Weights = dense
-    if form == "sparse":
-        weights = SparseWeights.from_weights(dense, prune)
-    elif form == "dual" and solutions:
-        shares = _signed_shares(problem, np.array([one.alpha for one in solutions]) * lengths[:, None])
-        weights = dual = _dual_weights(shares, dense.intercepts, problem)
-        history = _certify_dual(dual, problem, history)
-    converged = all(entry["gap"] <= settings.tol for entry in history)
-    return Solution(weights, weights.intercepts, history, converged, W if keep_state else None)
-
-
-def _signed_shares(problem: OneVsRest, alpha: Floats64) -> sparse.csr_array:
-    """Return α y (classes × rows); `alpha` is changed in place."""
-    for k in range(problem.n_classes):
-        rest = np.ones(len(problem.rows), bool)
-        rest[problem.members_of(k)] = False
-        alpha[k, rest] *= -1
-    return sparse.csr_array(alpha)
-
-
-def _lane_problems(problem: OneVsRest) -> Iterator[LaneProblem]:
-    """Yield the problem of every block of sixteen classes."""
-    for b in range(-(-problem.n_classes // WIDTH)):
-        yield lane_problem(problem, _classes_of(problem, b))
-
-
-def _duals(history: History) -> Floats64:
-    """Return the duals of a block's entries in the history, in sixteen lanes that the last one fills."""
-    duals = [entry["objective"] * (1 - entry["gap"]) for entry in history]
-    return np.array(duals + duals[-1:] * (WIDTH - len(duals)))
+def _dual_weights(shares: sparse.csr_array, intercepts: Any, problem: OneVsRest) -> DualWeights:
+    """Return weights in the dual form, with only the rows that have a share in some class."""
+    supports = np.unique(shares.indices[shares.data != 0])
+    return DualWeights(shares[:, supports], problem.rows.matrix(supports), intercepts)
 
 
 def _certify_dual(weights: DualWeights, problem: OneVsRest, history: History) -> History:
@@ -375,11 +366,42 @@ def _certify_dual(weights: DualWeights, problem: OneVsRest, history: History) ->
         W[known] = block[place]
         if rows.has_constant:
             W[-1, : len(entries)] = weights.intercepts[b * WIDTH : (b + 1) * WIDTH]
-        certified += certify(lanes, problem.surrogate, W, _duals(entries)).update_history(entries)
+        certified += Certificate.of(lanes, problem.surrogate, W, _duals(entries)).update_history(entries)
     return certified
 
 
-def _dual_weights(shares: sparse.csr_array, intercepts: Any, problem: OneVsRest) -> DualWeights:
-    """Return weights in the dual form, with only the rows that have a share in some class."""
-    supports = np.unique(shares.indices[shares.data != 0])
-    return DualWeights(shares[:, supports], problem.rows.matrix(supports), intercepts)
+def _duals(history: History) -> Floats64:
+    """Return the duals of a block's entries in the history, in sixteen lanes that the last one fills."""
+    duals = [entry["objective"] * (1 - entry["gap"]) for entry in history]
+    return np.array(duals + duals[-1:] * (WIDTH - len(duals)))
+
+
+def _solve_dense(
+    problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any, keep_state: bool
+) -> Solution:
+    """Solve low-dimensional dense problems, and round their weights to float32."""
+    # In the dual form weights are w(α), which w approaches only as the gap closes; that takes a few steps more.
+    exact = replace(settings, tol=settings.tol * 1e-7) if form == "dual" else settings
+    solutions = solve_directly(problem, exact, executor=executor, start=state, keep_alpha=form == "dual")
+    W = np.array([one.weights for one in solutions]).reshape(problem.n_classes, problem.rows.n_used)
+    history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in solutions]
+    blocks, lengths = [], np.ones(len(solutions))
+    for b, lanes in enumerate(_lane_problems(problem)):
+        classes, wide = slice(b * WIDTH, (b + 1) * WIDTH), np.ascontiguousarray(W[_classes_of(problem, b)].T)
+        blocks.append(aligned_zeros(problem.rows.n_used))
+        duals = _duals(history[classes])
+        longer, certificate = _round_weights(lanes, problem.surrogate, wide, duals, settings.tol, blocks[-1])
+        lengths[classes] = longer[: len(W[classes])]
+        history[classes] = certificate.update_history(history[classes])
+    dense = DenseWeights.from_blocks(blocks, problem.n_classes, problem.rows)
+    weights: Weights = dense
+    if form == "sparse":
+        weights = SparseWeights.from_weights(dense, prune)
+    elif form == "dual" and solutions:
+        shares = np.array([one.alpha for one in solutions]) * lengths[:, None]  # α, and α y below
+        for k in range(problem.n_classes):
+            shares[k, np.setdiff1d(np.arange(len(problem.rows)), problem.members_of(k))] *= -1
+        weights = dual = _dual_weights(sparse.csr_array(shares), dense.intercepts, problem)
+        history = _certify_dual(dual, problem, history)
+    converged = all(entry["gap"] <= settings.tol for entry in history)
+    return Solution(weights, weights.intercepts, history, converged, W if keep_state else None)

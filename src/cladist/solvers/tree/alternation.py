@@ -13,27 +13,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from cladist import progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor, Serial
-from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.dense import DenseWeights
-from cladist.linear_model.leaf_blocks import group_leaves
-from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree, squared_norms
-from cladist.linear_model.training_rows import aligned_zeros
+from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree, build_leaf_blocks, squared_norms
+from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
+from cladist.linear_model.weights import DenseWeights
 from cladist.solvers.linear.block_prox import SHARE_OF_GAP, BlockProx, NodeBlock
-from cladist.solvers.linear.lane_block import fill_lanes
-from cladist.solvers.problem import OneVsRest, Settings
-from cladist.solvers.solution import Solution, duality_gap
-from cladist.solvers.tree.leaf_energy import leaf_energy
-
-Ids = npt.NDArray[np.int64]
-Floats32 = npt.NDArray[np.float32]
-Floats64 = npt.NDArray[np.float64]
+from cladist.solvers.problem import History, OneVsRest, Settings, Solution, duality_gap, fill_lanes
+from cladist.solvers.tree.duality_gap import leaf_energy
 
 
 def solve_alternating(
@@ -72,19 +64,16 @@ def solve_alternating(
 
     Notes
     -----
-    A free root makes the dual −∞ unless Σ α y x = 0 over the leaves below. `dual` is then what bounds the objective
-    wherever no root is further than `reach` from where it is now: than the longest leaf is from 0, or than what moves
-    the score of a row of usual length by 1, if that is further. The objective being convex, a point k times as far away
-    is better by k times that gap at most. Turns move a root by little at a time, so that the optimum may lie beyond
-    `reach` when they stop; the joint solver goes further.
+    With free roots, `dual` bounds the objective within `reach` of the present roots, as in `solve_recursive`. Turns
+    move a root by little at a time, so that the optimum may lie beyond `reach` when they stop; the joint solver goes
+    further.
 
     A sweep takes O(leaves / 16 · passes · nonzeros) and O(nodes · features). Memory: 8 bytes per leaf and feature in
     use, 4 per leaf and row, 8 per inner node and feature in use.
 
     Examples
     --------
-    >>> from cladist.solvers.problem import members_by_class
-    >>> from cladist.linear_model.training_rows import TrainingRows
+    >>> from cladist.solvers import TrainingRows, members_by_class
     >>> rows = TrainingRows.from_matrix(np.eye(3), constant=True)
     >>> problem = OneVsRest(rows, members_by_class(np.arange(3), 3), "squared_hinge", np.ones((2, 3)))
     >>> tree = ProblemTree(np.array([-1, 0, 0, 1, 1]), np.array([3, 4, 2]))
@@ -97,7 +86,7 @@ def solve_alternating(
     if not tree.sharing > 0:
         raise ParameterError(f"solve_alternating: inner nodes need a sharing over 0; got {tree.sharing!r}.")
     search = _Alternation(problem, tree, root, executor or Serial(), settings.seed)
-    history: list[dict[str, float]] = []
+    history: History = []
     started = time.perf_counter()
     with progress.task("alternating", settings.max_iter) as running:
         for number in range(settings.max_iter):
@@ -125,16 +114,12 @@ class _Alternation:
         self.parents: list[Ids] = []  # of each block's lanes: places among the inner nodes, −1 for none
         self.blocks_of: list[range] = []
         for parity in (0, 1):
-            first = len(self.blocks)
-            self._lay_out(tree, tree.select_parity(tree.leaves, parity))
+            first, chosen = len(self.blocks), tree.select_parity(tree.leaves, parity)
+            for laid_out in build_leaf_blocks(replace(tree, leaves=tree.leaves[chosen]), "zero").blocks:
+                classes = chosen[laid_out.classes]
+                self.blocks.append(self.prox.initial_block(classes))
+                self.parents.append(self.inner.position[tree.parent[tree.leaves[fill_lanes(classes)]]])
             self.blocks_of.append(range(first, len(self.blocks)))
-
-    def _lay_out(self, tree: ProblemTree, chosen: Ids) -> None:
-        """Add blocks of the problems chosen, siblings side by side, where they begin."""
-        for laid in group_leaves(tree.parent, tree.leaves[chosen], np.ones(len(tree.parent), bool)).blocks:
-            classes = chosen[laid.classes]
-            self.blocks.append(self.prox.initial_block(classes))
-            self.parents.append(self.inner.position[tree.parent[tree.leaves[fill_lanes(classes)]]])
 
     # ---------------------------------------------------------------- one sweep
 
@@ -161,12 +146,13 @@ class _Alternation:
         return sums
 
     def _visit_all(self, blocks: range, number: int) -> None:
-        for b, block in zip(blocks, self.executor.map(lambda b: self._solve_block(b, number), blocks), strict=True):
-            self.blocks[b] = block
+        """Solve the leaves of blocks around their parents."""
 
-    def _solve_block(self, b: int, number: int) -> NodeBlock:
-        """Solve the leaves of a block around their parents."""
-        return self.prox.solve_block(self.blocks[b], self._above(b), b, number)
+        def solve(b: int) -> NodeBlock:
+            return self.prox.solve_block(self.blocks[b], self._above(b), b, number)
+
+        for b, block in zip(blocks, self.executor.map(solve, blocks), strict=True):
+            self.blocks[b] = block
 
     def _above(self, b: int) -> Floats32:
         """Return the vectors of a block's parents, side by side."""
@@ -208,15 +194,12 @@ class _Alternation:
 
     def weights(self) -> DenseWeights:
         """Return the weights of the leaves."""
-        ordered = [aligned_zeros(self.problem.rows.n_used) for _ in range(-(-self.problem.n_classes // WIDTH))]
-        for block in self.blocks:
-            for k, c in enumerate(block.classes.tolist()):
-                ordered[c // WIDTH][:, c % WIDTH] = block.weights[:, k]
-        return DenseWeights.from_blocks(ordered, self.problem.n_classes, self.problem.rows)
+        blocks = ((block.classes, block.weights) for block in self.blocks)
+        return DenseWeights.from_lanes(blocks, self.problem.n_classes, self.problem.rows)
 
     def alpha(self) -> Floats32:
         """Return α (rows × problems)."""
-        found = np.zeros((len(self.problem.rows), self.problem.n_classes), np.float32)
+        alpha = np.zeros((len(self.problem.rows), self.problem.n_classes), np.float32)
         for block in self.blocks:
-            found[:, block.classes] = block.alpha[:, : len(block)]
-        return found
+            alpha[:, block.classes] = block.alpha[:, : len(block)]
+        return alpha

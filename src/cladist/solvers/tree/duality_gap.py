@@ -6,49 +6,38 @@ given their parents, with the inner nodes of α, are a good one. Where the dual 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cladist.kernels import joint as kernels
 from cladist.kernels import one_vs_rest as flat
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
-from cladist.linear_model.node_vectors import block_vectors
-from cladist.linear_model.path_sums import IDENTITY, BlockAlphas, PathSumWeights
-from cladist.linear_model.problem_tree import squared_norms
-from cladist.linear_model.training_rows import aligned_zeros
-from cladist.solvers.linear.lane_block import random_generator
-from cladist.solvers.linear.rounding import EPSILON, widen
+from cladist.linear_model.path_sums import IDENTITY, PathSumWeights, block_vectors
+from cladist.linear_model.problem_tree import BlockAlphas, ProblemTree, squared_norms
+from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
+from cladist.solvers.linear.one_vs_rest import EPSILON, widen
+from cladist.solvers.problem import random_generator
 from cladist.solvers.tree.joint_dual import LARGE_TERM, JointDual, Workspace
 
 SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-6, 1e-10  # lowest violations of optimality that leaves are solved to
 TRIED_ROUNDINGS = (0.0, 0.5, 1.0, 2.0, 4.0)  # numbers of float32 roundings by which weights are lengthened in trial
 
-Floats32 = npt.NDArray[np.float32]
-
 
 @dataclass(frozen=True)
 class DualValue:
-    """The value of the joint dual.
+    """The value of the joint dual."""
 
-    Attributes
-    ----------
-    gain : float
-        Σ c gain(α / c).
-    energy : float
-        Σ ‖v‖² / κ over all nodes but free roots.
-    pulled, apart : float
-        Σ w·s and Σ ‖s‖ over free roots.
-    """
-
-    gain: float
-    energy: float
-    pulled: float = 0.0
-    apart: float = 0.0
+    gain: float  # Σ c gain(α / c)
+    energy: float  # Σ ‖v‖² / κ over all nodes but free roots
+    pulled: float = 0.0  # Σ w·s over free roots
+    apart: float = 0.0  # Σ ‖s‖ over free roots
 
     def bound(self, reach: float) -> float:
         """Return a lower bound of the objective, as long as no free root moves further than `reach`."""
@@ -57,55 +46,27 @@ class DualValue:
 
 @dataclass(frozen=True)
 class PrimalPoint:
-    """A primal point: leaves, with the inner nodes of α.
+    """A primal point: leaves, with the inner nodes of α."""
 
-    Attributes
-    ----------
-    weights : list of arrays (features in use × 16), or None
-        The leaves of each block, if they were asked for.
-    own : list of BlockAlphas, or None
-        The α whose sums the leaves add to their parents' weights, if those are not the α of the state.
-    dual : DualValue
-    primal : float
-    lost : float
-        Σ c ℓ, the part of the primal that depends on the leaves alone.
-    longest : float
-        The largest ‖w‖ of a leaf.
-    """
-
-    weights: list[Floats32] | None
-    own: list[BlockAlphas] | None
     dual: DualValue
     primal: float
-    lost: float
-    longest: float
+    lost: float  # Σ c ℓ, the part of the primal that depends on the leaves alone
+    longest: float  # the largest ‖w‖ of a leaf
+    weights: list[Floats32] | None  # the leaves (features in use × 16) of each block, if they were asked for
+    own: list[BlockAlphas] | None  # α whose sums the leaves add to their parents' weights, if not those of the state
+    alphas: list[BlockAlphas] | None = None  # α that the inner nodes belong to; None: the present ones
+    centres: Floats32 | None = None  # z of free roots then
 
 
-@dataclass(frozen=True)
-class _BlockTerms:
-    """The terms of one block in the dual and, if its leaves were solved, in the primal.
+class _BlockTerms(NamedTuple):
+    """The terms of one block in the dual and, if its leaves were solved, in the primal."""
 
-    Attributes
-    ----------
-    gain, product : float
-        Σ c gain(α / c), and Σ α m: with all nodes on the path to a leaf, or, if there are free roots, with those only
-        that are not stored.
-    inner : float
-        Σ ‖v‖² / κ of inner nodes that are not stored.
-    leaves : float
-        Σ ‖w − w_parent‖² of the leaves.
-    lost : float
-        Σ c ℓ at the leaves.
-    longest : float
-        The largest ‖w‖ of a leaf.
-    """
-
-    gain: float
-    product: float
-    inner: float = 0.0
-    leaves: float = 0.0
-    lost: float = 0.0
-    longest: float = 0.0
+    gain: float  # Σ c gain(α / c)
+    product: float  # Σ α m with all nodes on the path to a leaf, or, if there are free roots, without stored ones
+    inner: float = 0.0  # Σ ‖v‖² / κ of inner nodes that are not stored
+    leaves: float = 0.0  # Σ ‖w − w_parent‖² of the leaves
+    lost: float = 0.0  # Σ c ℓ at the leaves
+    longest: float = 0.0  # the largest ‖w‖ of a leaf
 
 
 # ---------------------------------------------------------------- the dual
@@ -113,8 +74,16 @@ class _BlockTerms:
 
 def evaluate_dual(joint: JointDual) -> DualValue:
     """Return the value of the dual. O(leaves / 16 · (features + nonzeros of rows in which an α is not 0))."""
+
+    def block_terms(b: int) -> _BlockTerms:
+        with joint.workspace() as space:
+            kernels.put_rows(*joint.states[b].alphas, space.alpha)
+            terms = _dual_terms(joint, b, joint.lanes(b), space)
+            kernels.clear(joint.states[b].alphas.rows, space.alpha)
+        return terms
+
     joint.refresh()
-    return _sum_dual(joint, list(joint.executor.map(partial(_dual_terms, joint), range(len(joint.layout.blocks)))))
+    return _sum_dual(joint, list(joint.executor.map(block_terms, range(len(joint.states)))))
 
 
 def _sum_dual(joint: JointDual, terms: list[_BlockTerms]) -> DualValue:
@@ -134,30 +103,18 @@ def stored_energy(joint: JointDual) -> float:
     return float(sum(squared_norms(joint.V[u]) for u in pulled)) / float(joint.sharing)
 
 
-def _dual_terms(joint: JointDual, b: int) -> _BlockTerms:
-    with joint.workspace() as space:
-        kernels.put_rows(*joint.states[b].alphas, space.alpha)
-        terms = _terms_of_loaded(joint, b, joint.lanes(b), space)
-        kernels.clear(joint.states[b].alphas.rows, space.alpha)
-    return terms
-
-
-def _terms_of_loaded(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> _BlockTerms:
+def _dual_terms(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> _BlockTerms:
     """Return the dual terms of a block whose α are in the workspace; `space.W` is overwritten."""
-    listed, W = joint.states[b].alphas.rows, _dual_weights(joint, b, lanes, space)
-    gain = kernels.dual_gain(lanes, joint.surrogate, listed, space.alpha)
-    return _BlockTerms(gain, kernels.margin_products(lanes, listed, W, space.alpha))
+    gain = kernels.dual_gain(lanes, joint.surrogate, joint.states[b].alphas.rows, space.alpha)
+    return _BlockTerms(gain, _dual_product(joint, b, lanes, space))
 
 
-def _dual_weights(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> npt.NDArray[Any]:
-    """Return w(α) of a block's leaves, without stored nodes if there are free roots; in `space.W`, or in float64."""
-    block = joint.layout.blocks[b]
+def _dual_product(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> float:
+    """Return Σ α m of a block's leaves at w(α), without stored nodes if there are free roots."""
+    block, alphas = joint.layout.blocks[b], joint.states[b].alphas
     W = np.zeros(space.W.shape) if joint.needs_float64(b) else space.W
-    W[:] = 0
-    if not len(joint.free):
-        kernels.put_paths(joint.V, block.paths, block.groups, W)
-    kernels.add_rows(lanes.rows, lanes.mask, *joint.states[b].alphas, block.local, W)
-    return W
+    block.put_weights(W, None if len(joint.free) else joint.V, joint.rows, lanes.mask, (alphas, block.local))
+    return float(kernels.margin_products(lanes, alphas.rows, W, space.alpha))
 
 
 # ---------------------------------------------------------------- a primal point
@@ -166,21 +123,18 @@ def _dual_weights(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace
 def primal_point(joint: JointDual, eps: float, max_sweeps: int, *, dense: bool) -> PrimalPoint:
     """Return a primal point: every leaf optimal given the nodes above, or w(α). The state stays as it is."""
     joint.refresh()
-    numbers = range(len(joint.layout.blocks))
-    if not joint.surrogate.sparse_dual:
-        return _sum_primal(joint, list(joint.executor.map(partial(_evaluate_leaves, joint), numbers)), None, None)
-    solve = partial(_solve_leaves, joint, eps=eps, max_sweeps=max_sweeps, dense=dense)
-    solved = list(joint.executor.map(solve, numbers))
-    leaves: list[Any] = [leaf for leaf, _ in solved]
-    return _sum_primal(joint, [terms for _, terms in solved], *((leaves, None) if dense else (None, leaves)))
-
-
-def _sum_primal(
-    joint: JointDual, terms: list[_BlockTerms], weights: list[Floats32] | None, own: list[BlockAlphas] | None
-) -> PrimalPoint:
+    numbers = range(len(joint.states))
+    leaves: list[Any] | None = None
+    if joint.surrogate.sparse_dual:
+        solve = partial(_solve_leaves, joint, eps=eps, max_sweeps=max_sweeps, dense=dense)
+        solved = list(joint.executor.map(solve, numbers))
+        leaves, terms = [leaf for leaf, _ in solved], [terms for _, terms in solved]
+    else:
+        terms = list(joint.executor.map(partial(_evaluate_leaves, joint), numbers))
     apart = stored_energy(joint) + sum(each.inner + each.leaves for each in terms)
     lost, longest = sum(each.lost for each in terms), max(each.longest for each in terms)
-    return PrimalPoint(weights, own, _sum_dual(joint, terms), apart / 2 + lost, lost, longest)
+    weights, own = (leaves, None) if dense else (None, leaves)
+    return PrimalPoint(_sum_dual(joint, terms), apart / 2 + lost, lost, longest, weights, own)
 
 
 def _evaluate_leaves(joint: JointDual, b: int) -> _BlockTerms:
@@ -195,23 +149,20 @@ def _evaluate_leaves(joint: JointDual, b: int) -> _BlockTerms:
         gain, longest = lost + product - gap, _longest(space.W, lanes.n_lanes)
         leaves = kernels.squared_distance(space.W, space.above, lanes.n_lanes)
         if len(joint.free) or joint.needs_float64(b):
-            W = _dual_weights(joint, b, lanes, space)
-            product = kernels.margin_products(lanes, alphas.rows, W, space.alpha)
+            product = _dual_product(joint, b, lanes, space)
         kernels.clear(alphas.rows, space.alpha)
         return _BlockTerms(gain, product, inner, leaves, lost, longest)
 
 
 def _put_parents(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> float:
     """Set `space.above` to the parents of a block's leaves; return Σ ‖v‖² / κ of inner nodes that are not stored."""
-    block, alphas, above = joint.layout.blocks[b], joint.states[b].alphas, space.above
-    inner = 0.0
+    block, alphas = joint.layout.blocks[b], joint.states[b].alphas
+    inner, part = 0.0, (alphas, block.local_above)
     if np.any(block.local_above):
-        W = np.zeros(above.shape) if joint.needs_float64(b) else above
-        W[:] = 0
-        kernels.add_rows(lanes.rows, lanes.mask, *alphas, block.local_above, W)
+        W = np.zeros(space.above.shape) if joint.needs_float64(b) else space.above
+        block.put_weights(W, None, joint.rows, lanes.mask, part)
         inner = kernels.margin_products(lanes, alphas.rows, W, space.alpha)
-    kernels.put_paths(joint.V, block.paths, block.groups, above)
-    kernels.add_rows(lanes.rows, lanes.mask, *alphas, block.local_above, above)
+    block.put_weights(space.above, joint.V, joint.rows, lanes.mask, part)
     return inner
 
 
@@ -220,7 +171,7 @@ def _solve_leaves(joint: JointDual, b: int, eps: float, max_sweeps: int, dense: 
     lanes = joint.lanes(b)
     with joint.workspace() as space:
         kernels.put_rows(*joint.states[b].alphas, space.alpha)
-        terms = _terms_of_loaded(joint, b, lanes, space)
+        terms = _dual_terms(joint, b, lanes, space)
         inner = _put_parents(joint, b, lanes, space)
         W, alpha = joint.load(b, lanes, space)
         visits = joint.order, np.flatnonzero(lanes.mask).astype(np.int32)
@@ -239,7 +190,7 @@ def _solve_leaves(joint: JointDual, b: int, eps: float, max_sweeps: int, dense: 
         leaves = kernels.squared_distance(W, space.above, lanes.n_lanes)
         lost, _, _ = kernels.joint_terms(lanes, joint.surrogate, W, alpha)
         kernels.clear(own.rows, alpha)
-        terms = replace(terms, inner=inner, leaves=leaves, lost=lost, longest=_longest(W, lanes.n_lanes))
+        terms = terms._replace(inner=inner, leaves=leaves, lost=lost, longest=_longest(W, lanes.n_lanes))
         return W.copy() if dense else own, terms
 
 
@@ -251,10 +202,9 @@ def _descend_in_float64(
     Under the hinge, rounding puts rows that lie on the margin a little below it, at c each: the best of weights that
     are a few roundings longer is taken.
     """
-    block, alphas, exact = joint.layout.blocks[b], joint.states[b].alphas, widen(lanes)
+    block, exact = joint.layout.blocks[b], widen(lanes)
     wide, alpha = np.zeros(space.W.shape), space.alpha.astype(np.float64)
-    kernels.put_paths(joint.V, block.paths, block.groups, wide)
-    kernels.add_rows(lanes.rows, lanes.mask, *alphas, block.local, wide)
+    block.put_weights(wide, joint.V, joint.rows, lanes.mask, (joint.states[b].alphas, block.local))
     flat.descend(exact, joint.surrogate, *visits, wide, alpha, *effort)
     space.alpha[:] = alpha
     lowest, longer = np.full(WIDTH, np.inf), aligned_zeros(len(wide))
@@ -276,17 +226,72 @@ def _longest(W: Floats32, n_lanes: int) -> float:
 
 def primal_of_differences(paths: PathSumWeights, joint: JointDual) -> float:
     """Return the objective of `differences_of_paths`: of leaves that are sums of rounded differences."""
-    sums, tree = paths.sums, paths.tree
-    rows, layout = sums.rows, sums.layout
-    stored = np.zeros(len(tree.parent), bool)
-    stored[layout.stored_nodes] = True
+    rows = joint.rows
     apart, lost, W, no_alpha = stored_energy(joint), 0.0, aligned_zeros(rows.n_used), aligned_zeros(len(rows))
-    for b, block in enumerate(layout.blocks):
+    for b, block in enumerate(joint.layout.blocks):
         total = np.zeros(W.shape)
-        kernels.put_paths(sums.V, block.paths, block.groups, total)
-        for vectors, lanes, pull in block_vectors(paths, b, stored, W):
+        kernels.put_paths(joint.V, block.paths, block.groups, total)
+        for vectors, lanes, pull in block_vectors(paths, b, W):
             apart += pull * float(np.sum(squared_norms(vectors.weights)[: len(vectors.nodes)]))
             total += vectors.weights.astype(np.float64) @ lanes
         W[:] = total
         lost += kernels.joint_terms(joint.lanes(b), joint.surrogate, W, no_alpha)[0]
     return apart / 2 + lost
+
+
+# ---------------------------------------------------------------- leaves with the best nodes above them
+
+
+class _Level(NamedTuple):
+    """The nodes of one level below an inner node, their parents, and the matrix (parents × nodes) of averages."""
+
+    children: Ids
+    inner: Ids
+    family: Ids
+    averages: sparse.csr_array
+
+
+def leaf_energy(columns: Iterable[npt.NDArray[Any]], tree: ProblemTree, root: str) -> float:
+    """Return E = min over inner nodes of Σ_n ‖w_n − w_parent(n)‖² / κ_n in float64, the leaves' w being given.
+
+    `columns` are the weights of all leaves for some features at a time. From below, a node stands for its children as
+    one child would: at their weighted mean m = Σ g_c w_c / G, G = Σ g_c, pulled by g = G / (1 + κ G); what they are
+    apart, Σ g_c ‖w_c − m‖², is part of E. A leaf has g = 1. A root adds g ‖m‖², nothing if it is free, and G ‖m‖² if it
+    is held at 0. O(nodes · features) in time, O(nodes · features at a time) in memory.
+    """
+    levels, pulls, roots = _levels(tree, root)
+    energy = 0.0
+    for leaves in columns:
+        values = np.zeros((len(tree.parent), leaves.shape[1]))
+        values[tree.leaves] = leaves
+        for level in levels:
+            apart = values[level.children]
+            means = level.averages @ apart
+            apart -= means[level.family]
+            energy += _weighted(pulls[level.children], apart)
+            values[level.inner] = means
+        energy += _weighted(roots, values)
+    return energy
+
+
+def _weighted(weights: Floats64, vectors: Floats64) -> float:
+    return float(weights @ np.einsum("ij,ij->i", vectors, vectors))
+
+
+def _levels(tree: ProblemTree, root: str) -> tuple[list[_Level], Floats64, Floats64]:
+    """Return the levels from the deepest up, g of all nodes, and the factors of ‖m‖² that roots add."""
+    n_nodes, is_leaf = len(tree.parent), np.zeros(len(tree.parent), bool)
+    is_leaf[tree.leaves] = True
+    pulls, totals = np.where(is_leaf, 1.0, 0.0), np.zeros(n_nodes)
+    levels = []
+    for depth in range(int(tree.depth[tree.leaves].max(initial=0)), 0, -1):
+        children = np.flatnonzero(tree.in_use & (tree.depth == depth))
+        above = tree.parent[children]
+        totals += np.bincount(above, pulls[children], minlength=n_nodes)
+        inner, family = np.unique(above, return_inverse=True)
+        pulls[inner] = totals[inner] / (1 + tree.sharing * totals[inner])
+        entries = pulls[children] / totals[above], (family, np.arange(len(children)))
+        levels.append(_Level(children, inner, family, sparse.csr_array(entries, shape=(len(inner), len(children)))))
+    is_root = tree.in_use & (tree.parent < 0)
+    of_inner = {"zero": pulls, "free": np.zeros(n_nodes), "fixed": totals}[root]
+    return levels, pulls, np.where(is_root, np.where(is_leaf, 1.0, of_inner), 0.0)

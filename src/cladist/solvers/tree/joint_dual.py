@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,15 +25,11 @@ from cladist.execution import Executor, Serial
 from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
-from cladist.linear_model.leaf_blocks import LeafBlock, LeafBlocks
-from cladist.linear_model.path_sums import BlockAlphas, PathSums, set_vectors
-from cladist.linear_model.problem_tree import squared_norms
-from cladist.linear_model.training_rows import TrainingRows, aligned_zeros
-from cladist.solvers.linear.lane_block import lane_problem, random_generator
-from cladist.solvers.problem import OneVsRest
+from cladist.linear_model.path_sums import PathSums
+from cladist.linear_model.problem_tree import BlockAlphas, LeafBlocks, squared_norms
+from cladist.linear_model.training_rows import Floats32, aligned_zeros
+from cladist.solvers.problem import OneVsRest, random_generator
 
-Floats32 = npt.NDArray[np.float32]
-Ids = npt.NDArray[np.int64]
 FULL_EVERY = 4  # sweeps; the others visit active rows alone
 PASSES, MOST_PASSES = 2, 64  # over active rows at each visit, of many blocks and of one alone
 RESTING = 0.05
@@ -44,18 +39,17 @@ RELAXATION = 1.25  # over-relaxation of a block's step
 # Steps of blocks in one round agree far less than they might: ‖Σ Δ‖² is about 1 to 3 times Σ ‖Δ‖², rather than the
 # number of blocks. A node above several blocks is counted MARGIN times the recent value of that ratio.
 MARGIN, FORGETTING = 1.5, 0.7
+NO_ROWS = np.zeros(0, np.int32)
 
 
-@dataclass
-class BlockState:
+class BlockState(NamedTuple):
     """The α of a block, and the rows that were active after the last visit to all rows."""
 
-    alphas: BlockAlphas = field(default_factory=BlockAlphas.none)
-    active: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    alphas: BlockAlphas = BlockAlphas.none()
+    active: npt.NDArray[np.int32] = NO_ROWS
 
 
-@dataclass(frozen=True)
-class BlockChange:
+class BlockChange(NamedTuple):
     """The result of a visit: the block's new state, and the coefficients of rows by which stored vectors move."""
 
     state: BlockState
@@ -70,114 +64,31 @@ class Workspace(NamedTuple):
     above: Floats32
     alpha: Floats32
 
-    @classmethod
-    def of(cls, rows: TrainingRows) -> Workspace:
-        """Allocate the arrays for some rows."""
-        return cls(aligned_zeros(rows.n_used), aligned_zeros(rows.n_used), aligned_zeros(len(rows)))
-
 
 class JointDual:
     """The state of the joint dual, and the moves that raise it."""
 
-    def __init__(
-        self,
-        problem: OneVsRest,
-        layout: LeafBlocks,
-        executor: Executor | None = None,
-        seed: int = 0,
-        *,
-        free: Ids | None = None,
-    ) -> None:
-        self.problem, self.layout = problem, layout
+    def __init__(self, problem: OneVsRest, layout: LeafBlocks, executor: Executor | None = None, seed: int = 0) -> None:
+        self.problem, self.layout, self.seed = problem, layout, seed
         self.executor = executor or Serial()
-        self.surrogate = problem.surrogate
-        self.V = np.zeros((len(layout.stored_nodes), problem.rows.n_used), np.float32)
-        self.sharing = np.float32(layout.sharing)
-        self.free = np.zeros(0, np.int64) if free is None else free  # stored nodes; of these V holds w
-        self.centres = np.zeros((len(self.free), problem.rows.n_used), np.float32)
-        self.pulls = np.zeros((len(self.free), problem.rows.n_used))  # s of free roots, as `refresh` found it
+        self.surrogate, self.rows = problem.surrogate, problem.rows
+        self.sharing, self.free = np.float32(layout.sharing), layout.free
+        self.V = np.zeros((len(layout.stored_nodes), self.rows.n_used), np.float32)  # v, and w of free roots
+        self.centres = np.zeros((len(self.free), self.rows.n_used), np.float32)  # z of free roots
+        self.pulls = np.zeros((len(self.free), self.rows.n_used))  # s of free roots, as `refresh` found it
         self.states = [BlockState() for _ in layout.blocks]
-        self.order = np.arange(len(problem.rows), dtype=np.int32)  # theirs in memory, which is random
-        self.norms = np.maximum(problem.rows.norms, LEAST_NORM)
-        self.longest_row = float(np.sqrt(np.max(problem.rows.norms, initial=0.0)))
-        self.seed = seed
+        self.order = np.arange(len(self.rows), dtype=np.int32)  # that of rows in memory, which is random
+        self.norms = np.maximum(self.rows.norms, LEAST_NORM)
+        self.longest_row = float(np.sqrt(np.max(self.rows.norms, initial=0.0)))
         self.agreement = np.full(len(self.V), np.inf)  # ‖Σ Δ‖² / Σ ‖Δ‖² of the blocks of a round, for each stored node
         self.relaxation = RELAXATION if self.surrogate.sparse_dual and not len(self.free) else 1.0
         self.passes = max(PASSES, MOST_PASSES // max(1, len(layout.blocks)))
         self._workspaces: list[Workspace] = []
 
-    # ---------------------------------------------------------------- one block
-
-    @contextmanager
-    def workspace(self) -> Iterator[Workspace]:
-        """Lend a worker the arrays for one block; α is all 0, and must be so again."""
-        try:
-            space = self._workspaces.pop()
-        except IndexError:  # a test before would let another worker take the last one in between
-            space = Workspace.of(self.problem.rows)
-        yield space
-        self._workspaces.append(space)  # not after an error, which leaves α in it
-
-    def path_sums(self, own: list[BlockAlphas] | None) -> PathSums:
-        """Return the sums that the leaves' weights are; the signs of α are changed in place, so they end here."""
-        for b in range(len(self.layout.blocks)):
-            mask = self.lanes(b).mask
-            for listed, values in [self.states[b].alphas, *([] if own is None else [own[b]])]:
-                kernels.sign_rows(mask, listed, values)
-        sums = PathSums(self.layout, self.V, self.problem.rows, [state.alphas for state in self.states], own)
-        sums.set_vectors(self.free, self.centres)  # without the rounding errors of the sweeps
-        return sums
-
-    def lanes(self, b: int) -> LaneProblem:
-        """Return a block's problem as kernels take it."""
-        return lane_problem(self.problem, self.layout.blocks[b].classes, self.norms)
-
-    def needs_float64(self, b: int) -> bool:
-        """Tell whether a block's α are so large that their sums in float32 would lose too many digits."""
-        values = self.states[b].alphas.values
-        largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
-        return largest * self.longest_row > LARGE_TERM
-
-    def load(self, b: int, lanes: LaneProblem, space: Workspace) -> tuple[Floats32, Floats32]:
-        """Put a block's weights and α into a workspace; return both."""
-        block, alphas = self.layout.blocks[b], self.states[b].alphas
-        kernels.put_paths(self.V, block.paths, block.groups, space.W)
-        kernels.add_rows(lanes.rows, lanes.mask, *alphas, block.local, space.W)
-        kernels.put_rows(*alphas, space.alpha)
-        return space.W, space.alpha
-
-    def _visit(self, b: int, counts: Any, eps: float, sweep: int) -> BlockChange:
-        """Improve a block, the others fixed; return how it changes."""
-        block, state, lanes = self.layout.blocks[b], self.states[b], self.lanes(b)
-        full = sweep % FULL_EVERY == 0
-        with self.workspace() as space:
-            W, alpha = self.load(b, lanes, space)
-            active = kernels.visit_block(
-                lanes, self.surrogate, self.order if full else self.order[:0], state.active, W, alpha,
-                block.overlap(self.sharing * counts),
-                np.float32(eps), np.float32(RESTING), self.passes, random_generator(self.seed, b, sweep),
-            )  # fmt: skip
-            if sweep > 0 and self.relaxation > 1:
-                kernels.relax(lanes, self.surrogate, *state.alphas, np.float32(self.relaxation), alpha)
-            return self._unload(block, state, lanes.mask, alpha, active if full else state.active)
-
-    def _unload(self, block: LeafBlock, state: BlockState, mask: Any, alpha: Floats32, active: Any) -> BlockChange:
-        """Return the new α of a workspace, and how they move the stored vectors; set α to 0."""
-        after = BlockState(self.nonzero_alphas(alpha), active)
-        rows = np.empty(len(alpha), np.int32)
-        most = min(len(alpha), len(after.alphas.rows) + len(state.alphas.rows))
-        coefficients = np.empty((most, len(block.stored)), np.float32)
-        count = kernels.changes(alpha, mask, *state.alphas, block.above, coefficients, rows)
-        rows = rows[:count].copy()
-        kernels.clear(rows, alpha)
-        return BlockChange(after, rows, coefficients[:count].copy())
-
-    def nonzero_alphas(self, alpha: Floats32) -> BlockAlphas:
-        """Return the α of a workspace that are not 0."""
-        listed = np.empty(len(alpha), np.int32)
-        count = kernels.nonzero_rows(alpha, listed)
-        listed = self.order if count == len(alpha) else listed[:count].copy()  # one list serves all full blocks
-        return BlockAlphas(listed, alpha[listed])
+    @property
+    def alphas(self) -> list[BlockAlphas]:
+        """The present α of all blocks."""
+        return [state.alphas for state in self.states]
 
     # ---------------------------------------------------------------- all blocks
 
@@ -189,8 +100,7 @@ class JointDual:
                 below[self.layout.blocks[b].stored] += 1
             counts = np.clip(MARGIN * self.agreement, 1, below).astype(np.float32) * (below > 0)
             visit = partial(self._visit, counts=counts, eps=eps, sweep=sweep)
-            changes = list(self.executor.map(visit, together))
-            self._apply(together, changes, below, counts)
+            self._apply(together, list(self.executor.map(visit, together)), below, counts)
         for place, root in enumerate(self.free.tolist()):
             here = self.V[root].copy()
             self.V[root] += here - self.centres[place]
@@ -224,7 +134,7 @@ class JointDual:
     def _add(self, change: BlockChange, place: int, vector: Floats32, share: float = 1.0) -> None:
         """Move a stored vector by a block's change."""
         step = self.sharing * np.float32(share) * change.coefficients[:, place]
-        kernels.add_change(self.problem.rows.arrays, change.rows, step, vector)
+        kernels.add_change(self.rows.arrays, change.rows, step, vector)
 
     def _total(self, steps: list[tuple[BlockChange, int]]) -> tuple[Floats32, float]:
         """Return the sum of the steps Δ of several blocks at a stored node, and Σ ‖Δ‖²."""
@@ -236,34 +146,105 @@ class JointDual:
             total += moved
         return total, squares
 
-    def refresh(self) -> None:
-        """Recompute the stored vectors from α, without the rounding errors of the sweeps."""
-        self.pulls = set_vectors(self.V, self.layout, self.problem.rows, self._signed_alphas, self.free, self.centres)
+    # ---------------------------------------------------------------- one block
 
-    def _signed_alphas(self, b: int) -> BlockAlphas:
-        """Return α y of a block."""
-        listed, values = self.states[b].alphas
-        values = values.copy()
-        kernels.sign_rows(self.lanes(b).mask, listed, values)
-        return BlockAlphas(listed, values)
+    @contextmanager
+    def workspace(self) -> Iterator[Workspace]:
+        """Lend a worker the arrays for one block; α is all 0, and must be so again."""
+        try:
+            space = self._workspaces.pop()
+        except IndexError:  # a test before would let another worker take the last one in between
+            space = Workspace(*(aligned_zeros(n) for n in (self.rows.n_used, self.rows.n_used, len(self.rows))))
+        yield space
+        self._workspaces.append(space)  # not after an error, which leaves α in it
+
+    def lanes(self, b: int) -> LaneProblem:
+        """Return a block's problem as kernels take it."""
+        return self.problem.lanes(self.layout.blocks[b].classes, self.norms)
+
+    def load(self, b: int, lanes: LaneProblem, space: Workspace) -> tuple[Floats32, Floats32]:
+        """Put a block's weights and α into a workspace; return both."""
+        block, alphas = self.layout.blocks[b], self.states[b].alphas
+        block.put_weights(space.W, self.V, self.rows, lanes.mask, (alphas, block.local))
+        kernels.put_rows(*alphas, space.alpha)
+        return space.W, space.alpha
+
+    def needs_float64(self, b: int) -> bool:
+        """Tell whether a block's α are so large that their sums in float32 would lose too many digits."""
+        values = self.states[b].alphas.values
+        largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+        return largest * self.longest_row > LARGE_TERM
+
+    def _visit(self, b: int, counts: Any, eps: float, sweep: int) -> BlockChange:
+        """Improve a block, the others fixed; return how it changes."""
+        block, state, lanes = self.layout.blocks[b], self.states[b], self.lanes(b)
+        full = sweep % FULL_EVERY == 0
+        with self.workspace() as space:
+            W, alpha = self.load(b, lanes, space)
+            active = kernels.visit_block(
+                lanes, self.surrogate, self.order if full else NO_ROWS, state.active, W, alpha,
+                block.overlap(self.sharing * counts),
+                np.float32(eps), np.float32(RESTING), self.passes, random_generator(self.seed, b, sweep),
+            )  # fmt: skip
+            if sweep > 0 and self.relaxation > 1:
+                kernels.relax(lanes, self.surrogate, *state.alphas, np.float32(self.relaxation), alpha)
+            return self._unload(b, lanes.mask, alpha, active if full else state.active)
+
+    def _unload(self, b: int, mask: Any, alpha: Floats32, active: Any) -> BlockChange:
+        """Return the new α of a workspace, and how they move the stored vectors; set α to 0."""
+        block, before, after = self.layout.blocks[b], self.states[b].alphas, self.nonzero_alphas(alpha)
+        rows = np.empty(len(alpha), np.int32)
+        most = min(len(alpha), len(after.rows) + len(before.rows))
+        coefficients = np.empty((most, len(block.stored)), np.float32)
+        count = kernels.changes(alpha, mask, *before, block.above, coefficients, rows)
+        rows = rows[:count].copy()
+        kernels.clear(rows, alpha)
+        return BlockChange(BlockState(after, active), rows, coefficients[:count].copy())
+
+    def nonzero_alphas(self, alpha: Floats32) -> BlockAlphas:
+        """Return the α of a workspace that are not 0."""
+        listed = np.empty(len(alpha), np.int32)
+        count = kernels.nonzero_rows(alpha, listed)
+        listed = self.order if count == len(alpha) else listed[:count].copy()  # one list serves all full blocks
+        return BlockAlphas(listed, alpha[listed])
+
+    # ---------------------------------------------------------------- α and the vectors that belong to them
 
     def start_from(self, alphas: list[BlockAlphas]) -> None:
         """Set the α of all blocks, clipped to their bounds, and the stored vectors that belong to them."""
         self.V[:] = 0
         self.V[self.free] = self.centres
         self.states = [BlockState() for _ in alphas]
-        for b, (block, given) in enumerate(zip(self.layout.blocks, alphas, strict=True)):
-            change = self._start_block(b, given)
+        for b, block_alphas in enumerate(alphas):
+            lanes = self.lanes(b)
+            with self.workspace() as space:
+                kernels.put_rows(*block_alphas, space.alpha)
+                kernels.relax(lanes, self.surrogate, *BlockAlphas.none(), np.float32(1), space.alpha)
+                change = self._unload(b, lanes.mask, space.alpha, NO_ROWS)
             self.states[b] = change.state
-            for place, u in enumerate(block.stored.tolist()):
+            for place, u in enumerate(self.layout.blocks[b].stored.tolist()):
                 self._add(change, place, self.V[u])
 
-    def _start_block(self, b: int, given: BlockAlphas) -> BlockChange:
-        lanes = self.lanes(b)
-        with self.workspace() as space:
-            kernels.put_rows(*given, space.alpha)
-            kernels.relax(lanes, self.surrogate, *BlockAlphas.none(), np.float32(1), space.alpha)
-            return self._unload(self.layout.blocks[b], BlockState(), lanes.mask, space.alpha, self.order[:0])
+    def refresh(self) -> None:
+        """Recompute the stored vectors from α, without the rounding errors of the sweeps."""
+
+        def signed_alphas(b: int) -> BlockAlphas:
+            rows, values = self.states[b].alphas
+            return self._sign(b, BlockAlphas(rows, values.copy()))
+
+        self.pulls = self.layout.set_vectors(self.V, self.rows, signed_alphas, self.centres)
+
+    def path_sums(self, own: list[BlockAlphas] | None) -> PathSums:
+        """Return the sums that the leaves' weights are; the signs of α are changed in place, so they end here."""
+        signed = [self._sign(b, alphas) for b, alphas in enumerate(self.alphas)]
+        own = None if own is None else [self._sign(b, alphas) for b, alphas in enumerate(own)]
+        self.layout.set_vectors(self.V, self.rows, lambda b: signed[b], self.centres)
+        return PathSums(self.layout, self.V, self.rows, signed, own)
+
+    def _sign(self, b: int, alphas: BlockAlphas) -> BlockAlphas:
+        """Turn the α of a block into α y, in place."""
+        kernels.sign_rows(self.lanes(b).mask, *alphas)
+        return alphas
 
 
 def _blend(before: BlockState, after: BlockState, share: float) -> BlockState:

@@ -16,26 +16,27 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cladist import progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
-from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.dense import DenseWeights
 from cladist.linear_model.difference_builder import differences_of_leaves, differences_of_paths
-from cladist.linear_model.leaf_blocks import LeafBlocks, build_leaf_blocks, schedule_rounds
-from cladist.linear_model.path_sums import BlockAlphas, PathSumWeights, free_roots
-from cladist.linear_model.problem_tree import ROOTS, ProblemTree
+from cladist.linear_model.path_sums import PathSumWeights
+from cladist.linear_model.problem_tree import ROOTS, BlockAlphas, ProblemTree, build_leaf_blocks, schedule_rounds
 from cladist.linear_model.sparse import SparseWeights
-from cladist.linear_model.training_rows import aligned_zeros
-from cladist.linear_model.weights import Weights
+from cladist.linear_model.training_rows import Floats32, Floats64, Ids
+from cladist.linear_model.weights import DenseWeights, Weights
 from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
-from cladist.solvers.problem import OneVsRest, Settings
-from cladist.solvers.solution import Solution, duality_gap
-from cladist.solvers.tree.duality_gap import DualValue, PrimalPoint, evaluate_dual, primal_of_differences, primal_point
+from cladist.solvers.problem import History, OneVsRest, Settings, Solution, duality_gap
+from cladist.solvers.tree.duality_gap import (
+    DualValue,
+    PrimalPoint,
+    evaluate_dual,
+    leaf_energy,
+    primal_of_differences,
+    primal_point,
+)
 from cladist.solvers.tree.joint_dual import JointDual
-from cladist.solvers.tree.leaf_energy import leaf_energy
 
 FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
@@ -47,20 +48,11 @@ CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep
 
 @dataclass(frozen=True)
 class State:
-    """Where a search ended, for a warm start.
+    """Where a search ended, for a warm start."""
 
-    Attributes
-    ----------
-    alphas : list of BlockAlphas
-        The α of each block.
-    order : array
-        The order of their rows.
-    centres : array (free roots × features in use)
-    """
-
-    alphas: list[BlockAlphas]
-    order: npt.NDArray[np.int64]
-    centres: npt.NDArray[np.float32]
+    alphas: list[BlockAlphas]  # of each block
+    order: Ids  # of their rows
+    centres: Floats32  # (free roots × features in use)
 
     def scaled(self, factor: float) -> State:
         """Return the state to begin from when all costs are multiplied by a factor."""
@@ -130,9 +122,10 @@ def solve_recursive(
         raise ParameterError(f"solve_recursive: blocks_per_round must be 1 or more; got {blocks_per_round}.")
     settings = settings or Settings(max_iter=100)
     if tree.sharing == 0 or not len(tree.inner) or (root == "fixed" and np.all(tree.parent[tree.inner] < 0)):
+        options = {"executor": executor, "prune": prune, "state": state, "keep_state": keep_state}
         if form != "differences":
-            return _solve_flat(problem, settings, executor, form, prune, state, keep_state)
-        flat = _solve_flat(problem, settings, executor, "sparse", prune, state, keep_state)
+            return _solve_flat(problem, settings, form=form, **options)
+        flat = _solve_flat(problem, settings, form="sparse", **options)
         return replace(flat, weights=differences_of_leaves(flat.weights, replace(tree, sharing=0.0), root))
     search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, dense=form == "dense")
     with progress.task("recursive regularisation", settings.max_iter) as running:
@@ -144,14 +137,10 @@ def solve_recursive(
     return search.solution(form, prune, keep_state)
 
 
-def _solve_flat(
-    problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any, keep_state: bool
-) -> Solution:
+def _solve_flat(problem: OneVsRest, settings: Settings, **options: Any) -> Solution:
     """Solve leaves that share nothing independently, and sum up their objectives."""
     started = time.perf_counter()
-    solution = solve_one_vs_rest(
-        problem, settings, executor=executor, form=form, prune=prune, state=state, keep_state=keep_state
-    )
+    solution = solve_one_vs_rest(problem, settings, **options)
     objective = float(sum(entry["objective"] for entry in solution.history))
     gap = float(sum(entry["objective"] * entry["gap"] for entry in solution.history))
     entry = {
@@ -164,31 +153,8 @@ def _solve_flat(
     return replace(solution, history=[entry])
 
 
-@dataclass(frozen=True)
-class _BestPoint:
-    """The best primal point, and the α that its inner nodes belong to; None: the present ones."""
-
-    point: PrimalPoint
-    alphas: list[BlockAlphas] | None = None
-    centres: Any = None
-
-
 class _Search:
-    """The bounds found so far, and the decision to stop.
-
-    Attributes
-    ----------
-    best : _BestPoint, or None
-        The primal point with the lowest objective.
-    dual : float
-        The best lower bound.
-    reach : float
-        How far free roots may move for the bound to hold.
-    root_bound : (DualValue, vectors), or None
-        With free roots: the dual value of the best bound, and the positions of the roots then.
-    highest_alphas : list of BlockAlphas, or None
-        The α of the highest dual, while over-relaxed steps may lower it.
-    """
+    """The bounds found so far, and the decision to stop."""
 
     def __init__(
         self,
@@ -208,17 +174,17 @@ class _Search:
             self.order = state.order
         self.problem, self.settings = problem.reorder(self.order), settings
         self.tree, self.root, self.dense = tree, root, dense
-        self.layout = build_leaf_blocks(tree, root)
-        free = free_roots(self.layout, tree, root)
-        self.joint = JointDual(self.problem, self.layout, executor, settings.seed, free=free)
-        self.rounds = schedule_rounds(len(self.layout.blocks), blocks_per_round)
+        self.joint = JointDual(self.problem, build_leaf_blocks(tree, root), executor, settings.seed)
+        self.rounds = schedule_rounds(len(self.joint.states), blocks_per_round)
         self.largest_cost = max(1.0, float(np.max(problem.costs, initial=0.0)))
         self.eps = problem.surrogate.first_violation(self.largest_cost)
-        self.best: _BestPoint | None = None
-        self.dual, self.reach = -np.inf, 0.0
-        self.root_bound: tuple[DualValue, npt.NDArray[np.float64]] | None = None
+        self.best: PrimalPoint | None = None  # the point with the lowest objective
+        self.dual, self.reach = -np.inf, 0.0  # the best lower bound, and how far free roots may move for it to hold
+        # With free roots, the dual value of the best bound, and the positions of the roots then.
+        self.root_bound: tuple[DualValue, Floats64] | None = None
+        # The α of the highest dual, while over-relaxed steps may lower it.
         self.highest_alphas: list[BlockAlphas] | None = None
-        self.history: list[dict[str, float]] = []
+        self.history: History = []
         self.started = time.perf_counter()
         if state is not None:
             self.joint.centres[:] = state.centres
@@ -227,17 +193,12 @@ class _Search:
     @property
     def primal(self) -> float:
         """The lowest objective so far."""
-        return self.best.point.primal if self.best is not None else np.inf
+        return self.best.primal if self.best is not None else np.inf
 
     @property
     def gap(self) -> float:
         """The relative duality gap; an objective of 0 cannot be lowered."""
         return duality_gap(self.primal, self.dual)["gap"] if self.primal < np.inf else np.inf
-
-    @property
-    def alphas(self) -> list[BlockAlphas]:
-        """The present α of all blocks."""
-        return [state.alphas for state in self.joint.states]
 
     # ---------------------------------------------------------------- checks
 
@@ -280,9 +241,9 @@ class _Search:
         self.reach = max(point.longest, self.problem.rows.least_reach)
         self._update_dual(point.dual)
         if not surrogate.sparse_dual:  # all rows have α: a second set of them would take twice the memory
-            self.best = _BestPoint(point)
+            self.best = point
         elif point.primal < self.primal:
-            self.best = _BestPoint(point, self.alphas, self.joint.centres.copy())
+            self.best = replace(point, alphas=self.joint.alphas, centres=self.joint.centres.copy())
 
     def _restore_if_fallen(self, value: DualValue) -> DualValue:
         """Return to the α of the highest dual if over-relaxed steps have lowered it, and end over-relaxation."""
@@ -298,7 +259,7 @@ class _Search:
         bound = value.bound(self.reach)
         self.dual = self._bound_with_free_roots(value) if len(self.joint.free) else max(self.dual, bound)
         if self.joint.relaxation > 1:
-            self.highest_alphas = self.alphas
+            self.highest_alphas = self.joint.alphas
 
     def _bound_with_free_roots(self, value: DualValue) -> float:
         """Return the higher of the present bound and the best before, both within reach of the present roots."""
@@ -318,45 +279,35 @@ class _Search:
         assert self.best is not None
         state = None
         if keep_state:
-            copies = [BlockAlphas(a.rows, a.values.copy()) for a in self.alphas]
+            copies = [BlockAlphas(a.rows, a.values.copy()) for a in self.joint.alphas]
             state = State(copies, self.order, self.joint.centres.copy())
         weights = self._weights(self.best, form, prune)
         # Other forms hold the inner nodes of the search, with which the last entry was computed.
         if isinstance(weights, (DenseWeights, SparseWeights)) and not prune:
-            energy = leaf_energy(weights.columns(), self.tree, self.root)
-            self._replace_primal(self.best, energy / 2 + self.best.point.lost)
+            self._replace_primal(leaf_energy(weights.columns(), self.tree, self.root) / 2 + self.best.lost)
         return Solution(weights, weights.intercepts, self.history, self.gap <= self.settings.tol, state)
 
-    def _replace_primal(self, best: _BestPoint, primal: float) -> None:
+    def _replace_primal(self, primal: float) -> None:
         """Put the objective of the weights returned into the last entry of the history."""
-        self.best = replace(best, point=replace(best.point, primal=primal))
+        assert self.best is not None
+        self.best = replace(self.best, primal=primal)
         self.history[-1] |= duality_gap(primal, self.dual)
 
-    def _weights(self, best: _BestPoint, form: str, prune: float) -> Weights:
-        n_classes, rows = self.problem.n_classes, self.problem.rows
-        if best.point.weights is not None:
-            return DenseWeights.from_blocks(in_class_order(best.point.weights, self.layout, n_classes), n_classes, rows)
-        if best.alphas is not None and any(a is not b for a, b in zip(self.alphas, best.alphas, strict=True)):
-            self.joint.centres[:] = best.centres
-            self.joint.start_from(best.alphas)
-        weights = PathSumWeights(self.joint.path_sums(best.point.own), self.tree, self.root, self.joint.centres)
+    def _weights(self, best: PrimalPoint, form: str, prune: float) -> Weights:
+        if best.weights is not None:
+            return self._dense_weights(best.weights)
+        joint = self.joint
+        if best.alphas is not None and any(a is not b for a, b in zip(joint.alphas, best.alphas, strict=True)):
+            joint.centres[:] = best.centres
+            joint.start_from(best.alphas)
+        weights = PathSumWeights(joint.path_sums(best.own), self.tree, self.root, joint.centres)
         if form == "dense":
-            blocks = in_class_order(weights.sums.blocks(), self.layout, n_classes)
-            return DenseWeights.from_blocks(blocks, n_classes, rows)
+            return self._dense_weights(weights.sums.blocks())
         if form == "differences":
-            self._replace_primal(best, primal_of_differences(weights, self.joint))
+            self._replace_primal(primal_of_differences(weights, joint))
             return differences_of_paths(weights, prune)
         return SparseWeights.from_weights(weights, prune) if form == "sparse" else weights
 
-
-def in_class_order(
-    blocks: Iterable[npt.NDArray[np.float32]], layout: LeafBlocks, n_classes: int
-) -> list[npt.NDArray[np.float32]]:
-    """Return blocks whose lanes are in the order of the classes."""
-    ordered: list[npt.NDArray[np.float32]] = []
-    for block, lanes in zip(blocks, layout.blocks, strict=True):
-        if not ordered:
-            ordered = [aligned_zeros(len(block)) for _ in range(-(-n_classes // WIDTH))]
-        for lane, c in enumerate(lanes.classes.tolist()):
-            ordered[c // WIDTH][:, c % WIDTH] = block[:, lane]
-    return ordered
+    def _dense_weights(self, blocks: Iterable[Floats32]) -> DenseWeights:
+        classes = (block.classes for block in self.joint.layout.blocks)
+        return DenseWeights.from_lanes(zip(classes, blocks, strict=True), self.problem.n_classes, self.problem.rows)

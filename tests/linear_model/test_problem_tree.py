@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.leaf_blocks import build_leaf_blocks, group_leaves, schedule_rounds
+from cladist.linear_model.problem_tree import build_leaf_blocks, schedule_rounds
 from tests.solvers.joint_reference import random_tree
 
 
@@ -41,7 +41,7 @@ def lanes_of(bits):
 @given(trees())
 def test_every_problem_has_one_lane(given_tree):
     tree, counted = given_tree
-    layout = group_leaves(tree.parent, tree.leaves, counted)
+    layout = build_leaf_blocks(tree, "zero" if counted.all() else "fixed")
     everywhere = np.concatenate([block.classes for block in layout.blocks])
     assert sorted(everywhere.tolist()) == list(range(len(tree.leaves)))
     assert [len(block.classes) for block in layout.blocks[:-1]] == [WIDTH] * (len(layout.blocks) - 1)
@@ -51,7 +51,7 @@ def test_every_problem_has_one_lane(given_tree):
 @given(trees())
 def test_overlap_is_the_number_of_nodes_two_paths_share(given_tree):
     tree, counted = given_tree
-    layout = group_leaves(tree.parent, tree.leaves, counted)
+    layout = build_leaf_blocks(tree, "zero" if counted.all() else "fixed")
     ones = np.ones(len(layout.stored_nodes))
     for block in layout.blocks:
         paths = [counted_path(tree, counted, leaf) for leaf in tree.leaves[block.classes]]
@@ -67,7 +67,7 @@ def test_overlap_is_the_number_of_nodes_two_paths_share(given_tree):
 @given(trees(), st.integers(0, 2**32 - 1))
 def test_stored_nodes_count_as_often_as_they_are_told_to(given_tree, seed):
     tree, counted = given_tree
-    layout = group_leaves(tree.parent, tree.leaves, counted)
+    layout = build_leaf_blocks(tree, "zero" if counted.all() else "fixed")
     counts = np.random.default_rng(seed).integers(0, 9, len(layout.stored_nodes))
     times = dict(zip(layout.stored_nodes.tolist(), counts.tolist(), strict=True))
     for block in layout.blocks:
@@ -79,7 +79,7 @@ def test_stored_nodes_count_as_often_as_they_are_told_to(given_tree, seed):
 @given(trees())
 def test_stored_nodes_are_those_above_several_blocks(given_tree):
     tree, counted = given_tree
-    layout = group_leaves(tree.parent, tree.leaves, counted)
+    layout = build_leaf_blocks(tree, "zero" if counted.all() else "fixed")
     blocks_below = {}
     for b, block in enumerate(layout.blocks):
         for leaf in tree.leaves[block.classes]:
@@ -94,7 +94,7 @@ def test_stored_nodes_are_those_above_several_blocks(given_tree):
 @given(trees())
 def test_bits_and_groups_say_which_stored_nodes_are_above_which_lanes(given_tree):
     tree, counted = given_tree
-    layout = group_leaves(tree.parent, tree.leaves, counted)
+    layout = build_leaf_blocks(tree, "zero" if counted.all() else "fixed")
     for block in layout.blocks:
         above = [set(path_of(tree, leaf)) & set(layout.stored_nodes.tolist()) for leaf in tree.leaves[block.classes]]
         for u, bits in zip(block.stored.tolist(), block.above, strict=True):
@@ -112,7 +112,9 @@ def test_bits_and_groups_say_which_stored_nodes_are_above_which_lanes(given_tree
 @given(trees())
 def test_the_leaves_below_any_node_stand_side_by_side(given_tree):
     tree, counted = given_tree
-    order = np.concatenate([block.classes for block in group_leaves(tree.parent, tree.leaves, counted).blocks])
+    order = np.concatenate(
+        [block.classes for block in build_leaf_blocks(tree, "zero" if counted.all() else "fixed").blocks]
+    )
     places = {}
     for place, leaf in enumerate(tree.leaves[order]):
         for n in path_of(tree, leaf):
