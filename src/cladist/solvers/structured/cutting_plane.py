@@ -10,7 +10,7 @@ Tsochantaridis, Joachims, Hofmann & Altun, JMLR 6, 2005, Algorithm 1 (with one s
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,9 +22,7 @@ from cladist.execution import Executor
 from cladist.kernels import vertices
 from cladist.labels import LabelMatrix
 from cladist.losses import Loss
-from cladist.solvers.structured.ascent import Ascent, Objectives, Sweeps, ascend, objectives_of
-from cladist.solvers.structured.columns import blocks
-from cladist.solvers.structured.labellings import csr_parts, squared_lengths_of
+from cladist.solvers.structured.ascent import Ascent, Objectives, RowDual, Sweeps, ascend
 from cladist.solvers.structured.paths import PathLoss
 
 Floats = npt.NDArray[np.float64]
@@ -87,22 +85,14 @@ class LabellingOracle:
         return Competitors(differences, losses, losses - (differences * scores).sum(axis=1))
 
 
-@dataclass
-class VertexDual:
+class VertexDual(RowDual):
     """The dual over the listed competitors, which are sorted by row."""
 
-    X: Any
-    n_scores: int
-    C: float
-
-    def __post_init__(self) -> None:
-        n = self.X.shape[0]
-        self.rows = csr_parts(self.X)
-        self.squares = squared_lengths_of(self.rows)
-        self.W = np.zeros((self.X.shape[1], self.n_scores))
-        self.owner, self.start = np.zeros(0, np.int64), np.zeros(n + 1, np.int64)
-        self.masses, self.losses, self.differences = np.zeros(0), np.zeros(0), np.zeros((0, self.n_scores))
-        self.gaps, self.slacks = np.full(n, np.inf), np.zeros(n)
+    def __init__(self, X: Any, n_scores: int, C: float) -> None:
+        super().__init__(X.shape[0], C)
+        self.hold_rows(X, n_scores)
+        self.owner, self.start = np.zeros(0, np.int64), np.zeros(X.shape[0] + 1, np.int64)
+        self.masses, self.losses, self.differences = np.zeros(0), np.zeros(0), np.zeros((0, n_scores))
 
     def extend(self, owner: Ids, differences: Floats, losses: Floats) -> None:
         """List further competitors, whose mass is 0."""
@@ -123,15 +113,13 @@ class VertexDual:
         limits = self.C, n_steps, enough
         vertices.sweep_vertices(self.rows, self.W, order, *self.lists(), limits, self.squares, self.gaps)
 
-    def measure(self, executor: Executor) -> Objectives:
-        """Return both objectives over the lists and refresh all gaps."""
+    def measure_block(self, first: int, last: int) -> None:
+        """Write the slacks and gaps of rows first … last over the lists."""
+        vertices.measure_vertices(self.rows, self.W, first, last, *self.lists(), self.C, self.slacks, self.gaps)
 
-        def measure_block(block: tuple[int, int]) -> None:
-            vertices.measure_vertices(self.rows, self.W, *block, *self.lists(), self.C, self.slacks, self.gaps)
-
-        list(executor.map(measure_block, blocks(0, len(self.gaps))))
-        linear = float((self.masses * self.losses).sum())
-        return objectives_of(float((self.W * self.W).sum()), self.C, self.slacks, linear)
+    def linear_part(self) -> float:
+        """Return Σ masses · losses."""
+        return float((self.masses * self.losses).sum())
 
 
 def cutting_plane(
