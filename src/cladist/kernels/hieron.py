@@ -84,12 +84,12 @@ def count_round(y, best, r, to_best, loss, tally):
 
 
 @kernel
-def step_size(loss, distance, squared_norm, C, tally):
+def step_size(loss, gamma, squared_norm, C, tally):
     """Return α, eq. (8); 0 if x is 0, for no step can meet the margin of an empty row."""
     if loss == 0 or squared_norm == 0:
         return 0.0
     tally[UPDATES] += 1
-    return min(C, loss / (distance * squared_norm))
+    return min(C, loss / (gamma * squared_norm))
 
 
 @kernel
@@ -127,19 +127,17 @@ def run_rounds(rows, labels, order, W, acc, tree, rule, first_round, place, tall
         x = data[indptr[i] : indptr[i + 1]]
         y = labels[i]
         node_scores(x_indices, x, W, s)
-        best, r, to_best, distance = find_competitor(
-            s, y, parent, depth, margin, by_margin, since, place + k, S, common
-        )
+        best, r, to_best, gamma = find_competitor(s, y, parent, depth, margin, by_margin, since, place + k, S, common)
         if predictions.shape[0]:
             predictions[k] = best
-        loss = count_round(y, best, r, to_best, S[r] - S[y] + margin[distance], tally)  # eq. (5)
+        loss = count_round(y, best, r, to_best, S[r] - S[y] + margin[gamma], tally)  # eq. (5)
         if loss == 0:
             continue
         squared_norm, largest = 0.0, 0.0
         for value in x:
             squared_norm += np.float64(value) * np.float64(value)  # a float32 square overflows at 1e19
             largest = max(largest, abs(np.float64(value)))
-        alpha = step_size(loss, distance, squared_norm, C, tally)  # eq. (8)
+        alpha = step_size(loss, gamma, squared_norm, C, tally)  # eq. (8)
         if alpha > 0:
             if not np.isfinite(W.dtype.type(2.0 * alpha * largest)):
                 tally[LOSS] = np.inf
@@ -195,13 +193,11 @@ def run_kernel_rounds(
     for i in range(columns.shape[0]):
         y = labels[i]
         score_updates(columns[i], (support, alpha, positive, negative), n_updates, parent, s)
-        best, r, to_best, distance = find_competitor(
-            s, y, parent, depth, margin, by_margin, since, place + i, S, common
-        )
+        best, r, to_best, gamma = find_competitor(s, y, parent, depth, margin, by_margin, since, place + i, S, common)
         if predictions.shape[0]:
             predictions[i] = best
-        loss = count_round(y, best, r, to_best, S[r] - S[y] + margin[distance], tally)  # eq. (5)
-        step = step_size(loss, distance, norms[i], C, tally)  # eq. (8)
+        loss = count_round(y, best, r, to_best, S[r] - S[y] + margin[gamma], tally)  # eq. (5)
+        step = step_size(loss, gamma, norms[i], C, tally)  # eq. (8)
         if step > 0:
             support[n_updates] = column_of[i]
             alpha[n_updates] = step

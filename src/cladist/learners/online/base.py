@@ -80,10 +80,8 @@ class OnlineClassifier(HierarchicalClassifier):
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to train on.
-        y : labels in any form
-            One label per row or, for learners that predict sets, a set of labels per row.
+        X, y : array-like, CSR or data frame (rows × features), labels in any form
+            The rows, and one label or, for learners that predict sets, a set of labels per row.
         classes : sequence of labels, optional
             All labels that will occur; needed in the first call if there is no taxonomy.
         """
@@ -99,9 +97,7 @@ class OnlineClassifier(HierarchicalClassifier):
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to predict and to train on.
-        y, classes : labels in any form
+        X, y, classes : rows, labels in any form, sequence of labels or None
             As for `partial_fit`; predictions are returned in the form of y.
         """
         rows, labels = self.validate_batch(X, y, classes)
@@ -213,10 +209,8 @@ class OnlineClassifier(HierarchicalClassifier):
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to explain.
-        nodes : sequence of labels, optional
-            The label to explain of every row; by default the one of highest score.
+        X, nodes : rows, sequence of labels or None
+            The rows, and the label to explain of each; None: the one of highest score.
         """
         rows = self._fitted_rows(X)
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
@@ -272,10 +266,8 @@ class OnlineClassifier(HierarchicalClassifier):
 
         Parameters
         ----------
-        name : str
-            The name of the new node.
-        parent : str or None
-            The node above it; None adds a root.
+        name, parent : str, str or None
+            The name of the new node, and the node above it; None adds a root.
 
         Examples
         --------

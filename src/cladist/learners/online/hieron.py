@@ -56,28 +56,23 @@ class Hieron(OnlineClassifier):
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree or forest. None: a star of the classes in y, or the paths in y if y has path columns.
-    update : {"max_loss", "prediction"}
-        How `fit` chooses the competitor r. `partial_fit` always uses the prediction.
-    average : bool
-        Whether `fit` returns the average of all states (the paper's "Batch") or the last one.
-    margin : {"sqrt_distance", "distance", "one"}
-        The margin as a function of γ: √γ (the only one with the paper's loss bound), γ, or 1.
-    C : float or None
-        Upper bound of α, as in PA-I; None as in the paper. Useful for noisy labels.
+    update, average : {"max_loss", "prediction"}, bool
+        How `fit` chooses the competitor r, while `partial_fit` uses the prediction; whether `fit` returns the average of
+        all states (the paper's "Batch") or the last one.
+    margin, C : {"sqrt_distance", "distance", "one"}, float or None
+        The margin as a function of γ: √γ (the only one with the paper's loss bound), γ, or 1. C is an upper bound of α,
+        as in PA-I, for noisy labels; None as in the paper.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable
         A callable takes (X, Z) and returns the matrix of kernel values, as in scikit-learn's SVC.
     degree, coef0, gamma : int, float, {"scale", "auto"} or float
         Parameters of "poly", (gamma ⟨x, z⟩ + coef0)^degree, and "rbf", exp(−gamma ‖x − z‖²), as in scikit-learn's SVC.
-    max_iter : int
-        Number of passes over the data; the paper makes one.
-    shuffle, random_state : bool; int, RandomState or None
-        Whether `fit` visits the rows in random order, and its seed. Sorted data would ruin a single pass.
+    max_iter, shuffle, random_state : int; bool; int, RandomState or None
+        Number of passes of `fit`, one in the paper; whether they visit the rows in random order, and its seed. Sorted
+        data would ruin a single pass.
     allowed_labels : {"all", "leaves", "seen"} or sequence of names
         The labels that can be predicted.
-    decode : {"auto", "single"}
-        Both mean the same: Hieron predicts one label per row whatever the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    decode, verbose : {"auto", "single"}, bool or int
+        Both values of `decode` mean one label per row, whatever the form of y; `verbose` prints the progress of a run.
 
     Attributes
     ----------
@@ -86,9 +81,8 @@ class Hieron(OnlineClassifier):
     n_iter_, converged_ : int, bool
         The number of passes, or of calls of `partial_fit`; whether the last one changed nothing.
     history_ : list of dict
-        One entry per pass or per call of `partial_fit` (the last thousand): `objective`, the mean loss ℓ over its
-        rounds; `tree_induced_error` and `multiclass_error` of the predictions before each update; `squared_loss`, Σℓ²;
-        `updates`; `rounds`; `seconds`.
+        One entry per pass or call (the last thousand): `objective`, the mean loss ℓ; `tree_induced_error` and
+        `multiclass_error` of the predictions before each update; `squared_loss`, Σℓ²; `updates`; `rounds`; `seconds`.
     support_, dual_coef_ : arrays
         With a kernel: the numbers of the rows with α > 0, and α_i^v as CSR (nodes × supports).
 
@@ -153,23 +147,15 @@ class Hieron(OnlineClassifier):
     # ---------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, from zero.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows; with ``kernel="precomputed"``, their kernel values (rows × rows).
-        y : labels in any form
-            One label per row.
-        """
+        """Train on all rows, or on their kernel values if they are precomputed, from zero; y has one label per row."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         nodes = labels.nodes("Hieron")
         self.begin(X, nodes)  # every label of y can be predicted from the first round
         rule = self._rule(self.allow_labels(nodes), by_margin=self.update == "max_loss")
         rows = np.arange(X.shape[0])[:, None] if self.kernel == "precomputed" else X
-        if self.average:
-            self.prototypes_.start_averaging()
+        if self.average and self.kernel == "linear":
+            self.prototypes_.acc = row_arrays.allocate_weights("Hieron", X.shape[1], self.taxonomy_.n_nodes, X.dtype)
         for order in self.row_orders(X.shape[0], self.max_iter):
             self.record(self._run_order, rows, nodes, order, rule, NO_NODES)
         if self.average:
@@ -213,23 +199,16 @@ class Hieron(OnlineClassifier):
                 "Hieron: the weights have left the range of their type, since the lengths of rows differ by too much; "
                 "scale the rows, with Normalizer for instance, and fit anew."
             )
-        n = max(1.0, tally[rounds.ROUNDS])
-        self.converged_ = bool(tally[rounds.UPDATES] == 0)
-        entry = {
-            "objective": float(tally[rounds.LOSS] / n),
-            "tree_induced_error": float(tally[rounds.DISTANCE] / n),
-            "multiclass_error": float(tally[rounds.ERRORS] / n),
-            "squared_loss": float(tally[rounds.SQUARED_LOSS]),
-            "updates": int(tally[rounds.UPDATES]),
-            "rounds": int(tally[rounds.ROUNDS]),
-        }
+        n_rounds, errors, distance, loss, squared_loss, updates = tally.tolist()
+        n = max(1.0, n_rounds)
+        self.converged_ = updates == 0
+        entry = {"objective": loss / n, "tree_induced_error": distance / n, "multiclass_error": errors / n}
+        entry |= {"squared_loss": squared_loss, "updates": int(updates), "rounds": int(n_rounds)}
         return entry, predictions
 
     def move_nodes(self, new_id: Ids, node: int) -> None:
         """Move the state of each node to its new id."""
         self.prototypes_.move_nodes(self.taxonomy_, new_id)
-
-    # ---------------------------------------------------------------- validation
 
     def check_parameters(self) -> None:
         """Raise unless all parameters are valid."""
@@ -259,8 +238,11 @@ class Hieron(OnlineClassifier):
         """Return the label of highest score of every (validated) row."""
         allowed = np.zeros(self.taxonomy_.n_nodes, bool)
         allowed[self.class_nodes_] = True
-        if isinstance(self.prototypes_, WeightPrototypes):
-            return self.prototypes_.predict(X, allowed)
+        if isinstance(self.prototypes_, WeightPrototypes):  # without an array of all scores
+            nodes = np.empty(X.shape[0], np.int64)
+            rows, W = row_arrays.to_csr_arrays(X), self.prototypes_.W
+            rounds.predict_rows(rows, W, self.taxonomy_.parent, allowed, nodes)
+            return nodes
         scores = (self.prototypes_.scores(chunk) for chunk in self._chunks(X))
         return np.concatenate([prototype_argmax(s, self.taxonomy_, allowed=allowed) for s in scores])
 
@@ -271,44 +253,43 @@ class Hieron(OnlineClassifier):
     def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
         """Explain node ``nodes[i]`` of every (validated) row i."""
         names = getattr(self, "feature_names_in_", None)
-        return explain_rows(X, nodes, self._weights("explain"), self.taxonomy_, names)
+        return explain_rows(X, nodes, self._form(WeightPrototypes, "explain").W, self.taxonomy_, names)
 
-    def _weights(self, attribute: str) -> Floats:
+    def _form(self, form: type, attribute: str) -> Any:
+        """Return the prototypes if they have this form; otherwise there is no such attribute."""
         check_is_fitted(self)
-        if isinstance(self.prototypes_, WeightPrototypes):
-            return self.prototypes_.W
-        raise AttributeError(f"{attribute} needs weights, which a Hieron with kernel={self.kernel!r} does not have.")
-
-    def _supports(self, attribute: str) -> KernelPrototypes:
-        check_is_fitted(self)
-        if isinstance(self.prototypes_, KernelPrototypes):
+        if isinstance(self.prototypes_, form):
             return self.prototypes_
-        raise AttributeError(f"{attribute} belongs to a Hieron with a kernel; this one has weights.")
+        if form is KernelPrototypes:
+            raise AttributeError(f"{attribute} belongs to a Hieron with a kernel; this one has weights.")
+        raise AttributeError(f"{attribute} needs weights, which a Hieron with kernel={self.kernel!r} does not have.")
 
     @property
     def node_coef_(self) -> Floats:
         """The vectors w_v, one row per node in `taxonomy_.names` order; a view, not a copy."""
-        return self._weights("node_coef_").T
+        W: Floats = self._form(WeightPrototypes, "node_coef_").W
+        return W.T
 
     @property
     def coef_(self) -> Floats:
         """The prototypes W^v, one row per class; computed on access."""
-        return path_scores(self._weights("coef_"), self.taxonomy_)[:, self.class_nodes_].T
+        return path_scores(self._form(WeightPrototypes, "coef_").W, self.taxonomy_)[:, self.class_nodes_].T
 
     @property
     def support_(self) -> Ids:
         """The numbers of the rows whose α is positive."""
-        return self._supports("support_").support
+        support: Ids = self._form(KernelPrototypes, "support_").support
+        return support
 
     @property
     def dual_coef_(self) -> Any:
         """α_i^v as CSR (nodes × supports)."""
-        return self._supports("dual_coef_").dual_coef
+        return self._form(KernelPrototypes, "dual_coef_").dual_coef
 
     @property
     def support_vectors_(self) -> Any:
         """The rows whose α is positive; for a precomputed kernel their numbers."""
-        return self._supports("support_vectors_").vectors
+        return self._form(KernelPrototypes, "support_vectors_").vectors
 
     # ---------------------------------------------------------------- model files
 
@@ -335,13 +316,8 @@ class WeightPrototypes:
         self.acc = np.empty((0, 0), W.dtype)  # Σ_t t Δw_t, empty unless averaging
         self.n_rounds = 0
 
-    def start_averaging(self) -> None:
-        """Accumulate the average of the states from now on."""
-        self.acc = row_arrays.allocate_weights("Hieron", self.W.shape[0], self.W.shape[1], self.W.dtype)
-        self.n_rounds = 0
-
     def finish_averaging(self) -> None:
-        """Replace the last state by the mean of the T + 1 states since `start_averaging`.
+        """Replace the last state by the mean of the T + 1 states.
 
         w̄ = 1/(T+1) Σ_t (T+1−t) Δw_t = w − 1/(T+1) Σ_t t Δw_t (eq. 15, with its weights corrected: the state
         before round 1 is one of the T + 1, so round t is part of T+1−t of them).
@@ -363,12 +339,6 @@ class WeightPrototypes:
     def scores(self, X: Any) -> Floats:
         """Return s_v = w_v·x for every row and node."""
         return np.asarray(X @ self.W)
-
-    def predict(self, X: Any, allowed: npt.NDArray[np.bool_]) -> Ids:
-        """Return the best allowed node of every row, without an array of all scores."""
-        out = np.empty(X.shape[0], np.int64)
-        rounds.predict_rows(row_arrays.to_csr_arrays(X), self.W, self.tree[0], allowed, out)
-        return out
 
     def move_nodes(self, taxonomy: Taxonomy, new_id: Ids) -> None:
         """Move every node's vector to its new id; that of a new node is 0, so it begins as its parent's prototype."""
@@ -401,21 +371,14 @@ class KernelPrototypes:
         self.vectors: Any = None  # the support rows
         self.support = np.zeros(0, np.int64)  # their numbers among all rows seen
         self.updates = (np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
-        self.round_of = np.zeros(0, np.int64)  # of each update since `start_averaging`; 0: before
+        self.round_of = np.zeros(0, np.int64)  # of each update
         self.n_rounds = 0
         self.first_row = 0  # the number of X's first row among all rows seen
 
-    def start_averaging(self) -> None:
-        """Count rounds from now on."""
-        self.n_rounds = 0
-        self.round_of = np.zeros(len(self.updates[0]), np.int64)
-
     def finish_averaging(self) -> None:
         """Scale every α by the share of the T + 1 states that its update is part of."""
-        total = self.n_rounds + 1
-        share = np.where(self.round_of == 0, 1.0, (total - self.round_of) / total)
         support, alpha, y, r = self.updates
-        self.updates = (support, alpha * share, y, r)
+        self.updates = (support, alpha * ((self.n_rounds + 1 - self.round_of) / (self.n_rounds + 1)), y, r)
 
     def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats, predictions: Ids) -> None:
         """Make one round for each row in `order`; `predictions`, unless empty, receives the prediction before each."""
@@ -428,19 +391,17 @@ class KernelPrototypes:
                 # A row that is a support already, from an earlier pass, keeps its place; others would follow.
                 column_of = np.array([place_of.get(int(row), n_support + k) for k, row in enumerate(rows)], np.int64)
                 space = tuple(np.concatenate([u, np.zeros(len(rows), u.dtype)]) for u in (*self.updates, self.round_of))
-                values, norms = self._kernel_values(X[rows])
-                state = space, len(self.updates[0]), tree, rule, self.n_rounds + 1, start, tally, predictions[part]
-                n_updates = rounds.run_kernel_rounds(values, norms, column_of, labels[rows], *state)
+                block = X[rows]
+                values = self.kernel.between(block, block)
+                if self.vectors is not None:
+                    values = np.hstack([self.kernel.between(block, self.vectors), values])
+                given = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
+                counters = self.n_rounds + 1, start, tally, predictions[part]
+                n_updates = rounds.run_kernel_rounds(*given, tree, rule, *counters)
                 support, alpha, y, r, self.round_of = (u[:n_updates] for u in space)
                 self.updates = (self._add_supports(X, rows, support, place_of), alpha, y, r)
                 self.n_rounds += len(rows)
                 running.advance(len(rows))
-
-    def _kernel_values(self, block: Any) -> tuple[Floats, Floats]:
-        """Return the block's kernel values with the supports and with itself, and K(x, x) of its rows."""
-        among = self.kernel.between(block, block)
-        values = among if self.vectors is None else np.hstack([self.kernel.between(block, self.vectors), among])
-        return values, self.kernel.diagonal(block)
 
     def _add_supports(self, X: Any, rows: Ids, support: Ids, place_of: dict[int, int]) -> Ids:
         """Make supports of the block's rows that updates refer to; returns the updates' supports renumbered."""

@@ -47,8 +47,7 @@ class HierarchicalPerceptron(OnlineClassifier):
         Whether to predict by the average of a node's n + 1 vectors before and after the n rows it was shown, or by the
         last vector. In both cases a vector changes if the last one is wrong.
     gated : bool
-        Whether a node is trained on the rows of its parent only. False: on all rows, and it is read alone (PERC); see
-        `repair`.
+        Whether a node is trained on the rows of its parent only, or on all rows and read alone (PERC); see `repair`.
     normalize : bool
         Whether rows are scaled to unit length, for kernels in the kernel's space.
     kernel : {"linear", "poly", "rbf"} or callable
@@ -62,14 +61,10 @@ class HierarchicalPerceptron(OnlineClassifier):
         With ``gated=False``, how sets are made consistent; see `HierarchicalRLS`.
     allowed_labels : {"all", "leaves", "seen"} or sequence of names
         The labels that can be predicted if y has one label per row.
-    max_iter : int
-        Number of passes over the data in `fit`; the paper makes one.
-    shuffle, random_state : bool; int, RandomState or None
-        Whether `fit` visits the rows in random order, a new one in each pass, and its seed.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    max_iter, shuffle, random_state : int; bool; int, RandomState or None
+        Number of passes of `fit`, one in the paper; whether each visits the rows in a new random order, and its seed.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
@@ -141,15 +136,7 @@ class HierarchicalPerceptron(OnlineClassifier):
     # ---------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, from zero.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to train on.
-        y : labels in any form
-            One label or a set of labels per row.
-        """
+        """Train on all rows, an array, CSR or data frame, from zero; y has one label or a set of labels per row."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.check_labels(labels)

@@ -84,10 +84,8 @@ class HierarchicalRLS(OnlineClassifier):
     shuffle, random_state : bool; int, RandomState or None
         Whether `fit` visits the rows in random order, and its seed. Without `sparse` and `budget` the model does not
         depend on it.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
@@ -176,15 +174,7 @@ class HierarchicalRLS(OnlineClassifier):
     # ---------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows in one pass, from zero.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to train on.
-        y : labels in any form
-            One label or a set of labels per row.
-        """
+        """Train on all rows, an array, CSR or data frame, in one pass; y has one label or a set of labels per row."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.check_labels(labels)

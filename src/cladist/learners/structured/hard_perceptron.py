@@ -46,10 +46,8 @@ class HardPerceptron(LabellingClassifier):
     n_jobs, executor : int or None, Executor or None
         The number of threads, or what runs instead of them (see `cladist.execution`), for blocks of rows in every
         round; the model does not depend on it.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
@@ -122,15 +120,7 @@ class HardPerceptron(LabellingClassifier):
         parameters.check_rounds(self)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, starting anew.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The training rows.
-        y : labels in any form
-            Their labels: one per row, or sets.
-        """
+        """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)
@@ -158,9 +148,7 @@ class HardPerceptron(LabellingClassifier):
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to explain.
-        nodes : sequence of labels, optional
-            The label to explain for every row; the predicted one by default.
+        X, nodes : rows, sequence of labels or None
+            The rows, and the label to explain of each; None: the predicted one.
         """
         return parameters.explain_paths(self, X, nodes)

@@ -34,30 +34,19 @@ class KernelStochasticPerceptron(LabellingClassifier):
     max_iter, eps : int or None, float
         The number of rounds, T; None: ⌈log(n) / eps²⌉ for n rows. The paper's ε is the distance to the largest margin
         that is aimed at.
-    step : {"1/sqrt(T)", "1/(R sqrt(T))"} or float
-        The weight of an update in W̄, where R = max_i √(K(x_i, x_i) N). The first is the paper's; its regret is at most
-        (1 + R²)√T / 2, that of the second at most a multiple of R√T.
-    average : bool
-        Whether the model is the mean of all W_t, which the theorems are about, or the last one.
-    init : {"zeros", "random", "class_mean"}
-        W̄ of the first round: 0; small random weights; or (1/n) Σ y_i φ(x_i)ᵀ, scaled down to norm 1 if it is longer.
-    eta, c : "auto" or float, float or "cv"
-        η, the rate at which rows are reweighted; "auto": min(1/(2R), c √(log n / T)). c="cv": the best of 0.01, 0.1, 1
-        and 10 by cross-validation on the training rows.
-    n_chunks : int
-        The number of random parts of the rows, which are trained on one after the other by an equal share of the
-        rounds, each from where the one before ended. A round costs only the rows of its part.
-    cache_size : float
-        Memory for kernel columns during training, in MB.
-    random_state : int, RandomState or None
-        The seed of the rows drawn.
+    step, average, init : {"1/sqrt(T)", "1/(R sqrt(T))"} or float; bool; {"zeros", "random", "class_mean"}
+        The weight of an update in W̄, whether the model is the mean of all W_t or the last one, and W̄ of round 1;
+        see `HardPerceptron`.
+    eta, c, n_chunks : "auto" or float; float or "cv"; int
+        The rate at which rows are reweighted, the factor in its formula, and the number of random parts that the rows
+        are split into; see `StochasticPerceptron`.
+    cache_size, random_state : float; int, RandomState or None
+        Memory for kernel columns during training, in MB; the seed of the rows drawn.
     n_jobs, executor : int or None, Executor or None
         The number of threads, or what runs instead of them (see `cladist.execution`), for blocks of rows in every
         round; the model does not depend on it.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
@@ -67,9 +56,8 @@ class KernelStochasticPerceptron(LabellingClassifier):
     n_iter_, converged_ : int, bool
         The number of rounds made, and whether the model is right on all training rows.
     history_ : list of dict
-        One entry for about every hundredth round, measured on its chunk, and one for the model itself on all rows:
-        `round`; `objective`, the least margin of a row; `bound`, which no W of norm 1 exceeds; `gap`, their difference;
-        `errors`, the share of rows that are wrong; `norm`, ‖W̄‖; `seconds`.
+        One entry for about every hundredth round, measured on its chunk, and one for the model itself on all rows; see
+        `HardPerceptron`.
     radius_, step_, eta_ : float
         R, the length of the step and η in use.
     n_support_, model_size_ : int
@@ -83,8 +71,7 @@ class KernelStochasticPerceptron(LabellingClassifier):
 
     Notes
     -----
-    For single labels `decision_function` returns the score of each label's path. For sets it returns D_v, half the
-    score of the best labelling with node v minus that of the best one without: positive for the nodes predicted.
+    `decision_function` returns the same as in `HardPerceptron`.
 
     A round costs a kernel column, O(nnz), and a pass over the scores, O(n N). Memory: O(n N) beside the rows; there is
     no n × n matrix, unless you give one. ``init="class_mean"`` makes every row a support row, and costs n columns.
@@ -160,15 +147,7 @@ class KernelStochasticPerceptron(LabellingClassifier):
         check_kernel(self)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, starting anew.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features), or kernel values (rows × rows)
-            The training rows.
-        y : labels in any form
-            Their labels: one per row, or sets.
-        """
+        """Train on all rows, or on their kernel values, starting anew; y has one label per row, or sets."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)

@@ -69,15 +69,11 @@ class MaxMarginMarkov(LabellingClassifier):
         Whether a pass visits all rows in random order, those whose gap is not closed, or rows drawn by their gaps.
     cache_size : float
         Memory for kernel columns during training, in MB.
-    random_state : int, RandomState or None
-        The seed of the order of rows.
-    n_jobs, executor : int or None, Executor or None
-        The number of threads that measure gaps, or what runs instead of them (see `cladist.execution`); the model does
-        not depend on it.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    random_state, n_jobs, executor : int, RandomState or None; int or None; Executor or None
+        The seed of the order of rows; the number of threads that measure gaps, or what runs instead of them (see
+        `cladist.execution`), on which the model does not depend.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
@@ -173,15 +169,7 @@ class MaxMarginMarkov(LabellingClassifier):
             raise ParameterError(f"{who}: cache_size must be positive; got {self.cache_size!r}.")
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, starting anew.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features), or kernel values (rows × rows)
-            The training rows.
-        y : labels in any form
-            Their labels: one per row, or sets.
-        """
+        """Train on all rows, or on their kernel values, starting anew; y has one label per row, or sets."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)
@@ -244,11 +232,6 @@ class MaxMarginMarkov(LabellingClassifier):
         For sets, the probability that a node is on, over all consistent labellings (sum-product). For single labels,
         that the labelling is this label's path, given that it is the path of a class. They are not calibrated: their
         scale is that of the margin.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to label.
         """
         rows = self._fitted_rows(X)
         parts = [self._probabilities(self.node_scores(chunk)) for chunk in self._chunks(rows)]

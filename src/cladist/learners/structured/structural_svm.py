@@ -72,15 +72,11 @@ class StructuralSVM(LabellingClassifier):
         The largest number of steps per row and visit.
     sampling : {"permutation", "working_set", "gap"}
         Whether a pass visits all rows in random order, those whose gap is not closed, or rows drawn by their gaps.
-    random_state : int, RandomState or None
-        The seed of the order of rows.
-    n_jobs, executor : int or None, Executor or None
-        The number of threads that measure gaps, or what runs instead of them (see `cladist.execution`); the model does
-        not depend on it.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    random_state, n_jobs, executor : int, RandomState or None; int or None; Executor or None
+        The seed of the order of rows; the number of threads that measure gaps, or what runs instead of them (see
+        `cladist.execution`), on which the model does not depend.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
@@ -165,15 +161,7 @@ class StructuralSVM(LabellingClassifier):
         one_of("StructuralSVM", "solver", self.solver, SOLVERS)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, starting anew.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The training rows.
-        y : labels in any form
-            Their labels: one per row, or sets.
-        """
+        """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)

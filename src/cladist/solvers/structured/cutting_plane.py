@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from cladist import progress
 from cladist.decoders import best_labelling, loss_shift
 from cladist.execution import Executor
-from cladist.kernels import vertices
+from cladist.kernels import path_margin
 from cladist.labels import LabelMatrix
 from cladist.losses import Loss
 from cladist.solvers.structured.ascent import Ascent, Objectives, RowDual, Sweeps, ascend
@@ -36,15 +36,6 @@ class Competitors(NamedTuple):
     differences: Floats
     losses: Floats
     values: Floats
-
-
-class Oracle(Protocol):
-    """Finds the most violated competitors."""
-
-    n_scores: int
-
-    def worst(self, rows: slice, scores: Floats) -> Competitors:
-        """Return the most violated competitor of these rows, given W x of each."""
 
 
 class PathOracle:
@@ -85,6 +76,9 @@ class LabellingOracle:
         return Competitors(differences, losses, losses - (differences * scores).sum(axis=1))
 
 
+Oracle = PathOracle | LabellingOracle
+
+
 class VertexDual(RowDual):
     """The dual over the listed competitors, which are sorted by row."""
 
@@ -111,11 +105,11 @@ class VertexDual(RowDual):
     def sweep(self, order: Ids, n_steps: int, enough: float) -> None:
         """Raise the dual over these rows."""
         limits = self.C, n_steps, enough
-        vertices.sweep_vertices(self.rows, self.W, order, *self.lists(), limits, self.squares, self.gaps)
+        path_margin.sweep_vertices(self.rows, self.W, order, *self.lists(), limits, self.squares, self.gaps)
 
     def measure_block(self, first: int, last: int) -> None:
         """Write the slacks and gaps of rows first … last over the lists."""
-        vertices.measure_vertices(self.rows, self.W, first, last, *self.lists(), self.C, self.slacks, self.gaps)
+        path_margin.measure_vertices(self.rows, self.W, first, last, *self.lists(), self.C, self.slacks, self.gaps)
 
     def linear_part(self) -> float:
         """Return Σ masses · losses."""
@@ -123,7 +117,12 @@ class VertexDual(RowDual):
 
 
 def cutting_plane(
-    X: Any, oracle: Oracle, C: float, sweeps: Sweeps, random: np.random.RandomState, executor: Executor
+    X: Any,
+    oracle: Oracle,
+    C: float,
+    sweeps: Sweeps,
+    random: np.random.RandomState,
+    executor: Executor,
 ) -> tuple[Floats, Ascent, int]:
     """Return W (features × scores), the ascent (one entry per round), and the number of competitors listed."""
     dual, ascent, started = VertexDual(X, oracle.n_scores, C), Ascent(), time.perf_counter()
