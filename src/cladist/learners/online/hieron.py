@@ -57,8 +57,8 @@ class Hieron(OnlineClassifier):
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree or forest. None: a star of the classes in y, or the paths in y if y has path columns.
     update, average : {"max_loss", "prediction"}, bool
-        How `fit` chooses the competitor r, while `partial_fit` uses the prediction; whether `fit` returns the average of
-        all states (the paper's "Batch") or the last one.
+        How `fit` chooses the competitor r, while `partial_fit` uses the prediction; whether `fit` returns the average
+        of all states (the paper's "Batch") or the last one.
     margin, C : {"sqrt_distance", "distance", "one"}, float or None
         The margin as a function of γ: √γ (the only one with the paper's loss bound), γ, or 1. C is an upper bound of α,
         as in PA-I, for noisy labels; None as in the paper.
