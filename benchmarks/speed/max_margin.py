@@ -74,7 +74,7 @@ def curve(run: str, loss: str) -> dict[str, Any]:
 
     from cladist import MaxMarginMarkov
     from cladist.labels import encode
-    from cladist.learners.structured.models import WeightModel
+    from cladist.learners.structured.labelling_classifier import WeightModel
     from cladist.losses import node_costs
     from cladist.solvers.structured import LabellingLoss, LinearLabellings, Sweeps, ascend
 

@@ -38,8 +38,8 @@ def rounds(kernel: str) -> dict[str, Any]:
     from cladist import KernelStochasticPerceptron
     from cladist.datasets import load_news20
     from cladist.labels import encode
-    from cladist.learners.kernel_functions import NamedKernel
-    from cladist.learners.structured.kernel_columns import kernel_columns
+    from cladist.learners.kernel_functions import Kernel
+    from cladist.learners.structured.labelling_classifier import KernelColumns
     from cladist.solvers.structured import ScoreCache
     from cladist.solvers.structured.columns import blocks
 
@@ -47,11 +47,8 @@ def rounds(kernel: str) -> dict[str, Any]:
     X, y = data.X_train, [{label} for label in data.y_train]
     n, n_nodes = X.shape[0], data.taxonomy.n_nodes
     options = KERNELS[kernel] | {"kernel": kernel, "cache_size": 1e-6, "max_iter": ROUNDS}  # no column is kept
-    function = NamedKernel(kernel, 1.0, 2, 1.0)
-    columns, board = (
-        kernel_columns(X, function, [(0, n)]),
-        ScoreCache(encode(y, data.taxonomy).labels, np.zeros((n_nodes, n))),
-    )
+    columns = KernelColumns(X, Kernel(kernel, 1.0, 2, 1.0), [(0, n)])
+    board = ScoreCache(encode(y, data.taxonomy).labels, np.zeros((n_nodes, n)))
     board.scores[:] = np.random.default_rng(0).normal(size=board.scores.shape)
     out = np.empty(n)
 
@@ -61,7 +58,7 @@ def rounds(kernel: str) -> dict[str, Any]:
             for first, last in blocks(0, n):
                 columns.fill(i, first, last, out[first:last])
             between = time.process_time()
-            board.measure(0, n)
+            board.advance(0, n)
             spent[0] += between - started
             spent[1] += time.process_time() - between
 

@@ -48,7 +48,7 @@ def measure(shape: str, taxonomy: Taxonomy, shift: float) -> list[dict[str, Any]
             work = {
                 "best µs": lambda v=values, m=node_major: best_labelling(v, taxonomy, node_major=m),
                 "second µs": lambda v=values, m=node_major: second_best_labelling(v, taxonomy, node_major=m),
-                "margins µs": lambda b=board: b.measure(0, EXAMPLES),
+                "margins µs": lambda b=board: b.margins_of(b.scores),
             }
             for call in work.values():
                 call()  # compiled, and warm

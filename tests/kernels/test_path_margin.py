@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cladist.kernels import path_margin, vertices
+from cladist.kernels import path_margin
 from tests.twins import kernels_not_named_in, same_as_python
 
 PARENT = np.array([-1, 0, 0, 1, -1])
@@ -68,7 +68,7 @@ def test_listed_competitors():
     rng, X, rows, _, _ = setting(1)
     start, losses, differences = np.array([0, 2, 2, 5, 6, 6, 8]), rng.uniform(0, 2, 8), rng.normal(size=(8, 5))
     squares, scores = (X.toarray() ** 2).sum(axis=1), rng.normal(size=5)
-    highest = same_as_python(vertices.vertex_gains, scores, differences, losses, np.empty(8))
+    highest = same_as_python(path_margin.vertex_gains, scores, differences, losses, np.empty(8))
     assert np.isclose(highest, max(0, (losses - differences @ scores).max()))
 
     def ascended(kernel):
@@ -76,7 +76,7 @@ def test_listed_competitors():
         gap = kernel(scores, masses, differences[:3], losses[:3], (1.0, 8, 0.0), 0.7, change)
         return gap, masses, change
 
-    gap, masses, change = same_runs([vertices.ascend_vertices], ascended)
+    gap, masses, change = same_runs([path_margin.ascend_vertices], ascended)
     np.testing.assert_allclose(change, (masses - [0.2, 0, 0.5]) @ differences[:3])
     assert gap >= 0
     assert masses.min() >= 0
@@ -89,9 +89,8 @@ def test_listed_competitors():
         measure(rows, W, 0, 6, start, masses, differences, losses, 1.0, *found)
         return W, masses, gaps, *found
 
-    same_runs([vertices.sweep_vertices, vertices.measure_vertices], swept)
+    same_runs([path_margin.sweep_vertices, path_margin.measure_vertices], swept)
 
 
 def test_every_kernel_is_tested():
     assert kernels_not_named_in(__file__, path_margin) == []
-    assert kernels_not_named_in(__file__, vertices) == []

@@ -80,10 +80,10 @@ def hieron_states(model):
 def perceptron_states(model):
     state = model.perceptrons_
     if model.kernel == "linear":
-        columns = zip(state.W.T, state.acc.T, state.shown.seen, strict=True)
+        columns = zip(state.W.T, state.acc.T, state.seen, strict=True)
         return [(w.tobytes(), acc.tobytes(), int(n)) for w, acc, n in columns]
     support, node, sign, when = state.updates
-    return [[a[node == v].tolist() for a in (support, sign, when)] for v in range(len(state.shown.seen))]
+    return [[a[node == v].tolist() for a in (support, sign, when)] for v in range(len(state.seen))]
 
 
 def rls_states(model):

@@ -76,7 +76,7 @@ def test_the_kernel_form_is_the_same_with_a_linear_kernel(problem, gated, averag
             model.partial_fit(X[half:], labels[half:])
     scores = Reference(taxonomy, X.shape[1], gated=gated).run(X, on)
     if np.all(np.abs(scores[scores != 0]) > 1e-9):  # where rounding does not decide
-        np.testing.assert_allclose(kernel._margins(X), plain._margins(X), atol=1e-8)
+        np.testing.assert_allclose(kernel.node_margins(X), plain.node_margins(X), atol=1e-8)
 
 
 @few

@@ -42,7 +42,7 @@ def test_primal_and_dual_equal_the_direct_solve(problem, solver, gated, alpha, c
     model = fitted(problem, solver=solver, gated=gated, alpha=alpha, include_current=current)
     reference = DirectRLS(taxonomy, X.shape[1], gated=gated, alpha=alpha, current=current)
     reference.run(X, on)
-    np.testing.assert_allclose(model._margins(unit(X)), reference.margins(X), **CLOSE)
+    np.testing.assert_allclose(model.node_margins(unit(X)), reference.margins(X), **CLOSE)
     assert model.n_stored_.tolist() == [len(rows) for rows in reference.rows]
 
 
@@ -73,7 +73,7 @@ def test_the_sparse_form_stores_rows_of_small_margin(problem, solver, gated, c):
     reference = DirectRLS(taxonomy, X.shape[1], gated=gated, c=c)
     reference.run(X, on)
     assert model.n_stored_.tolist() == [len(rows) for rows in reference.rows]
-    np.testing.assert_allclose(model._margins(unit(X)), reference.margins(X), **CLOSE)
+    np.testing.assert_allclose(model.node_margins(unit(X)), reference.margins(X), **CLOSE)
 
 
 @few
@@ -82,7 +82,7 @@ def test_an_infinite_margin_constant_is_h_rls(problem, solver):
     X = unit(problem[1])
     sparse_form = fitted(problem, sparse=True, margin_constant=np.inf, solver=solver)
     plain = fitted(problem, solver=solver)
-    np.testing.assert_allclose(sparse_form._margins(X), plain._margins(X), **CLOSE)
+    np.testing.assert_allclose(sparse_form.node_margins(X), plain.node_margins(X), **CLOSE)
 
 
 @few
@@ -95,7 +95,7 @@ def test_a_budget_drops_the_example_of_smallest_weight_exactly(problem, budget, 
     reference = DirectRLS(taxonomy, X.shape[1], c=5.0 if sparse_form else np.inf, budget=budget)
     reference.run(X, on)
     assert model.n_stored_.max() <= budget
-    np.testing.assert_allclose(model._margins(unit(X)), reference.margins(X), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(model.node_margins(unit(X)), reference.margins(X), rtol=1e-8, atol=1e-8)
 
 
 @few
@@ -109,7 +109,7 @@ def test_rows_one_by_one_make_the_same_model(problem, options):
     assert one_by_one.rows_seen_ == len(X)
     np.testing.assert_array_equal(one_by_one.n_stored_, at_once.n_stored_)
     rows = unit(X)
-    np.testing.assert_allclose(one_by_one._margins(rows), at_once._margins(rows), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(one_by_one.node_margins(rows), at_once.node_margins(rows), rtol=1e-9, atol=1e-9)
 
 
 def test_blocks_and_panels_equal_the_primal_form():
@@ -133,7 +133,7 @@ def test_blocks_and_panels_equal_the_primal_form():
 def test_the_row_itself_in_the_inverse_changes_no_sign(problem, solver):
     X = unit(problem[1])
     with_it, without = (
-        fitted(problem, solver=solver, include_current=current)._margins(X) for current in (True, False)
+        fitted(problem, solver=solver, include_current=current).node_margins(X) for current in (True, False)
     )
     clear = np.abs(without) > 1e-10
     np.testing.assert_array_equal(np.sign(with_it[clear]), np.sign(without[clear]))
@@ -316,10 +316,10 @@ def test_a_saved_model_goes_on_learning_as_if_never_saved(options, tmp_path):
 def test_a_new_node_leaves_the_others_as_they_are(options):
     data = make_topics(n_samples=200, n_test=20, n_features=60, branching=(3, 2), random_state=0)
     model = HierarchicalRLS(data.taxonomy, **options).partial_fit(data.X_train, data.y_train)
-    before = dict(zip(model.taxonomy_.names, model._margins(unit(data.X_test.toarray())).T, strict=True))
+    before = dict(zip(model.taxonomy_.names, model.node_margins(unit(data.X_test.toarray())).T, strict=True))
     parent = data.taxonomy.names[0]
     model.add_node("new", parent)
-    after = dict(zip(model.taxonomy_.names, model._margins(unit(data.X_test.toarray())).T, strict=True))
+    after = dict(zip(model.taxonomy_.names, model.node_margins(unit(data.X_test.toarray())).T, strict=True))
     assert set(after) - set(before) == {"new"}
     for name in before:
         np.testing.assert_array_equal(after[name], before[name])

@@ -9,7 +9,6 @@ from cladist import LabelMatrix, Taxonomy
 from cladist.decoders import best_labelling, second_best_labelling
 from cladist.solvers.structured import Expansion, RowWeights, ScoreCache
 from cladist.solvers.structured.columns import BLOCK, ColumnStore, blocks
-from cladist.solvers.structured.score_cache import Update
 
 FOREST = Taxonomy.from_paths(["a/b/c", "a/d", "e", "f/g"])
 
@@ -56,21 +55,20 @@ def test_a_score_cache_has_margins_and_runners_up():
     W, counted = np.zeros((7, 4)), np.zeros((7, 4))
     for k in range(10):
         for a, b in ((0, 15), (15, 40)):
-            cache.advance(None, a, b)
+            cache.advance(a, b)
         i = int(rng.integers(40))
-        found = cache.runner_up(i)
-        assert found.margin == pytest.approx(cache.margins[i])
-        assert set(np.abs(found.values)) == {2.0}
-        update = Update(found.nodes, found.values, X @ X[i], k / 10)
+        nodes, values, margin = cache.runner_up(i)
+        assert margin == pytest.approx(cache.margins[i])
+        assert set(np.abs(values)) == {2.0}
         for a, b in ((0, 15), (15, 40)):
-            cache.advance(update, a, b)
+            cache.advance(a, b, nodes, values, X @ X[i], k / 10)
         c = np.zeros(7)
-        c[found.nodes] = found.values
+        c[nodes] = values
         W += np.outer(c, X[i])
         counted += k / 10 * np.outer(c, X[i])
     np.testing.assert_allclose(cache.scores, W @ X.T, atol=1e-12)
     np.testing.assert_allclose(cache.counted, counted @ X.T, atol=1e-12)
-    cache.measure(0, 40)
+    cache.advance(0, 40)
     scores, marks = X @ W.T, labels.to_indicator().toarray()
     best = best_labelling(scores, FOREST).to_indicator().toarray()
     short = ((best - marks) * scores).sum(axis=1)

@@ -30,7 +30,7 @@ from benchmarks.rcv1_standin import load_rcv1_standin
 from cladist.datasets import Dataset
 from cladist.errors import DatasetError
 from cladist.labels import LabelMatrix, encode
-from cladist.learners.online.row_arrays import normalize_rows
+from cladist.learners.row_arrays import normalize_rows
 from cladist.losses import HLoss, Loss, SymmetricDifference, ZeroOne
 from cladist.taxonomy import Taxonomy
 

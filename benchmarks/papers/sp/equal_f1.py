@@ -19,7 +19,7 @@ from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.measuring import choose
 from benchmarks.papers.sp.methods import METHODS
 from cladist import FlatSVM, HardPerceptron, KernelStochasticPerceptron
-from cladist.learners.structured.perceptron_parameters import number_of_rounds
+from cladist.learners.structured.parameters import number_of_rounds
 from cladist.metrics import micro_f1
 
 NAME = "sp-equal-f1"

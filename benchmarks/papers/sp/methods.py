@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cladist import FlatSVM, HardPerceptron, KernelStochasticPerceptron, MaxMarginMarkov, StructuralSVM
-from cladist.learners.structured.perceptron_parameters import number_of_rounds
+from cladist.learners.structured.parameters import number_of_rounds
 
 Stages = dict[str, tuple[Any, ...]]
 ROUNDS = (1, 4, 16)  # times ⌈log(n) / 0.1²⌉

@@ -36,14 +36,12 @@ def node_scores(indices, data, W, out):
 
 
 @kernel
-def find_competitor(s, y, tree, rule, now, S, common):
+def find_competitor(s, y, parent, depth, margin, by_margin, since, now, S, common):
     """Return (ŷ, r, γ(y, ŷ), γ(y, r)), and write the path scores S; ties go to the lowest id. Cost O(N).
 
     Label v can be predicted if since[v] < now, so a new label of the row itself cannot. If no label can be predicted
     yet, ŷ is the best of all nodes and r = y. common[v] is the depth of the deepest ancestor that v shares with y.
     """
-    parent, depth = tree
-    margin, by_margin, since, _ = rule
     common[:] = -2
     u = y
     while u >= 0:
@@ -73,22 +71,25 @@ def find_competitor(s, y, tree, rule, now, S, common):
 
 
 @kernel
-def choose_step(s, y, tree, rule, now, squared_norm, scratch, tally):
-    """Return (ŷ, r, α) of one round and add it to the tally; α is 0 if y beats r by the margin, or if x is 0."""
-    S, common = scratch
-    best, r, to_best, distance = find_competitor(s, y, tree, rule, now, S, common)
+def count_round(y, best, r, to_best, loss, tally):
+    """Add one round to the tally, and return ℓ, or 0 if y beats r by the margin."""
     tally[ROUNDS] += 1
     tally[ERRORS] += best != y
     tally[DISTANCE] += to_best
-    loss = S[r] - S[y] + rule[0][distance]  # eq. (5)
     if r == y or loss <= 0:
-        return best, r, 0.0
+        return 0.0
     tally[LOSS] += loss
     tally[SQUARED_LOSS] += loss * loss
-    if squared_norm == 0:  # no step can meet the margin of an empty row
-        return best, r, 0.0
+    return loss
+
+
+@kernel
+def step_size(loss, gamma, squared_norm, C, tally):
+    """Return α, eq. (8); 0 if x is 0, for no step can meet the margin of an empty row."""
+    if loss == 0 or squared_norm == 0:
+        return 0.0
     tally[UPDATES] += 1
-    return best, r, min(rule[3], loss / (distance * squared_norm))  # eq. (8)
+    return min(C, loss / (gamma * squared_norm))
 
 
 @kernel
@@ -116,23 +117,27 @@ def run_rounds(rows, labels, order, W, acc, tree, rule, first_round, place, tall
     `predictions`, unless it is empty, receives ŷ of every round. Cost per round: O((N + γ) · nnz(x)).
     """
     indptr, indices, data = rows
-    parent = tree[0]
+    parent, depth = tree
+    margin, by_margin, since, C = rule
     n_nodes = parent.shape[0]
-    s = np.empty(n_nodes, W.dtype)
-    scratch = (np.empty(n_nodes, np.float64), np.empty(n_nodes, np.int64))
+    s, S, common = np.empty(n_nodes, W.dtype), np.empty(n_nodes, np.float64), np.empty(n_nodes, np.int64)
     for k in range(order.shape[0]):
         i = order[k]
         x_indices = indices[indptr[i] : indptr[i + 1]]
         x = data[indptr[i] : indptr[i + 1]]
         y = labels[i]
+        node_scores(x_indices, x, W, s)
+        best, r, to_best, gamma = find_competitor(s, y, parent, depth, margin, by_margin, since, place + k, S, common)
+        if predictions.shape[0]:
+            predictions[k] = best
+        loss = count_round(y, best, r, to_best, S[r] - S[y] + margin[gamma], tally)  # eq. (5)
+        if loss == 0:
+            continue
         squared_norm, largest = 0.0, 0.0
         for value in x:
             squared_norm += np.float64(value) * np.float64(value)  # a float32 square overflows at 1e19
             largest = max(largest, abs(np.float64(value)))
-        node_scores(x_indices, x, W, s)
-        best, r, alpha = choose_step(s, y, tree, rule, place + k, squared_norm, scratch, tally)
-        if predictions.shape[0]:
-            predictions[k] = best
+        alpha = step_size(loss, gamma, squared_norm, C, tally)  # eq. (8)
         if alpha > 0:
             if not np.isfinite(W.dtype.type(2.0 * alpha * largest)):
                 tally[LOSS] = np.inf
@@ -181,18 +186,22 @@ def run_kernel_rounds(
     itself is, or would become, support column_of[i]; norms[i] is K(x_i, x_i). The rest is as in `run_rounds`.
     """
     support, alpha, positive, negative, when = updates
-    parent = tree[0]
-    s = np.empty(parent.shape[0], np.float64)
-    scratch = (np.empty(parent.shape[0], np.float64), np.empty(parent.shape[0], np.int64))
+    parent, depth = tree
+    margin, by_margin, since, C = rule
+    n_nodes = parent.shape[0]
+    s, S, common = np.empty(n_nodes, np.float64), np.empty(n_nodes, np.float64), np.empty(n_nodes, np.int64)
     for i in range(columns.shape[0]):
+        y = labels[i]
         score_updates(columns[i], (support, alpha, positive, negative), n_updates, parent, s)
-        best, r, step = choose_step(s, labels[i], tree, rule, place + i, norms[i], scratch, tally)
+        best, r, to_best, gamma = find_competitor(s, y, parent, depth, margin, by_margin, since, place + i, S, common)
         if predictions.shape[0]:
             predictions[i] = best
+        loss = count_round(y, best, r, to_best, S[r] - S[y] + margin[gamma], tally)  # eq. (5)
+        step = step_size(loss, gamma, norms[i], C, tally)  # eq. (8)
         if step > 0:
             support[n_updates] = column_of[i]
             alpha[n_updates] = step
-            positive[n_updates] = labels[i]
+            positive[n_updates] = y
             negative[n_updates] = r
             when[n_updates] = first_round + i
             n_updates += 1

@@ -6,24 +6,26 @@ A learner provides `fit` and the hooks below, beside those of `HierarchicalClass
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
-from cladist.errors import LabelError
+from cladist.errors import LabelError, ParameterError, one_of
 from cladist.labels import LabelMatrix, encode
 from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explanation import Explanation, nodes_to_explain
 from cladist.learners.label_warnings import warn_of_paths
-from cladist.learners.online.allowed_labels import NEVER, NO_NODES, Ids, check_allowed, find_since
-from cladist.learners.online.row_arrays import is_valid
 
 Entry = dict[str, Any]
+Ids = npt.NDArray[np.int64]
+NEVER = np.iinfo(np.int64).max
+NO_NODES = np.zeros(0, np.int64)
 MOST_HISTORY = 1000  # entries of `history_`, so that a stream of single rows does not fill the memory
 
 
@@ -78,10 +80,8 @@ class OnlineClassifier(HierarchicalClassifier):
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to train on.
-        y : labels in any form
-            One label per row or, for learners that predict sets, a set of labels per row.
+        X, y : array-like, CSR or data frame (rows × features), labels in any form
+            The rows, and one label or, for learners that predict sets, a set of labels per row.
         classes : sequence of labels, optional
             All labels that will occur; needed in the first call if there is no taxonomy.
         """
@@ -97,17 +97,8 @@ class OnlineClassifier(HierarchicalClassifier):
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to predict and to train on.
-        y : labels in any form
-            As for `partial_fit`.
-        classes : sequence of labels, optional
-            As for `partial_fit`.
-
-        Returns
-        -------
-        labels
-            One prediction per row, in the form of y.
+        X, y, classes : rows, labels in any form, sequence of labels or None
+            As for `partial_fit`; predictions are returned in the form of y.
         """
         rows, labels = self.validate_batch(X, y, classes)
         predictions = self.train_rows(rows, labels, predicting=True)
@@ -150,7 +141,7 @@ class OnlineClassifier(HierarchicalClassifier):
 
         scikit-learn's validation takes longer than a round; rows that need none, as most in a stream, pass here.
         """
-        if not reset and not hasattr(self, "feature_names_in_") and is_valid(X, self.n_features_in_):
+        if not reset and not hasattr(self, "feature_names_in_") and _is_valid(X, self.n_features_in_):
             return X
         return super()._checked_rows(X, reset=reset)
 
@@ -218,10 +209,8 @@ class OnlineClassifier(HierarchicalClassifier):
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to explain.
-        nodes : sequence of labels, optional
-            The label to explain of every row; by default the one of highest score.
+        X, nodes : rows, sequence of labels or None
+            The rows, and the label to explain of each; None: the one of highest score.
         """
         rows = self._fitted_rows(X)
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
@@ -229,21 +218,44 @@ class OnlineClassifier(HierarchicalClassifier):
 
     # ---------------------------------------------------------------- labels that can be predicted
 
-    def allow_labels(self, nodes: Ids, *, grow: bool = True) -> Ids:
-        """Make the labels `nodes` of some rows predictable if `allowed_labels` says so; see `find_since`.
+    def check_allowed(self) -> None:
+        """Raise unless the parameter `allowed_labels` describes labels."""
+        who, allowed = type(self).__name__, self.allowed_labels
+        if isinstance(allowed, str):
+            one_of(who, "allowed_labels", allowed, ("all", "leaves", "seen"))
+        elif not isinstance(allowed, Iterable):
+            raise ParameterError(
+                f"{who}: allowed_labels must be 'all', 'leaves', 'seen' or a list of labels; got {allowed!r}."
+            )
 
-        Returns, by node, the row after which it can be predicted. With ``grow=False`` only these rows count. For sets
-        every node is a class from the start.
+    def allow_labels(self, nodes: Ids, *, grow: bool = True) -> Ids:
+        """Make the labels `nodes` of some rows predictable if `allowed_labels` says so; refuse labels that it excludes.
+
+        Returns, by node, the row after which it can be predicted: −1 for the start, `NEVER` if it cannot. With
+        ``grow=False`` only these rows count. For sets every node is a class from the start.
         """
+        taxonomy, allowed = self.taxonomy_, self.allowed_labels
         if self.decodes_sets:
             if not grow:
-                self.set_classes(np.arange(self.taxonomy_.n_nodes))
-            return np.full(self.taxonomy_.n_nodes, -1)
+                self.set_classes(np.arange(taxonomy.n_nodes))
+            return np.full(taxonomy.n_nodes, -1)
+        self.check_allowed()
         classes = self.class_nodes_ if grow else NO_NODES
-        since = find_since(type(self).__name__, self.allowed_labels, self.taxonomy_, nodes, classes)
-        allowed = np.flatnonzero(since != NEVER)
-        if not (grow and len(allowed) == len(classes)):  # rendering their names takes longer than a round
-            self.set_classes(allowed)
+        since = np.full(taxonomy.n_nodes, NEVER)
+        since[classes] = -1
+        if not isinstance(allowed, str):
+            since[[taxonomy.index(name) for name in allowed]] = -1
+        elif allowed == "seen":
+            np.minimum.at(since, nodes, np.arange(len(nodes)))
+        else:
+            since[taxonomy.leaves if allowed == "leaves" else slice(None)] = -1
+        outside = np.flatnonzero(since[nodes] == NEVER)
+        if len(outside):
+            who, name = type(self).__name__, taxonomy.names[nodes[outside[0]]]
+            raise LabelError(f"{who}: row {outside[0]} has the label {name!r}, which allowed_labels does not allow.")
+        predictable = np.flatnonzero(since != NEVER)
+        if not (grow and len(predictable) == len(classes)):  # rendering their names takes longer than a round
+            self.set_classes(predictable)
         return since
 
     def add_node(self, name: Any, parent: Any = None) -> Self:
@@ -254,10 +266,8 @@ class OnlineClassifier(HierarchicalClassifier):
 
         Parameters
         ----------
-        name : str
-            The name of the new node.
-        parent : str or None
-            The node above it; None adds a root.
+        name, parent : str, str or None
+            The name of the new node, and the node above it; None adds a root.
 
         Examples
         --------
@@ -296,6 +306,19 @@ class OnlineClassifier(HierarchicalClassifier):
         """Restore the plain values of a model file."""
         self.history_, self.n_iter_, self.rows_seen_ = state["history"], state["n_iter"], state["rows_seen"]
         self.converged_ = state["converged"]
-        check_allowed(type(self).__name__, self.allowed_labels)
+        self.check_allowed()
         if state["gamma"] is not None:
             self.gamma_ = state["gamma"]
+
+
+def _is_valid(X: Any, n_features: int) -> bool:
+    """Return whether rows need no conversion and validation would accept them."""
+    is_csr = isinstance(X, (sparse.csr_array, sparse.csr_matrix))
+    if not (is_csr or type(X) is np.ndarray) or X.dtype not in (np.float32, np.float64) or X.ndim != 2:
+        return False
+    if X.shape[1] != n_features or X.shape[0] == 0 or (is_csr and not X.has_canonical_format):
+        return False
+    values = X.data if is_csr else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum proves that all values are finite; if it overflows, validation looks at each value.
+        return bool(np.isfinite(values.sum()))

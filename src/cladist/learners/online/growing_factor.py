@@ -37,14 +37,9 @@ class Panel:
     """Some rows of L: `left`, the columns of earlier panels, and `corner`, their own."""
 
     def __init__(self, start: int, capacity: int) -> None:
-        self.start, self.n_rows = start, 0
+        self.start, self.n_rows, self.capacity = start, 0, capacity
         self.left = np.zeros((capacity, start))
         self.corner = np.zeros((capacity, capacity))
-
-    @property
-    def capacity(self) -> int:
-        """The number of rows that fit."""
-        return len(self.corner)
 
     @property
     def used(self) -> tuple[slice, Matrix, Matrix]:
@@ -56,7 +51,7 @@ class Panel:
         """Double the capacity."""
         wider = Panel(self.start, 2 * self.capacity)
         _, wider.left[: self.n_rows], wider.corner[: self.n_rows, : self.n_rows] = self.used
-        self.left, self.corner = wider.left, wider.corner
+        self.left, self.corner, self.capacity = wider.left, wider.corner, wider.capacity
 
 
 class GrowingFactor:
@@ -127,20 +122,11 @@ class GrowingFactor:
         per_panel = PANEL if budget is None else budget + 1
         for start in range(0, n_rows, per_panel):
             size = min(per_panel, n_rows - start)
-            if budget is None:
-                restored.panels.append(Panel(start, PANEL if start else _first_capacity(size)))
-            panel = restored.panels[-1]
-            panel.n_rows = size
-            panel.left[:size] = values[at : at + size * start].reshape(size, start)
-            at += size * start
-            own = size * (size + 1) // 2
-            panel.corner[np.tril_indices(size)] = values[at : at + own]
-            at += own
-            if np.any(np.diag(panel.corner)[:size] <= 0):
+            middle, end = at + size * start, at + size * start + size * (size + 1) // 2
+            corner = np.zeros((size, size))
+            corner[np.tril_indices(size)] = values[middle:end]
+            if np.any(np.diag(corner) <= 0):
                 raise ModelFormatError("The factor of a store has a diagonal that is not positive.")
+            restored.append(values[at:middle].reshape(size, start), corner)
+            at = end
         return restored
-
-
-def _first_capacity(size: int) -> int:
-    """Return the capacity of a first panel that holds `size` rows."""
-    return min(PANEL, SMALLEST * 2 ** max(0, int(np.ceil(np.log2(size / SMALLEST)))))

@@ -1,6 +1,7 @@
 """Hieron: large-margin hierarchical classification, online, in batch and with kernels.
 
-Dekel, Keshet & Singer, "Large Margin Hierarchical Classification", ICML 2004. Equation numbers are theirs.
+Dekel, Keshet & Singer, "Large Margin Hierarchical Classification", ICML 2004. Equation numbers are theirs. The vectors
+w_v are held as weights, or with a kernel as the rows that changed them and their α.
 """
 
 from __future__ import annotations
@@ -10,21 +11,27 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from cladist import progress
 from cladist.decoders import path_scores, prototype_argmax
-from cladist.errors import DatasetError, ParameterError, is_count, is_positive, one_of
+from cladist.errors import DatasetError, ModelFormatError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix
+from cladist.learners import row_arrays
 from cladist.learners.explanation import Explanation, explain_rows
-from cladist.learners.kernel_functions import KernelFunction, check_kernel, gamma_for, make_kernel
-from cladist.learners.online.allowed_labels import NO_NODES, Ids
-from cladist.learners.online.base import Entry, OnlineClassifier
-from cladist.learners.online.prototypes import KernelPrototypes, Rule, WeightPrototypes
-from cladist.learners.row_lengths import check_lengths
-from cladist.storage.array_groups import Arrays
+from cladist.learners.kernel_functions import Kernel, check_kernel, gamma_for
+from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.taxonomy import Taxonomy
 
+Floats = npt.NDArray[Any]
+Rule = tuple[Floats, bool, Ids, float]  # margin by distance, by_margin, since, C: see `cladist.kernels.hieron`
 MARGINS: dict[str, Callable[[Any], Any]] = {"sqrt_distance": np.sqrt, "distance": np.asarray, "one": np.sign}
+ROUNDS_PER_CALL = 4096  # rounds between two reports of progress
+KERNEL_BLOCK = 512  # rows whose kernel values with all supports are held at once
+UPDATE_NAMES = ("update_support", "update_alpha", "update_label", "update_competitor")
 
 
 class Hieron(OnlineClassifier):
@@ -49,49 +56,33 @@ class Hieron(OnlineClassifier):
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree or forest. None: a star of the classes in y, or the paths in y if y has path columns.
-    update : {"max_loss", "prediction"}
-        How `fit` chooses the competitor r. `partial_fit` always uses the prediction.
-    average : bool
-        Whether `fit` returns the average of all states (the paper's "Batch") or the last one.
-    margin : {"sqrt_distance", "distance", "one"}
-        The margin as a function of γ: √γ (the only one with the paper's loss bound), γ, or 1.
-    C : float or None
-        Upper bound of α, as in PA-I; None as in the paper. Useful for noisy labels.
+    update, average : {"max_loss", "prediction"}, bool
+        How `fit` chooses the competitor r, while `partial_fit` uses the prediction; whether `fit` returns the average
+        of all states (the paper's "Batch") or the last one.
+    margin, C : {"sqrt_distance", "distance", "one"}, float or None
+        The margin as a function of γ: √γ (the only one with the paper's loss bound), γ, or 1. C is an upper bound of α,
+        as in PA-I, for noisy labels; None as in the paper.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable
         A callable takes (X, Z) and returns the matrix of kernel values, as in scikit-learn's SVC.
-    degree : int
-        Degree of the polynomial kernel (gamma ⟨x, z⟩ + coef0)^degree.
-    coef0 : float
-        Constant term of the polynomial kernel.
-    gamma : {"scale", "auto"} or float
-        Factor in "poly" and in "rbf", exp(−gamma ‖x − z‖²); the words mean the same as in scikit-learn's SVC.
-    max_iter : int
-        Number of passes over the data; the paper makes one.
-    shuffle : bool
-        Whether `fit` visits the rows in random order. Sorted data would ruin a single pass.
+    degree, coef0, gamma : int, float, {"scale", "auto"} or float
+        Parameters of "poly", (gamma ⟨x, z⟩ + coef0)^degree, and "rbf", exp(−gamma ‖x − z‖²), as in scikit-learn's SVC.
+    max_iter, shuffle, random_state : int; bool; int, RandomState or None
+        Number of passes of `fit`, one in the paper; whether they visit the rows in random order, and its seed. Sorted
+        data would ruin a single pass.
     allowed_labels : {"all", "leaves", "seen"} or sequence of names
         The labels that can be predicted.
-    decode : {"auto", "single"}
-        Both mean the same: Hieron predicts one label per row whatever the form of y.
-    random_state : int, RandomState or None
-        Seed of the order of the rows.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    decode, verbose : {"auto", "single"}, bool or int
+        Both values of `decode` mean one label per row, whatever the form of y; `verbose` prints the progress of a run.
 
     Attributes
     ----------
-    classes_ : array
-        The labels that can be predicted, in taxonomy order.
-    taxonomy_ : Taxonomy
-        The taxonomy of the labels.
-    n_iter_ : int
-        The number of passes, or of calls of `partial_fit`.
-    converged_ : bool
-        Whether the last pass changed nothing.
+    classes_, taxonomy_ : array, Taxonomy
+        The labels that can be predicted, in taxonomy order, and their taxonomy.
+    n_iter_, converged_ : int, bool
+        The number of passes, or of calls of `partial_fit`; whether the last one changed nothing.
     history_ : list of dict
-        One entry per pass or per call of `partial_fit` (the last thousand): `objective`, the mean loss ℓ over its
-        rounds; `tree_induced_error` and `multiclass_error` of the predictions before each update; `squared_loss`, Σℓ²;
-        `updates`; `rounds`; `seconds`.
+        One entry per pass or call (the last thousand): `objective`, the mean loss ℓ; `tree_induced_error` and
+        `multiclass_error` of the predictions before each update; `squared_loss`, Σℓ²; `updates`; `rounds`; `seconds`.
     support_, dual_coef_ : arrays
         With a kernel: the numbers of the rows with α > 0, and α_i^v as CSR (nodes × supports).
 
@@ -156,29 +147,21 @@ class Hieron(OnlineClassifier):
     # ---------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, from zero.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows; with ``kernel="precomputed"``, their kernel values (rows × rows).
-        y : labels in any form
-            One label per row.
-        """
+        """Train on all rows, or on their kernel values if they are precomputed, from zero; y has one label per row."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         nodes = labels.nodes("Hieron")
         self.begin(X, nodes)  # every label of y can be predicted from the first round
         rule = self._rule(self.allow_labels(nodes), by_margin=self.update == "max_loss")
         rows = np.arange(X.shape[0])[:, None] if self.kernel == "precomputed" else X
-        if self.average:
-            self.prototypes_.start_averaging()
+        if self.average and self.kernel == "linear":
+            self.prototypes_.acc = row_arrays.allocate_weights("Hieron", X.shape[1], self.taxonomy_.n_nodes, X.dtype)
         for order in self.row_orders(X.shape[0], self.max_iter):
             self.record(self._run_order, rows, nodes, order, rule, NO_NODES)
         if self.average:
             self.prototypes_.finish_averaging()
         if self.kernel == "precomputed":
-            self.prototypes_.kernel = self._kernel()
+            self.prototypes_.kernel = Kernel.of(self)
         self.rows_seen_ = X.shape[0]
         return self
 
@@ -194,13 +177,12 @@ class Hieron(OnlineClassifier):
     def start(self, X: Any) -> None:
         """Set all prototypes to 0."""
         if self.kernel == "linear":
-            self.prototypes_ = WeightPrototypes.zero(self.taxonomy_, X.shape[1], X.dtype)
+            W = row_arrays.allocate_weights("Hieron", X.shape[1], self.taxonomy_.n_nodes, X.dtype)
+            self.prototypes_ = WeightPrototypes(self.taxonomy_, W)
         else:
             self.gamma_ = gamma_for(self.gamma, X)
-            self.prototypes_ = KernelPrototypes(self.taxonomy_, self._kernel(gram=X))
-
-    def _kernel(self, gram: Any = None) -> KernelFunction:
-        return make_kernel(self.kernel, self.gamma_, self.degree, self.coef0, gram=gram)
+            gram = np.asarray(X, np.float64) if self.kernel == "precomputed" else None
+            self.prototypes_ = KernelPrototypes(self.taxonomy_, Kernel.of(self, gram=gram))
 
     def _rule(self, since: Ids, *, by_margin: bool) -> Rule:
         """Return the margin by tree distance, the rule of the competitor, and C, as the rounds take them."""
@@ -217,29 +199,22 @@ class Hieron(OnlineClassifier):
                 "Hieron: the weights have left the range of their type, since the lengths of rows differ by too much; "
                 "scale the rows, with Normalizer for instance, and fit anew."
             )
-        n = max(1.0, tally[rounds.ROUNDS])
-        self.converged_ = bool(tally[rounds.UPDATES] == 0)
-        entry = {
-            "objective": float(tally[rounds.LOSS] / n),
-            "tree_induced_error": float(tally[rounds.DISTANCE] / n),
-            "multiclass_error": float(tally[rounds.ERRORS] / n),
-            "squared_loss": float(tally[rounds.SQUARED_LOSS]),
-            "updates": int(tally[rounds.UPDATES]),
-            "rounds": int(tally[rounds.ROUNDS]),
-        }
+        n_rounds, errors, distance, loss, squared_loss, updates = tally.tolist()
+        n = max(1.0, n_rounds)
+        self.converged_ = updates == 0
+        entry = {"objective": loss / n, "tree_induced_error": distance / n, "multiclass_error": errors / n}
+        entry |= {"squared_loss": squared_loss, "updates": int(updates), "rounds": int(n_rounds)}
         return entry, predictions
 
     def move_nodes(self, new_id: Ids, node: int) -> None:
         """Move the state of each node to its new id."""
         self.prototypes_.move_nodes(self.taxonomy_, new_id)
 
-    # ---------------------------------------------------------------- validation
-
     def check_parameters(self) -> None:
         """Raise unless all parameters are valid."""
         one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
         one_of("Hieron", "margin", self.margin, tuple(MARGINS))
-        check_kernel("Hieron", self.kernel, self.gamma, self.degree, self.coef0)
+        check_kernel(self)
         if not is_count(self.max_iter):
             raise ParameterError(f"Hieron: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
         self._check_decode(self.decode)
@@ -255,7 +230,7 @@ class Hieron(OnlineClassifier):
     def _check_lengths(self, X: Any) -> None:
         """Raise if a row is so long or short that α x, which divides by ‖x‖², is not finite."""
         if self.kernel != "precomputed":
-            check_lengths("Hieron", X, divides=self.kernel == "linear")
+            row_arrays.check_lengths("Hieron", X, divides=self.kernel == "linear")
 
     # ---------------------------------------------------------------- prediction
 
@@ -263,56 +238,58 @@ class Hieron(OnlineClassifier):
         """Return the label of highest score of every (validated) row."""
         allowed = np.zeros(self.taxonomy_.n_nodes, bool)
         allowed[self.class_nodes_] = True
-        if isinstance(self.prototypes_, WeightPrototypes):
-            return self.prototypes_.predict(X, allowed)
+        if isinstance(self.prototypes_, WeightPrototypes):  # without an array of all scores
+            nodes = np.empty(X.shape[0], np.int64)
+            rows, W = row_arrays.to_csr_arrays(X), self.prototypes_.W
+            rounds.predict_rows(rows, W, self.taxonomy_.parent, allowed, nodes)
+            return nodes
         scores = (self.prototypes_.scores(chunk) for chunk in self._chunks(X))
         return np.concatenate([prototype_argmax(s, self.taxonomy_, allowed=allowed) for s in scores])
 
-    def class_scores(self, X: Any) -> npt.NDArray[Any]:
+    def class_scores(self, X: Any) -> Floats:
         """Return W^v·x of every class for every (validated) row."""
         return path_scores(self.prototypes_.scores(X), self.taxonomy_)[:, self.class_nodes_]
 
     def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
         """Explain node ``nodes[i]`` of every (validated) row i."""
         names = getattr(self, "feature_names_in_", None)
-        return explain_rows(X, nodes, self._weights("explain"), self.taxonomy_, names)
+        return explain_rows(X, nodes, self._form(WeightPrototypes, "explain").W, self.taxonomy_, names)
 
-    def _weights(self, attribute: str) -> npt.NDArray[Any]:
+    def _form(self, form: type, attribute: str) -> Any:
+        """Return the prototypes if they have this form; otherwise there is no such attribute."""
         check_is_fitted(self)
-        if isinstance(self.prototypes_, WeightPrototypes):
-            return self.prototypes_.W
+        if isinstance(self.prototypes_, form):
+            return self.prototypes_
+        if form is KernelPrototypes:
+            raise AttributeError(f"{attribute} belongs to a Hieron with a kernel; this one has weights.")
         raise AttributeError(f"{attribute} needs weights, which a Hieron with kernel={self.kernel!r} does not have.")
 
-    def _supports(self, attribute: str) -> KernelPrototypes:
-        check_is_fitted(self)
-        if isinstance(self.prototypes_, KernelPrototypes):
-            return self.prototypes_
-        raise AttributeError(f"{attribute} belongs to a Hieron with a kernel; this one has weights.")
-
     @property
-    def node_coef_(self) -> npt.NDArray[Any]:
+    def node_coef_(self) -> Floats:
         """The vectors w_v, one row per node in `taxonomy_.names` order; a view, not a copy."""
-        return self._weights("node_coef_").T
+        W: Floats = self._form(WeightPrototypes, "node_coef_").W
+        return W.T
 
     @property
-    def coef_(self) -> npt.NDArray[Any]:
+    def coef_(self) -> Floats:
         """The prototypes W^v, one row per class; computed on access."""
-        return path_scores(self._weights("coef_"), self.taxonomy_)[:, self.class_nodes_].T
+        return path_scores(self._form(WeightPrototypes, "coef_").W, self.taxonomy_)[:, self.class_nodes_].T
 
     @property
     def support_(self) -> Ids:
         """The numbers of the rows whose α is positive."""
-        return self._supports("support_").support
+        support: Ids = self._form(KernelPrototypes, "support_").support
+        return support
 
     @property
     def dual_coef_(self) -> Any:
         """α_i^v as CSR (nodes × supports)."""
-        return self._supports("dual_coef_").dual_coef
+        return self._form(KernelPrototypes, "dual_coef_").dual_coef
 
     @property
     def support_vectors_(self) -> Any:
         """The rows whose α is positive; for a precomputed kernel their numbers."""
-        return self._supports("support_vectors_").vectors
+        return self._form(KernelPrototypes, "support_vectors_").vectors
 
     # ---------------------------------------------------------------- model files
 
@@ -327,4 +304,158 @@ class Hieron(OnlineClassifier):
             self.prototypes_ = WeightPrototypes.unpack(self.taxonomy_, self.n_features_in_, arrays)
         else:
             n_columns = 1 if self.kernel == "precomputed" else self.n_features_in_
-            self.prototypes_ = KernelPrototypes.unpack(self.taxonomy_, self._kernel(), n_columns, arrays)
+            self.prototypes_ = KernelPrototypes.unpack(self.taxonomy_, Kernel.of(self), n_columns, arrays)
+
+
+class WeightPrototypes:
+    """One weight vector per node, W (features × nodes). Memory: d · N numbers, twice that while averaging."""
+
+    def __init__(self, taxonomy: Taxonomy, W: Floats) -> None:
+        self.tree = (taxonomy.parent, taxonomy.depth)
+        self.W = W
+        self.acc = np.empty((0, 0), W.dtype)  # Σ_t t Δw_t, empty unless averaging
+        self.n_rounds = 0
+
+    def finish_averaging(self) -> None:
+        """Replace the last state by the mean of the T + 1 states.
+
+        w̄ = 1/(T+1) Σ_t (T+1−t) Δw_t = w − 1/(T+1) Σ_t t Δw_t (eq. 15, with its weights corrected: the state
+        before round 1 is one of the T + 1, so round t is part of T+1−t of them).
+        """
+        rounds.subtract_nonzero(self.W, self.acc, self.n_rounds + 1)
+        self.acc = np.empty((0, 0), self.W.dtype)
+
+    def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats, predictions: Ids) -> None:
+        """Make one round for each row in `order`; `predictions`, unless empty, receives the prediction before each."""
+        rows = row_arrays.to_csr_arrays(X)
+        with progress.task("Hieron", len(order)) as running:
+            for start in range(0, len(order), ROUNDS_PER_CALL):
+                part = slice(start, start + ROUNDS_PER_CALL)
+                state, now = (self.W, self.acc, self.tree), self.n_rounds + 1
+                rounds.run_rounds(rows, labels, order[part], *state, rule, now, start, tally, predictions[part])
+                self.n_rounds += len(order[part])
+                running.advance(len(order[part]))
+
+    def scores(self, X: Any) -> Floats:
+        """Return s_v = w_v·x for every row and node."""
+        return np.asarray(X @ self.W)
+
+    def move_nodes(self, taxonomy: Taxonomy, new_id: Ids) -> None:
+        """Move every node's vector to its new id; that of a new node is 0, so it begins as its parent's prototype."""
+        self.W = row_arrays.move_columns("Hieron", self.W, new_id, taxonomy.n_nodes)
+        self.tree = (taxonomy.parent, taxonomy.depth)
+
+    def pack(self) -> Arrays:
+        """Return the arrays of a model file."""
+        return prefixed("weights", pack_matrix(self.W))
+
+    @classmethod
+    def unpack(cls, taxonomy: Taxonomy, n_features: int, arrays: Arrays) -> WeightPrototypes:
+        """Restore packed weights."""
+        W = unpack_matrix(group("weights", arrays), taxonomy.n_nodes)
+        if W.shape[0] != n_features:
+            raise ModelFormatError(f"Its weights are for {W.shape[0]} features; {n_features} are wanted.")
+        return cls(taxonomy, W)
+
+
+class KernelPrototypes:
+    """Prototypes as sums of kernel functions; every update is (support, α, y, r).
+
+    s_v(x) = Σ_updates α K(x_support, x) ([v ∈ path(y)] − [v ∈ path(r)]), eq. (12). Memory: the support rows and
+    four numbers per update; kernel values are computed for a block of rows at a time.
+    """
+
+    def __init__(self, taxonomy: Taxonomy, kernel: Kernel) -> None:
+        self.taxonomy = taxonomy
+        self.kernel = kernel
+        self.vectors: Any = None  # the support rows
+        self.support = np.zeros(0, np.int64)  # their numbers among all rows seen
+        self.updates = (np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self.round_of = np.zeros(0, np.int64)  # of each update
+        self.n_rounds = 0
+        self.first_row = 0  # the number of X's first row among all rows seen
+
+    def finish_averaging(self) -> None:
+        """Scale every α by the share of the T + 1 states that its update is part of."""
+        support, alpha, y, r = self.updates
+        self.updates = (support, alpha * ((self.n_rounds + 1 - self.round_of) / (self.n_rounds + 1)), y, r)
+
+    def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats, predictions: Ids) -> None:
+        """Make one round for each row in `order`; `predictions`, unless empty, receives the prediction before each."""
+        place_of = {int(row) - self.first_row: k for k, row in enumerate(self.support)}
+        tree = (self.taxonomy.parent, self.taxonomy.depth)
+        with progress.task("Hieron", len(order)) as running:
+            for start in range(0, len(order), KERNEL_BLOCK):
+                part = slice(start, start + KERNEL_BLOCK)
+                rows, n_support = order[part], len(self.support)
+                # A row that is a support already, from an earlier pass, keeps its place; others would follow.
+                column_of = np.array([place_of.get(int(row), n_support + k) for k, row in enumerate(rows)], np.int64)
+                space = tuple(np.concatenate([u, np.zeros(len(rows), u.dtype)]) for u in (*self.updates, self.round_of))
+                block = X[rows]
+                values = self.kernel.between(block, block)
+                if self.vectors is not None:
+                    values = np.hstack([self.kernel.between(block, self.vectors), values])
+                given = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
+                counters = self.n_rounds + 1, start, tally, predictions[part]
+                n_updates = rounds.run_kernel_rounds(*given, tree, rule, *counters)
+                support, alpha, y, r, self.round_of = (u[:n_updates] for u in space)
+                self.updates = (self._add_supports(X, rows, support, place_of), alpha, y, r)
+                self.n_rounds += len(rows)
+                running.advance(len(rows))
+
+    def _add_supports(self, X: Any, rows: Ids, support: Ids, place_of: dict[int, int]) -> Ids:
+        """Make supports of the block's rows that updates refer to; returns the updates' supports renumbered."""
+        n_support = len(self.support)
+        new = np.unique(support[support >= n_support])
+        if not len(new):
+            return support
+        chosen = rows[new - n_support]
+        place_of.update((int(row), n_support + k) for k, row in enumerate(chosen))
+        self.support = np.concatenate([self.support, self.first_row + chosen])
+        self.vectors = row_arrays.append_rows(self.vectors, X[chosen])
+        return np.where(support >= n_support, n_support + np.searchsorted(new, support), support)
+
+    @property
+    def dual_coef(self) -> sparse.csr_array:
+        r"""α_i^v as CSR (nodes × supports): + on path(y) \ path(r), − on path(r) \ path(y)."""
+        support, alpha, y, r = self.updates
+        shape = (self.taxonomy.n_nodes, len(self.support))
+        at_label = sparse.csr_array((alpha, (y, support)), shape=shape)
+        at_competitor = sparse.csr_array((alpha, (r, support)), shape=shape)
+        nodes = np.arange(self.taxonomy.n_nodes)
+        is_ancestor = LabelMatrix.from_nodes(nodes, self.taxonomy).to_indicator().astype(np.float64)
+        coef = sparse.csr_array(is_ancestor.T @ (at_label - at_competitor))
+        coef.eliminate_zeros()
+        return coef
+
+    def scores(self, X: Any) -> Floats:
+        """Return s_v for every row and node."""
+        if self.vectors is None:
+            return np.zeros((X.shape[0], self.taxonomy.n_nodes))
+        return np.ascontiguousarray((self.dual_coef @ self.kernel.between(self.vectors, X)).T)
+
+    def move_nodes(self, taxonomy: Taxonomy, new_id: Ids) -> None:
+        """Replace every node by its new id."""
+        support, alpha, y, r = self.updates
+        self.updates, self.taxonomy = (support, alpha, new_id[y], new_id[r]), taxonomy
+
+    def pack(self) -> Arrays:
+        """Return the arrays of a model file."""
+        updates = dict(zip(UPDATE_NAMES, self.updates, strict=True))
+        return {"support": self.support, **updates, **row_arrays.pack_rows("vectors", self.vectors)}
+
+    @classmethod
+    def unpack(cls, taxonomy: Taxonomy, kernel: Kernel, n_columns: int, arrays: Arrays) -> KernelPrototypes:
+        """Restore packed updates, checking that each refers to a support and to nodes."""
+        restored = cls(taxonomy, kernel)
+        restored.support, restored.vectors = arrays["support"], row_arrays.unpack_rows("vectors", arrays, n_columns)
+        support, alpha, y, r = (arrays[name] for name in UPDATE_NAMES)
+        n_vectors = 0 if restored.vectors is None else restored.vectors.shape[0]
+        if restored.support.shape != (n_vectors,):
+            raise ModelFormatError("Its supports are not as many as its support rows.")
+        for ids, limit in ((support, n_vectors), (y, len(taxonomy)), (r, len(taxonomy))):
+            if len(ids) != len(alpha) or np.any((ids < 0) | (ids >= limit)):
+                raise ModelFormatError("Its updates do not fit its supports and its taxonomy.")
+        restored.updates = (support, alpha, y, r)
+        restored.round_of = np.zeros(len(alpha), np.int64)
+        return restored

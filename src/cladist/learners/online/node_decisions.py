@@ -6,7 +6,7 @@ they turn them into labels, count mistakes and explain a label is here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,7 @@ from cladist.errors import ParameterError, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.explanation import Explanation, by_feature, row_of
 from cladist.learners.kernel_functions import check_kernel
-from cladist.learners.online.allowed_labels import NO_NODES, Ids
-from cladist.learners.online.base import Entry, OnlineClassifier
+from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier
 from cladist.losses import HLoss
 from cladist.taxonomy import Taxonomy
 
@@ -32,18 +31,19 @@ NEGLIGIBLE = 1e-6  # sums below are rounding errors, of float32 weights too
 UNSEEN = {"positive": 0.0, "negative": -1.0}  # the margin of a node that has seen no row
 
 
-def check_decision_parameters(who: str, parameters: Mapping[str, Any], *, flags: Iterable[str]) -> None:
+def check_decision_parameters(model: Any, *, flags: Iterable[str]) -> None:
     """Raise unless the parameters that RLS and perceptron share, and the boolean ones in `flags`, are valid."""
-    kernel, threshold = parameters["kernel"], parameters.get("threshold", 0.0)
-    check_kernel(who, kernel, *(parameters[name] for name in ("gamma", "degree", "coef0")))
-    if isinstance(kernel, str) and kernel == "precomputed":
+    who, threshold = type(model).__name__, getattr(model, "threshold", 0.0)
+    check_kernel(model)
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
         raise ParameterError(f"{who} needs K(x, x) of new rows, which a precomputed kernel lacks; name a kernel.")
     for name in flags:
-        one_of(who, name, parameters[name], (False, True))
-    one_of(who, "unseen", parameters["unseen"], tuple(UNSEEN))
-    one_of(who, "repair", parameters["repair"], REPAIRS)
+        one_of(who, name, getattr(model, name), (False, True))
+    one_of(who, "unseen", model.unseen, tuple(UNSEEN))
+    one_of(who, "repair", model.repair, REPAIRS)
     if type(threshold) is bool or not isinstance(threshold, (int, float, np.integer, np.floating)):
         raise ParameterError(f"{who}: threshold must be a number; got {threshold!r}.")
+    model._check_decode(model.decode)
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,6 @@ class NodeDecisions:
         """Whether sets are read from the roots down, so that only nodes below predicted ones matter."""
         return self.gated or self.repair == "top_down"
 
-    @property
-    def needs_sizes(self) -> bool:
-        """Whether sets depend on more than the signs of margins."""
-        return self.threshold != 0 or not (self.gated or self.repair != "best")
-
     def decode_sets(self, margins: Margins) -> LabelMatrix:
         """Return the nodes whose margin reaches the threshold, made consistent."""
         on = margins >= self.threshold  # a margin of 0 is positive, as in the paper
@@ -78,6 +73,12 @@ class NodeDecisions:
             return best_labelling(margins - self.threshold, self.taxonomy)
         indptr = np.concatenate([[0], np.cumsum(on.sum(axis=1))])
         return LabelMatrix.from_ids(indptr, np.nonzero(on)[1], self.taxonomy)
+
+    def predict_sets(self, model: Any, X: Any) -> LabelMatrix:
+        """Return the labels of every (validated) row that a learner predicts by its `node_margins`."""
+        signs_only = self.threshold == 0 and (self.gated or self.repair != "best")
+        parts = [self.decode_sets(model.node_margins(chunk, signs_only=signs_only)) for chunk in model._chunks(X)]
+        return LabelMatrix.from_parts(parts, self.taxonomy)
 
     def decode_nodes(self, margins: Margins, since: Ids, first: int) -> Ids:
         """Return the best label of every row among those that could be predicted before it; see `allow_labels`."""
@@ -136,14 +137,15 @@ class NodeDecisions:
         entry["tree_induced_error"] = float(np.mean(taxonomy.distances(true, nodes)))
         return entry, nodes
 
-    def explain(
-        self, X: Any, nodes: Ids, W: Margins, margins: Margins, plain: Margins, feature_names: Any
-    ) -> list[Explanation]:
+    def explain(self, model: Any, X: Any, nodes: Ids) -> list[Explanation]:
         """Explain node ``nodes[i]`` of every row i by what each feature adds to the margins on its path.
 
-        W (nodes × features) are the weights, and margins are multiples of the plain scores W x. With one label per row,
-        the best child of a label that is not a leaf is one more part, with its signs reversed.
+        Margins are multiples of the plain scores W x. With one label per row, the best child of a label that is not a
+        leaf is one more part, with its signs reversed.
         """
+        W, margins, plain = model.node_coef_, model.node_margins(X), model.node_margins(X, signs_only=True)
+        model._columns_of([self.taxonomy.names[v] for v in nodes])  # refuses labels without a score
+        feature_names = getattr(model, "feature_names_in_", None)
         taxonomy, rows = self.taxonomy, sparse.csr_array(X)
         factors = np.divide(margins, plain, out=np.ones_like(plain), where=plain != 0)
         explanations = []

@@ -1,14 +1,15 @@
-"""Recursive least squares at every node: groups of nodes, rows in blocks, and the primal form for few features.
+"""Recursive least squares at every node, in primal form for few features and in dual form for many and for kernels.
 
 Which rows a group of nodes stores depends only on true labels and on its own margins, so groups run independently;
-within a group the rounds follow the order of the rows.
+within a group the rounds follow the order of the rows. In dual form nothing of size d × d is held, and a block of rows
+costs one triangular solve with many right-hand sides; a small kernel then makes the rounds of the block in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,10 @@ from scipy import sparse
 
 from cladist import progress
 from cladist.errors import ModelFormatError
-from cladist.kernels.ridge import primal_rounds
-from cladist.learners.row_lengths import squared_lengths
+from cladist.kernels.ridge import budget_rounds, dual_rounds, primal_rounds
+from cladist.learners.kernel_functions import Kernel
+from cladist.learners.online.growing_factor import GrowingFactor, limit_blas_threads
+from cladist.learners.row_arrays import append_rows, pack_rows, squared_lengths, unpack_rows
 from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids
 from cladist.taxonomy import Taxonomy
 
@@ -52,16 +55,6 @@ class NodeGroups:
     def __len__(self) -> int:
         return len(self.gates)
 
-    @property
-    def n_nodes(self) -> int:
-        """The number of nodes of all groups."""
-        return sum(map(len, self.nodes))
-
-    def add_node(self, new_id: Ids, node: int, gate: int) -> None:
-        """Move nodes to their new ids, and make a new group for a new node, which has no examples yet."""
-        self.gates = [old if old == EVERY_ROW else int(new_id[old]) for old in self.gates] + [gate]
-        self.nodes = [new_id[nodes] for nodes in self.nodes] + [np.array([node], np.int64)]
-
     def pack(self) -> Arrays:
         """Return the arrays of a model file."""
         sizes = np.array([len(nodes) for nodes in self.nodes], np.int64)
@@ -71,12 +64,7 @@ class NodeGroups:
     def unpack(cls, arrays: Arrays, n_nodes: int) -> NodeGroups:
         """Restore packed groups, checking that every node of the taxonomy is in exactly one."""
         gates, sizes, nodes = (unpack_ids(arrays[name]) for name in ("gates", "sizes", "nodes"))
-        fits = (
-            gates.ndim == sizes.ndim == nodes.ndim == 1
-            and len(gates) == len(sizes)
-            and np.all(sizes > 0)
-            and sizes.sum() == len(nodes)
-        )
+        fits = len(gates) == len(sizes) and np.all(sizes > 0) and sizes.sum() == len(nodes)
         if not fits or not np.array_equal(np.sort(nodes), np.arange(n_nodes)):
             raise ModelFormatError("Its stores do not hold every node of its taxonomy once.")
         if np.any((gates < EVERY_ROW) | (gates >= n_nodes)):
@@ -84,8 +72,7 @@ class NodeGroups:
         return cls(gates.tolist(), np.split(nodes, np.cumsum(sizes)[:-1]))
 
 
-@dataclass(frozen=True)
-class RidgeRule:
+class RidgeRule(NamedTuple):
     """The constants of a round."""
 
     alpha: float  # of the ridge αI
@@ -94,8 +81,7 @@ class RidgeRule:
     empty: float  # the margin of a node without examples
 
 
-@dataclass(frozen=True)
-class RowBlock:
+class RowBlock(NamedTuple):
     """Some rows, in the order of their rounds."""
 
     X: Any
@@ -103,9 +89,12 @@ class RowBlock:
     round_of: Ids
     has_length: Mask  # K(x, x) > 0; a row of length 0 has margin 0 everywhere and is never stored
 
-    def targets(self, nodes: Ids) -> Matrix:
-        """Return +1 where a node is on and −1 where it is off: P(on | x) = (1 + u·x) / 2 makes u·x their mean."""
-        return np.where(self.on[:, nodes], 1.0, -1.0)
+    def rounds_of(self, rows: Ids, nodes: Ids) -> tuple[Matrix, Ids]:
+        """Return the targets of some rows at some nodes, ±1, and the numbers of their rounds.
+
+        P(on | x) = (1 + u·x) / 2 makes u·x the mean of the targets.
+        """
+        return np.where(self.on[:, nodes], 1.0, -1.0)[rows], self.round_of[rows]
 
     def select_rows(self, gate: int, *, everywhere: bool) -> tuple[Ids, Mask]:
         """Return the rows that a group with this gate computes margins of, and which of them it may store."""
@@ -114,61 +103,92 @@ class RowBlock:
         return rows, shown[rows] & self.has_length[rows]
 
 
-def iterate_blocks(
-    X: Any, on: Any, first_round: int, diagonal: Callable[[Any], Matrix]
-) -> Iterator[tuple[slice, RowBlock]]:
-    """Yield the rows in blocks, each with its slice; `diagonal` returns K(x, x) of every row."""
-    for start in range(0, X.shape[0], BLOCK):
-        at = slice(start, min(start + BLOCK, X.shape[0]))
-        rounds = first_round + np.arange(at.start, at.stop)
-        yield at, RowBlock(X[at], on[at].toarray().astype(bool), rounds, diagonal(X[at]) > 0)
+class Ridge:
+    """The groups, the constants of a round, and the rounds block by block; the base of both forms."""
+
+    counts: list[int]  # the number of examples of each group
+
+    def __init__(self, groups: NodeGroups, rule: RidgeRule) -> None:
+        self.groups, self.rule = groups, rule
+
+    def train(self, X: Any, on: Any, first_round: int, *, everywhere: bool) -> Matrix:
+        """Make one round per row of X (float64), and return the margins before its update.
+
+        `on` are true labels (rows × nodes, CSR); `first_round` counts from 1. Unless `everywhere`, margins of nodes
+        that are not shown a row are 0.
+        """
+        margins = np.zeros((X.shape[0], on.shape[1]))
+        with progress.task("HierarchicalRLS", X.shape[0]) as running:
+            for start in range(0, X.shape[0], BLOCK):
+                at = slice(start, min(start + BLOCK, X.shape[0]))
+                rows, rounds = X[at], first_round + np.arange(at.start, at.stop)
+                block = RowBlock(rows, on[at].toarray().astype(bool), rounds, self.squares(rows) > 0)
+                self.train_block(block, margins[at], everywhere)
+                running.advance(at.stop - at.start)
+        return margins
+
+    def squares(self, X: Any) -> Matrix:
+        """Return K(x, x) of every row."""
+        raise NotImplementedError
+
+    def train_block(self, block: RowBlock, margins: Matrix, everywhere: bool) -> None:
+        """Make the rounds of all groups on a block of rows."""
+        raise NotImplementedError
+
+    def group_coef(self, k: int) -> Matrix:
+        """Return w of the nodes of a group that has examples (nodes × features)."""
+        raise NotImplementedError
+
+    def node_coef(self, n_nodes: int, n_features: int) -> Matrix:
+        """Return w of every node (nodes × features), without the row itself in the inverse; linear kernels only."""
+        out = np.zeros((n_nodes, n_features))
+        for k, count in enumerate(self.counts):
+            if count:
+                out[self.groups.nodes[k]] = self.group_coef(k)
+        return out
+
+    def empty_margins(self, X: Any) -> Matrix:
+        """Return margins (rows × nodes) of nodes without examples."""
+        return np.full((X.shape[0], sum(map(len, self.groups.nodes))), self.rule.empty)
+
+    def add_node(self, new_id: Ids, node: int, gate: int) -> None:
+        """Move nodes to their new ids, and make a group without examples for a new node."""
+        groups = self.groups
+        groups.gates = [old if old == EVERY_ROW else int(new_id[old]) for old in groups.gates] + [gate]
+        groups.nodes = [new_id[nodes] for nodes in groups.nodes] + [np.array([node], np.int64)]
+
+    def pack(self) -> Arrays:
+        """Return the arrays of a model file that both forms have."""
+        return {**prefixed("stores", self.groups.pack()), "counts": np.array(self.counts, np.int64)}
 
 
-class PrimalRidge:
+class PrimalRidge(Ridge):
     """P = (αI + S Sᵀ)⁻¹ and w = P S s of every group that has examples. Memory: O(d²) per group."""
 
     def __init__(self, groups: NodeGroups, rule: RidgeRule, n_features: int) -> None:
-        self.groups, self.rule, self.n_features = groups, rule, n_features
+        super().__init__(groups, rule)
+        self.n_features = n_features
         self.counts = [0] * len(groups)
         self.inverses: dict[int, Matrix] = {}
         self.weights: dict[int, Matrix] = {}
 
-    def train(self, X: Any, on: Any, first_round: int, *, everywhere: bool) -> Matrix:
-        """Make one round per row, and return the margins before its update.
+    def squares(self, X: Any) -> Matrix:
+        """Return ‖x‖² of every row."""
+        return squared_lengths(X)
 
-        Parameters
-        ----------
-        X : rows, dense or CSR, float64
-            The rows, in the order of their rounds.
-        on : CSR (rows × nodes)
-            True labels, closed under ancestors.
-        first_round : int
-            The number of the first row's round, from 1.
-        everywhere : bool
-            Whether to compute the margins of all nodes; if not, those of nodes that are not shown the row are 0.
-        """
-        margins = np.zeros((X.shape[0], on.shape[1]))
-        with progress.task("HierarchicalRLS", X.shape[0]) as running:
-            for at, block in iterate_blocks(X, on, first_round, squared_lengths):
-                dense = block.X.toarray() if sparse.issparse(block.X) else np.ascontiguousarray(block.X)
-                for k, nodes in enumerate(self.groups.nodes):
-                    rows, learns = block.select_rows(self.groups.gates[k], everywhere=everywhere)
-                    if len(rows):
-                        margins[at][np.ix_(rows, nodes)] = self._run_group(k, block, dense, rows, learns)
-                running.advance(at.stop - at.start)
-        return margins
-
-    def _run_group(self, k: int, block: RowBlock, X: Matrix, rows: Ids, learns: Mask) -> Matrix:
-        """Make the rounds of one group, and return the margins (rows × its nodes)."""
-        rule, nodes = self.rule, self.groups.nodes[k]
-        margins = np.empty((len(rows), len(nodes)))
-        P, W = self.state(k)
-        targets, round_of = block.targets(nodes)[rows], block.round_of[rows]
-        constants = self.counts[k], rule.c, rule.current, rule.empty
-        count = primal_rounds(X[rows], targets, learns, round_of, P, W, *constants, margins)
-        if count:
-            self.counts[k], self.inverses[k], self.weights[k] = count, P, W
-        return margins
+    def train_block(self, block: RowBlock, margins: Matrix, everywhere: bool) -> None:
+        """Make the rounds of all groups on a block of rows."""
+        X = block.X.toarray() if sparse.issparse(block.X) else np.ascontiguousarray(block.X)
+        for k, nodes in enumerate(self.groups.nodes):
+            rows, learns = block.select_rows(self.groups.gates[k], everywhere=everywhere)
+            if not len(rows):
+                continue
+            (P, W), own = self.state(k), np.empty((len(rows), len(nodes)))
+            targets, round_of = block.rounds_of(rows, nodes)
+            count = primal_rounds(X[rows], targets, learns, round_of, P, W, self.counts[k], *self.rule[1:], own)
+            if count:
+                self.counts[k], self.inverses[k], self.weights[k] = count, P, W
+            margins[np.ix_(rows, nodes)] = own
 
     def state(self, k: int) -> tuple[Matrix, Matrix]:
         """Return P and W of a group; without examples I / α and 0."""
@@ -179,7 +199,7 @@ class PrimalRidge:
 
     def margins(self, X: Any, *, signs_only: bool = False) -> Matrix:
         """Return the margin of every row and node; with `signs_only` only their signs are right."""
-        out = np.full((X.shape[0], self.groups.n_nodes), self.rule.empty)
+        out = self.empty_margins(X)
         for k, W in self.weights.items():
             scores = np.asarray(X @ W.T)
             if self.rule.current and not signs_only:
@@ -189,52 +209,232 @@ class PrimalRidge:
             out[:, self.groups.nodes[k]] = scores
         return out
 
-    def node_coef(self, n_nodes: int, n_features: int) -> Matrix:
-        """Return w of every node (nodes × features), without the row itself in the inverse."""
-        out = np.zeros((n_nodes, n_features))
-        for k, W in self.weights.items():
-            out[self.groups.nodes[k]] = W
-        return out
+    def group_coef(self, k: int) -> Matrix:
+        """Return w of the nodes of a group that has examples (nodes × features)."""
+        return self.weights[k]
 
     def add_node(self, new_id: Ids, node: int, gate: int) -> None:
         """Move nodes to their new ids, and make a group without examples for a new node."""
-        self.groups.add_node(new_id, node, gate)
+        super().add_node(new_id, node, gate)
         self.counts.append(0)
 
     def pack(self) -> Arrays:
         """Return the arrays of a model file; of the symmetric inverses the lower triangles."""
-        low = np.tril_indices(self.n_features)
-        used = sorted(self.inverses)
-        return {
-            **prefixed("stores", self.groups.pack()),
-            "counts": np.array(self.counts, np.int64),
-            "inverses": np.concatenate([np.zeros(0), *(self.inverses[k][low] for k in used)]),
-            "weights": np.concatenate([np.zeros(0), *(self.weights[k].ravel() for k in used)]),
-        }
+        low, used = np.tril_indices(self.n_features), sorted(self.inverses)
+        inverses = np.concatenate([np.zeros(0), *(self.inverses[k][low] for k in used)])
+        weights = np.concatenate([np.zeros(0), *(self.weights[k].ravel() for k in used)])
+        return {**super().pack(), "inverses": inverses, "weights": weights}
 
     @classmethod
     def unpack(cls, rule: RidgeRule, n_nodes: int, n_features: int, arrays: Arrays) -> PrimalRidge:
         """Restore packed inverses and weights."""
         restored = cls(NodeGroups.unpack(group("stores", arrays), n_nodes), rule, n_features)
-        restored.counts = unpack_counts(arrays["counts"], restored.groups)
+        restored.counts = _unpack_counts(arrays["counts"], restored.groups).tolist()
         used = [k for k, count in enumerate(restored.counts) if count]
         own = n_features * (n_features + 1) // 2
         sizes = np.array([len(restored.groups.nodes[k]) * n_features for k in used], np.int64)
         inverses, weights = (arrays[name].astype(np.float64) for name in ("inverses", "weights"))
         if inverses.shape != (own * len(used),) or weights.shape != (sizes.sum(),):
             raise ModelFormatError("Its inverses and weights do not fit its stores.")
-        low, ends = np.tril_indices(n_features), np.cumsum(sizes)
-        for i, k in enumerate(used):
+        low = np.tril_indices(n_features)
+        for k, triangle, W in zip(used, inverses.reshape(-1, own), _split(weights, sizes), strict=False):
             P = np.zeros((n_features, n_features))
-            P[low] = inverses[i * own : (i + 1) * own]
+            P[low] = triangle
             restored.inverses[k] = P + np.tril(P, -1).T
-            restored.weights[k] = weights[ends[i] - sizes[i] : ends[i]].reshape(-1, n_features).copy()
+            restored.weights[k] = W.reshape(-1, n_features).copy()
         return restored
 
 
-def unpack_counts(counts: Any, groups: NodeGroups) -> list[int]:
+class DualRidge(Ridge):
+    """αI + SᵀS = L Lᵀ and U = L⁻¹ s of every group, with S among the rows kept. Memory: O(Q²) per group.
+
+    With a budget B a group holds at most B examples: when one more is stored, that of smallest dual weight is removed.
+    """
+
+    def __init__(self, groups: NodeGroups, rule: RidgeRule, kernel: Kernel, budget: int | None) -> None:
+        super().__init__(groups, rule)
+        self.kernel, self.budget = kernel, budget
+        self.rows: Any = None  # the rows that some group holds
+        self.factors = [GrowingFactor(budget) for _ in groups.nodes]  # L
+        self.members: list[Ids] = [np.zeros(0, np.int64) for _ in groups.nodes]  # S, as places among `rows`
+        self.targets = [np.zeros((0, len(nodes))) for nodes in groups.nodes]  # U
+        self._duals: dict[int, Matrix] = {}  # L⁻ᵀ U, computed on demand
+        self._most_rows = 2 * BLOCK  # number of rows from which those that no group holds are dropped
+
+    @property
+    def counts(self) -> list[int]:  # type: ignore[override]
+        """The number of examples of each group."""
+        return [len(members) for members in self.members]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that some group holds."""
+        return 0 if self.rows is None else int(self.rows.shape[0])
+
+    def add_node(self, new_id: Ids, node: int, gate: int) -> None:
+        """Move nodes to their new ids, and make a group without examples for a new node."""
+        super().add_node(new_id, node, gate)
+        self.factors.append(GrowingFactor(self.budget))
+        self.members.append(np.zeros(0, np.int64))
+        self.targets.append(np.zeros((0, 1)))
+
+    def squares(self, X: Any) -> Matrix:
+        """Return K(x, x) of every row."""
+        return self.kernel.diagonal(X)
+
+    def train(self, X: Any, on: Any, first_round: int, *, everywhere: bool) -> Matrix:
+        """Make one round per row of X, and return the margins before its update."""
+        with limit_blas_threads(max(self.counts)):
+            return super().train(X, on, first_round, everywhere=everywhere)
+
+    def train_block(self, block: RowBlock, margins: Matrix, everywhere: bool) -> None:
+        """Make the rounds of all groups on a block of rows."""
+        known = self.kernel.between(block.X, self.rows) if self.n_rows else np.zeros((block.X.shape[0], 0))
+        among = self.kernel.between(block.X, block.X)
+        run_group = self._run_group if self.budget is None else self._run_group_on_budget
+        changed = []
+        for k, nodes in enumerate(self.groups.nodes):
+            rows, learns = block.select_rows(self.groups.gates[k], everywhere=everywhere)
+            if not len(rows):
+                continue
+            own = np.empty((len(rows), len(nodes)))
+            values = known[np.ix_(rows, self.members[k])], among[np.ix_(rows, rows)]
+            places = run_group(k, *values, *block.rounds_of(rows, nodes), learns, own)
+            margins[np.ix_(rows, nodes)] = own
+            if places is not None:
+                # Rows of the block are numbered after all rows kept, until `_keep_rows` renumbers them.
+                self.members[k] = np.concatenate([self.members[k], rows + self.n_rows])[places]
+                self._duals.pop(k, None)
+                changed.append(k)
+        self._keep_rows(block.X, changed)
+
+    def _run_group(
+        self, k: int, known: Matrix, among: Matrix, targets: Matrix, round_of: Ids, learns: Mask, margins: Matrix
+    ) -> Ids | None:
+        """Make the rounds of a group; returns its examples' places among the old ones and the rows, if they changed."""
+        factor, U = self.factors[k], self.targets[k]
+        Z = factor.solve(known.T)
+        n = len(among)
+        LT, new_U, stored = np.zeros((n, n)), np.zeros(targets.shape), np.empty(n, np.int64)
+        given = among - Z.T @ Z, Z.T @ U, targets, learns, round_of
+        n_new = dual_rounds(*given, len(U), *self.rule, LT, new_U, stored, margins)
+        if not n_new:
+            return None
+        stored = stored[:n_new]
+        factor.append(Z[:, stored].T, LT[:n_new, :n_new].T)
+        self.targets[k] = np.concatenate([U, new_U[:n_new]])
+        return np.concatenate([np.arange(len(U)), len(U) + stored])
+
+    def _run_group_on_budget(
+        self, k: int, known: Matrix, among: Matrix, targets: Matrix, round_of: Ids, learns: Mask, margins: Matrix
+    ) -> Ids | None:
+        """Make the rounds of a group that has a budget; returns the same as `_run_group`."""
+        panel, before = self.factors[k].panels[0], len(self.targets[k])
+        U, place = np.zeros((panel.capacity, targets.shape[1])), np.arange(panel.capacity)
+        U[:before] = self.targets[k]
+        given = np.concatenate([known, among], axis=1), np.diag(among).copy(), targets, learns, round_of
+        count = budget_rounds(*given, place, before, *self.rule, panel.corner, U, margins)
+        panel.n_rows = count
+        self.targets[k] = U[:count]
+        is_same = count == before and np.array_equal(place[:count], np.arange(before))
+        return None if is_same else place[:count]
+
+    def _keep_rows(self, X: Any, changed: list[int]) -> None:
+        """Add the rows of a block that some group holds now, and drop rows that none holds any more."""
+        before = self.n_rows
+        if changed:
+            members = np.unique(np.concatenate([self.members[k] for k in changed]))
+            new = members[members >= before]
+            self.rows = append_rows(self.rows, X[new - before])
+            self._renumber(changed, before + X.shape[0], new, before + np.arange(len(new)))
+        if self.budget is not None and self.n_rows > self._most_rows:
+            held = np.unique(np.concatenate(self.members))
+            before, self.rows = self.n_rows, self.rows[held]
+            self._renumber(range(len(self.members)), before, held, np.arange(len(held)))
+            self._most_rows = 2 * len(held) + BLOCK
+
+    def _renumber(self, groups: Iterable[int], n_before: int, before: Ids, after: Ids) -> None:
+        place = np.arange(n_before)
+        place[before] = after
+        for k in groups:
+            self.members[k] = place[self.members[k]]
+
+    def margins(self, X: Any, *, signs_only: bool = False) -> Matrix:
+        """Return the margin of every row and node; with `signs_only` only their signs are right, which costs less."""
+        out = self.empty_margins(X)
+        if self.rows is None:
+            return out
+        with limit_blas_threads(max(self.counts)):
+            for start in range(0, X.shape[0], BLOCK):
+                at = slice(start, start + BLOCK)
+                values, norms = self.kernel.between(X[at], self.rows), self.kernel.diagonal(X[at])
+                for k, members in enumerate(self.members):
+                    if len(members):
+                        out[at, self.groups.nodes[k]] = self._group_margins(k, values[:, members], norms, signs_only)
+        return out
+
+    def _group_margins(self, k: int, values: Matrix, norms: Matrix, signs_only: bool) -> Matrix:
+        if signs_only or not self.rule.current:
+            return values @ self.duals(k)
+        Z = self.factors[k].solve(values.T)
+        # The kernel is positive definite, so a pivot is at least α up to rounding.
+        pivots = np.maximum(self.rule.alpha + norms - np.einsum("ij,ij->j", Z, Z), self.rule.alpha)
+        return (Z.T @ self.targets[k]) * (self.rule.alpha / pivots)[:, None]
+
+    def duals(self, k: int) -> Matrix:
+        """Return (αI + G)⁻¹ s of a group, one column per node."""
+        if k not in self._duals:
+            self._duals[k] = self.factors[k].solve_transposed(self.targets[k])
+        return self._duals[k]
+
+    def group_coef(self, k: int) -> Matrix:
+        """Return w of the nodes of a group that has examples (nodes × features)."""
+        return np.asarray((self.rows[self.members[k]].T @ self.duals(k)).T)
+
+    def pack(self) -> Arrays:
+        """Return the arrays of a model file."""
+        return {
+            **super().pack(),
+            "members": np.concatenate([np.zeros(0, np.int64), *self.members]),
+            "targets": np.concatenate([np.zeros(0), *(U.ravel() for U in self.targets)]),
+            "factors": np.concatenate([np.zeros(0), *(factor.pack() for factor in self.factors)]),
+            **pack_rows("kept", self.rows),
+        }
+
+    @classmethod
+    def unpack(
+        cls, rule: RidgeRule, n_nodes: int, n_features: int, kernel: Kernel, budget: int | None, arrays: Arrays
+    ) -> DualRidge:
+        """Restore packed factors, targets and rows."""
+        restored = cls(NodeGroups.unpack(group("stores", arrays), n_nodes), rule, kernel, budget)
+        restored.rows = unpack_rows("kept", arrays, n_features)
+        counts = _unpack_counts(arrays["counts"], restored.groups)
+        sizes = counts * np.array([len(nodes) for nodes in restored.groups.nodes])
+        triangles = counts * (counts + 1) // 2
+        lengths = {"members": counts, "targets": sizes, "factors": triangles}
+        if any(arrays[name].shape != (ends.sum(),) for name, ends in lengths.items()):
+            raise ModelFormatError("Its examples do not fit its stores.")
+        members = unpack_ids(arrays["members"])
+        if np.any((members < 0) | (members >= restored.n_rows)) or (budget is not None and np.any(counts > budget)):
+            raise ModelFormatError("Its stores hold examples that are not there, or more than its budget.")
+        restored.members = [part.copy() for part in _split(members, counts)]
+        targets = _split(arrays["targets"].astype(np.float64), sizes)
+        factors = _split(arrays["factors"].astype(np.float64), triangles)
+        for k, count in enumerate(counts.tolist()):
+            if count:
+                restored.targets[k] = targets[k].reshape(count, -1)
+            restored.factors[k] = GrowingFactor.unpack(count, factors[k], budget)
+        return restored
+
+
+def _split(values: Any, sizes: Ids) -> list[Any]:
+    """Return parts of these sizes."""
+    return np.split(values, np.cumsum(sizes)[:-1])
+
+
+def _unpack_counts(counts: Any, groups: NodeGroups) -> Ids:
     """Return the number of examples of each group; raise if it is impossible."""
-    known = unpack_ids(counts)
-    if known.shape != (len(groups),) or np.any((known < 0) | (known > MOST_EXAMPLES)):
+    counts = unpack_ids(counts)
+    if counts.shape != (len(groups),) or np.any((counts < 0) | (counts > MOST_EXAMPLES)):
         raise ModelFormatError("Its stores and their numbers of examples do not fit together.")
-    return [int(count) for count in known]
+    return counts

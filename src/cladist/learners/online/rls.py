@@ -13,14 +13,11 @@ import numpy.typing as npt
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.explanation import Explanation
-from cladist.learners.kernel_functions import KernelFunction, gamma_for, make_kernel
-from cladist.learners.online.allowed_labels import Ids
-from cladist.learners.online.base import Entry, OnlineClassifier
-from cladist.learners.online.dual_ridge import DualRidge
+from cladist.learners.kernel_functions import Kernel, gamma_for
+from cladist.learners.online.base import Entry, Ids, OnlineClassifier
 from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
-from cladist.learners.online.ridge import EVERY_ROW, NodeGroups, PrimalRidge, RidgeRule
-from cladist.learners.online.row_arrays import normalize_rows
-from cladist.learners.row_lengths import check_lengths
+from cladist.learners.online.ridge import EVERY_ROW, DualRidge, NodeGroups, PrimalRidge, RidgeRule
+from cladist.learners.row_arrays import check_lengths, normalize_rows
 from cladist.storage.array_groups import Arrays
 
 MOST_PRIMAL_FEATURES = 512  # solver="auto" uses d × d inverses up to this number of features
@@ -54,10 +51,8 @@ class HierarchicalRLS(OnlineClassifier):
         The labels' tree or forest. None: a star of the classes in y.
     alpha : float
         Weight of the ridge; 1 in the paper.
-    sparse : bool
-        Whether to store only examples of small margin (SH-RLS).
-    margin_constant : float
-        c above. Infinity stores every row, as H-RLS does.
+    sparse, margin_constant : bool, float
+        Whether to store only examples of small margin (SH-RLS), and c above; infinity stores every row.
     budget : int or None
         The largest number of examples that nodes with common examples may hold. When one more is stored, the one of
         smallest dual weight (its norm over these nodes) is removed exactly: the model is that of the others. None: no
@@ -75,12 +70,8 @@ class HierarchicalRLS(OnlineClassifier):
         1 GiB.
     kernel : {"linear", "poly", "rbf"} or callable
         A callable takes (X, Z) and returns the matrix of kernel values.
-    degree : int
-        Degree of the polynomial kernel (gamma ⟨x, z⟩ + coef0)^degree.
-    coef0 : float
-        Constant term of the polynomial kernel.
-    gamma : {"scale", "auto"} or float
-        Factor in "poly" and in "rbf", exp(−gamma ‖x − z‖²); the words mean the same as in scikit-learn's SVC.
+    degree, coef0, gamma : int, float, {"scale", "auto"} or float
+        Parameters of "poly", (gamma ⟨x, z⟩ + coef0)^degree, and "rbf", exp(−gamma ‖x − z‖²), as in scikit-learn's SVC.
     threshold : float
         The margin from which a node is on.
     unseen : {"positive", "negative"}
@@ -90,14 +81,11 @@ class HierarchicalRLS(OnlineClassifier):
         every node that is on are on as well; or the labelling of largest total margin.
     allowed_labels : {"all", "leaves", "seen"} or sequence of names
         The labels that can be predicted if y has one label per row.
-    shuffle : bool
-        Whether `fit` visits the rows in random order. Without `sparse` and `budget` the model does not depend on it.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    random_state : int, RandomState or None
-        Seed of the order of the rows.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    shuffle, random_state : bool; int, RandomState or None
+        Whether `fit` visits the rows in random order, and its seed. Without `sparse` and `budget` the model does not
+        depend on it.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
@@ -110,12 +98,10 @@ class HierarchicalRLS(OnlineClassifier):
         update; `zero_one_loss`, the share of these sets that are not exactly right; `stored`, the number of stored
         examples; `rounds`; `seconds`. If y has one label per row, `objective` is that of the nodes read from the roots
         down; `multiclass_error` and `tree_induced_error` are those of the labels that `predict_then_learn` returned.
-    converged_ : bool
-        Whether no prediction of the last call was wrong.
     solver_ : {"primal", "dual"}
         The form that was chosen.
-    rows_seen_, n_iter_ : int
-        The number of rows and of calls.
+    converged_, rows_seen_, n_iter_ : bool, int, int
+        Whether no prediction of the last call was wrong; the number of rows and of calls.
 
     Notes
     -----
@@ -188,21 +174,13 @@ class HierarchicalRLS(OnlineClassifier):
     # ---------------------------------------------------------------- training
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows in one pass, from zero.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to train on.
-        y : labels in any form
-            One label or a set of labels per row.
-        """
+        """Train on all rows, an array, CSR or data frame, in one pass; y has one label or a set of labels per row."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.check_labels(labels)
         self.begin(X)
-        for order in self.row_orders(X.shape[0], 1):
-            self.train_rows(X[order], labels[order])
+        [order] = self.row_orders(X.shape[0], 1)
+        self.train_rows(X[order], labels[order])
         return self
 
     def run_rounds(self, X: Any, labels: LabelMatrix, *, predicting: bool) -> tuple[Entry, Any]:
@@ -226,14 +204,11 @@ class HierarchicalRLS(OnlineClassifier):
         if self.solver_ == "primal":
             self.ridge_ = PrimalRidge(groups, self._rule(), X.shape[1])
         else:
-            self.ridge_ = DualRidge(groups, self._rule(), self._kernel(), self.budget)
+            self.ridge_ = DualRidge(groups, self._rule(), Kernel.of(self, normalize=self.normalize), self.budget)
 
     def _rule(self) -> RidgeRule:
         c = float(self.margin_constant) if self.sparse else np.inf
         return RidgeRule(float(self.alpha), c, self.include_current, UNSEEN[self.unseen])
-
-    def _kernel(self) -> KernelFunction:
-        return make_kernel(self.kernel, self.gamma_, self.degree, self.coef0, normalize=self.normalize)
 
     def _choose_solver(self, n_groups: int, n_features: int) -> str:
         size = 8 * n_groups * n_features**2
@@ -256,8 +231,7 @@ class HierarchicalRLS(OnlineClassifier):
     def check_parameters(self) -> None:
         """Raise unless all parameters are valid."""
         who = type(self).__name__
-        check_decision_parameters(who, vars(self), flags=("gated", "normalize", "shuffle", "sparse", "include_current"))
-        self._check_decode(self.decode)
+        check_decision_parameters(self, flags=("gated", "normalize", "shuffle", "sparse", "include_current"))
         one_of(who, "solver", self.solver, SOLVERS)
         for name in ("alpha", "margin_constant"):
             if not is_positive(getattr(self, name)):
@@ -286,28 +260,21 @@ class HierarchicalRLS(OnlineClassifier):
     def _decisions(self) -> NodeDecisions:
         return NodeDecisions(self.taxonomy_, self.decodes_sets, self.gated, self.repair, self.threshold)
 
-    def _margins(self, X: Any, *, signs_only: bool = False) -> Margins:
+    def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
+        """Return the margin of every (validated) row and node; with `signs_only` only their signs are right."""
         return _round_to_zero(self.ridge_.margins(X, signs_only=signs_only))
 
     def predict_sets(self, X: Any) -> LabelMatrix:
         """Return the predicted labels of every (validated) row."""
-        decisions = self._decisions
-        parts = [
-            decisions.decode_sets(self._margins(chunk, signs_only=not decisions.needs_sizes))
-            for chunk in self._chunks(X)
-        ]
-        return LabelMatrix.from_parts(parts, self.taxonomy_)
+        return self._decisions.predict_sets(self, X)
 
     def class_scores(self, X: Any) -> Margins:
         """Return the score of every class for every (validated) row."""
-        return self._decisions.class_scores(self._margins(X), self.class_nodes_)
+        return self._decisions.class_scores(self.node_margins(X), self.class_nodes_)
 
     def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
         """Explain node ``nodes[i]`` of every (validated) row i."""
-        W, margins = self.node_coef_, self._margins(X)
-        self._columns_of([self.taxonomy_.names[v] for v in nodes])
-        names = getattr(self, "feature_names_in_", None)
-        return self._decisions.explain(X, nodes, W, margins, self._margins(X, signs_only=True), names)
+        return self._decisions.explain(self, X, nodes)
 
     @property
     def n_stored_(self) -> Ids:
@@ -340,7 +307,8 @@ class HierarchicalRLS(OnlineClassifier):
         if self.solver_ == "primal":
             self.ridge_ = PrimalRidge.unpack(self._rule(), *size, arrays)
         else:
-            self.ridge_ = DualRidge.unpack(self._rule(), *size, self._kernel(), self.budget, arrays)
+            kernel = Kernel.of(self, normalize=self.normalize)
+            self.ridge_ = DualRidge.unpack(self._rule(), *size, kernel, self.budget, arrays)
 
 
 def _round_to_zero(margins: Margins) -> Margins:

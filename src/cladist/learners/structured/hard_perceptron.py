@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Self
 
 from cladist import progress
 from cladist.learners.explanation import Explanation
-from cladist.learners.structured import perceptron_parameters as parameters
-from cladist.learners.structured.kernel_columns import LINEAR
-from cladist.learners.structured.labelling_classifier import LabellingClassifier
-from cladist.learners.structured.models import WeightModel
+from cladist.learners.kernel_functions import Kernel
+from cladist.learners.structured import parameters
+from cladist.learners.structured.labelling_classifier import LabellingClassifier, WeightModel
 
 
 class HardPerceptron(LabellingClassifier):
@@ -30,10 +29,9 @@ class HardPerceptron(LabellingClassifier):
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The tree or forest of the labels; a DAG is refused. None: a star of the labels in y.
-    max_iter : int or None
-        The number of rounds, T. None: ⌈log(n) / eps²⌉ for n rows.
-    eps : float
-        The paper's ε, the distance to the largest margin that is aimed at; only used if `max_iter` is None.
+    max_iter, eps : int or None, float
+        The number of rounds, T; None: ⌈log(n) / eps²⌉ for n rows. The paper's ε is the distance to the largest margin
+        that is aimed at.
     step : {"1/sqrt(T)", "1/(R sqrt(T))"} or float
         The weight of an update in W̄, where R = max_i √(K(x_i, x_i) N). The first is the paper's; its regret is at most
         (1 + R²)√T / 2, that of the second at most a multiple of R√T.
@@ -45,35 +43,27 @@ class HardPerceptron(LabellingClassifier):
         Whether to stop when all margins are positive, so that every row is right; the model is then that W.
     random_state : int, RandomState or None
         The seed of `init="random"`.
-    n_jobs : int or None
-        The number of threads, which work on blocks of rows in every round; the model does not depend on it.
-    executor : Executor, optional
-        Runs the blocks instead of threads, see `cladist.execution`.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    n_jobs, executor : int or None, Executor or None
+        The number of threads, or what runs instead of them (see `cladist.execution`), for blocks of rows in every
+        round; the model does not depend on it.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
-    classes_ : array
-        The labels that can be predicted, in taxonomy order: for sets all nodes, otherwise the labels seen.
-    taxonomy_ : Taxonomy
-        The taxonomy in use.
-    n_iter_ : int
-        The number of rounds made.
-    converged_ : bool
-        Whether the model is right on all training rows.
+    classes_, taxonomy_ : array, Taxonomy
+        The labels that can be predicted, in taxonomy order (for sets all nodes, otherwise the labels seen), and the
+        taxonomy in use.
+    n_iter_, converged_ : int, bool
+        The number of rounds made, and whether the model is right on all training rows.
     history_ : list of dict
-        One entry for about every hundredth round, and a last one for the
-        model itself on all rows: `round`; `objective`, the least margin of a row; `bound`, which no W of norm 1
-        exceeds; `gap`, their difference; `errors`, the share of rows that are wrong; `norm`, ‖W̄‖; `seconds`.
+        One entry for about every hundredth round, and one for the model itself on all rows:
+        `round`; `objective`, the least margin of a row; `bound`, which no W of norm 1 exceeds; `gap`, their difference;
+        `errors`, the share of rows that are wrong; `norm`, ‖W̄‖; `seconds`.
     radius_, step_ : float
         R and the length of the step in use.
-    n_support_ : int
-        The number of rows that the model is a sum of.
-    model_size_ : int
-        The size of the model in bytes.
+    n_support_, model_size_ : int
+        The number of rows that the model is a sum of, and the size of the model in bytes.
     coef_, node_coef_ : arrays
         Weights, one row per class or per node. `explain` splits a path's score by features.
 
@@ -130,20 +120,12 @@ class HardPerceptron(LabellingClassifier):
         parameters.check_rounds(self)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, starting anew.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The training rows.
-        y : labels in any form
-            Their labels: one per row, or sets.
-        """
+        """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)
         with self.training():
-            state, _, [rounds] = parameters.prepare_rounds(self, X, labels, LINEAR)
+            state, _, [rounds] = parameters.prepare_rounds(self, X, labels, Kernel("linear"))
             separated = False
             with progress.task("Perceptron", len(rounds)) as running:
                 state.open(0, len(labels))
@@ -166,9 +148,7 @@ class HardPerceptron(LabellingClassifier):
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to explain.
-        nodes : sequence of labels, optional
-            The label to explain for every row; the predicted one by default.
+        X, nodes : rows, sequence of labels or None
+            The rows, and the label to explain of each; None: the predicted one.
         """
         return parameters.explain_paths(self, X, nodes)

@@ -1,4 +1,4 @@
-"""The base of learners over labellings: prediction by the best labelling or the best path, kernels, saving.
+"""The base of learners over labellings: forms of the model, kernel columns, prediction, saving.
 
 A labelling z scores Σ_v z_v a_v with node scores a; the prediction is the best consistent labelling, or, for single
 labels, the path of highest score.
@@ -18,16 +18,143 @@ from threadpoolctl import threadpool_limits
 
 from cladist import progress
 from cladist.decoders import best_labelling, node_margins, path_scores
-from cladist.errors import ParameterError
+from cladist.errors import ModelFormatError, ParameterError, TooLargeError
+from cladist.kernels import batch_perceptron
 from cladist.labels import LabelMatrix
 from cladist.learners.base import CHUNK_BYTES, HierarchicalClassifier
-from cladist.learners.kernel_functions import KernelFunction, gamma_for, make_kernel
-from cladist.learners.row_lengths import check_lengths
-from cladist.learners.structured.models import SupportModel, WeightModel
-from cladist.storage.array_groups import Arrays
+from cladist.learners.kernel_functions import Kernel, gamma_for
+from cladist.learners.row_arrays import check_lengths, squared_lengths
+from cladist.solvers.structured.columns import blocks
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
+GROUP = 64  # columns in memory at once while scores are summed up
+
+
+class WeightModel:
+    """Node scores a = W x, W held as (features × nodes)."""
+
+    def __init__(self, W: Floats) -> None:
+        self.W = W
+
+    @classmethod
+    def from_rows(cls, X: Any, rows: Ids, coefs: sparse.csr_array) -> WeightModel:
+        """Return W = Σ_k coefs[:, k] x_rows[k]ᵀ."""
+        shape = X.shape[1], coefs.shape[0]
+        try:
+            W = np.zeros(shape)
+        except MemoryError:
+            raise TooLargeError(
+                f"Weights for {shape[0]} features × {shape[1]} nodes need {8 * shape[0] * shape[1] / 2**30:.1f} GiB, "
+                "which this machine does not have; KernelStochasticPerceptron keeps rows instead."
+            ) from None
+        W += (X[rows].T @ coefs.T) if not sparse.issparse(X) else (coefs @ X[rows]).toarray().T
+        return cls(W)
+
+    def scores(self, X: Any) -> Floats:
+        """Return a_v for every row and node."""
+        return np.asarray(X @ self.W, dtype=np.float64)
+
+    def pack(self) -> Arrays:
+        """Return the arrays of the model file."""
+        return prefixed("weights", pack_matrix(self.W))
+
+    @classmethod
+    def unpack(cls, n_nodes: int, n_features: int, arrays: Arrays) -> WeightModel:
+        """Restore the arrays of `pack`."""
+        W = unpack_matrix(group("weights", arrays), n_nodes)
+        if W.shape[0] != n_features:
+            raise ModelFormatError(f"Its weights are for {W.shape[0]} features; {n_features} are expected.")
+        return cls(np.asarray(W, dtype=np.float64))
+
+
+class SupportModel:
+    """Node scores a = Σ_k coefs[:, k] K(x_k, x) over support rows x_k."""
+
+    def __init__(self, kernel: Kernel, support: Ids, vectors: Any, coefs: sparse.csr_array) -> None:
+        self.kernel, self.support, self.vectors, self.coefs = kernel, support, vectors, coefs
+
+    def scores(self, X: Any) -> Floats:
+        """Return a_v for every row and node."""
+        if not len(self.support):
+            return np.zeros((X.shape[0], self.coefs.shape[0]))
+        return np.ascontiguousarray((self.coefs @ self.kernel.between(self.vectors, X)).T)
+
+    def pack(self) -> Arrays:
+        """Return the arrays of the model file."""
+        vectors, coefs = prefixed("vectors", pack_matrix(self.vectors)), prefixed("coefs", pack_matrix(self.coefs))
+        return {"support": self.support, **vectors, **coefs}
+
+    @classmethod
+    def unpack(cls, n_nodes: int, n_columns: int, kernel: Kernel, arrays: Arrays) -> SupportModel:
+        """Restore the arrays of `pack`, if rows and coefficients fit."""
+        support = arrays["support"].astype(np.int64)
+        vectors = unpack_matrix(group("vectors", arrays), n_columns)
+        coefs = sparse.csr_array(unpack_matrix(group("coefs", arrays), len(support)))
+        if support.ndim != 1 or vectors.shape[0] != len(support) or coefs.shape[0] != n_nodes:
+            raise ModelFormatError("Its support rows do not fit its coefficients and its taxonomy.")
+        return cls(kernel, support, vectors, coefs)
+
+
+class KernelColumns:
+    """Kernel columns K(x_i, ·) of training rows, of which these windows are used.
+
+    A named kernel is a function of x·z, ‖x‖² and ‖z‖²: the entries of every block of rows are sorted by feature, so
+    that a column costs only the entries in features of row i. Memory: as much as X again. Others are called by rows.
+    """
+
+    def __init__(self, X: Any, kernel: Kernel, windows: list[tuple[int, int]]) -> None:
+        self.X, self.kernel = X, kernel
+        self.diagonal = np.asarray(kernel.diagonal(X), dtype=np.float64)
+        self.by_feature: dict[tuple[int, int], Any] = {}
+        if isinstance(kernel.kernel, str) and kernel.kernel != "precomputed":
+            self.norms = squared_lengths(X)
+            parts = [part for window in windows for part in blocks(*window)]
+            self.by_feature = {part: self._transpose(*part) for part in parts}
+
+    def _transpose(self, first: int, last: int) -> Any:
+        part = self.X[first:last]
+        if not sparse.issparse(part):
+            return np.ascontiguousarray(part.T)
+        by_feature = part.tocsc()
+        return by_feature.indptr, by_feature.indices, by_feature.data
+
+    def fill(self, i: int, first: int, last: int, out: Floats) -> None:
+        """Write K(x_i, x_r) for rows r of first … last into `out`."""
+        if not self.by_feature:
+            out[:] = self.kernel.between(self.X[i : i + 1], self.X[first:last])[0]
+            return
+        out[:] = 0.0
+        block = self.by_feature[first, last]
+        if sparse.issparse(self.X):
+            entries = slice(self.X.indptr[i], self.X.indptr[i + 1])
+            batch_perceptron.add_sparse_products(*block, self.X.indices[entries], self.X.data[entries], out)
+        else:
+            batch_perceptron.add_dense_products(block, np.ascontiguousarray(self.X[i]), out)
+        if self.kernel.kernel == "poly":
+            np.multiply(out, self.kernel.gamma, out=out)
+            np.add(out, self.kernel.coef0, out=out)
+            np.power(out, self.kernel.degree, out=out)
+        elif self.kernel.kernel == "rbf":
+            distances = self.norms[i] + self.norms[first:last] - 2.0 * out
+            np.exp(-self.kernel.gamma * np.maximum(distances, 0.0), out=out)
+
+    def expand(self, rows: Ids, coefs: Any, first: int, last: int) -> Floats:
+        """Return Σ_k coefs[:, k] K(x_rows[k], ·) for rows first … last, some columns at a time."""
+        if self.by_feature and self.kernel.kernel == "linear":
+            scores = (coefs @ self.X[rows]) @ self.X[first:last].T
+            return np.asarray(scores.toarray() if sparse.issparse(scores) else scores, dtype=np.float64)
+        total = np.zeros((coefs.shape[0], last - first))
+        by_row = coefs.tocsc()
+        for start in range(0, len(rows), GROUP):
+            some = rows[start : start + GROUP]
+            values = np.empty((len(some), last - first))
+            for value, i in zip(values, some.tolist(), strict=True):
+                for a, b in blocks(first, last):
+                    self.fill(i, a, b, value[a - first : b - first])
+            total += by_row[:, start : start + len(some)] @ values
+        return total
 
 
 class LabellingClassifier(HierarchicalClassifier):
@@ -37,10 +164,14 @@ class LabellingClassifier(HierarchicalClassifier):
     _saved: ClassVar[tuple[str, ...]] = ()  # fitted attributes in the file, beside history_, n_iter_ and converged_
 
     decode: str
+    gamma: Any
     verbose: Any
     model_: Any
     gamma_: float
     history_: list[dict[str, float]]
+    objective_: float
+    dual_objective_: float
+    gap_: float
     n_iter_: int
     converged_: bool
 
@@ -84,21 +215,14 @@ class LabellingClassifier(HierarchicalClassifier):
             )
         return X
 
-    def training_kernel(self, X: Any) -> KernelFunction:
+    def training_kernel(self, X: Any) -> Kernel:
         """Return K between training rows, which a precomputed kernel takes by their numbers; sets `gamma_`."""
-        parameters: Any = self
-        self.gamma_ = gamma_for(parameters.gamma, X)
-        gram = X if self.is_precomputed else None
-        return make_kernel(parameters.kernel, self.gamma_, parameters.degree, parameters.coef0, gram=gram)
-
-    def _prediction_kernel(self) -> KernelFunction:
-        """Return K between support rows and new rows."""
-        parameters: Any = self
-        return make_kernel(parameters.kernel, self.gamma_, parameters.degree, parameters.coef0)
+        self.gamma_ = gamma_for(self.gamma, X)
+        return Kernel.of(self, gram=np.asarray(X, np.float64) if self.is_precomputed else None)
 
     def support_model(self, X: Any, rows: Ids, coefs: sparse.csr_array) -> SupportModel:
         """Return the model Σ_k coefs[:, k] K(x_rows[k], ·)."""
-        return SupportModel(self._prediction_kernel(), rows, rows[:, None] if self.is_precomputed else X[rows], coefs)
+        return SupportModel(Kernel.of(self), rows, rows[:, None] if self.is_precomputed else X[rows], coefs)
 
     # ---------------------------------------------------------------- prediction
 
@@ -114,7 +238,8 @@ class LabellingClassifier(HierarchicalClassifier):
 
     def _chunks(self, X: Any, *, at_least: int = 1) -> Iterator[Any]:
         """Yield chunks of rows whose scores, or kernel values, take about `CHUNK_BYTES`."""
-        rows = max(at_least, CHUNK_BYTES // (8 * self.model_.n_held(self._n_scores)))
+        n_values = max(self._n_scores, len(self.model_.support) if self._keeps_rows else 0)
+        rows = max(at_least, CHUNK_BYTES // (8 * n_values))
         for start in range(0, X.shape[0], rows):
             yield X[start : start + rows]
 
@@ -125,16 +250,17 @@ class LabellingClassifier(HierarchicalClassifier):
 
     def predict_sets(self, X: Any) -> LabelMatrix:
         """Return the best consistent labelling of every (validated) row."""
-        parts = [best_labelling(self.node_scores(chunk), self.taxonomy_).to_indicator() for chunk in self._chunks(X)]
-        marks = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
-        return LabelMatrix(marks.indptr.astype(np.int64), marks.indices.astype(np.int32), self.taxonomy_)
+        parts = [best_labelling(self.node_scores(chunk), self.taxonomy_) for chunk in self._chunks(X)]
+        return LabelMatrix.from_parts(parts, self.taxonomy_)
 
     # ---------------------------------------------------------------- fitted attributes
 
     @property
     def model_size_(self) -> int:
         """The size of the model in bytes: its weights, or its support rows and their coefficients."""
-        return int(self.model_.n_bytes)
+        if isinstance(self.model_, WeightModel):
+            return int(self.model_.W.nbytes)
+        return sum(int(array.nbytes) for array in self.model_.pack().values())
 
     @property
     def node_coef_(self) -> Floats:
@@ -194,6 +320,13 @@ class LabellingClassifier(HierarchicalClassifier):
                 setattr(self, name, state[name[:-1]])
         if self._keeps_rows:
             n_columns = 1 if self.is_precomputed else self.n_features_in_
-            self.model_ = SupportModel.unpack(self._n_scores, n_columns, self._prediction_kernel(), arrays)
+            self.model_ = SupportModel.unpack(self._n_scores, n_columns, Kernel.of(self), arrays)
         else:
             self.model_ = WeightModel.unpack(self._n_scores, self.n_features_in_, arrays)
+        self.set_objectives()
+
+    def set_objectives(self) -> None:
+        """Set objective_, dual_objective_ and gap_ of a large-margin learner to those of its last measurement."""
+        last = self.history_[-1]
+        if "dual" in last:
+            self.objective_, self.dual_objective_, self.gap_ = last["objective"], last["dual"], last["gap"]

@@ -19,13 +19,15 @@ from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.kernel_functions import check_kernel
-from cladist.learners.structured import margin_parameters as parameters
-from cladist.learners.structured.kernel_columns import kernel_columns
-from cladist.learners.structured.labelling_classifier import LabellingClassifier
-from cladist.learners.structured.models import SupportModel, WeightModel
+from cladist.learners.structured import parameters
+from cladist.learners.structured.labelling_classifier import (
+    KernelColumns,
+    LabellingClassifier,
+    SupportModel,
+    WeightModel,
+)
 from cladist.losses import node_costs
 from cladist.solvers.structured import KernelLabellings, LabellingLoss, LinearLabellings, ascend
-from cladist.storage.array_groups import Arrays
 
 Floats = npt.NDArray[np.float64]
 SPACES = ("all", "consistent")
@@ -56,51 +58,37 @@ class MaxMarginMarkov(LabellingClassifier):
         consistent.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable
         The kernel. "linear" keeps weights; others keep rows, and the scores of all rows during training.
-    degree : int
-        The degree of "poly", as in scikit-learn's SVC.
-    coef0 : float
-        The constant term of "poly", as in scikit-learn's SVC.
-    gamma : {"scale", "auto"} or float
-        The factor of "poly" and "rbf", as in scikit-learn's SVC.
-    tol : float
-        The relative duality gap to stop at.
-    max_iter : int
-        The largest number of passes over the rows; a ConvergenceWarning tells if it does not suffice.
+    degree, coef0, gamma : int, float, {"scale", "auto"} or float
+        Parameters of "poly" and "rbf", as in scikit-learn's SVC.
+    tol, max_iter : float, int
+        The relative duality gap to stop at, and the largest number of passes over the rows; a ConvergenceWarning tells
+        if they do not suffice.
     inner_iter : int
         The largest number of steps per row and visit.
     sampling : {"permutation", "working_set", "gap"}
         Whether a pass visits all rows in random order, those whose gap is not closed, or rows drawn by their gaps.
     cache_size : float
         Memory for kernel columns during training, in MB.
-    random_state : int, RandomState or None
-        The seed of the order of rows.
-    n_jobs : int or None
-        The number of threads that measure gaps; the model does not depend on it.
-    executor : Executor, optional
-        Measures them instead of threads, see `cladist.execution`.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    random_state, n_jobs, executor : int, RandomState or None; int or None; Executor or None
+        The seed of the order of rows; the number of threads that measure gaps, or what runs instead of them (see
+        `cladist.execution`), on which the model does not depend.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
-    classes_ : array
-        The labels that can be predicted, in taxonomy order: for sets all nodes, otherwise the labels seen.
-    taxonomy_ : Taxonomy
-        The taxonomy in use.
+    classes_, taxonomy_ : array, Taxonomy
+        The labels that can be predicted, in taxonomy order (for sets all nodes, otherwise the labels seen), and the
+        taxonomy in use.
     edge_coef_ : array (nodes × 4 × features)
         Weights of the states −−, −+, +−, ++ of (parent, node); linear only.
     support_, dual_coef_, support_vectors_, n_support_ : arrays, int
         With a kernel: the rows that the model keeps, and their coefficients as CSR (4 · nodes × rows).
     objective_, dual_objective_, gap_ : float
         Both objectives of the problem above, and their difference relative to the dual.
-    n_iter_ : int
-        The number of passes made.
-    converged_ : bool
-        Whether the gap is at most `tol`.
-    history_ : list of dict
-        One entry per measurement: `passes`, `objective`, `dual`, `gap` (relative), `seconds`.
+    n_iter_, converged_, history_ : int, bool, list of dict
+        The number of passes made; whether the gap is at most `tol`; one entry per measurement: `passes`, `objective`,
+        `dual`, `gap` (relative), `seconds`.
     model_size_ : int
         The size of the model in bytes.
 
@@ -176,20 +164,12 @@ class MaxMarginMarkov(LabellingClassifier):
         parameters.check_margin(self)
         one_of(who, "loss", self.loss, parameters.SET_LOSSES)
         one_of(who, "train_space", self.train_space, SPACES)
-        check_kernel(who, self.kernel, self.gamma, self.degree, self.coef0)
+        check_kernel(self)
         if not is_positive(self.cache_size):
             raise ParameterError(f"{who}: cache_size must be positive; got {self.cache_size!r}.")
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, starting anew.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features), or kernel values (rows × rows)
-            The training rows.
-        y : labels in any form
-            Their labels: one per row, or sets.
-        """
+        """Train on all rows, or on their kernel values, starting anew; y has one label per row, or sets."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)
@@ -212,7 +192,7 @@ class MaxMarginMarkov(LabellingClassifier):
             parameters.refuse_large_weights("MaxMarginMarkov", X.shape[1], loss.n_scores, instead)
             return LinearLabellings(X, labels, loss, float(self.C))
         rows = np.arange(len(labels))[:, None] if self.is_precomputed else X
-        columns = kernel_columns(rows, self.training_kernel(X), [(0, len(labels))])
+        columns = KernelColumns(rows, self.training_kernel(X), [(0, len(labels))])
         return KernelLabellings(columns, labels, loss, float(self.C), 1e6 * self.cache_size)
 
     def _trained_model(self, X: Any, dual: LinearLabellings | KernelLabellings) -> WeightModel | SupportModel:
@@ -252,11 +232,6 @@ class MaxMarginMarkov(LabellingClassifier):
         For sets, the probability that a node is on, over all consistent labellings (sum-product). For single labels,
         that the labelling is this label's path, given that it is the path of a class. They are not calibrated: their
         scale is that of the margin.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to label.
         """
         rows = self._fitted_rows(X)
         parts = [self._probabilities(self.node_scores(chunk)) for chunk in self._chunks(rows)]
@@ -280,8 +255,3 @@ class MaxMarginMarkov(LabellingClassifier):
     def n_support_(self) -> int:
         """The number of rows that the model keeps; with a kernel only."""
         return len(self.support_)
-
-    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Restore what `pack_state` returned."""
-        super().unpack_state(state, arrays)
-        parameters.set_objectives(self)

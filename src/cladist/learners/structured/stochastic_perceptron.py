@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Self
 
 from cladist import progress
 from cladist.learners.explanation import Explanation
-from cladist.learners.structured import perceptron_parameters as parameters
-from cladist.learners.structured.kernel_columns import LINEAR
-from cladist.learners.structured.labelling_classifier import LabellingClassifier
-from cladist.learners.structured.models import WeightModel
+from cladist.learners.kernel_functions import Kernel
+from cladist.learners.structured import parameters
+from cladist.learners.structured.labelling_classifier import LabellingClassifier, WeightModel
 from cladist.solvers.structured import RowWeights
 
 
@@ -30,57 +29,40 @@ class StochasticPerceptron(LabellingClassifier):
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The tree or forest of the labels; a DAG is refused. None: a star of the labels in y.
-    max_iter : int or None
-        The number of rounds, T. None: ⌈log(n) / eps²⌉ for n rows.
-    eps : float
-        The paper's ε, the distance to the largest margin that is aimed at; only used if `max_iter` is None.
-    step : {"1/sqrt(T)", "1/(R sqrt(T))"} or float
-        The weight of an update in W̄, where R = max_i √(K(x_i, x_i) N). The first is the paper's; its regret is at most
-        (1 + R²)√T / 2, that of the second at most a multiple of R√T.
-    average : bool
-        Whether the model is the mean of all W_t, which the theorems are about, or the last one.
-    init : {"zeros", "random", "class_mean"}
-        W̄ of the first round: 0; small random weights; or (1/n) Σ y_i φ(x_i)ᵀ, scaled down to norm 1 if it is longer.
-    eta : "auto" or float
-        η, the rate at which rows are reweighted; "auto": min(1/(2R), c √(log n / T)).
-    c : float or "cv"
-        The factor in that formula. "cv": the best of 0.01, 0.1, 1 and 10 by cross-validation on the training rows.
+    max_iter, eps : int or None, float
+        The number of rounds, T; None: ⌈log(n) / eps²⌉ for n rows. The paper's ε is the distance to the largest margin
+        that is aimed at.
+    step, average, init : {"1/sqrt(T)", "1/(R sqrt(T))"} or float; bool; {"zeros", "random", "class_mean"}
+        The weight of an update in W̄, whether the model is the mean of all W_t or the last one, and W̄ of round 1;
+        see `HardPerceptron`.
+    eta, c : "auto" or float, float or "cv"
+        η, the rate at which rows are reweighted; "auto": min(1/(2R), c √(log n / T)). c="cv": the best of 0.01, 0.1, 1
+        and 10 by cross-validation on the training rows.
     n_chunks : int
-        The number of random parts that the rows are split into. Rounds are shared evenly among the parts, which are
-        trained on one after the other, each from where the one before ended. A round costs only the rows of its part.
-    cache_size : float
-        Memory for kernel columns during training, in MB.
-    random_state : int, RandomState or None
-        The seed of the rows drawn.
-    n_jobs : int or None
-        The number of threads, which work on blocks of rows in every round; the model does not depend on it.
-    executor : Executor, optional
-        Runs the blocks instead of threads, see `cladist.execution`.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+        The number of random parts of the rows, which are trained on one after the other by an equal share of the
+        rounds, each from where the one before ended. A round costs only the rows of its part.
+    cache_size, random_state : float; int, RandomState or None
+        Memory for kernel columns during training, in MB; the seed of the rows drawn.
+    n_jobs, executor : int or None, Executor or None
+        The number of threads, or what runs instead of them (see `cladist.execution`), for blocks of rows in every
+        round; the model does not depend on it.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
-    classes_ : array
-        The labels that can be predicted, in taxonomy order: for sets all nodes, otherwise the labels seen.
-    taxonomy_ : Taxonomy
-        The taxonomy in use.
-    n_iter_ : int
-        The number of rounds made.
-    converged_ : bool
-        Whether the model is right on all training rows.
+    classes_, taxonomy_ : array, Taxonomy
+        The labels that can be predicted, in taxonomy order (for sets all nodes, otherwise the labels seen), and the
+        taxonomy in use.
+    n_iter_, converged_ : int, bool
+        The number of rounds made, and whether the model is right on all training rows.
     history_ : list of dict
-        One entry for about every hundredth round, measured on its chunk, and a last one for the
-        model itself on all rows: `round`; `objective`, the least margin of a row; `bound`, which no W of norm 1
-        exceeds; `gap`, their difference; `errors`, the share of rows that are wrong; `norm`, ‖W̄‖; `seconds`.
+        One entry for about every hundredth round, measured on its chunk, and one for the model itself on all rows; see
+        `HardPerceptron`.
     radius_, step_, eta_ : float
         R, the length of the step and η in use.
-    n_support_ : int
-        The number of rows that the model is a sum of.
-    model_size_ : int
-        The size of the model in bytes.
+    n_support_, model_size_ : int
+        The number of rows that the model is a sum of, and the size of the model in bytes.
     coef_, node_coef_ : arrays
         Weights, one row per class or per node. `explain` splits a path's score by features.
     c_, cv_results_ : float, list of dict
@@ -88,8 +70,7 @@ class StochasticPerceptron(LabellingClassifier):
 
     Notes
     -----
-    For single labels `decision_function` returns the score of each label's path. For sets it returns D_v, half the
-    score of the best labelling with node v minus that of the best one without: positive for the nodes predicted.
+    `decision_function` returns the same as in `HardPerceptron`.
 
     A round costs a product of all rows with one and a pass over the scores, O(nnz + n N). Memory: O(n N + N d).
     `KernelStochasticPerceptron` is the same method with kernels.
@@ -147,20 +128,12 @@ class StochasticPerceptron(LabellingClassifier):
         parameters.check_sampling(self)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, starting anew.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The training rows.
-        y : labels in any form
-            Their labels: one per row, or sets.
-        """
+        """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)
         with self.training():
-            state, order, draws = parameters.prepare_rounds(self, X, labels, LINEAR)
+            state, order, draws = parameters.prepare_rounds(self, X, labels, Kernel("linear"))
             with progress.task("Perceptron", sum(map(len, draws))) as running:
                 for chunk, uniforms in zip(state.windows, draws, strict=True):
                     state.open(*chunk)
@@ -183,9 +156,7 @@ class StochasticPerceptron(LabellingClassifier):
 
         Parameters
         ----------
-        X : array-like, CSR or data frame (rows × features)
-            The rows to explain.
-        nodes : sequence of labels, optional
-            The label to explain for every row; the predicted one by default.
+        X, nodes : rows, sequence of labels or None
+            The rows, and the label to explain of each; None: the predicted one.
         """
         return parameters.explain_paths(self, X, nodes)

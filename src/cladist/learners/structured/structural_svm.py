@@ -15,9 +15,8 @@ from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.structured import margin_parameters as parameters
-from cladist.learners.structured.labelling_classifier import LabellingClassifier
-from cladist.learners.structured.models import WeightModel
+from cladist.learners.structured import parameters
+from cladist.learners.structured.labelling_classifier import LabellingClassifier, WeightModel
 from cladist.losses import HLoss, SymmetricDifference, node_costs
 from cladist.solvers.structured import (
     LabellingLoss,
@@ -29,7 +28,6 @@ from cladist.solvers.structured import (
     ascend,
     cutting_plane,
 )
-from cladist.storage.array_groups import Arrays
 
 Floats = npt.NDArray[np.float64]
 SOLVERS, RESCALINGS, ATTRIBUTES = ("bcfw", "cutting_plane"), ("margin", "slack"), ("path", "unit")
@@ -67,32 +65,24 @@ class StructuralSVM(LabellingClassifier):
     solver : {"bcfw", "cutting_plane"}
         Block-coordinate Frank–Wolfe with away steps, row by row over all outputs; or lists of violated outputs and
         exact solutions over them, as published. Both solve the same problem.
-    tol : float
-        The relative duality gap to stop at.
-    max_iter : int
-        The largest number of passes over the rows, or of rounds of the cutting plane; a ConvergenceWarning tells if it
-        does not suffice.
+    tol, max_iter : float, int
+        The relative duality gap to stop at, and the largest number of passes over the rows, or of rounds of the cutting
+        plane; a ConvergenceWarning tells if they do not suffice.
     inner_iter : int
         The largest number of steps per row and visit.
     sampling : {"permutation", "working_set", "gap"}
         Whether a pass visits all rows in random order, those whose gap is not closed, or rows drawn by their gaps.
-    random_state : int, RandomState or None
-        The seed of the order of rows.
-    n_jobs : int or None
-        The number of threads that measure gaps; the model does not depend on it.
-    executor : Executor, optional
-        Measures them instead of threads, see `cladist.execution`.
-    decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto" follows the form of y.
-    verbose : bool or int
-        Whether to print the progress of a long run.
+    random_state, n_jobs, executor : int, RandomState or None; int or None; Executor or None
+        The seed of the order of rows; the number of threads that measure gaps, or what runs instead of them (see
+        `cladist.execution`), on which the model does not depend.
+    decode, verbose : {"auto", "single", "multi"}, bool or int
+        Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
 
     Attributes
     ----------
-    classes_ : array
-        The labels that can be predicted, in taxonomy order: for sets all nodes, otherwise the labels seen.
-    taxonomy_ : Taxonomy
-        The taxonomy in use.
+    classes_, taxonomy_ : array, Taxonomy
+        The labels that can be predicted, in taxonomy order (for sets all nodes, otherwise the labels seen), and the
+        taxonomy in use.
     node_coef_ : array (nodes × features)
         Weights, times those of `attributes` if given.
     coef_ : array (classes × features)
@@ -171,15 +161,7 @@ class StructuralSVM(LabellingClassifier):
         one_of("StructuralSVM", "solver", self.solver, SOLVERS)
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows, starting anew.
-
-        Parameters
-        ----------
-        X : array-like, CSR or data frame (rows × features)
-            The training rows.
-        y : labels in any form
-            Their labels: one per row, or sets.
-        """
+        """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)
@@ -315,11 +297,6 @@ class StructuralSVM(LabellingClassifier):
             return self.node_coef_
         sums = path_scores(self.node_coef_.T, self.taxonomy_)[:, self.class_nodes_]
         return np.asarray((sums * self._class_factors()).T)
-
-    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Restore what `pack_state` returned."""
-        super().unpack_state(state, arrays)
-        parameters.set_objectives(self)
 
 
 def _describe(value: Any) -> str:

@@ -11,11 +11,16 @@ sets.
 from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Objectives, RowDual, Sweeps, ascend
 from cladist.solvers.structured.columns import Columns
 from cladist.solvers.structured.cutting_plane import LabellingOracle, PathOracle, cutting_plane
-from cladist.solvers.structured.expansion import Expansion
 from cladist.solvers.structured.labellings import KernelLabellings, LabellingLoss, LinearLabellings
 from cladist.solvers.structured.paths import PathDual, PathLoss
-from cladist.solvers.structured.perceptron import InitialWeights, PerceptronSolution, PerceptronState, RowWeights
-from cladist.solvers.structured.score_cache import ScoreCache
+from cladist.solvers.structured.perceptron import (
+    Expansion,
+    InitialWeights,
+    PerceptronSolution,
+    PerceptronState,
+    RowWeights,
+    ScoreCache,
+)
 
 __all__ = [
     "SAMPLINGS",

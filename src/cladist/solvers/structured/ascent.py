@@ -13,13 +13,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cladist import progress
 from cladist.execution import Executor, Serial
+from cladist.solvers.structured.columns import blocks
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -42,51 +44,62 @@ class Objectives(NamedTuple):
         return gap / abs(self.dual)
 
 
-def objectives_of(squared_norm: float, C: float, slacks: Floats, linear: float) -> Objectives:
-    """Return ½‖W‖² + C Σ_i ξ_i and Σ_i ⟨α_i, Δ_i⟩ − ½‖W‖²; `linear` is the first sum of the dual."""
-    half = 0.5 * squared_norm
-    return Objectives(half + C * float(slacks.sum()), linear - half)
+class RowDual:
+    """A dual that can be raised row by row; a problem writes the other methods.
 
+    `gaps` holds those of all rows, each when it was last visited or measured, and `slacks` every ξ_i as last measured.
+    """
 
-class RowDual(Protocol):
-    """A dual that can be raised row by row."""
+    W: Floats  # (features × scores)
 
-    gaps: Floats  # of all rows, each when it was last visited or measured
+    def __init__(self, n_rows: int, C: float) -> None:
+        self.C, self.gaps, self.slacks = C, np.full(n_rows, np.inf), np.zeros(n_rows)
+
+    def hold_rows(self, X: Any, n_scores: int) -> None:
+        """Hold rows as CSR of float64 with their squared lengths, and W = 0."""
+        csr = sparse.csr_array(X, dtype=np.float64)
+        self.rows = csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data
+        owners = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
+        self.squares = np.bincount(owners, csr.data * csr.data, csr.shape[0]).astype(np.float64)
+        self.W = np.zeros((csr.shape[1], n_scores))
 
     def sweep(self, order: Ids, n_steps: int, enough: float) -> None:
         """Raise the dual over these rows, one after the other, by `n_steps` steps at most; skip gaps below `enough`."""
+        raise NotImplementedError
+
+    def measure_block(self, first: int, last: int) -> None:
+        """Write the slacks and gaps of rows first … last."""
+        raise NotImplementedError
+
+    def linear_part(self) -> float:
+        """Return Σ_i ⟨α_i, Δ_i⟩."""
+        raise NotImplementedError
+
+    def squared_norm(self) -> float:
+        """Return ‖W‖²."""
+        return float((self.W * self.W).sum())
 
     def measure(self, executor: Executor) -> Objectives:
-        """Return both objectives and refresh all gaps."""
+        """Return ½‖W‖² + C Σ_i ξ_i and Σ_i ⟨α_i, Δ_i⟩ − ½‖W‖², and refresh all gaps."""
+        list(executor.map(lambda block: self.measure_block(*block), blocks(0, len(self.gaps))))
+        half = 0.5 * self.squared_norm()
+        return Objectives(half + self.C * float(self.slacks.sum()), self.linear_part() - half)
 
 
 @dataclass(frozen=True)
 class Sweeps:
     """Settings of an ascent.
 
-    Attributes
-    ----------
-    tol : float
-        The relative gap to stop at.
-    n_sweeps : int
-        The largest number of sweeps.
-    n_steps : int
-        The largest number of steps per row and visit.
-    sampling : {"permutation", "working_set", "gap"}
-        Whether a sweep visits all rows; those whose gap was not small when last measured; or as many as there are,
-        drawn by their gaps.
-    measure_every : int
-        The largest number of sweeps between two measurements; fewer when the gaps met in a sweep suggest convergence.
-    watch : callable, optional
-        Called with every entry of the history.
+    A sweep visits all rows ("permutation"), those whose gap was not small when last measured ("working_set"), or as
+    many as there are, drawn by their gaps ("gap").
     """
 
-    tol: float = 1e-3
-    n_sweeps: int = 100
-    n_steps: int = 5
+    tol: float = 1e-3  # the relative gap to stop at
+    n_sweeps: int = 100  # at most
+    n_steps: int = 5  # per row and visit, at most
     sampling: str = "permutation"
-    measure_every: int = 5
-    watch: Callable[[dict[str, float]], Any] | None = None
+    measure_every: int = 5  # sweeps, at most; fewer if the gaps met in a sweep suggest convergence
+    watch: Callable[[dict[str, float]], Any] | None = None  # called with every entry of the history
 
 
 @dataclass

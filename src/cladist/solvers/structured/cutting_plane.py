@@ -10,8 +10,8 @@ Tsochantaridis, Joachims, Hofmann & Altun, JMLR 6, 2005, Algorithm 1 (with one s
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,10 @@ import numpy.typing as npt
 from cladist import progress
 from cladist.decoders import best_labelling, loss_shift
 from cladist.execution import Executor
-from cladist.kernels import vertices
+from cladist.kernels import path_margin
 from cladist.labels import LabelMatrix
 from cladist.losses import Loss
-from cladist.solvers.structured.ascent import Ascent, Objectives, Sweeps, ascend, objectives_of
-from cladist.solvers.structured.columns import blocks
-from cladist.solvers.structured.labellings import csr_parts, squared_lengths_of
+from cladist.solvers.structured.ascent import Ascent, Objectives, RowDual, Sweeps, ascend
 from cladist.solvers.structured.paths import PathLoss
 
 Floats = npt.NDArray[np.float64]
@@ -38,15 +36,6 @@ class Competitors(NamedTuple):
     differences: Floats
     losses: Floats
     values: Floats
-
-
-class Oracle(Protocol):
-    """Finds the most violated competitors."""
-
-    n_scores: int
-
-    def worst(self, rows: slice, scores: Floats) -> Competitors:
-        """Return the most violated competitor of these rows, given W x of each."""
 
 
 class PathOracle:
@@ -87,22 +76,17 @@ class LabellingOracle:
         return Competitors(differences, losses, losses - (differences * scores).sum(axis=1))
 
 
-@dataclass
-class VertexDual:
+Oracle = PathOracle | LabellingOracle
+
+
+class VertexDual(RowDual):
     """The dual over the listed competitors, which are sorted by row."""
 
-    X: Any
-    n_scores: int
-    C: float
-
-    def __post_init__(self) -> None:
-        n = self.X.shape[0]
-        self.rows = csr_parts(self.X)
-        self.squares = squared_lengths_of(self.rows)
-        self.W = np.zeros((self.X.shape[1], self.n_scores))
-        self.owner, self.start = np.zeros(0, np.int64), np.zeros(n + 1, np.int64)
-        self.masses, self.losses, self.differences = np.zeros(0), np.zeros(0), np.zeros((0, self.n_scores))
-        self.gaps, self.slacks = np.full(n, np.inf), np.zeros(n)
+    def __init__(self, X: Any, n_scores: int, C: float) -> None:
+        super().__init__(X.shape[0], C)
+        self.hold_rows(X, n_scores)
+        self.owner, self.start = np.zeros(0, np.int64), np.zeros(X.shape[0] + 1, np.int64)
+        self.masses, self.losses, self.differences = np.zeros(0), np.zeros(0), np.zeros((0, n_scores))
 
     def extend(self, owner: Ids, differences: Floats, losses: Floats) -> None:
         """List further competitors, whose mass is 0."""
@@ -121,21 +105,24 @@ class VertexDual:
     def sweep(self, order: Ids, n_steps: int, enough: float) -> None:
         """Raise the dual over these rows."""
         limits = self.C, n_steps, enough
-        vertices.sweep_vertices(self.rows, self.W, order, *self.lists(), limits, self.squares, self.gaps)
+        path_margin.sweep_vertices(self.rows, self.W, order, *self.lists(), limits, self.squares, self.gaps)
 
-    def measure(self, executor: Executor) -> Objectives:
-        """Return both objectives over the lists and refresh all gaps."""
+    def measure_block(self, first: int, last: int) -> None:
+        """Write the slacks and gaps of rows first … last over the lists."""
+        path_margin.measure_vertices(self.rows, self.W, first, last, *self.lists(), self.C, self.slacks, self.gaps)
 
-        def measure_block(block: tuple[int, int]) -> None:
-            vertices.measure_vertices(self.rows, self.W, *block, *self.lists(), self.C, self.slacks, self.gaps)
-
-        list(executor.map(measure_block, blocks(0, len(self.gaps))))
-        linear = float((self.masses * self.losses).sum())
-        return objectives_of(float((self.W * self.W).sum()), self.C, self.slacks, linear)
+    def linear_part(self) -> float:
+        """Return Σ masses · losses."""
+        return float((self.masses * self.losses).sum())
 
 
 def cutting_plane(
-    X: Any, oracle: Oracle, C: float, sweeps: Sweeps, random: np.random.RandomState, executor: Executor
+    X: Any,
+    oracle: Oracle,
+    C: float,
+    sweeps: Sweeps,
+    random: np.random.RandomState,
+    executor: Executor,
 ) -> tuple[Floats, Ascent, int]:
     """Return W (features × scores), the ascent (one entry per round), and the number of competitors listed."""
     dual, ascent, started = VertexDual(X, oracle.n_scores, C), Ascent(), time.perf_counter()

@@ -20,10 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.execution import Executor
 from cladist.kernels import markov
 from cladist.labels import LabelMatrix
-from cladist.solvers.structured.ascent import Objectives, objectives_of
+from cladist.solvers.structured.ascent import RowDual
 from cladist.solvers.structured.columns import Columns, ColumnStore, blocks
 
 Floats = npt.NDArray[np.float64]
@@ -32,27 +31,13 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LabellingLoss:
-    """The loss of labellings, and how they are scored.
+    """The loss of labellings, and how they are scored; arrays have one entry per node."""
 
-    Attributes
-    ----------
-    cost : array (nodes,)
-        The cost of a wrong node.
-    hierarchical : bool
-        Whether a node is charged only where its parent is right (ℓ_H̃); otherwise always (ℓ_Δ).
-    consistent : bool
-        Whether only consistent labellings compete.
-    edges : bool
-        Whether each of the four states of an edge has weights; otherwise a node has them, times its sign.
-    factor : array (nodes,)
-        The factor of a node's feature; only without `edges`.
-    """
-
-    cost: Floats
-    hierarchical: bool
-    consistent: bool
-    edges: bool
-    factor: Floats
+    cost: Floats  # of a wrong node
+    hierarchical: bool  # whether a node is charged only where its parent is right (ℓ_H̃), or always (ℓ_Δ)
+    consistent: bool  # whether only consistent labellings compete
+    edges: bool  # whether each of the four states of an edge has weights, or a node has them, times its sign
+    factor: Floats  # of a node's feature; only without `edges`
 
     def arrays(self) -> tuple[Any, ...]:
         """Return the arguments of the kernels."""
@@ -64,17 +49,17 @@ class LabellingLoss:
         return len(self.cost) * (4 if self.edges else 1)
 
 
-class LabellingDual:
+class LabellingDual(RowDual):
     """Marginals of all rows, at y to begin with (W = 0); the base of both forms of W.
 
     Memory: 33 bytes for each row and node, beside W.
     """
 
     def __init__(self, labels: LabelMatrix, loss: LabellingLoss, C: float) -> None:
-        self.loss, self.C, self.parent = loss, C, labels.taxonomy.parent
+        super().__init__(len(labels), C)
+        self.loss, self.parent = loss, labels.taxonomy.parent
         self.marks = np.ascontiguousarray(labels.to_indicator().toarray()).astype(np.uint8)
         self.marginals = self._true_states()
-        self.gaps, self.slacks = np.full(len(labels), np.inf), np.zeros(len(labels))
 
     def _true_states(self) -> Floats:
         """Return C at the state of y on every edge (rows × nodes × 4)."""
@@ -87,11 +72,10 @@ class LabellingDual:
         """Return the arguments of the kernels that describe the problem."""
         return self.marginals, self.marks, self.parent, self.loss.arrays()
 
-    def objectives(self, squared_norm: float) -> Objectives:
-        """Return both objectives, given ‖W‖² and the slacks measured."""
+    def linear_part(self) -> float:
+        """Return Σ_i ⟨μ_i, ℓ_i⟩."""
         cost, hierarchical = self.loss.cost, self.loss.hierarchical
-        losses = markov.marginal_losses(self.marginals, self.marks, self.parent, cost, hierarchical)
-        return objectives_of(squared_norm, self.C, self.slacks, float(losses))
+        return float(markov.marginal_losses(self.marginals, self.marks, self.parent, cost, hierarchical))
 
     def coefficients(self) -> sparse.csr_array:
         """Return b_i of all rows (scores × rows)."""
@@ -109,23 +93,16 @@ class LinearLabellings(LabellingDual):
 
     def __init__(self, X: Any, labels: LabelMatrix, loss: LabellingLoss, C: float) -> None:
         super().__init__(labels, loss, C)
-        self.rows = csr_parts(X)
-        self.squares = squared_lengths_of(self.rows)
-        self.W = np.zeros((X.shape[1], loss.n_scores))
+        self.hold_rows(X, loss.n_scores)
 
     def sweep(self, order: Ids, n_steps: int, enough: float) -> None:
         """Raise the dual over these rows."""
         limits = self.C, n_steps, enough
         markov.sweep_rows(self.rows, self.W, order, *self.state(), limits, self.squares, self.gaps)
 
-    def measure(self, executor: Executor) -> Objectives:
-        """Return both objectives and refresh all gaps."""
-
-        def measure_block(block: tuple[int, int]) -> None:
-            markov.measure_rows(self.rows, self.W, *block, *self.state(), self.C, self.slacks, self.gaps)
-
-        list(executor.map(measure_block, blocks(0, len(self.gaps))))
-        return self.objectives(float((self.W * self.W).sum()))
+    def measure_block(self, first: int, last: int) -> None:
+        """Write the slacks and gaps of rows first … last."""
+        markov.measure_rows(self.rows, self.W, first, last, *self.state(), self.C, self.slacks, self.gaps)
 
 
 class KernelLabellings(LabellingDual):
@@ -157,24 +134,10 @@ class KernelLabellings(LabellingDual):
             if len(places):
                 markov.add_column(self.scores, places, change[places], self._column(i))
 
-    def measure(self, executor: Executor) -> Objectives:
-        """Return both objectives and refresh all gaps."""
+    def measure_block(self, first: int, last: int) -> None:
+        """Write the slacks and gaps of rows first … last."""
+        markov.measure_scores(self.scores, first, last, *self.state(), self.C, self.slacks, self.gaps)
 
-        def measure_block(block: tuple[int, int]) -> None:
-            markov.measure_scores(self.scores, *block, *self.state(), self.C, self.slacks, self.gaps)
-
-        list(executor.map(measure_block, blocks(0, len(self.gaps))))
-        return self.objectives(float(self.coefficients().multiply(self.scores.T).sum()))
-
-
-def csr_parts(X: Any) -> tuple[Ids, Ids, Floats]:
-    """Return the arrays of rows as CSR of float64."""
-    rows = sparse.csr_array(X, dtype=np.float64)
-    return rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
-
-
-def squared_lengths_of(rows: tuple[Ids, Ids, Floats]) -> Floats:
-    """Return ‖x_i‖² of all rows."""
-    indptr, _, data = rows
-    owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    return np.bincount(owners, data * data, len(indptr) - 1).astype(np.float64)
+    def squared_norm(self) -> float:
+        """Return ‖W‖² = Σ_i ⟨b_i, scores of row i⟩."""
+        return float(self.coefficients().multiply(self.scores.T).sum())

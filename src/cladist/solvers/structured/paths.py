@@ -15,11 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.execution import Executor
 from cladist.kernels import path_margin
-from cladist.solvers.structured.ascent import Objectives, objectives_of
-from cladist.solvers.structured.columns import blocks
-from cladist.solvers.structured.labellings import csr_parts, squared_lengths_of
+from cladist.solvers.structured.ascent import RowDual
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -27,28 +24,14 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PathLoss:
-    """The loss between labels, and how they are scored.
+    """The loss between labels, and how they are scored: λ_ru = size_r · factor_u."""
 
-    Attributes
-    ----------
-    losses : array (labels × labels)
-        D(y, r), 0 on the diagonal.
-    parent : array (nodes,)
-        The parent of every node, −1 at roots; parents come first.
-    nodes : array (labels,)
-        The node of each label.
-    size, factor : array (labels,), array (nodes,)
-        λ_ru = size_r · factor_u.
-    slack : bool
-        Whether κ = D (slack rescaling); otherwise κ = 1.
-    """
-
-    losses: Floats
-    parent: Ids
-    nodes: Ids
-    size: Floats
-    factor: Floats
-    slack: bool = False
+    losses: Floats  # D(y, r) (labels × labels), 0 on the diagonal
+    parent: Ids  # of every node, −1 at roots; parents come first
+    nodes: Ids  # of the labels
+    size: Floats  # of the labels
+    factor: Floats  # of the nodes
+    slack: bool = False  # whether κ = D (slack rescaling); otherwise κ = 1
 
     def tree(self) -> tuple[Ids, Ids, Floats, Floats]:
         """Return the arguments of the kernels."""
@@ -62,17 +45,15 @@ class PathLoss:
         return features
 
 
-class PathDual:
+class PathDual(RowDual):
     """Masses of all rows, at y to begin with (W = 0); memory 8 bytes for each row and label, beside W."""
 
     def __init__(self, X: Any, true: Ids, loss: PathLoss, C: float) -> None:
-        self.loss, self.C, self.true = loss, C, true
-        self.rows = csr_parts(X)
-        self.squares = squared_lengths_of(self.rows)
+        super().__init__(len(true), C)
+        self.hold_rows(X, len(loss.parent))
+        self.loss, self.true, self.linear = loss, true, np.zeros(len(true))
         self.masses = np.zeros((len(true), len(loss.nodes)))
         self.masses[np.arange(len(true)), true] = C
-        self.W = np.zeros((X.shape[1], len(loss.parent)))
-        self.gaps, self.slacks, self.linear = np.full(len(true), np.inf), np.zeros(len(true)), np.zeros(len(true))
 
     def state(self) -> tuple[Any, ...]:
         """Return the arguments of the kernels that describe the problem."""
@@ -83,12 +64,11 @@ class PathDual:
         limits = self.C, n_steps, enough
         path_margin.sweep_labels(self.rows, self.W, order, *self.state(), limits, self.squares, self.gaps)
 
-    def measure(self, executor: Executor) -> Objectives:
-        """Return both objectives and refresh all gaps."""
+    def measure_block(self, first: int, last: int) -> None:
+        """Write the slacks, gaps and ⟨α_i, D_i⟩ of rows first … last."""
+        outputs = self.slacks, self.gaps, self.linear
+        path_margin.measure_labels(self.rows, self.W, first, last, *self.state(), self.C, *outputs)
 
-        def measure_block(block: tuple[int, int]) -> None:
-            outputs = self.slacks, self.gaps, self.linear
-            path_margin.measure_labels(self.rows, self.W, *block, *self.state(), self.C, *outputs)
-
-        list(executor.map(measure_block, blocks(0, len(self.true))))
-        return objectives_of(float((self.W * self.W).sum()), self.C, self.slacks, float(self.linear.sum()))
+    def linear_part(self) -> float:
+        """Return Σ_i ⟨α_i, D_i⟩."""
+        return float(self.linear.sum())

@@ -14,23 +14,24 @@ The mean of the differences added is a convex combination of all, so that its no
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from cladist.execution import Executor
-from cladist.kernels import batch_perceptron
+from cladist.kernels import batch_perceptron, runner_up
 from cladist.labels import LabelMatrix
 from cladist.solvers.structured.columns import Columns, ColumnStore, blocks
-from cladist.solvers.structured.expansion import Expansion
-from cladist.solvers.structured.score_cache import ScoreCache, Update
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 HISTORY_ENTRIES = 100  # at most, beside the last
 SAFE_TOTAL = (1e-100, 1e100)  # weights of rows are scaled back when their sum leaves this range
+NO_IDS, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -81,29 +82,124 @@ class RowWeights:
         self.total = float(batch_perceptron.reweigh(self.u, margins, eta))
 
 
+class Expansion:
+    """W = Σ_k c_k ⊗ φ(x_k), c_k ∈ R^N: terms are added one by one, and `last` and `average` return both forms of W.
+
+    ‖W + c ⊗ φ(x)‖² = ‖W‖² + 2 Σ_v c_v a_v + ‖c‖² K(x, x), a = W φ(x), keeps the norm up to date (Algorithm 3, α).
+
+    The average of the states W_t is Σ_t weight_t W_t / Σ_t 1. A term added in state t is part of all later states, so
+    its weight is P_T − P_t, where P_t is the running sum of weights.
+    """
+
+    def __init__(self, n_nodes: int) -> None:
+        self.n_nodes = n_nodes
+        self.rows: list[int] = []
+        self.nodes: list[Ids] = []
+        self.values: list[Floats] = []
+        self.counted_at: list[float] = []  # P when the term was added
+        self.squared_norm = 0.0
+        self.running = 0.0  # P
+        self.states = 0
+
+    def add(self, row: int, nodes: Ids, values: Floats, *, margin: float, square: float) -> None:
+        """Add a term with entries `values` at `nodes`; margin is Σ_v c_v a_v before, square is K(x, x)."""
+        self.rows.append(row)
+        self.nodes.append(nodes)
+        self.values.append(values)
+        self.counted_at.append(self.running)
+        growth = 2.0 * margin + float((values * values).sum()) * square
+        self.squared_norm = max(0.0, self.squared_norm + growth)  # rounding must not make it negative
+
+    def begin_with(self, rows: Ids, coefs: Floats, squared_norm: float) -> None:
+        """Add the terms of initial weights, coefs (rows × nodes), whose norm is known."""
+        for row, values in zip(rows.tolist(), coefs, strict=True):
+            nodes = np.flatnonzero(values)
+            self.add(row, nodes, values[nodes], margin=0.0, square=0.0)
+        self.squared_norm = squared_norm
+
+    def count(self, weight: float) -> None:
+        """Count the present state in the average with this weight."""
+        self.running += weight
+        self.states += 1
+
+    def last(self) -> tuple[Ids, sparse.csr_array]:
+        """Return the rows of the present W, each once, and their coefficients (nodes × rows)."""
+        return self._merge(np.ones(len(self.rows)))
+
+    def average(self) -> tuple[Ids, sparse.csr_array]:
+        """Return the rows of the average, each once, and their coefficients (nodes × rows)."""
+        return self._merge((self.running - np.array(self.counted_at)) / max(1, self.states))
+
+    def counted(self) -> tuple[Ids, sparse.csr_array]:
+        """Return rows and coefficients of Σ_k P_k c_k ⊗ φ(x_k); the average is P_T W minus this, over the states."""
+        return self._merge(np.array(self.counted_at))
+
+    def _merge(self, factors: Floats) -> tuple[Ids, sparse.csr_array]:
+        rows, place = np.unique(np.array(self.rows, np.int64), return_inverse=True)
+        if not len(rows):
+            return rows, sparse.csr_array((self.n_nodes, 0), dtype=np.float64)
+        lengths = [len(nodes) for nodes in self.nodes]
+        entries = np.concatenate(self.values) * np.repeat(factors, lengths)
+        at: Any = (np.concatenate(self.nodes), np.repeat(place, lengths))
+        total = sparse.csr_array(sparse.coo_array((entries, at), shape=(self.n_nodes, len(rows))))
+        total.eliminate_zeros()
+        return rows, total
+
+
+class ScoreCache:
+    """Node scores a = W φ(x) of some rows (nodes × rows), kept up to date in place, and each row's margin.
+
+    `counted`, if given, holds the scores of Σ_k P_k c_k ⊗ φ(x_k), see `Expansion`, from which those of the average
+    follow. Memory: 9 bytes for each row and node, 17 with `counted`.
+    """
+
+    def __init__(self, labels: LabelMatrix, scores: Floats, counted: Floats | None = None) -> None:
+        parent = labels.taxonomy.parent
+        self.parent = parent
+        self.marks = np.ascontiguousarray(labels.to_indicator().toarray().T).astype(np.uint8)
+        above = np.where((parent < 0)[:, None], np.uint8(1), self.marks[parent])
+        self.side = np.where(self.marks == 1, np.int8(1), -above.astype(np.int8))
+        self.scores = scores
+        self.counted = np.zeros((0, 0)) if counted is None else counted
+        self.margins = np.zeros(len(labels))
+
+    def advance(
+        self,
+        first: int,
+        last: int,
+        nodes: Ids = NO_IDS,
+        values: Floats = NO_VALUES,
+        column: Floats = NO_VALUES,
+        P: float = 0.0,
+    ) -> None:
+        """Let W grow by c ⊗ φ(z), c having `values` at `nodes`, and measure the margins of rows first … last.
+
+        `column` is K(z, ·) for all rows, P the running sum of weights. Without nodes, margins are measured only.
+        """
+        cache = self.scores, self.counted, self.parent, self.side, self.margins
+        batch_perceptron.advance_rows(cache, (nodes, values, P * values, column), first, last)
+
+    def runner_up(self, i: int) -> tuple[Ids, Floats, float]:
+        """Return y − z of row i, z the best other labelling: the nodes where it is −2 or 2, its values, its score."""
+        difference = np.empty(len(self.parent))
+        scores, marks = np.ascontiguousarray(self.scores[:, i]), np.ascontiguousarray(self.marks[:, i])
+        margin = runner_up.runner_up_of(scores, self.parent, marks, difference)
+        nodes = np.flatnonzero(difference)
+        return nodes, difference[nodes], float(margin)
+
+    def margins_of(self, scores: Floats) -> Floats:
+        """Return the margins of these rows under other scores (nodes × rows)."""
+        margins = np.zeros(scores.shape[1])
+        runner_up.margin_rows(scores, self.parent, self.side, 0, scores.shape[1], margins)
+        return margins
+
+
 class PerceptronState:
     """W̄ / step as a sum of joint features, and the scores a and margins of the rows of one window under it.
 
-    Parameters
-    ----------
-    columns : Columns
-        Kernel columns of all rows.
-    labels : LabelMatrix
-        y of all rows, in a tree or forest.
-    step : float
-        The factor of every difference in W̄.
-    n_rounds : int
-        T, over all windows; the history has an entry for about every hundredth.
-    average : bool
-        Whether the mean of all W is returned, or the last.
-    windows : list of (first, last)
-        Parts of the rows that are trained on one after the other, each from where the one before ended.
-    executor : Executor
-        Runs blocks of rows.
-    initial : InitialWeights, optional
-        W̄ of the first round; 0 by default.
-    cache_bytes : float
-        Memory for kernel columns.
+    `windows` (first, last) are parts of the rows that are trained on one after the other, each from where the one
+    before ended; `n_rounds` is T over all of them. W̄ begins with `initial`, by default 0. With `average` the mean of
+    all W can be returned. `executor` runs blocks of rows; columns take `cache_bytes` at most.
     """
 
     cache: ScoreCache
@@ -163,7 +259,13 @@ class PerceptronState:
         self.first, self.parts = first, blocks(0, last - first)
         self.cache = ScoreCache(self.labels[first:last], scores, counted)
         self.store = ColumnStore(last - first, self.cache_bytes)
-        self._advance(None)
+        self._run(lambda part: self.cache.advance(*part))
+
+    def _run(self, work: Callable[[tuple[int, int]], None]) -> None:
+        """Call `work` on all blocks of the window's rows; one block is not worth a thread."""
+        run = map if len(self.parts) == 1 else self.executor.map
+        for _ in run(work, self.parts):
+            pass
 
     @property
     def inverse_beta(self) -> float:
@@ -183,28 +285,19 @@ class PerceptronState:
         if self.n_rounds % self.every == 0:
             self._record(self.margins)
         self.expansion.count(self.inverse_beta)
-        c, row = self.cache.runner_up(i), self.first + i  # c. c_t = y_i − Z_i
-        square = float(self.columns.diagonal[row])
-        self.expansion.add(row, c.nodes, c.values, margin=c.margin, square=square)  # d. α = ‖W̄‖²; e. β follows
+        (nodes, values, margin), row = self.cache.runner_up(i), self.first + i  # c. c_t = y_i − Z_i
+        square, P = float(self.columns.diagonal[row]), self.expansion.running
+        self.expansion.add(row, nodes, values, margin=margin, square=square)  # d. α = ‖W̄‖²; e. β follows
         column, is_filled = self.store.look(i)
-        update = Update(c.nodes, c.values, column, self.expansion.counted_at[-1])
-        self._advance(
-            update, missing=-1 if is_filled else row
-        )  # f. a_j ← a_j + K(x_i, x_j) c; then a. of the next round
-        self.n_rounds += 1
-
-    def _advance(self, update: Update | None, missing: int = -1) -> None:
-        """Add an update to all scores and measure all margins, block by block; `missing` is a column to compute."""
 
         def work(part: tuple[int, int]) -> None:
             a, b = part
-            if update is not None and missing >= 0:
-                self.columns.fill(missing, self.first + a, self.first + b, update.column[a:b])
-            self.cache.advance(update, a, b)
+            if not is_filled:
+                self.columns.fill(row, self.first + a, self.first + b, column[a:b])
+            self.cache.advance(a, b, nodes, values, column, P)
 
-        run = map if len(self.parts) == 1 else self.executor.map  # one block is not worth a thread
-        for _ in run(work, self.parts):
-            pass
+        self._run(work)  # f. a_j ← a_j + K(x_i, x_j) c_t; then a. of the next round
+        self.n_rounds += 1
 
     def _record(self, margins: Floats) -> None:
         worst = float(margins.min())

@@ -2,7 +2,7 @@
 
 Problem   min ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + Σ_leaves k Σ_i c_ik ℓ(m_ik), m_ik = y_ik w_k·x_i
 Steps     Newton's method on the primal for the smooth losses, with halving; for the hinge Mehrotra's interior point
-          method, as `cladist.solvers.linear.interior_point` has it for one problem. Either way a step solves
+          method, as `cladist.solvers.linear.dense_solvers` has it for one problem. Either way a step solves
           (M + diag(Xᵀ D_k X at leaf k)) ΔW = R, M the Laplacian of the tree: leaves are eliminated first, then inner
           nodes from below, each a d × d system.
 Stops     when (primal − dual) / primal ≤ tol

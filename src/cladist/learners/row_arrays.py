@@ -1,4 +1,4 @@
-"""Arrays of the online learners: rows that are valid, of unit length, or supports, and weights by node."""
+"""Arrays of learners: lengths of rows and their limits, rows of supports, and weights by node."""
 
 from __future__ import annotations
 
@@ -8,21 +8,38 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.errors import TooLargeError
+from cladist.errors import DatasetError, TooLargeError
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
+# ‖x‖². float32 ends at 3e38 and float64 at 1e308; learners sum products of squared lengths.
+LONGEST = {np.dtype(np.float32): 1e24, np.dtype(np.float64): 1e150}
+# For a learner that divides by ‖x‖²: short rows are as bad as long ones.
+LONGEST_DIVISOR = {np.dtype(np.float32): 1e60, np.dtype(np.float64): 1e300}
 
-def is_valid(X: Any, n_features: int) -> bool:
-    """Return whether rows need no conversion and validation would accept them."""
-    is_csr = isinstance(X, (sparse.csr_array, sparse.csr_matrix))
-    if not (is_csr or type(X) is np.ndarray) or X.dtype not in (np.float32, np.float64) or X.ndim != 2:
-        return False
-    if X.shape[1] != n_features or X.shape[0] == 0 or (is_csr and not X.has_canonical_format):
-        return False
-    values = X.data if is_csr else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum proves that all values are finite; if it overflows, validation looks at each value.
-        return bool(np.isfinite(values.sum()))
+
+def squared_lengths(X: Any) -> npt.NDArray[np.float64]:
+    """Return ‖x‖² for every row x of X, dense or CSR; infinity where it overflows float64."""
+    with np.errstate(over="ignore"):
+        if not sparse.issparse(X):
+            return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        squares = np.square(X.data, dtype=np.float64)
+        return np.asarray(sparse.csr_array((squares, X.indices, X.indptr), shape=X.shape).sum(axis=1)).ravel()
+
+
+def check_lengths(who: str, X: Any, *, divides: bool = False) -> None:
+    """Raise a `DatasetError` if a row is too long to train on or, where a learner `divides` by ‖x‖², too short."""
+    squares, longest = squared_lengths(X), (LONGEST_DIVISOR if divides else LONGEST)[X.dtype]
+    wrong = ~(squares <= longest)
+    wanted = f"at most {longest:.0e}"
+    if divides:
+        wrong |= (squares < 1 / longest) & (squares > 0)
+        wanted = f"0 or from {1 / longest:.0e} to {longest:.0e}"
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise DatasetError(
+            f"{who}: row {row} has a squared length of {squares[row]:.0e}, and {wanted} can be computed with; scale "
+            "the features, with StandardScaler for instance, or the rows, with Normalizer."
+        )
 
 
 def to_csr_arrays(X: Any) -> tuple[Any, Any, Any]:
@@ -39,13 +56,7 @@ def append_rows(above: Any, below: Any) -> Any:
 
 
 def normalize_rows(X: Any, dtype: Any = np.float64) -> Any:
-    """Return the rows, dense or CSR, scaled to length 1, as `dtype`; rows of zeros stay.
-
-    Examples
-    --------
-    >>> normalize_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
+    """Return the rows, dense or CSR, scaled to length 1, as `dtype`; rows of zeros stay."""
     if not sparse.issparse(X):
         # Divided by the largest value first: the square of 1e200 overflows float64.
         largest = np.abs(X).max(axis=1, initial=0.0)

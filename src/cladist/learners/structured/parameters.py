@@ -1,30 +1,37 @@
-"""The parameters that HP, SP and KSP share: checks, the numbers they stand for, and the state they begin with."""
+"""The parameters that structured learners share: checks, and the numbers and the problem they stand for."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 
-from cladist.errors import ParameterError, is_count, is_positive, one_of
+from cladist import progress
+from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
+from cladist.learners import select_c
 from cladist.learners.base import random_generator
 from cladist.learners.explanation import Explanation, explain_rows, nodes_to_explain
-from cladist.learners.kernel_functions import KernelFunction
-from cladist.learners.structured.kernel_columns import kernel_columns
-from cladist.learners.structured.labelling_classifier import LabellingClassifier
-from cladist.learners.structured.select_c import choose_c
-from cladist.solvers.structured import InitialWeights, PerceptronState
+from cladist.learners.kernel_functions import Kernel
+from cladist.learners.linear_classifier import warn_of_gap
+from cladist.learners.structured.labelling_classifier import KernelColumns, LabellingClassifier
+from cladist.solvers.structured import SAMPLINGS, Ascent, InitialWeights, PerceptronState, Sweeps
 
 Ids = npt.NDArray[np.int64]
 STEPS = ("1/sqrt(T)", "1/(R sqrt(T))")
 INITIAL_WEIGHTS = ("zeros", "random", "class_mean")
+SET_LOSSES = ("hamming", "hierarchical")
+GRID = (0.01, 0.1, 1.0, 10.0)  # values of c that are tried
 MOST_ROUNDS = 10**8
+MOST_WEIGHT_BYTES = 8 * 2**30  # weights in training; beyond this use a kernel or fewer features
 RANDOM_ROWS = 32  # rows whose joint features random initial weights are made of
 RANDOM_NORM = 1e-3  # large enough to break ties, too small to influence the result
+
+# ---------------------------------------------------------------- HP, SP and KSP
 
 
 def check_rounds(model: Any) -> None:
@@ -54,13 +61,7 @@ def check_sampling(model: Any) -> None:
 
 
 def number_of_rounds(max_iter: int | None, eps: float, n_rows: int) -> int:
-    """Return T: `max_iter`, or ⌈log(n) / eps²⌉.
-
-    Examples
-    --------
-    >>> number_of_rounds(None, 0.1, 10_786)  # the paper's CCAT
-    929
-    """
+    """Return T: `max_iter`, or ⌈log(n) / eps²⌉."""
     if max_iter is not None:
         return int(max_iter)
     return int(np.clip(np.ceil(np.log(n_rows) / eps**2), 1, MOST_ROUNDS))
@@ -86,6 +87,30 @@ def learning_rate(model: Any, X: Any, labels: LabelMatrix, n_rounds: int, radius
     return float(min(largest, c * np.sqrt(np.log(max(2, len(labels))) / n_rounds)))
 
 
+def choose_c(model: Any, X: Any, labels: LabelMatrix) -> tuple[float, list[dict[str, float]]]:
+    """Return the c of highest mean score over folds of the rows, the smallest of equals, and the score of each.
+
+    The score is micro F1 over all nodes for sets, accuracy for single labels. A square matrix of kernel values is split
+    by rows and columns.
+    """
+    folds = select_c.folds_of(model, len(labels))
+    decode = "multi" if model.decodes_sets else "single"
+    results: list[dict[str, float]] = []
+    with progress.task("choosing c", len(GRID)) as running, progress.hide():
+        for c in GRID:
+            scores = []
+            for rows, held_out in folds:
+                inner = clone(model).set_params(c=c, decode=decode, verbose=0)
+                train, test = X[rows], X[held_out]
+                if model.is_precomputed:
+                    train, test = train[:, rows], test[:, rows]
+                scores.append(select_c._score(inner.fit(train, labels[rows]), test, labels[held_out]))
+            error = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
+            results.append({"c": c, "score": round(float(np.mean(scores)), 12), "standard_error": error})
+            running.advance()
+    return max(results, key=lambda entry: entry["score"])["c"], results
+
+
 def initial_weights(init: str, labels: LabelMatrix, random: np.random.RandomState) -> InitialWeights | None:
     """Return W̄ of the first round by its name; None: 0."""
     n, n_nodes = labels.shape
@@ -98,16 +123,13 @@ def initial_weights(init: str, labels: LabelMatrix, random: np.random.RandomStat
     return None
 
 
-class Preparation(NamedTuple):
-    """The state before the first round, the numbers in X of its rows, and the numbers that rows are drawn by."""
+def prepare_rounds(
+    model: Any, X: Any, labels: LabelMatrix, kernel: Kernel
+) -> tuple[PerceptronState, Ids, list[list[float]]]:
+    """Return the state before round 1, the numbers in X of its rows, and by chunk one number in [0, 1) per round.
 
-    state: PerceptronState
-    order: Ids
-    draws: list[list[float]]  # one number in [0, 1) per round, by chunk
-
-
-def prepare_rounds(model: Any, X: Any, labels: LabelMatrix, kernel: KernelFunction) -> Preparation:
-    """Return the state of HP, SP or KSP before round 1; sets radius_ (R), step_ and, where rows are drawn, eta_ (η)."""
+    Sets radius_ (R), step_ and, where rows are drawn, eta_ (η).
+    """
     n, T = len(labels), number_of_rounds(model.max_iter, model.eps, len(labels))
     random = random_generator(type(model).__name__, model.random_state)
     n_chunks = min(getattr(model, "n_chunks", 1), n)
@@ -117,7 +139,7 @@ def prepare_rounds(model: Any, X: Any, labels: LabelMatrix, kernel: KernelFuncti
     chunks = list(pairwise(np.linspace(0, n, n_chunks + 1).astype(int).tolist()))
     rows = order[:, None] if model.is_precomputed else X[order] if n_chunks > 1 else X
     y = labels[order] if n_chunks > 1 else labels
-    columns = kernel_columns(rows, kernel, chunks)
+    columns = KernelColumns(rows, kernel, chunks)
     model.radius_ = float(np.sqrt(np.max(columns.diagonal) * labels.taxonomy.n_nodes))
     model.step_ = step_length(model.step, T, model.radius_)
     if hasattr(model, "eta"):
@@ -134,7 +156,7 @@ def prepare_rounds(model: Any, X: Any, labels: LabelMatrix, kernel: KernelFuncti
         cache_bytes=1e6 * getattr(model, "cache_size", 200),
     )
     uniforms, ends = random.random_sample(T), np.linspace(0, T, n_chunks + 1).astype(int)
-    return Preparation(state, order, [uniforms[first:last].tolist() for first, last in pairwise(ends)])
+    return state, order, [uniforms[first:last].tolist() for first, last in pairwise(ends)]
 
 
 def explain_paths(model: LabellingClassifier, X: Any, nodes: Any) -> list[Explanation]:
@@ -147,3 +169,42 @@ def explain_paths(model: LabellingClassifier, X: Any, nodes: Any) -> list[Explan
         )
     ids = model.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], model.taxonomy_)
     return explain_rows(rows, ids, model.model_.W, model.taxonomy_, getattr(model, "feature_names_in_", None))
+
+
+# ---------------------------------------------------------------- large-margin learners
+
+
+def check_margin(model: Any) -> None:
+    """Refuse values of C, tol, max_iter, inner_iter, sampling and decode that make no sense."""
+    who = type(model).__name__
+    for name in ("C", "tol"):
+        if not is_positive(getattr(model, name)) or not np.isfinite(getattr(model, name)):
+            raise ParameterError(f"{who}: {name} must be positive; got {getattr(model, name)!r}.")
+    for name in ("max_iter", "inner_iter"):
+        if not is_count(getattr(model, name)):
+            raise ParameterError(f"{who}: {name} must be a whole number from 1 up; got {getattr(model, name)!r}.")
+    one_of(who, "sampling", model.sampling, SAMPLINGS)
+    model._check_decode(model.decode)
+
+
+def sweeps_of(model: Any) -> Sweeps:
+    """Return the settings of the ascent."""
+    return Sweeps(float(model.tol), int(model.max_iter), int(model.inner_iter), model.sampling)
+
+
+def refuse_large_weights(who: str, n_features: int, n_scores: int, instead: str) -> None:
+    """Raise a `TooLargeError`, before training begins, if the weights would not fit into memory."""
+    needed = 8 * n_features * n_scores
+    if needed > MOST_WEIGHT_BYTES:
+        raise TooLargeError(
+            f"{who}: weights of {n_features} features × {n_scores} scores need {needed / 2**30:.1f} GiB, over the "
+            f"limit of {MOST_WEIGHT_BYTES / 2**30:.0f} GiB; {instead}."
+        )
+
+
+def set_certificate(model: Any, ascent: Ascent) -> None:
+    """Set history_, converged_, n_iter_, both objectives and the gap; warn if the gap is not closed."""
+    model.history_, model.converged_, model.n_iter_ = ascent.history, ascent.converged, max(1, ascent.n_passes)
+    model.set_objectives()
+    if not ascent.converged:
+        warn_of_gap(model, model.gap_)
