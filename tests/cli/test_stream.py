@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli.stream_state import Consumed
+from cladist.cli.stream_files import Consumed
 from cladist.persistence.models import load_noted
 from tests.cli.conftest import call
 

@@ -25,7 +25,7 @@ import pytest
 
 import cladist
 from cladist.cli import demo
-from cladist.cli.stream_state import Consumed
+from cladist.cli.stream_files import Consumed
 from cladist.files import atomic
 from cladist.persistence.models import load_noted
 from tests.cli.conftest import NUMBERS, call

@@ -19,8 +19,19 @@ import numpy as np
 
 from cladist.cli.input import check_notes, features_of, learner_of
 from cladist.cli.predict import BlankRows
-from cladist.cli.stream_input import Reader, Signals, find_node, line_batches, missing_nodes, to_matrix
-from cladist.cli.stream_state import Answers, Consumed, chain_digest, id_digest, to_answer
+from cladist.cli.stream_files import (
+    Answers,
+    Consumed,
+    Reader,
+    Signals,
+    chain_digest,
+    find_node,
+    id_digest,
+    line_batches,
+    missing_nodes,
+    to_answer,
+    to_matrix,
+)
 from cladist.errors import CladistError, DatasetError, ModelFormatError, ParameterError
 from cladist.labels import encode
 from cladist.learners.online.base import OnlineClassifier
@@ -60,16 +71,13 @@ class Row:
 
 def run_stream(folder: Path, data: str, **options: Any) -> Counts:
     """Consume a file, or standard input for "-", with the model in a folder; `options` are those of `Stream`."""
-    fd = 0 if data == "-" else os.open(data, os.O_RDONLY)
-    try:
-        stream = Stream(folder, name="standard input" if data == "-" else data, **options)
-        try:
-            return stream.run(fd)
-        finally:
-            stream.close()
-    finally:
+    with ExitStack() as resources:
+        fd = 0 if data == "-" else os.open(data, os.O_RDONLY)
         if fd:
-            os.close(fd)
+            resources.callback(os.close, fd)
+        stream = Stream(folder, name="standard input" if data == "-" else data, **options)
+        resources.callback(stream.close)
+        return stream.run(fd)
 
 
 class Stream:
@@ -145,7 +153,7 @@ class Stream:
                 if self.is_sound:
                     if self.unsaved:
                         self._save()
-                    self.answers.flush()
+                    self.answers.file.flush()
         self.blank.warn("line")
         return self.counts
 
@@ -183,7 +191,7 @@ class Stream:
             start += n_lines
             if self.unsaved >= self.save_every:
                 self._save()
-        self.answers.flush()
+        self.answers.file.flush()
 
     def _parse(self, numbered: list[tuple[int, bytes]]) -> tuple[list[Row], CladistError | None]:
         """Return the rows that the model has not consumed, up to one that is refused, and the error of that one."""
@@ -250,7 +258,8 @@ class Stream:
             for name, parent in new_nodes:
                 self.learner.add_node(name, parent)
             labels, n_right = self._predict(X, rows)
-            self.answers.write([self._answer(row, label) for row, label in zip(rows, labels, strict=True)])
+            lines = [self._answer(row, label) for row, label in zip(rows, labels, strict=True)]
+            self.answers.file.write(b"".join(lines))
             for row in rows:
                 self.consumed.add(row.line, row.id)
             self.unsaved += len(rows)
