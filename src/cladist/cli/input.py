@@ -209,8 +209,8 @@ def _complete(source: DataSource, notes: dict[str, Any]) -> DataSource:
     if not source.labelled:
         return source
     given = {name: getattr(source, name) for name in ("label", "label_sep", "path_sep")}
-    values = {name: notes.get(name) if value is None else value for name, value in given.items()}
-    return replace(source, label=values.pop("label"), **{name: value or None for name, value in values.items()})
+    label, label_sep, path_sep = (notes.get(name) if value is None else value for name, value in given.items())
+    return replace(source, label=label, label_sep=label_sep or None, path_sep=path_sep or None)
 
 
 # ------------------------------------------------------------------ rows

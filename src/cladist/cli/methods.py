@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
+from rich.table import Column, Table
 
 from cladist import registry
 from cladist.cli.output import Debug, Json, Quiet, Terminal
@@ -15,8 +15,8 @@ def command(json: Json = False, quiet: Quiet = False, debug: Debug = False) -> N
     """List the methods, with the paper of each."""
     terminal, rows = Terminal(json, quiet), methods()
     terminal.answer(rows)
-    drawing = Table("name", "class", "paper", "summary", box=SIMPLE_HEAD)
-    drawing.columns[0].style, drawing.columns[0].no_wrap, drawing.columns[1].no_wrap = "bold", True, True
+    name, kind = Column("name", style="bold", no_wrap=True), Column("class", no_wrap=True)
+    drawing = Table(name, kind, "paper", "summary", box=SIMPLE_HEAD)
     for row in rows:
         drawing.add_row(*row.values())
     terminal.show(drawing)

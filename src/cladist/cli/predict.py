@@ -32,7 +32,7 @@ STDIN_HELP = "Or - for standard input: one text per line, or a table with --text
 BEAM_HELP = "Expand only the B best nodes of each level, for models with very many labels."
 MMAP_HELP = "Map large weights from their file instead of loading and verifying them."
 
-InputFormat = StrEnum("InputFormat", [*output.DataFormat, "lines"])
+InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc lines")
 
 MAX_NAMED = 5  # rows without known words that the warning names
 PATH_SEPARATOR = " > "

@@ -106,12 +106,16 @@ class Reader:
     id: str
     n_features: int | None
 
+    def error(self, number: int, problem: str) -> DatasetError:
+        """Return an error about a line."""
+        return DatasetError(f"{self.name}, line {number}: {problem}")
+
     def record(self, line: bytes, number: int) -> dict[str, Any]:
         """Return the JSON object in a line."""
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError:
-            raise DatasetError(f"{self.name}, line {number}: this is not UTF-8 text.") from None
+            raise self.error(number, "this is not UTF-8 text.") from None
         columns = (*self.text, self.label, self.id)  # the values that an answer repeats or a model stores
         records = [record for _, record in read_json_objects(self.name, iter([(number, text)]), columns)]
         return records[0] if records else {}
@@ -121,7 +125,7 @@ class Reader:
         value = record.get(self.id)
         if isinstance(value, (list, dict)) or (isinstance(value, float) and not isfinite(value)):
             got = value if isinstance(value, float) else type(value).__name__
-            raise DatasetError(f"{self.name}, line {number}: an id is a text or a number; got {got}.")
+            raise self.error(number, f"an id is a text or a number; got {got}.")
         return value
 
     def value(self, record: Mapping[str, Any], number: int) -> Any:
@@ -130,19 +134,17 @@ class Reader:
             return join_text(self.name, number, record, self.text)
         numbers = record.get(FEATURES)
         if not isinstance(numbers, (list, dict)):
-            raise DatasetError(
-                f"{self.name}, line {number}: the numbers of a row are a list or an object in {FEATURES!r}."
-            )
+            raise self.error(number, f"the numbers of a row are a list or an object in {FEATURES!r}.")
         try:
             pairs = enumerate(numbers) if isinstance(numbers, list) else numbers.items()
             values = {int(k): float(v) for k, v in pairs}
         except (TypeError, ValueError, OverflowError):
             values = {0: float("nan")}
         if not all(map(isfinite, values.values())):
-            raise DatasetError(f"{self.name}, line {number}: {FEATURES!r} holds a value that is not a number.")
+            raise self.error(number, f"{FEATURES!r} holds a value that is not a number.")
         is_outside = any(not 0 <= k < self.n_features for k in values)
         if is_outside or (isinstance(numbers, list) and len(numbers) != self.n_features):
-            raise DatasetError(f"{self.name}, line {number}: the model has {self.n_features} features, from 0 on.")
+            raise self.error(number, f"the model has {self.n_features} features, from 0 on.")
         return values
 
     def labels(self, record: Mapping[str, Any], number: int) -> list[list[str]] | None:
@@ -157,7 +159,7 @@ class Reader:
         if any(text is None or (not text.strip() and not isinstance(value, list)) for text in texts):
             if value == "" and not self.label_sep:
                 return None
-            raise DatasetError(f"{self.name}, line {number}: {self.label!r} holds no label: {str(value)[:100]!r}.")
+            raise self.error(number, f"{self.label!r} holds no label: {str(value)[:100]!r}.")
         return [
             [part.strip() for part in ((text or "").split(self.path_sep) if self.path_sep else [text or ""])]
             for text in texts
