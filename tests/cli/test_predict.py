@@ -420,3 +420,13 @@ def test_a_bad_row_far_down_leaves_no_file(refused, walking, monkeypatch):
 
 def test_labels_of_a_set_are_joined_as_in_training_unless_paths_or_scores_contain_the_separator():
     assert [set_separator(sep) for sep in ("|", None, "", " ", ">", "-", "0")] == ["|", *";;;;;;"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "first_line"),
+    [("csv", "title,description"), ("tsv", "title\tdescription"), ("jsonl", '{"title": "", "description": ""}')],
+)
+def test_a_table_on_standard_input_is_not_read_as_lines(refused, shop, kind, first_line):
+    problem = refused("predict", "model", "-", input=f"{first_line}\ndome tent\n")
+    assert "begins like a table with the columns 'title', 'description'" in problem
+    assert f"add --format {kind} if it is one, --format lines if every line is a text." in problem
