@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli import demo_comparison, demo_output
-from cladist.cli.demo_comparison import DIAGNOSES, FLAT, FLAT_SVM, PAIRS, RECURSIVE, TOP_DOWN, TREE, Comparison, compare
+from cladist.cli import demo, demo_methods
+from cladist.cli.demo_methods import DIAGNOSES, FLAT, FLAT_SVM, PAIRS, RECURSIVE, TOP_DOWN, TREE, Result, compare
 from cladist.cli.sample import sample_files
 from cladist.datasets import Dataset, read_table
 from cladist.datasets.loaders.official_codes import _icd_entries
@@ -46,23 +46,24 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def comparison(data: Dataset) -> Comparison:
+def comparison(data: Dataset) -> Result:
     return compare(data, texts=("a dome tent with pegs", "cast iron skillet for eggs"))
 
 
 def test_six_methods_are_judged_on_the_original_tree_recursive_svm_first(comparison, data):
-    names = [outcome.name for outcome in comparison.outcomes]
-    assert names == ["RecursiveSVM", "TopDown", "FlatSVM", TREE, FLAT, "Hieron, greedy"]
-    assert comparison.lead is comparison.outcomes[0]
-    for outcome in comparison.outcomes:
-        assert outcome.report.counts.taxonomy == data.taxonomy
-        assert outcome.report.counts.n_rows == 108
-        assert outcome.measures["accuracy"] > 0.5
-        assert outcome.seconds > 0
+    names = ["RecursiveSVM", "TopDown", "FlatSVM", TREE, FLAT, "Hieron, greedy"]
+    assert list(comparison.reports) == [row["name"] for row in comparison.values["methods"]] == names
+    assert comparison.report is comparison.reports["RecursiveSVM"]
+    for report in comparison.reports.values():
+        assert report.counts.taxonomy == data.taxonomy
+        assert report.counts.n_rows == 108
+    for row in comparison.values["methods"]:
+        assert row["accuracy"] > 0.5
+        assert row["seconds"] > 0
 
 
 def test_the_methods_see_what_their_names_say(data):
-    models = demo_comparison.methods(data.taxonomy)
+    models = demo_methods.methods(data.taxonomy)
     svms = [RECURSIVE, TOP_DOWN, FLAT_SVM]
     assert [type(models[name]).__name__ for name in svms] == svms
     assert models[RECURSIVE].loss == models[FLAT_SVM].loss
@@ -74,8 +75,8 @@ def test_the_methods_see_what_their_names_say(data):
 
 def test_it_is_repeatable(comparison, data):
     again = compare(data, texts=("a tent",))
-    for first, second in zip(comparison.outcomes, again.outcomes, strict=True):
-        assert first.report.metrics == second.report.metrics
+    for first, second in zip(comparison.reports.values(), again.reports.values(), strict=True):
+        assert first.metrics == second.metrics
 
 
 def test_samples_come_with_readable_paths(comparison):
@@ -86,9 +87,9 @@ def test_samples_come_with_readable_paths(comparison):
 
 
 def test_the_best_has_the_smallest_error(comparison):
-    errors = {o.name: o.measures["tree_induced_error"] for o in comparison.outcomes}
-    assert errors[comparison.best.name] == min(errors.values())
-    assert comparison.tree_beats_flat == {
+    errors = {name: report.metrics["tree_induced_error"] for name, report in comparison.reports.items()}
+    assert errors[comparison.values["best"]] == min(errors.values())
+    assert comparison.values["tree_beats_flat"] == {
         "RecursiveSVM": errors["RecursiveSVM"] < errors["FlatSVM"],
         "TopDown": errors["TopDown"] < errors["FlatSVM"],
         "Hieron": errors[TREE] < errors[FLAT],
@@ -97,16 +98,14 @@ def test_the_best_has_the_smallest_error(comparison):
 
 def arranged(comparison, helped):
     """The same numbers under other names, so that the tree helps those in `helped` and no others."""
-    reports = sorted((o.report for o in comparison.outcomes), key=lambda report: report.metrics["tree_induced_error"])
+    reports = sorted(comparison.reports.values(), key=lambda report: report.metrics["tree_induced_error"])
     low, high = reports[0], reports[-1]
     middle = next(
         report for report in reports if report.metrics["tree_induced_error"] > low.metrics["tree_induced_error"]
     )
     found = {flat: middle for _, flat in PAIRS.values()}
     found |= {tree: low if who in helped else high for who, (tree, _) in PAIRS.items()}
-    return Comparison(
-        comparison.data, [demo_comparison.Outcome(name, 1.0, report) for name, report in found.items()], []
-    )
+    return demo_methods.summarise(comparison.data, found, dict.fromkeys(found, 1.0), [])
 
 
 @pytest.mark.parametrize(
@@ -120,9 +119,9 @@ def arranged(comparison, helped):
 )
 def test_what_is_said_of_the_tree_is_what_was_found(comparison, helped, said):
     found = arranged(comparison, helped)
-    assert found.tree_beats_flat == {who: who in helped for who in PAIRS}
+    assert found.values["tree_beats_flat"] == {who: who in helped for who in PAIRS}
     assert found.verdict.startswith(said)
-    measures = {outcome.name: outcome.measures for outcome in found.outcomes}
+    measures = {name: report.metrics for name, report in found.reports.items()}
     assert f"Hieron is {measures[TREE]['tree_induced_error']:.3f} edges off on average" in found.verdict
     assert f"{measures[FLAT_SVM]['accuracy']:.1%} without; Hieron" in found.verdict
 
@@ -137,16 +136,16 @@ def test_the_best_numbers_are_marked(comparison):
 
 
 def test_json_says_it_all(comparison):
-    found = json.loads(json.dumps(demo_output.to_dict(comparison)))
+    found = json.loads(json.dumps(demo.to_dict(comparison)))
     assert found["data"] == {"source": "the shop", "train_rows": 252, "test_rows": 108, "nodes": 30, "leaves": 18}
     assert found["methods"][0].keys() == {"name", "accuracy", "tree_induced_error", "hierarchical_f1", "seconds"}
     assert found["samples"][0]["label"] == "Tents"
     assert found["lead"] == "RecursiveSVM"
-    assert found["best"] == comparison.best.name
+    assert found["best"] == comparison.values["best"]
 
 
 def test_the_page_has_everything(comparison):
-    page = demo_output.page(comparison)
+    page = demo.page(comparison)
     for wanted in (
         "RecursiveSVM on the shop",
         "Hieron, greedy",
@@ -159,7 +158,7 @@ def test_the_page_has_everything(comparison):
 
 
 def test_the_picture_asks_no_host(comparison):
-    svg = demo_output.picture(demo_output.render(comparison), title="cladist demo")
+    svg = demo.picture(demo.render(comparison), title="cladist demo")
     assert svg.startswith("<svg")
     assert re.findall(r"https?://[^\"' )]+", svg) == ["http://www.w3.org/2000/svg"]
     assert "@font-face" not in svg
@@ -167,14 +166,14 @@ def test_the_picture_asks_no_host(comparison):
 
 
 def test_a_document_gets_the_table_between_its_markers(comparison):
-    text = demo_output.with_comparison(MARKED, comparison, "cladist demo")
+    text = demo.with_comparison(MARKED, comparison, "cladist demo")
     before, inside, after = re.split(r"<!-- demo:(?:begin|end) -->", text)
     assert (before, after) == ("# Title\n\n", "\n\nafter\n")
     assert "old" not in inside
     assert "| Hieron, tree |" in inside
     assert "`cladist demo` on a machine with" in inside
     assert comparison.verdict in inside
-    again = demo_output.with_comparison(text, comparison, "cladist demo")
+    again = demo.with_comparison(text, comparison, "cladist demo")
     assert again == text
 
 
@@ -184,7 +183,7 @@ def test_a_document_gets_the_table_between_its_markers(comparison):
 def test_a_document_without_markers_is_refused(tmp_path, text):
     (tmp_path / "README.md").write_text(text)
     with pytest.raises(DatasetError, match="demo:begin"):
-        demo_output.check_markers(tmp_path / "README.md")
+        demo.check_markers(tmp_path / "README.md")
 
 
 def test_the_command(run, monkeypatch, tmp_path, data):

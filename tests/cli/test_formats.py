@@ -12,8 +12,7 @@ from sklearn.pipeline import Pipeline
 import cladist
 from cladist import progress
 from cladist.cli.evaluate import evaluate
-from cladist.cli.input import DataSource, open_model
-from cladist.cli.numeric_input import missing
+from cladist.cli.input import DataSource, missing, open_model
 from cladist.cli.train import train
 from cladist.datasets.formats.arff.reader import read_arff_hmc
 from cladist.errors import ModelFormatError

@@ -21,8 +21,7 @@ from cladist import Taxonomy
 from cladist.cli import app as application
 from cladist.cli import output
 from cladist.cli.output import Terminal, standard_output, table
-from cladist.cli.predict import Prediction
-from cladist.cli.prediction_files import Layout, escape_formula, write_rows
+from cladist.cli.predict import Layout, Prediction, escape_formula, write_rows
 from cladist.errors import visible
 from cladist.report import Table
 
@@ -292,20 +291,20 @@ def test_a_warning_is_not_obeyed():
 
 def test_an_edited_document_keeps_its_edits(tmp_path, monkeypatch, run):
     """The demo's document is read when the table is written, not a minute before."""
-    from cladist.cli import demo_comparison, demo_output
+    from cladist.cli import demo, demo_methods
 
-    document = f"before\n{demo_output.BEGIN}\n{demo_output.END}\n"
+    document = f"before\n{demo.BEGIN}\n{demo.END}\n"
     monkeypatch.chdir(tmp_path)
     Path("mine.md").write_text(document)
 
     def compared(_):
         Path("mine.md").write_text(document.replace("before", "edited"))
 
-    monkeypatch.setattr(demo_comparison, "compare", compared)
+    monkeypatch.setattr(demo_methods, "compare", compared)
     monkeypatch.setattr("cladist.datasets.load_icd10cm", lambda **_: None)
     for name, value in {"page": "", "to_dict": {}, "render": ""}.items():
-        monkeypatch.setattr(demo_output, name, lambda *_, value=value, **__: value)
-    monkeypatch.setattr(demo_output, "with_comparison", lambda text, *_: text)
+        monkeypatch.setattr(demo, name, lambda *_, value=value, **__: value)
+    monkeypatch.setattr(demo, "with_comparison", lambda text, *_: text)
     run("demo", "--html", "page.html", "--markdown", "mine.md", "--quiet")
     assert Path("mine.md").read_text().startswith("edited")
     assert os.path.exists("page.html")

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 import cladist
 from cladist import FlatSVM, Taxonomy, Thresholded
 from cladist.cli.input import BATCH_ROWS, DataSource, open_model
-from cladist.cli.predict import predict, read_batches
+from cladist.cli.predict import predict, read_batches, set_separator
 from cladist.datasets import read_texts
 from cladist.decoders.thresholds import RCut
 from cladist.features import text_features
@@ -416,3 +416,17 @@ def test_a_bad_row_far_down_leaves_no_file(refused, walking, monkeypatch):
     monkeypatch.setattr("cladist.files.open.CHUNK_BYTES", 1 << 10)
     Path("many.svm").write_text("a 1:1\n" * 5000 + "a 9:1\n")
     assert "the model was trained on indices up to 4" in refused("predict", "walking", "many.svm", "--out", "out.csv")
+
+
+def test_labels_of_a_set_are_joined_as_in_training_unless_paths_or_scores_contain_the_separator():
+    assert [set_separator(sep) for sep in ("|", None, "", " ", ">", "-", "0")] == ["|", *";;;;;;"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "first_line"),
+    [("csv", "title,description"), ("tsv", "title\tdescription"), ("jsonl", '{"title": "", "description": ""}')],
+)
+def test_a_table_on_standard_input_is_not_read_as_lines(refused, shop, kind, first_line):
+    problem = refused("predict", "model", "-", input=f"{first_line}\ndome tent\n")
+    assert "begins like a table with the columns 'title', 'description'" in problem
+    assert f"add --format {kind} if it is one, --format lines if every line is a text." in problem

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli.stream_state import Consumed
+from cladist.cli.stream_files import Consumed, missing_nodes
 from cladist.persistence.models import load_noted
 from tests.cli.conftest import call
 
@@ -290,3 +290,9 @@ def test_signals_save_and_stop(place):
     assert process.returncode == 0, errors
     assert b"trained on" in errors
     assert seen("h-perc") == learnt + 1
+
+
+def test_nodes_that_a_taxonomy_lacks_come_parents_first():
+    labels = [["sport", "ball", "golf"], ["art"], ["sport", "tennis"]]
+    nodes = missing_nodes(cladist.Taxonomy.from_paths(["sport/tennis"]), labels)
+    assert nodes == [("ball", "sport"), ("golf", "ball"), ("art", None)]

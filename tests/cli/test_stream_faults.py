@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli import stream_input, stream_loop, stream_state
-from cladist.cli.stream_state import Consumed
+from cladist.cli import stream_files, stream_loop
+from cladist.cli.stream_files import Consumed
 from cladist.errors import DatasetError, LabelError
 from cladist.learners.online.base import OnlineClassifier
 from cladist.persistence.models import load_noted, save
@@ -55,7 +55,7 @@ def place(trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(trained, "original")
     begin_again()
-    monkeypatch.setattr(stream_input, "READ_BYTES", 100)  # some two rows a batch
+    monkeypatch.setattr(stream_files, "READ_BYTES", 100)  # some two rows a batch
     monkeypatch.setattr(os, "fsync", lambda fd: None)  # nothing here outlives the machine
     return tmp_path
 
@@ -94,7 +94,7 @@ class Boom(Exception):  # noqa: N818 - no error of anybody
 @contextmanager
 def tracing(on_line):
     """Call `on_line(place)` before every line of the stream's own code that runs after a batch was read."""
-    files = {module.__file__ for module in (stream_loop, stream_input, stream_state)}
+    files = {module.__file__ for module in (stream_loop, stream_files)}
     skipped = {"__init__", "_load", "_reader", "__enter__", "__exit__", "ready", "of_notes", "_open", "close"}
 
     def local(frame, event, _):
@@ -187,7 +187,7 @@ def failing(function, problem, number, *, after):
         (stream_loop, "transformed"),
         (stream_loop, "to_answer"),
         (stream_loop, "save"),
-        (stream_state.Answers, "encode"),
+        (stream_files.Answers, "encode"),
         (os, "fsync"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -276,7 +276,7 @@ def test_a_label_that_cannot_be_added_grows_nothing(place):
 @pytest.mark.parametrize("batch", [10, 10_000], ids=["in several batches", "in one batch"])
 @pytest.mark.parametrize("save_every", [1, 100])
 def test_ids_are_the_same_within_a_batch_and_across_saves(place, monkeypatch, batch, save_every):
-    monkeypatch.setattr(stream_input, "READ_BYTES", batch)
+    monkeypatch.setattr(stream_files, "READ_BYTES", batch)
     ids = [1, True, 1.0, "1", 1, True, 1.0, "1", "True", "é", "\u00e9", 100, 1e2]
     write("new.jsonl", [{"id": row_id, "x": [0, 0, 1], "label": "film"} for row_id in ids])
     assert run(save_every=save_every).learnt == 8
@@ -381,11 +381,11 @@ def test_answers_of_a_run_that_never_came_to_a_save_are_known(place, monkeypatch
 
 
 def test_two_streams_do_not_share_a_file_of_answers(place):
-    first = stream_state.Answers(Path("a.jsonl"))
+    first = stream_files.Answers(Path("a.jsonl"))
     with pytest.raises(DatasetError, match="another process writes its predictions there"):
-        stream_state.Answers(Path("a.jsonl"))
+        stream_files.Answers(Path("a.jsonl"))
     first.close()
-    stream_state.Answers(Path("a.jsonl")).close()
+    stream_files.Answers(Path("a.jsonl")).close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

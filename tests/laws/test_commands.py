@@ -24,8 +24,8 @@ from unittest import mock
 import pytest
 
 import cladist
-from cladist.cli import demo_output
-from cladist.cli.stream_state import Consumed
+from cladist.cli import demo
+from cladist.cli.stream_files import Consumed
 from cladist.files import atomic
 from cladist.persistence.models import load_noted
 from tests.cli.conftest import NUMBERS, call
@@ -33,7 +33,7 @@ from tests.cli.conftest import NUMBERS, call
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs children that are quickly started")
 
 ROWS = [{"x": [1.0, 0.0, float(k), 0.0], "label": "abc"[k % 3]} for k in range(6)]
-DOCUMENT = f"mine\n{demo_output.BEGIN}\nold\n{demo_output.END}\nmine too\n"
+DOCUMENT = f"mine\n{demo.BEGIN}\nold\n{demo.END}\nmine too\n"
 
 
 # ------------------------------------------------------------------ what commands write
@@ -137,7 +137,7 @@ def hidden(folder: Path) -> list[str]:
 # ------------------------------------------------------------------ children
 
 _server = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
-LOADED = ("input", "numeric_input", "output", "prediction_files", "stream_loop", "taxonomy_report")
+LOADED = ("input", "output", "predict", "stream_loop", "taxonomy_report")
 _server.set_forkserver_preload(
     [
         __name__,
@@ -163,8 +163,8 @@ def quick_demo() -> Iterator[None]:
     written = {"page": "page" * 20, "with_comparison": DOCUMENT.replace("old", "new"), "to_dict": {}, "render": "drawn"}
     with ExitStack() as stack:
         for name, value in written.items():
-            stack.enter_context(mock.patch.object(demo_output, name, return_value=value))
-        stack.enter_context(mock.patch("cladist.cli.demo_comparison.compare"))
+            stack.enter_context(mock.patch.object(demo, name, return_value=value))
+        stack.enter_context(mock.patch("cladist.cli.demo_methods.compare"))
         stack.enter_context(mock.patch("cladist.datasets.load_icd10cm"))
         yield
 

@@ -1,4 +1,4 @@
-"""The command line: one file a command, and in each the parsing and the work are two functions."""
+"""The command line: one file per command, and in each the parsing and the work are two functions."""
 
 import sys
 

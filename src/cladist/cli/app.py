@@ -101,10 +101,8 @@ def _describe_file_error(error: OSError) -> str:
 
 
 def _usage_hint(error: Any) -> str:
-    """Return advice about bad usage; several columns after one ``--text`` are a frequent mistake.
-
-    Missing and unknown options have classes of their own; extra arguments have the base class.
-    """
+    """Return advice about bad usage; several columns after one ``--text`` are a frequent mistake."""
+    # Missing and unknown options have classes of their own; extra arguments have the base class.
     context = getattr(error, "ctx", None)
     if type(error) is _USAGE_ERROR and context is not None and context.params.get("text"):
         return "--text takes one column, so repeat it for each: --text title --text description"

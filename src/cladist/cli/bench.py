@@ -5,14 +5,11 @@ from __future__ import annotations
 import json as json_format
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-import typer
-
-from cladist.cli.options import Debug, Json, Quiet, option
+from cladist.cli.output import Debug, Json, Quiet, Terminal, argument, option, table
 from cladist.errors import DatasetError, ParameterError
 
 EXAMPLE = (
@@ -26,9 +23,7 @@ SOURCE_TREE = Path(__file__).absolute().parents[3]  # the checkout, if the packa
 
 
 def command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The paper; without it, the papers are listed.")
-    ] = None,
+    name: Annotated[str | None, argument("NAME", "The paper; without it, the papers are listed.")] = None,
     data: Annotated[str | None, option("--data NAMES", "Only these data sets, separated by commas.")] = None,
     methods: Annotated[str | None, option("--methods NAMES", "Only these methods, separated by commas.")] = None,
     again: Annotated[bool, option("--again", "Measure rows again that have a result already.")] = False,
@@ -44,8 +39,6 @@ def command(
     Runs the benchmarks of a checkout. Every row is written to benchmarks/results
     as soon as it is measured, and an interrupted run continues from there.
     """
-    from cladist.cli.output import Terminal
-
     terminal = Terminal(json, quiet)
     given = {"--data": _split_names("--data", data), "--methods": _split_names("--methods", methods)}
     root = find_checkout()
@@ -54,8 +47,10 @@ def command(
             if value is not None:
                 raise ParameterError(f"{flag} needs the name of a paper, as in cladist bench hr.")
         papers = list_papers(root)
-        terminal.answer([asdict(paper) for paper in papers])
-        terminal.show(_draw(["name", "paper", "methods", "command"], [paper.cells() for paper in papers]))
+        terminal.answer([paper._asdict() for paper in papers])
+        usage = {True: "cladist bench {}", False: "published tables only"}
+        rows = [[*paper[:3], usage[paper.runs].format(paper.name)] for paper in papers]
+        terminal.show(_draw(["name", "paper", "methods", "command"], rows))
         return
     paper = find_paper(root, name)
     run = load_runner(root, name, "verdicts" if verdicts else "run")
@@ -74,7 +69,6 @@ def command(
 
 
 def _split_names(flag: str, text: str | None) -> list[str] | None:
-    """Return the names in an option's value."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
@@ -84,7 +78,6 @@ def _split_names(flag: str, text: str | None) -> list[str] | None:
 
 
 def _draw(header: list[str], rows: list[list[str]]) -> Any:
-    from cladist.cli.output import table
     from cladist.report import Table
 
     return table(Table(header, rows))
@@ -93,8 +86,7 @@ def _draw(header: list[str], rows: list[list[str]]) -> Any:
 # ------------------------------------------------------------------ the papers of a checkout
 
 
-@dataclass(frozen=True)
-class Paper:
+class Paper(NamedTuple):
     """A paper with published tables; `runs` says whether there is a script to reproduce them."""
 
     name: str
@@ -102,17 +94,9 @@ class Paper:
     methods: str
     runs: bool
 
-    def cells(self) -> list[str]:
-        """Return a row of the list of papers."""
-        usage = f"cladist bench {self.name}" if self.runs else "published tables only"
-        return [self.name, self.paper, self.methods, usage]
-
 
 def find_checkout() -> Path:
-    """Return the checkout that contains the package, or else the current folder if it is one.
-
-    Benchmarks are not part of an installed package.
-    """
+    """Return the checkout that contains the package, or else the current folder if it is one."""
     for folder in (SOURCE_TREE, Path.cwd()):
         if (folder / PAPERS).is_dir():
             return folder
@@ -140,15 +124,14 @@ def find_paper(root: Path, name: str) -> Paper:
     papers = {paper.name: paper for paper in list_papers(root)}
     if name in papers and papers[name].runs:
         return papers[name]
-    runnable = ", ".join(paper.name for paper in papers.values() if paper.runs)
+    problem = f"There is no paper {name!r}"
     if name in papers:
-        raise ParameterError(
-            f"{PAPERS.as_posix()}/{name} has published tables but nothing to run yet; those that run: {runnable}."
-        )
-    raise ParameterError(f"There is no paper {name!r}; those that run: {runnable}.")
+        problem = f"{PAPERS.as_posix()}/{name} has published tables but nothing to run yet"
+    runnable = ", ".join(paper.name for paper in papers.values() if paper.runs)
+    raise ParameterError(f"{problem}; those that run: {runnable}.")
 
 
-def load_runner(root: Path, name: str, script: str = "run") -> Callable[..., Any]:
+def load_runner(root: Path, name: str, script: str) -> Callable[..., Any]:
     """Import a script of a paper from its checkout and return its function `bench`."""
     path = root / PAPERS / name / f"{script}.py"
     if not path.is_file():

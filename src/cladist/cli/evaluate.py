@@ -2,80 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cladist.cli.options import (
-    DATA_HELP,
-    Debug,
-    Format,
-    Json,
-    Label,
-    LabelSep,
-    ModelArgument,
-    PathSep,
-    Quiet,
-    Text,
-    ZeroBased,
-    argument,
-    option,
-)  # fmt: skip
+from cladist import progress
+from cladist.cli import output
 
 if TYPE_CHECKING:
-    from cladist.cli.input import DataSource
+    from cladist.cli.input import DataSource, Notify
     from cladist.metrics import Report
 
 EXAMPLE = "Example: [bold]cladist evaluate model test.csv --html report.html[/bold]"
 
 
 def command(
-    model: ModelArgument,
-    data: Annotated[Path, argument("DATA", DATA_HELP)],
-    html: Annotated[Path | None, option("--html FILE", "Also write the report as a web page.")] = None,
-    text: Text = None,
-    label: Label = None,
-    label_sep: LabelSep = None,
-    path_sep: PathSep = None,
-    format: Format = None,  # noqa: A002
-    zero_based: ZeroBased = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    model: output.ModelFolder,
+    data: output.DataFile,
+    html: Annotated[Path | None, output.option("--html FILE", "Also write the report as a web page.")] = None,
+    text: output.Texts = None,
+    label: output.Label = None,
+    label_sep: output.LabelSep = None,
+    path_sep: output.PathSep = None,
+    format: output.Format = None,  # noqa: A002
+    zero_based: output.ZeroBased = None,
+    json: output.Json = False,
+    quiet: output.Quiet = False,
+    debug: output.Debug = False,
 ) -> None:
     """Evaluate a model on labelled rows by all metrics.
 
     Columns and separators default to those of training.
     """
     from cladist.cli.input import DataSource, open_model, resolve
-    from cladist.cli.output import Terminal, check_target, table, write_text
     from cladist.report import html_report, report_tables
 
     fitted, notes = open_model(model)
     columns = (tuple(text or ()), label, label_sep, path_sep)
-    given = DataSource(str(data), format and format.value, *columns, zero_based=zero_based, labelled=True)
+    given = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True)
     source = resolve(given, fitted, notes, model)
-    check_target(html, inputs=[data, model])
-    terminal = Terminal(json, quiet)
+    output.check_target(html, inputs=[data, model])
+    terminal = output.Terminal(json, quiet)
     with terminal.bars():
         report = evaluate(fitted, source, notify=terminal.note)
     if html is not None:
-        write_text(html, html_report(report, title=f"{model.resolve().name} on {Path(source.name).name}"))
+        output.write_text(html, html_report(report, title=f"{model.resolve().name} on {Path(source.name).name}"))
         terminal.note(f"The report is in {html}")
     terminal.answer(report.to_dict())
     taxonomy = report.counts.taxonomy
     heading = f"{report.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
-    terminal.show(heading, *map(table, report_tables(report)))
+    terminal.show(heading, *map(output.table, report_tables(report)))
 
 
-def evaluate(model: Any, source: DataSource, *, notify: Callable[[str], None] = lambda _: None) -> Report:
-    """Return the report of a model's predictions for labelled rows; rows are predicted in batches.
+def evaluate(model: Any, source: DataSource, *, notify: Notify = lambda _: None) -> Report:
+    """Return the report of a model's predictions for labelled rows, which are predicted in batches.
 
     `notify` is called with notes about features that the model does not have.
     """
-    from cladist import progress
     from cladist.cli.input import learner_of, read_labelled, slices
     from cladist.metrics import Report, count
 

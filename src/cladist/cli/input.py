@@ -1,19 +1,25 @@
-"""The data of a command as rows that a model takes, read as the model's notes say unless options differ."""
+"""How a data file becomes rows that a model takes: as the options say, and otherwise as the model's notes say."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from cladist import progress
-from cladist.datasets import Dataset, read_table
+from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight, read_table
+from cladist.datasets.formats.arff.reader import read_arff_rows
+from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
+from cladist.datasets.formats.svmlight.reader import read_matrices, read_svmlight_rows
 from cladist.datasets.formats.tables.records import check_ending, format_of_ending
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, TaxonomyError
 from cladist.files import Source, data_suffix, display_name, open_for_reading
@@ -32,17 +38,22 @@ WITHOUT_COLUMNS = {
 }
 # Notes in a model about its data: their types, and descriptions of these in messages.
 NOTES: dict[str, tuple[type, str]] = {
-    "text": (list, "a list of column names"),
-    "features": (list, "a list of column names"),
+    **dict.fromkeys(("text", "features"), (list, "a list of column names")),
     **dict.fromkeys(("label", "label_sep", "path_sep", "format"), (str, "a text")),
     "zero_based": (bool, "true or false"),
 }
+# Problems for which a reader recommends a parameter in Python, in the words of the command line.
+SENTENCES = {
+    "no-label": "the row has no label.",
+    "index-base": "no row tells whether indices begin at 0 or at 1; add --zero-based or --one-based.",
+    "no-document-id": (
+        "wanted the document's number as 0:number, as in the first row; if 0 is a feature like others, read with "
+        "--format svmlight --zero-based."
+    ),
+}
+LSHTC_ROWS = RowFormat(0, MOST_FEATURES - 1, np.dtype(np.float32), several=True, loose=True, document_id="auto")
 
 Notify = Callable[[str], None]
-
-
-def ignore(_: str) -> None:
-    """Drop a note."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +78,12 @@ class DataSource:
     @property
     def stream(self) -> Source:
         """The path, or standard input as bytes."""
-        standard_input: IO[bytes] = sys.stdin.buffer
-        return standard_input if self.path == "-" else self.path
+        return sys.stdin.buffer if self.path == "-" else self.path
 
     @property
     def name(self) -> str:
         """The name of the data in messages."""
         return "standard input" if self.path == "-" else self.path
-
-    @property
-    def has_format(self) -> bool:
-        """Whether an option or the file extension gives the format."""
-        if self.format is not None or self.path == "-":
-            return self.format is not None
-        return data_suffix(self.path) in KIND_OF_SUFFIX or format_of_ending(self.path) is not None
 
     @property
     def kind(self) -> str:
@@ -102,13 +105,10 @@ class DataSource:
             check_ending(self.path)
 
     def check_columns(self, *, text: bool = True) -> None:
-        """Raise a `ParameterError` unless exactly the columns that the data has are named.
-
-        `text` says whether texts are read.
-        """
-        columns: dict[str, Any] = {"--text": self.text} if text else {}
-        if self.labelled:
-            columns["--label"] = self.label
+        """Raise a `ParameterError` unless exactly the columns that the data has are named; `text`: texts are read."""
+        columns: dict[str, Any] = ({"--text": self.text} if text else {}) | (
+            {"--label": self.label} if self.labelled else {}
+        )
         if self.kind == "table":
             missing = [f"{option} COLUMN" for option, value in columns.items() if not value]
             hint = "" if self.labelled else ", or --format lines if every line is a text"
@@ -119,7 +119,7 @@ class DataSource:
         if given:
             raise ParameterError(f"{self.name} is {WITHOUT_COLUMNS[self.kind]}; leave out {' and '.join(given)}.")
 
-    def progress(self) -> AbstractContextManager[Any]:
+    def progress(self) -> Any:
         """Return a context that shows that standard input is being read; files report their progress themselves."""
         return progress.task("Reading standard input") if self.path == "-" else nullcontext()
 
@@ -139,17 +139,7 @@ def features_of(model: Any) -> int | None:
 
 
 def notes_of(source: DataSource, features: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return the notes for a model trained on this data, whose numeric columns are called `features`.
-
-    Examples
-    --------
-    >>> notes_of(DataSource("train.csv", text=("title",), label="category"))
-    {'text': ['title'], 'label': 'category', 'label_sep': None, 'path_sep': None}
-    >>> notes_of(DataSource("train.svm", zero_based=True))
-    {'zero_based': True}
-    >>> notes_of(DataSource("train.txt", "lshtc"), ["3", "17"])
-    {'format': 'lshtc', 'features': ['3', '17']}
-    """
+    """Return the notes for a model trained on this data, whose numeric columns are called `features`."""
     if source.kind == "svmlight":
         return {"zero_based": bool(source.zero_based)}
     columns = {"features": [] if features is None else [str(name) for name in features]}
@@ -167,13 +157,11 @@ def check_notes(notes: dict[str, Any], folder: Path) -> None:
         is_valid = value is None or isinstance(value, kind)
         if not is_valid or (kind is list and not all(isinstance(column, str) for column in value or ())):
             raise ModelFormatError(f"{folder}: this model's note {name!r} must be {description}; got {value!r}.")
-    if notes.get("format") == "lshtc" and not _are_rising_numbers(notes.get("features") or ()):
-        raise ModelFormatError(f"{folder}: this model's note 'features' must be rising numbers, as in LSHTC rows.")
-
-
-def _are_rising_numbers(names: Sequence[str]) -> bool:
-    numbers = [int(name) for name in names if name.isascii() and name.isdigit() and len(name) <= 10]
-    return 0 < len(numbers) == len(names) and all(a < b for a, b in pairwise(numbers))
+    if notes.get("format") == "lshtc":
+        names = notes.get("features") or ()
+        numbers = [int(name) for name in names if name.isascii() and name.isdigit() and len(name) <= 10]
+        if not 0 < len(numbers) == len(names) or any(a >= b for a, b in pairwise(numbers)):
+            raise ModelFormatError(f"{folder}: this model's note 'features' must be rising numbers, as in LSHTC rows.")
 
 
 def open_model(folder: Path, *, mmap: bool = False, verify: bool = False) -> tuple[Any, dict[str, Any]]:
@@ -184,26 +172,33 @@ def open_model(folder: Path, *, mmap: bool = False, verify: bool = False) -> tup
 
 
 def resolve(source: DataSource, model: Any, notes: dict[str, Any], folder: Path) -> DataSource:
-    """Return the source completed by a model's notes; data that does not suit the model is refused."""
+    """Return the source completed by a model's notes; data that does not suit the model is refused.
+
+    LSHTC rows only suit a model trained on such rows, as their features are counted in another way.
+    """
     source.check_extension()
-    source = complete(source, notes)
-    check_suits(source, model, notes, folder)
+    source = _complete(source, notes)
+    on_texts, on_lshtc = features_of(model) is None, notes.get("format") == "lshtc"
+    trained = given = ""
+    if on_texts == source.is_numeric:
+        trained, given = ("texts", "numbers") if on_texts else ("numbers", "texts")
+    elif source.is_numeric and on_lshtc != (source.kind == "lshtc"):
+        trained, given = ("LSHTC rows", "other rows") if on_lshtc else ("other rows", "LSHTC rows")
+    if trained:
+        raise DatasetError(f"{folder} was trained on {trained}, and {source.name} holds {given}.")
     source.check_columns()
     return source
 
 
-def complete(source: DataSource, notes: dict[str, Any]) -> DataSource:
+def _complete(source: DataSource, notes: dict[str, Any]) -> DataSource:
     """Return the source with everything that options did not give taken from a model's notes.
 
     An empty separator means none, even if the notes have one.
-
-    Examples
-    --------
-    >>> complete(DataSource("new.csv", labelled=True, label="kind"), {"text": ["title"], "label": "category"})
-    DataSource(path='new.csv', ..., text=('title',), label='kind', ...)
     """
-    if notes.get("format") == "lshtc" and not source.has_format and not source.text:
-        source = replace(source, format="lshtc")
+    if source.format is None and not source.text and notes.get("format") == "lshtc":
+        is_known = data_suffix(source.path) in KIND_OF_SUFFIX or format_of_ending(source.path) is not None
+        if source.path == "-" or not is_known:
+            source = replace(source, format="lshtc")
     if source.is_numeric:
         zero_based = notes.get("zero_based") if source.zero_based is None else source.zero_based
         return replace(source, zero_based=zero_based, features=tuple(notes.get("features") or ()))
@@ -213,43 +208,32 @@ def complete(source: DataSource, notes: dict[str, Any]) -> DataSource:
     source = replace(source, text=source.text or text)
     if not source.labelled:
         return source
-    values = {name: getattr(source, name) for name in ("label", "label_sep", "path_sep")}
-    values = {name: notes.get(name) if value is None else value for name, value in values.items()}
-    return replace(
-        source, label=values["label"], label_sep=values["label_sep"] or None, path_sep=values["path_sep"] or None
-    )
-
-
-def check_suits(source: DataSource, model: Any, notes: dict[str, Any], folder: Path) -> None:
-    """Raise a `DatasetError` if the model was trained on texts and the data is numbers, or the other way round.
-
-    LSHTC rows only suit a model trained on such rows, as their features are counted in another way.
-    """
-    on_texts, on_lshtc = features_of(model) is None, notes.get("format") == "lshtc"
-    if on_texts == source.is_numeric:
-        trained, given = ("texts", "numbers") if on_texts else ("numbers", "texts")
-    elif source.is_numeric and on_lshtc != (source.kind == "lshtc"):
-        trained, given = ("LSHTC rows", "other rows") if on_lshtc else ("other rows", "LSHTC rows")
-    else:
-        return
-    raise DatasetError(f"{folder} was trained on {trained}, and {source.name} holds {given}.")
+    given = {name: getattr(source, name) for name in ("label", "label_sep", "path_sep")}
+    label, label_sep, path_sep = (notes.get(name) if value is None else value for name, value in given.items())
+    return replace(source, label=label, label_sep=label_sep or None, path_sep=path_sep or None)
 
 
 # ------------------------------------------------------------------ rows
 
 
 def read_labelled(
-    source: DataSource, *, taxonomy: Taxonomy | None, model: Any = None, notify: Notify = ignore
+    source: DataSource, *, taxonomy: Taxonomy | None, model: Any = None, notify: Notify = lambda _: None
 ) -> Dataset:
-    """Read rows with their labels, all of which must be in the taxonomy; numbers must suit the model, if given.
+    """Read rows with their labels, all of which must be in the taxonomy.
 
-    `notify` is called with notes about features that are left out.
+    Numbers have the columns of the model, or without one those of the file. `notify` is called with notes about
+    features that are left out.
     """
-    with source.progress():
-        if source.is_numeric:
-            from cladist.cli.numeric_input import read_numbers
-
-            return read_numbers(source, taxonomy=taxonomy, model=model, notify=notify)
+    with source.progress(), _reworded(source, model):
+        if source.kind == "svmlight":
+            zero_based, n_features = bool(source.zero_based), features_of(model)
+            return read_svmlight(source.stream, taxonomy=taxonomy, zero_based=zero_based, n_features=n_features)
+        if source.kind == "arff":
+            data = read_arff_hmc(source.stream, taxonomy=taxonomy, zero_based=_zero_based(source))
+            _check_columns(source, data.X, list(() if data.feature_names is None else data.feature_names), model)
+            return data
+        if source.kind == "lshtc":
+            return _read_lshtc(source, taxonomy, model, notify)
         return read_table(
             source.stream,
             text=source.text,
@@ -261,11 +245,123 @@ def read_labelled(
         )
 
 
+def _read_lshtc(source: DataSource, taxonomy: Taxonomy | None, model: Any, notify: Notify) -> Dataset:
+    if taxonomy is None:
+        raise ParameterError(
+            f"{source.name} is an LSHTC file, whose hierarchy is a file of its own; name that with --taxonomy FILE."
+        )
+    data = read_lshtc(source.stream, taxonomy, compact=model is None)
+    if model is None:
+        return data
+    (X,) = _select_known([data.X], source, notify)
+    return Dataset(X, data.y, data.taxonomy, source=data.source)
+
+
+def read_numbers(source: DataSource, *, model: Any, notify: Notify) -> Iterator[Any]:
+    """Yield rows of numbers without their labels, as they are read."""
+    with _reworded(source, model):
+        if source.kind == "svmlight":
+            n_features = features_of(model)
+            assert n_features is not None
+            yield from read_svmlight_rows(source.stream, n_features=n_features, zero_based=bool(source.zero_based))
+        elif source.kind == "lshtc":
+            yield from _select_known(read_matrices(source.stream, LSHTC_ROWS, True, None), source, notify)
+        else:
+            n_rows = 0
+            for X, names in read_arff_rows(source.stream, zero_based=_zero_based(source)):
+                _check_columns(source, X, names, model, n_before=n_rows)
+                n_rows += X.shape[0]
+                yield X
+
+
 def slices(rows: Any) -> Iterator[Any]:
     """Yield rows, or labels, in batches."""
     n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     for start in range(0, n_rows, BATCH_ROWS):
         yield rows[start : start + BATCH_ROWS]
+
+
+def _zero_based(source: DataSource) -> Any:
+    return "auto" if source.zero_based is None else source.zero_based
+
+
+@contextmanager
+def _reworded(source: DataSource, model: Any) -> Iterator[None]:
+    """Put the advice of readers into the words of the command line; add the likely reason of a wrong index."""
+    try:
+        yield
+    except DatasetError as problem:
+        kind, is_svmlight, n_features = problem.kind, source.kind == "svmlight", features_of(model)
+        if source.is_numeric and kind in SENTENCES and problem.file is not None:
+            sentence = SENTENCES[kind]
+            raise DatasetError.at(problem.file, problem.line, problem.column, sentence, kind=kind) from problem
+        if is_svmlight and kind == "index-zero":
+            hint = "if the file counts its features from 0, add --zero-based"
+        elif is_svmlight and kind == "index-range" and n_features is not None:
+            hint = (
+                f"the model was trained on indices up to {n_features - bool(source.zero_based)} and has no weights for "
+                "others: leave out the features that are new, or train again on rows that have them"
+            )
+        else:
+            raise
+        fields = {name: getattr(problem, name) for name in ("file", "line", "column", "kind")}
+        raise DatasetError(f"{str(problem).removesuffix('.')}; {hint}.", **fields) from problem
+
+
+def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: Any, *, n_before: int = 0) -> None:
+    """Refuse columns other than those that a model was trained on, and missing values if it has no imputer.
+
+    `n_before` rows of the file came before these.
+    """
+    from sklearn.impute import SimpleImputer
+
+    if model is None:
+        return
+    for k, (trained, name) in enumerate(zip(source.features, features, strict=False)):
+        if trained != name:
+            problem = (
+                f"feature {k + 1} is {name!r}, and the model was trained on {trained!r} in its place; give it the "
+                "attributes it was trained on, in their order."
+            )
+            raise DatasetError.at(source.name, None, None, problem, kind="feature-names")
+    if X.shape[1] != features_of(model):
+        problem = f"there are {X.shape[1]:,} features, and the model was trained on {features_of(model):,}."
+        raise DatasetError.at(source.name, None, None, problem, kind="column-count")
+    steps = model.steps if isinstance(model, Pipeline) else []
+    if any(isinstance(step, SimpleImputer) for _, step in steps) or not missing(X).any():
+        return
+    is_missing = missing(X)
+    if sparse.issparse(X):
+        entry = int(np.argmax(is_missing))
+        row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
+    else:
+        row, column = map(int, np.unravel_index(np.argmax(is_missing), is_missing.shape))
+    problem = (
+        f"row {n_before + row + 1} has no value for {features[column]!r}, and the model has seen no missing value in "
+        "training, so it has nothing to put in its place; fill it in, or train on rows that miss some too."
+    )
+    raise DatasetError.at(source.name, None, None, problem, kind="missing-value")
+
+
+def missing(X: Any) -> npt.NDArray[np.bool_]:
+    """Tell of each value of an array, or of each entry of a CSR matrix, whether it is missing."""
+    return np.isnan(X.data if sparse.issparse(X) else X)
+
+
+def _select_known(matrices: Iterable[Any], source: DataSource, notify: Notify) -> Iterator[Any]:
+    """Yield LSHTC rows with the columns that a model was trained on; a feature that is new to it has no weight."""
+    numbers = np.array(source.features, np.int64)
+    new = every = np.zeros(0, np.int64)
+    for X in matrices:
+        place = np.searchsorted(numbers, X.indices)
+        is_known = numbers[np.minimum(place, len(numbers) - 1)] == X.indices
+        every, new = np.union1d(every, X.indices), np.union1d(new, X.indices[~is_known])
+        ends = np.concatenate([[0], np.cumsum(is_known)])
+        arrays = X.data[is_known], place[is_known].astype(np.int32), ends[X.indptr]
+        yield sparse.csr_matrix(arrays, shape=(X.shape[0], len(numbers)))
+    if len(new):
+        counts = f"{len(new):,} of the {len(every):,} features"
+        notify(f"{counts} in {source.name} were in no row of training; they are left out.")
 
 
 # ------------------------------------------------------------------ taxonomies
@@ -284,7 +380,10 @@ def read_taxonomy(
     Cycles are refused with the edges that close them and `advice`, in which {} stands for these edges, or dropped.
     """
     if format == "arff" or (format is None and data_suffix(path) == ".arff"):
-        taxonomy = _read_arff_taxonomy(path)
+        from cladist.datasets.formats.arff import header, hierarchy
+
+        with open_for_reading(path) as stream:
+            taxonomy = hierarchy.read_hierarchy(path, header.read_header(path, stream), on_cycle="drop")
     elif format == "lshtc":
         from cladist.datasets.formats.lshtc.hierarchy import read_hierarchy
 
@@ -293,21 +392,12 @@ def read_taxonomy(
         taxonomy = Taxonomy.read(path, format=format, sep=sep, on_cycle="drop")
     if taxonomy.dropped_edges and not drop_cycles:
         them = "it" if len(taxonomy.dropped_edges) == 1 else "them"
-        description = f"{display_name(path)}: {describe_cycles(taxonomy)}"
+        description = f"{display_name(path)}: {_describe_cycles(taxonomy)}"
         raise TaxonomyError(f"{description}; remove {them}, or {advice.format(them)}.")
     return taxonomy
 
 
-def _read_arff_taxonomy(path: Source) -> Taxonomy:
-    from cladist.datasets.formats.arff.header import read_header
-    from cladist.datasets.formats.arff.hierarchy import read_hierarchy
-
-    with open_for_reading(path) as stream:
-        header = read_header(path, stream)
-    return read_hierarchy(path, header, on_cycle="drop")
-
-
-def describe_cycles(taxonomy: Taxonomy) -> str:
+def _describe_cycles(taxonomy: Taxonomy) -> str:
     """Return the dropped edges that close cycles, and the first of these cycles."""
     from cladist.taxonomy.inspection import restore_cycle
 

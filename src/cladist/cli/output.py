@@ -1,4 +1,4 @@
-"""What a command prints and writes: results on standard output, notes on standard error, files that appear whole."""
+"""What commands share: their options, results on standard output, notes on standard error, files that appear whole."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
@@ -31,6 +33,45 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 UNLIMITED_WIDTH = 10_000
+
+# ------------------------------------------------------------------ options
+
+DATA = "Data"  # a panel of the help
+DATA_HELP = "A table (.csv, .tsv, .jsonl, .parquet, .arrow), or numbers in svmlight (.svm), ARFF (.arff) or LSHTC."
+
+DataFormat = StrEnum("DataFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc")
+
+
+def argument(metavar: str, text: str) -> Any:
+    """Return a positional argument for a command's signature."""
+    return typer.Argument(metavar=metavar, help=text)
+
+
+def option(usage: str, text: str, panel: str | None = None, **settings: Any) -> Any:
+    """Return an option for a command's signature; `usage` holds its flags and its value, as in "--out -o FILE"."""
+    flags = [word for word in usage.split() if word.startswith("-")]
+    value = usage.split()[-1]
+    metavar = None if value in flags else value
+    return typer.Option(*flags, metavar=metavar, help=text, rich_help_panel=panel, **settings)
+
+
+Json = Annotated[bool, option("--json", "Print the result as JSON, and nothing else.", "Output")]
+Quiet = Annotated[bool, option("--quiet -q", "Print no progress bars and no notes.", "Output")]
+Debug = Annotated[bool, option("--debug", "Show the traceback of a failure.", "Output")]
+
+TEXT_HELP = "The column with the text; repeat it to join the texts of several columns."
+FORMAT_HELP = "The format of the data, if not inferable from the file extension."
+BASE_HELP = "Whether the feature indices of an svmlight or ARFF file start at 0 or at 1."
+Texts = Annotated[list[str] | None, option("--text COLUMN", TEXT_HELP, DATA)]
+Label = Annotated[str | None, option("--label COLUMN", "The column with the label.", DATA)]
+LabelSep = Annotated[str | None, option("--label-sep TEXT", "The separator of several labels in one field.", DATA)]
+PathSep = Annotated[str | None, option("--path-sep TEXT", "The separator of path parts, if labels are paths.", DATA)]
+Format = Annotated[DataFormat | None, option("--format", FORMAT_HELP, DATA)]
+ZeroBased = Annotated[bool | None, option("--zero-based/--one-based", BASE_HELP, DATA, show_default=False)]
+ModelFolder = Annotated[Path, argument("MODEL", "The model folder written by [bold]cladist train[/bold].")]
+DataFile = Annotated[Path, argument("DATA", DATA_HELP)]
+
+# ------------------------------------------------------------------ the terminal
 
 
 @dataclass
@@ -82,7 +123,7 @@ def _escape(renderable: Any) -> Any:
     return visible(renderable) if isinstance(renderable, str) else renderable
 
 
-class _EscapedOutput:
+class _Escaped:
     """Standard output that is a terminal: control characters are written as escapes."""
 
     def write(self, text: str) -> int:
@@ -90,19 +131,14 @@ class _EscapedOutput:
 
 
 def standard_output() -> TextIO:
-    """Return standard output for CSV or JSON with foreign text.
-
-    A file or a pipe gets every character. A terminal gets control characters as escapes, which have the same meaning
-    inside JSON strings.
-    """
-    return cast("TextIO", _EscapedOutput()) if sys.stdout.isatty() else sys.stdout
+    """Return standard output for CSV or JSON; a terminal gets control characters as escapes, which JSON allows."""
+    return cast("TextIO", _Escaped()) if sys.stdout.isatty() else sys.stdout
 
 
 class _Console(Console):
     """A console that escapes control characters wherever they occur; only its own styles take effect."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render something in segments of text and style."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
@@ -200,8 +236,8 @@ def check_target(
 ) -> None:
     """Raise an error if `path` cannot be written, before work is done whose result would be lost.
 
-    `inputs` are files that the command reads, "-" for standard input, and model folders; `outputs` are other files that
-    it writes. The path must be none of them, by any name or link, and must not lie in these folders.
+    `inputs` are the files ("-": standard input) and model folders that the command reads, `outputs` are other files
+    that it writes. The path must be none of them, by any name or link, and must not lie in these folders.
     """
     if path is None:
         return
@@ -244,10 +280,7 @@ def _is_in(target: Path, other: PathLike) -> bool:
 
 @contextmanager
 def replacing(path: PathLike) -> Iterator[TextIO]:
-    """Open a text file for writing that replaces `path` when the block ends without an error.
-
-    A device or a pipe is written to directly.
-    """
+    """Open a text that replaces the file `path` if the block ends without an error; devices are written to directly."""
     check_target(path)
     with files.open_replacement(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
         yield file

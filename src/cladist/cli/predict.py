@@ -1,67 +1,72 @@
-"""``cladist predict``: labels, paths and scores for new rows, predicted in batches."""
+"""``cladist predict``: labels, paths and scores for new rows, predicted in batches and written row by row."""
 
 from __future__ import annotations
 
 import csv
 import json as json_format
+import re
 import time
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from itertools import islice, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
-from cladist.cli.options import (
-    DATA,
-    DATA_HELP,
-    FORMAT_HELP,
-    Debug,
-    InputFormat,
-    Json,
-    ModelArgument,
-    Quiet,
-    Text,
-    ZeroBased,
-    argument,
-    option,
-)  # fmt: skip
-from cladist.errors import DatasetError, ParameterError
+from cladist import progress
+from cladist.cli import output
+from cladist.errors import DatasetError, DatasetWarning, ParameterError, quoted
+from cladist.files import Source, iterate_text_lines, open_for_reading
 
 if TYPE_CHECKING:
-    from cladist.cli.input import DataSource
-    from cladist.files import Source
+    from cladist.cli.input import DataSource, Notify
 
 EXAMPLE = (
     "Examples: [bold]cladist predict model new.csv --out predictions.csv[/bold]"
     "\n\n[bold]echo 'acute bronchitis' | cladist predict model - --top-k 3[/bold]"
 )
 STDIN_HELP = "Or - for standard input: one text per line, or a table with --text or --format."
+BEAM_HELP = "Expand only the B best nodes of each level, for models with very many labels."
+MMAP_HELP = "Map large weights from their file instead of loading and verifying them."
+
+InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc lines")
+
 MAX_NAMED = 5  # rows without known words that the warning names
+PATH_SEPARATOR = " > "
+SET_SEPARATOR = ";"  # if the separator of training is unknown or not usable
+SCORE_LETTERS = "+-.0123456789aefin"
+TABLES = {"csv": ",", "tsv": "\t"}
+SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+# Spreadsheets evaluate such a cell as a formula. Cells that already begin with apostrophes get one more, so that
+# removing one apostrophe restores the text. Numbers may have a sign.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+_NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def command(
-    model: ModelArgument,
-    data: Annotated[str, argument("DATA", f"{DATA_HELP} {STDIN_HELP}")],
+    model: output.ModelFolder,
+    data: Annotated[str, output.argument("DATA", f"{output.DATA_HELP} {STDIN_HELP}")],
     out: Annotated[
         Path | None,
-        option("--out -o FILE", "The output file: .csv, .tsv or .jsonl.", show_default="standard output"),
+        output.option("--out -o FILE", "The output file: .csv, .tsv or .jsonl.", show_default="standard output"),
     ] = None,
-    top_k: Annotated[int | None, option("--top-k K", "Give the K best labels of each row, best first.", min=1)] = None,
-    beam: Annotated[
-        int | None,
-        option("--beam B", "Expand only the B best nodes of each level, for models with very many labels.", min=1),
+    top_k: Annotated[
+        int | None, output.option("--top-k K", "Give the K best labels of each row, best first.", min=1)
     ] = None,
-    mmap: Annotated[
-        bool, option("--mmap", "Map large weights from their file instead of loading and verifying them.")
-    ] = False,
-    verify: Annotated[bool, option("--verify", "With --mmap, also verify these weights first.")] = False,
-    text: Text = None,
-    format: Annotated[InputFormat | None, option("--format", FORMAT_HELP, DATA)] = None,  # noqa: A002
-    zero_based: ZeroBased = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    beam: Annotated[int | None, output.option("--beam B", BEAM_HELP, min=1)] = None,
+    mmap: Annotated[bool, output.option("--mmap", MMAP_HELP)] = False,
+    verify: Annotated[bool, output.option("--verify", "With --mmap, also verify these weights first.")] = False,
+    text: output.Texts = None,
+    format: Annotated[  # noqa: A002
+        InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
+    ] = None,
+    zero_based: output.ZeroBased = None,
+    json: output.Json = False,
+    quiet: output.Quiet = False,
+    debug: output.Debug = False,
 ) -> None:
     """Predict labels for new rows.
 
@@ -74,12 +79,11 @@ def command(
     of the second label. Text columns default to those of training.
     """
     from cladist.cli.input import DataSource, open_model, resolve
-    from cladist.cli.output import Terminal
 
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
     given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
     source = resolve(given, fitted, notes, model)
-    terminal = Terminal(json, quiet)
+    terminal = output.Terminal(json, quiet)
     start = time.perf_counter()
     # Predictions on standard output show the progress themselves.
     with terminal.bars() if out is not None else nullcontext():
@@ -116,7 +120,7 @@ def predict_to(
     beam: int | None = None,
     label_sep: str | None = None,
     as_json: bool = False,
-    notify: Callable[[str], None] = lambda _: None,
+    notify: Notify = lambda _: None,
     folder: Path | None = None,
 ) -> int:
     """Write the predictions for all rows to a file, or to standard output, and return the number of rows.
@@ -124,22 +128,31 @@ def predict_to(
     `label_sep` is the separator of labels in training, `folder` that of the model. `notify` is called with notes about
     features that the model does not have.
     """
-    from cladist import progress
     from cladist.cli.input import learner_of
-    from cladist.cli.output import check_target, replacing, standard_output
-    from cladist.cli.prediction_files import TABLES, Layout, check_separator, format_of, set_separator, write_rows
 
-    kind = "json" if as_json and out is None else format_of(out)
-    check_target(out, inputs=[source.path, folder])
-    separator = set_separator(label_sep) if top_k is None and predicts_sets(model) else None
+    kind = "csv" if out is None else SUFFIXES.get(out.suffix.lower())
+    if kind is None:
+        raise DatasetError(f"{out}: the file extension of --out must be .csv, .tsv or .jsonl.")
+    if as_json and out is None:
+        kind = "json"
+    output.check_target(out, inputs=[source.path, folder])
+    learner = learner_of(model)
+    separator = set_separator(label_sep) if top_k is None and predicts_sets(learner) else None
     if separator is not None and kind in TABLES:
-        check_separator(separator, learner_of(model))
-    rows = predict(model, read_batches(source, model=model, notify=notify), top_k=top_k, beam=beam)
-    target = nullcontext(standard_output()) if out is None else replacing(out)
+        check_separator(separator, learner)
+    target = nullcontext(output.standard_output()) if out is None else output.replacing(out)
     with progress.task("Predicting") as task, target as file:
-        # A file reports its own progress while it is read, so rows are counted for standard input only.
-        advance = task.advance if source.path == "-" else lambda _: None
-        return write_rows(file, kind, Layout(top_k, separator), rows, advance)
+        batches = read_batches(source, model=model, notify=notify)
+        if source.path == "-":  # a file reports its own progress while it is read
+            batches = _count_rows(batches, task)
+        return write_rows(file, kind, Layout(top_k, separator), predict(model, batches, top_k=top_k, beam=beam))
+
+
+def _count_rows(batches: Iterable[Any], task: progress.Task) -> Iterator[Any]:
+    """Yield batches, and advance a task by the rows of each when the next one is wanted."""
+    for batch in batches:
+        yield batch
+        task.advance(batch.shape[0])
 
 
 def predict(
@@ -154,11 +167,10 @@ def predict(
     from cladist.learners.thresholded import transformed
 
     learner = learner_of(model)
-    if beam is not None and top_k is None and predicts_sets(model):
+    in_sets = top_k is None and predicts_sets(learner)
+    if beam is not None and in_sets:
         raise ParameterError("A beam finds the best labels, and this model predicts sets of them; add --top-k K.")
-    predictor = (
-        _predict_sets(learner) if top_k is None and predicts_sets(model) else _predict_best(learner, top_k or 1, beam)
-    )
+    predictor = _predict_sets(learner) if in_sets else _predict_best(learner, top_k or 1, beam)
     blank, n_rows = BlankRows(model), 0
     for batch in batches:
         rows = transformed(model, batch)
@@ -168,12 +180,10 @@ def predict(
     blank.warn("row")
 
 
-def predicts_sets(model: Any) -> bool:
-    """Return whether a model's predictions are sets of labels."""
-    from cladist.cli.input import learner_of
+def predicts_sets(learner: Any) -> bool:
+    """Return whether a learner's predictions are sets of labels."""
     from cladist.learners.thresholded import Thresholded
 
-    learner = learner_of(model)
     return isinstance(learner, Thresholded) or bool(learner.decodes_sets)
 
 
@@ -224,9 +234,7 @@ class BlankRows:
     """Counts the texts without a word that a model knows; of a model trained on numbers it counts none."""
 
     def __init__(self, model: Any) -> None:
-        from cladist.cli.input import features_of
-
-        self.is_active = features_of(model) is None
+        self.is_active = not hasattr(model, "n_features_in_")
         self.count = self.n_rows = 0
         self.first: list[int] = []
 
@@ -245,10 +253,6 @@ class BlankRows:
 
     def warn(self, unit: str) -> None:
         """Warn about these rows, if any; `unit` is "row" or "line", as their numbers count."""
-        import warnings
-
-        from cladist.errors import DatasetWarning
-
         if not self.count:
             return
         which = ", ".join(map(str, self.first)) + (", …" if self.count > len(self.first) else "")
@@ -263,21 +267,17 @@ class BlankRows:
 # ------------------------------------------------------------------ rows without labels
 
 
-def read_batches(
-    source: DataSource, *, model: Any = None, notify: Callable[[str], None] = lambda _: None
-) -> Iterator[Any]:
+def read_batches(source: DataSource, *, model: Any = None, notify: Notify = lambda _: None) -> Iterator[Any]:
     """Return an iterator over batches of rows to predict; they are read as needed, never all in memory."""
-    from cladist.cli.input import slices
+    from cladist.cli.input import read_numbers, slices
     from cladist.datasets.formats.tables.reader import join_text
     from cladist.datasets.formats.tables.records import read_records
 
-    if source.is_numeric:
-        from cladist.cli.numeric_input import read_rows
-
-        return (part for X in read_rows(source, model=model, notify=notify) for part in slices(X))
-    if source.kind == "lines":
-        return _batches(lines(source.stream, source.trained_columns))
     stream = source.stream
+    if source.is_numeric:
+        return (part for X in read_numbers(source, model=model, notify=notify) for part in slices(X))
+    if source.kind == "lines":
+        return _batches(_lines(stream, source.trained_columns))
     rows = read_records(stream, format=source.format, columns=source.text)
     return _batches(join_text(stream, *record, source.text) for record in rows)
 
@@ -288,27 +288,14 @@ def _batches(texts: Iterator[str]) -> Iterator[Any]:
     from cladist.cli.input import BATCH_ROWS
 
     while batch := list(islice(texts, BATCH_ROWS)):
-        array = np.empty(len(batch), dtype=object)
-        array[:] = batch
-        yield array
+        yield np.array(batch, dtype=object)
 
 
-def lines(stream: Source, columns: Collection[str] = ()) -> Iterator[str]:
-    r"""Yield every line as one text, including empty lines, so that predictions correspond to lines.
+def _lines(stream: Source, columns: Collection[str]) -> Iterator[str]:
+    """Yield every line as one text, including empty lines, so that predictions correspond to lines.
 
     A first line that names all `columns`, which a model was trained on, is refused: it is the header of a table.
-
-    Examples
-    --------
-    >>> import io
-    >>> list(lines(io.BytesIO(b"dome tent\n\nskillet\n"), ["title"]))
-    ['dome tent', '', 'skillet']
-    >>> list(lines(io.BytesIO(b"title,body\ndome tent,green\n"), ["title"]))
-    Traceback (most recent call last):
-    cladist.errors.DatasetError: The input begins like a table with the column 'title' ...
     """
-    from cladist.files import iterate_text_lines, open_for_reading
-
     with open_for_reading(stream) as raw:
         for number, line in iterate_text_lines(stream, raw):
             text = line.rstrip("\r\n")
@@ -341,3 +328,95 @@ def _headers(line: str) -> Iterator[tuple[str, set[str]]]:
         return
     if isinstance(record, dict):
         yield "jsonl", set(record)
+
+
+# ------------------------------------------------------------------ files of predictions
+
+
+def escape_formula(text: str) -> str:
+    """Return a text as a cell of CSV or TSV, with an apostrophe in front if it looks like a formula."""
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def set_separator(label_sep: str | None) -> str:
+    """Return the separator of the labels of a set in one cell: that of training, unless paths or scores contain it."""
+    if not label_sep or label_sep in PATH_SEPARATOR or set(label_sep) <= set(SCORE_LETTERS):
+        return SET_SEPARATOR
+    return label_sep
+
+
+def check_separator(separator: str, learner: Any) -> None:
+    """Raise a `DatasetError` if a label, or a name on its path, contains the separator or runs into it."""
+    from cladist.labels import LabelMatrix
+
+    taxonomy = learner.taxonomy_
+    on_paths = set(LabelMatrix.from_nodes(learner.class_nodes_, taxonomy).indices.tolist())
+    for name in [*map(str, learner.classes_.tolist()), *(taxonomy.names[v] for v in sorted(on_paths))]:
+        if (name + separator).index(separator) < len(name):
+            raise DatasetError(
+                f"CSV and TSV join the labels of a row by {separator!r}, which the model's label {quoted(name)} "
+                "contains; write JSON lines with --out FILE.jsonl, or use --json."
+            )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The form of a row: one label, the `top_k` best labels, or a set, whose labels `separator` joins in a cell."""
+
+    top_k: int | None = None
+    separator: str | None = None
+
+    def header(self) -> list[str]:
+        """Return the column names of a table."""
+        if self.separator is not None:
+            return ["labels", "paths", "scores"]
+        ranks = [""] if self.top_k is None else [f"_{k}" for k in range(1, self.top_k + 1)]
+        return [f"{name}{rank}" for rank in ranks for name in ("label", "path", "score")]
+
+    def cells(self, predictions: list[Prediction]) -> list[str]:
+        """Return a row of a table."""
+        labels = [
+            (escape_formula(str(p.label)), escape_formula(PATH_SEPARATOR.join(p.path)), f"{p.score:.6g}")
+            for p in predictions
+        ]
+        if self.separator is None:
+            return [cell for cells in labels for cell in cells]
+        return [self.separator.join(cells[k] for cells in labels) for k in range(3)]
+
+    def to_dict(self, predictions: list[Prediction]) -> dict[str, Any]:
+        """Return a row as a JSON object."""
+        labels: list[dict[str, Any]] = [
+            {"label": p.label, "path": p.path, "score": float(f"{p.score:.6g}")} for p in predictions
+        ]
+        if self.separator is not None:
+            return {f"{name}s": [label[name] for label in labels] for name in ("label", "path", "score")}
+        return labels[0] if self.top_k is None else {"top": labels}
+
+
+def write_rows(file: TextIO, kind: str, layout: Layout, rows: Iterable[list[Prediction]]) -> int:
+    """Write all rows in a format and return their number; the first one is predicted before anything is written."""
+    if kind in TABLES:
+        return _write_table(file, TABLES[kind], layout, rows)
+    n_rows, is_list = 0, kind == "json"
+    for n_rows, predictions in enumerate(rows, 1):
+        if is_list:
+            file.write("[\n" if n_rows == 1 else ",\n")
+        file.write(json_format.dumps(layout.to_dict(predictions), ensure_ascii=False) + ("" if is_list else "\n"))
+    if is_list:
+        file.write("\n]\n" if n_rows else "[]\n")
+    return n_rows
+
+
+def _write_table(file: TextIO, delimiter: str, layout: Layout, rows: Iterable[list[Prediction]]) -> int:
+    plain = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    quoting = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    n_rows = 0
+    for n_rows, predictions in enumerate(rows, 1):
+        if n_rows == 1:
+            plain.writerow(layout.header())
+        cells = layout.cells(predictions)
+        has_return = any("\r" in cell for cell in cells)  # which csv does not quote before Python 3.13
+        (quoting if has_return else plain).writerow(cells)
+    if not n_rows:
+        plain.writerow(layout.header())
+    return n_rows

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from cladist.cli.options import Debug, Json, Quiet, argument
+from cladist.cli.output import Debug, Json, Quiet, Terminal, argument, write_text
+from cladist.errors import DatasetError
 
 EXAMPLE = "Example: [bold]cladist sample shop[/bold]"
 
@@ -38,7 +39,6 @@ ADJECTIVES = ("new", "classic", "premium", "everyday", "slim", "large", "compact
 PHRASES = ("two years of warranty", "ships tomorrow", "makes a fine gift", "back in stock", "our best seller")
 COLOURS = ("black", "grey", "blue", "red", "green", "white")
 
-Product = tuple[str, ...]  # title, description, category
 Category = tuple[str, list[str], list[str], list[str]]  # title, names, phrases, phrases of the aisle
 
 
@@ -49,8 +49,6 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Write a small table of products and its taxonomy, and print commands to try on them."""
-    from cladist.cli.output import Terminal
-
     files = write_sample(folder)
     terminal = Terminal(json, quiet)
     terminal.answer({"folder": str(folder), "files": files, "commands": list(COMMANDS)})
@@ -61,9 +59,6 @@ def command(
 
 def write_sample(folder: Path) -> list[str]:
     """Write the files into a new or empty folder and return their names."""
-    from cladist.cli.output import write_text
-    from cladist.errors import DatasetError
-
     if folder.exists() and not folder.is_dir():
         raise DatasetError(f"{folder} is a file; name a new or empty folder.")
     if folder.is_dir() and any(folder.iterdir()):
@@ -84,10 +79,11 @@ def sample_files() -> dict[str, str]:
     train = [product for rows in products for product in rows[TEST_ROWS_PER_CATEGORY:]]
     generator.shuffle(train)
     generator.shuffle(test)
+    columns = ("title", "description", "category")
     return {
-        "train.csv": _csv(["title", "description", "category"], train),
-        "test.csv": _csv(["title", "description", "category"], test),
-        "taxonomy.csv": _csv(["node", "parent"], list(parents.items())),
+        "train.csv": _csv([columns, *train]),
+        "test.csv": _csv([columns, *test]),
+        "taxonomy.csv": _csv([("node", "parent"), *parents.items()]),
         "README.md": README.format(commands="\n".join(COMMANDS)),
     }
 
@@ -115,7 +111,8 @@ def read_catalogue() -> tuple[dict[str, str], list[Category]]:
 
 def _products(
     generator: random.Random, category: str, names: list[str], phrases: list[str], shared: list[str]
-) -> Iterator[Product]:
+) -> Iterator[tuple[str, ...]]:
+    """Yield the title, description and category of made-up products."""
     for _ in range(ROWS_PER_CATEGORY):
         maker, adjective, colour = (generator.choice(options) for options in (MAKERS, ADJECTIVES, COLOURS))
         # Some titles do not name the kind of product, as in any catalogue.
@@ -125,9 +122,7 @@ def _products(
         yield f"{maker} {adjective} {name}, {colour}", f"{'; '.join(sentence).capitalize()}.", category
 
 
-def _csv(header: list[str], rows: list[tuple[str, ...]]) -> str:
+def _csv(rows: list[tuple[str, ...]]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()

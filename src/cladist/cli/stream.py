@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from cladist.cli.options import DATA, Debug, Json, ModelArgument, Quiet, Text, argument, option
+from cladist.cli import output
 
 EXAMPLE = (
     "Examples: [bold]cladist stream model new.jsonl --out answers.jsonl[/bold]"
@@ -16,22 +16,26 @@ EXAMPLE = (
 
 
 def command(
-    model: ModelArgument,
-    data: Annotated[str, argument("FILE", "JSON lines, one object per row; - for standard input.")],
+    model: output.ModelFolder,
+    data: Annotated[str, output.argument("FILE", "JSON lines, one object per row; - for standard input.")],
     out: Annotated[
-        Path | None, option("--out -o FILE", "The file for predictions.", show_default="standard output")
+        Path | None, output.option("--out -o FILE", "The file for predictions.", show_default="standard output")
     ] = None,
-    save_every: Annotated[int, option("--save-every N", "Save the model after every N rows.", min=1)] = 10_000,
-    grow: Annotated[bool, option("--grow", "Add labels that are not in the taxonomy, below their paths.")] = False,
-    new_input: Annotated[bool, option("--new-input", "This input differs from the one consumed before.")] = False,
-    id: Annotated[str, option("--id KEY", "The key of a row's id.", DATA)] = "id",  # noqa: A002
-    text: Text = None,
+    save_every: Annotated[int, output.option("--save-every N", "Save the model after every N rows.", min=1)] = 10_000,
+    grow: Annotated[
+        bool, output.option("--grow", "Add labels that are not in the taxonomy, below their paths.")
+    ] = False,
+    new_input: Annotated[
+        bool, output.option("--new-input", "This input differs from the one consumed before.")
+    ] = False,
+    id: Annotated[str, output.option("--id KEY", "The key of a row's id.", output.DATA)] = "id",  # noqa: A002
+    text: output.Texts = None,
     label: Annotated[
-        str | None, option("--label KEY", "The key of the label.", DATA, show_default="as in training")
+        str | None, output.option("--label KEY", "The key of the label.", output.DATA, show_default="as in training")
     ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    json: output.Json = False,
+    quiet: output.Quiet = False,
+    debug: output.Debug = False,
 ) -> None:
     """Predict rows as they arrive, and train on those that have a label.
 
@@ -43,11 +47,10 @@ def command(
     same input, also after it was killed, it continues from the last save:
     rows with an id are recognised by it, others by their position.
     """
-    from cladist.cli.output import Terminal, check_target
     from cladist.cli.stream_loop import run_stream
 
-    check_target(out, inputs=[data, model])
-    terminal = Terminal(json, quiet)
+    output.check_target(out, inputs=[data, model])
+    terminal = output.Terminal(json, quiet)
     start = time.perf_counter()
     counts = run_stream(
         model, data, out=out, text=tuple(text or ()), label=label, id_column=id, save_every=save_every, grow=grow,

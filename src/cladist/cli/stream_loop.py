@@ -19,8 +19,19 @@ import numpy as np
 
 from cladist.cli.input import check_notes, features_of, learner_of
 from cladist.cli.predict import BlankRows
-from cladist.cli.stream_input import Reader, Signals, find_node, line_batches, missing_nodes, to_matrix
-from cladist.cli.stream_state import Answers, Consumed, chain_digest, id_digest, to_answer
+from cladist.cli.stream_files import (
+    Answers,
+    Consumed,
+    Reader,
+    Signals,
+    chain_digest,
+    find_node,
+    id_digest,
+    line_batches,
+    missing_nodes,
+    to_answer,
+    to_matrix,
+)
 from cladist.errors import CladistError, DatasetError, ModelFormatError, ParameterError
 from cladist.labels import encode
 from cladist.learners.online.base import OnlineClassifier
@@ -52,24 +63,16 @@ class Row:
     labels: list[list[str]] | None
     grows: bool = False  # whether one of its labels is not in the taxonomy yet
 
-    @property
-    def is_labelled(self) -> bool:
-        """Whether the model is trained on it."""
-        return self.labels is not None
-
 
 def run_stream(folder: Path, data: str, **options: Any) -> Counts:
     """Consume a file, or standard input for "-", with the model in a folder; `options` are those of `Stream`."""
-    fd = 0 if data == "-" else os.open(data, os.O_RDONLY)
-    try:
-        stream = Stream(folder, name="standard input" if data == "-" else data, **options)
-        try:
-            return stream.run(fd)
-        finally:
-            stream.close()
-    finally:
+    with ExitStack() as resources:
+        fd = 0 if data == "-" else os.open(data, os.O_RDONLY)
         if fd:
-            os.close(fd)
+            resources.callback(os.close, fd)
+        stream = Stream(folder, name="standard input" if data == "-" else data, **options)
+        resources.callback(stream.close)
+        return stream.run(fd)
 
 
 class Stream:
@@ -145,7 +148,7 @@ class Stream:
                 if self.is_sound:
                     if self.unsaved:
                         self._save()
-                    self.answers.flush()
+                    self.answers.file.flush()
         self.blank.warn("line")
         return self.counts
 
@@ -183,7 +186,7 @@ class Stream:
             start += n_lines
             if self.unsaved >= self.save_every:
                 self._save()
-        self.answers.flush()
+        self.answers.file.flush()
 
     def _parse(self, numbered: list[tuple[int, bytes]]) -> tuple[list[Row], CladistError | None]:
         """Return the rows that the model has not consumed, up to one that is refused, and the error of that one."""
@@ -205,14 +208,13 @@ class Stream:
 
     def _parse_row(self, number: int, line: bytes) -> Row | None:
         """Return the row in a line, or None if the model has consumed it."""
-        place = f"{self.reader.name}, line {number}"
         record = self.reader.record(line, number)
         row_id = self.reader.row_id(record, number)
         if self.has_ids is None:
             self.has_ids = row_id is not None
         if self.has_ids == (row_id is None):
             this, others = ("no", "have one") if row_id is None else ("an", "have none")
-            raise DatasetError(f"{place}: the row has {this} {self.reader.id!r}; those before it {others}.")
+            raise self.reader.error(number, f"the row has {this} {self.reader.id!r}; those before it {others}.")
         if row_id is not None and self.consumed.knows(row_id):
             return None
         labels = self.reader.labels(record, number)
@@ -220,9 +222,10 @@ class Stream:
         if unknown and not self.grow:
             name = (self.reader.path_sep or "/").join(unknown[0])
             near = self.learner.taxonomy_.suggestion(unknown[0][-1]).rstrip(".")
-            raise DatasetError(f"{place}: the label {name!r} is not in the taxonomy{near}; --grow adds new labels.")
+            problem = f"the label {name!r} is not in the taxonomy{near}; --grow adds new labels."
+            raise self.reader.error(number, problem)
         if labels is not None and not self.learner.label_form_.is_multi and len(labels) != 1:
-            raise DatasetError(f"{place}: one label is wanted, and there are {len(labels)}.")
+            raise self.reader.error(number, f"one label is wanted, and there are {len(labels)}.")
         return Row(line, number, self.reader.value(record, number), row_id, labels, bool(unknown))
 
     # ---------------------------------------------------------------- rows
@@ -231,8 +234,8 @@ class Stream:
         """Process rows in order, consecutive ones of a kind together; an error is raised after the rows before it."""
         start = 0
         while start < len(rows):
-            end = start + 1
-            while end < len(rows) and not rows[end].grows and rows[end].is_labelled == rows[start].is_labelled:
+            end, is_unlabelled = start + 1, rows[start].labels is None
+            while end < len(rows) and not rows[end].grows and (rows[end].labels is None) == is_unlabelled:
                 end += 1
             self._process_alike(rows[start:end])
             start = end
@@ -250,13 +253,14 @@ class Stream:
             for name, parent in new_nodes:
                 self.learner.add_node(name, parent)
             labels, n_right = self._predict(X, rows)
-            self.answers.write([self._answer(row, label) for row, label in zip(rows, labels, strict=True)])
+            lines = [self._answer(row, label) for row, label in zip(rows, labels, strict=True)]
+            self.answers.file.write(b"".join(lines))
             for row in rows:
                 self.consumed.add(row.line, row.id)
             self.unsaved += len(rows)
         self.counts.rows += len(rows)
         self.counts.right += n_right
-        self.counts.learnt += len(rows) if rows[0].is_labelled else 0
+        self.counts.learnt += 0 if rows[0].labels is None else len(rows)
 
     @contextmanager
     def _all_or_unsound(self) -> Iterator[None]:
@@ -275,7 +279,7 @@ class Stream:
     def _predict(self, X: Any, rows: list[Row]) -> tuple[list[Any], int]:
         """Return the predictions and the number of correct ones; rows with labels are trained on."""
         form, taxonomy = self.learner.label_form_, self.learner.taxonomy_
-        if not rows[0].is_labelled:
+        if rows[0].labels is None:
             return self._to_list(self.learner.predict(X)), 0
         nodes = [[find_node(taxonomy, parts) for parts in row.labels or []] for row in rows]
         labels = [[form.spell(node, taxonomy) for node in row if node is not None] for row in nodes]
@@ -293,7 +297,7 @@ class Stream:
 
     def _answer(self, row: Row, label: Any) -> bytes:
         answer = ({} if row.id is None else {"id": row.id}) | to_answer(label, self.learner.taxonomy_)
-        return self.answers.encode(answer | ({"learnt": True} if row.is_labelled else {}))
+        return self.answers.encode(answer | ({} if row.labels is None else {"learnt": True}))
 
     def _new_nodes(self, row: Row) -> list[tuple[str, str | None]]:
         """Return the nodes of a row's labels that the taxonomy lacks, each with its parent; nothing is added yet."""
@@ -302,7 +306,7 @@ class Stream:
         try:
             return missing_nodes(self.learner.taxonomy_, row.labels or [])
         except CladistError as error:
-            raise DatasetError(f"{self.reader.name}, line {row.number}: {error}") from error
+            raise self.reader.error(row.number, str(error)) from error
 
     def _save(self) -> None:
         """Save the model and the record of consumed rows, after the predictions up to here are on the disk."""

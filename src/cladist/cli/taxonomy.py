@@ -7,20 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from cladist.cli.options import (
-    DATA,
-    DATA_HELP,
-    FORMAT_HELP,
-    DataFormat,
-    Debug,
-    Json,
-    Label,
-    LabelSep,
-    Quiet,
-    argument,
-    option,
-)  # fmt: skip
+from cladist import progress
+from cladist.cli import output
 from cladist.errors import ParameterError, TaxonomyError
+from cladist.files import PACKED_ENDINGS, data_suffix
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource
@@ -37,42 +27,41 @@ EXAMPLE = (
 TaxonomyFormat = StrEnum("TaxonomyFormat", "edges paths csv tsv json indented rcv1")
 TaxonomyInput = StrEnum("TaxonomyInput", "edges paths csv tsv json indented rcv1 mesh arff lshtc")
 WITHOUT_DAGS = ("paths", "indented")
+FILE_HELP = "Edges, paths, CSV, TSV, JSON, indented text, RCV1, MeSH or ARFF; - for standard input."
+CONVERT_HELP = "Write it to this file, in the format of its extension, as in .csv or .csv.gz."
+FOREST_HELP = "Convert it to a forest with one parent per node, the deepest."
+SEP_HELP = "The separator of path parts, in FILE and in labels."
+LABELS_HELP = f"Compare it with labelled data. {output.DATA_HELP}"
 
 
 def command(
-    file: Annotated[
-        str,
-        argument("FILE", "Edges, paths, CSV, TSV, JSON, indented text, RCV1, MeSH or ARFF; - for standard input."),
-    ],
-    convert_to: Annotated[
-        Path | None,
-        option("--convert OUT", "Write it to this file, in the format of its extension, as in .csv or .csv.gz."),
-    ] = None,
-    flatten: Annotated[bool, option("--flatten", "Convert it to a star of its nodes, without inner levels.")] = False,
-    spanning_forest: Annotated[
-        bool, option("--spanning-forest", "Convert it to a forest with one parent per node, the deepest.")
+    file: Annotated[str, output.argument("FILE", FILE_HELP)],
+    convert_to: Annotated[Path | None, output.option("--convert OUT", CONVERT_HELP)] = None,
+    flatten: Annotated[
+        bool, output.option("--flatten", "Convert it to a star of its nodes, without inner levels.")
     ] = False,
-    svg: Annotated[Path | None, option("--svg FILE", "Write a drawing to this file.")] = None,
-    drop_cycles: Annotated[bool, option("--drop-cycles", "Drop the edges that close cycles, and list them.")] = False,
+    spanning_forest: Annotated[bool, output.option("--spanning-forest", FOREST_HELP)] = False,
+    svg: Annotated[Path | None, output.option("--svg FILE", "Write a drawing to this file.")] = None,
+    drop_cycles: Annotated[
+        bool, output.option("--drop-cycles", "Drop the edges that close cycles, and list them.")
+    ] = False,
     format: Annotated[  # noqa: A002
-        TaxonomyInput | None, option("--format", "The format of FILE, if it is not recognised.")
+        TaxonomyInput | None, output.option("--format", "The format of FILE, if it is not recognised.")
     ] = None,
-    path_sep: Annotated[
-        str | None,
-        option("--path-sep TEXT", "The separator of path parts, in FILE and in labels.", show_default="/ in FILE"),
+    path_sep: Annotated[str | None, output.option("--path-sep TEXT", SEP_HELP, show_default="/ in FILE")] = None,
+    data: Annotated[str | None, output.option("--data FILE", LABELS_HELP, output.DATA)] = None,
+    label: output.Label = None,
+    label_sep: output.LabelSep = None,
+    data_format: Annotated[
+        output.DataFormat | None, output.option("--data-format", output.FORMAT_HELP, output.DATA)
     ] = None,
-    data: Annotated[str | None, option("--data FILE", f"Compare it with labelled data. {DATA_HELP}", DATA)] = None,
-    label: Label = None,
-    label_sep: LabelSep = None,
-    data_format: Annotated[DataFormat | None, option("--data-format", FORMAT_HELP, DATA)] = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    json: output.Json = False,
+    quiet: output.Quiet = False,
+    debug: output.Debug = False,
 ) -> None:
     """Describe, check, draw and convert a taxonomy."""
     from cladist.cli import taxonomy_report
     from cladist.cli.input import DataSource
-    from cladist.cli.output import Terminal, check_target, write_text
 
     if path_sep == "":
         raise ParameterError("--path-sep must not be empty; leave it out if nothing is separated.")
@@ -82,20 +71,21 @@ def command(
     source = None if data is None else DataSource(data, data_format and data_format.value, (), *columns, labelled=True)
     _check_data(source, {"--label": label, "--label-sep": label_sep, "--data-format": data_format})
     check_convertible(convert_to, flatten=flatten, spanning_forest=spanning_forest)
-    check_target(convert_to, inputs=[file, data])
-    check_target(svg, inputs=[file, data], outputs=[convert_to])
-    terminal = Terminal(json, quiet)
+    output.check_target(convert_to, inputs=[file, data])
+    output.check_target(svg, inputs=[file, data], outputs=[convert_to])
+    terminal = output.Terminal(json, quiet)
     with terminal.bars():
         description = describe(file, source, format=format and format.value, path_sep=path_sep, drop_cycles=drop_cycles)
     drawing = None if svg is None else _draw(description, file)
     values = taxonomy_report.to_dict(description)
     if convert_to is not None:
-        shape = reshape(description.taxonomy, flatten=flatten, spanning_forest=spanning_forest)
-        n_titles = convert(shape, convert_to, sep=path_sep or "/")
+        shape = description.taxonomy
+        shape = shape.flattened() if flatten else shape.spanning_forest() if spanning_forest else shape
+        notes = convert(shape, convert_to, sep=path_sep or "/")
         values["converted_to"] = str(convert_to)
-        terminal.note(f"Written to {convert_to}", *([titles_note(n_titles, convert_to)] if n_titles else []))
+        terminal.note(f"Written to {convert_to}", *notes)
     if svg is not None and drawing is not None:
-        write_text(svg, drawing)
+        output.write_text(svg, drawing)
         values["svg"] = str(svg)
         terminal.note(f"The drawing is in {svg}")
     terminal.answer(values)
@@ -123,8 +113,8 @@ def describe(
     drop_cycles: bool = False,
 ) -> Description:
     """Read and inspect a taxonomy, and compare it with labelled data if `source` is given."""
-    from cladist import progress
     from cladist.cli.input import read_taxonomy
+    from cladist.cli.taxonomy_report import compare
     from cladist.taxonomy.inspection import inspect
 
     # Reading a file reports its progress, and building the taxonomy takes time after its last byte.
@@ -136,11 +126,8 @@ def describe(
             drop_cycles=drop_cycles,
             advice="leave {} out with --drop-cycles",
         )
-    if source is None:
-        return Description(taxonomy, inspect(taxonomy))
-    from cladist.cli.taxonomy_data import compare
-
-    return Description(taxonomy, inspect(taxonomy), *compare(taxonomy, source))
+    findings = inspect(taxonomy)
+    return Description(taxonomy, findings, *(() if source is None else compare(taxonomy, source)))
 
 
 def _check_data(source: DataSource | None, given: dict[str, Any]) -> None:
@@ -171,8 +158,6 @@ def _draw(description: Description, file: str) -> str:
 
 def check_convertible(out: Path | None, *, flatten: bool = False, spanning_forest: bool = False) -> None:
     """Raise an error if a taxonomy cannot be converted to this file or shape; shapes need a file."""
-    from cladist.files import PACKED_ENDINGS, data_suffix
-
     if flatten and spanning_forest:
         raise ParameterError("--flatten and --spanning-forest are two shapes; give one of them.")
     if out is None and (flatten or spanning_forest):
@@ -187,16 +172,8 @@ def check_convertible(out: Path | None, *, flatten: bool = False, spanning_fores
         )
 
 
-def reshape(taxonomy: Any, *, flatten: bool, spanning_forest: bool) -> Any:
-    """Return the star of a taxonomy's nodes, its spanning forest, or the taxonomy itself."""
-    if flatten:
-        return taxonomy.flattened()
-    return taxonomy.spanning_forest() if spanning_forest else taxonomy
-
-
-def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> int:
-    """Write a taxonomy in the format of the file extension, and return the number of titles that cannot be stored."""
-    from cladist.files import data_suffix
+def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> list[str]:
+    """Write a taxonomy in the format of the file extension; return a note if that cannot store titles."""
     from cladist.taxonomy.formats.writer import HOLD_TITLES
 
     check_convertible(out)
@@ -208,13 +185,9 @@ def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> int:
         if kind in WITHOUT_DAGS and taxonomy.kind == "dag":
             sentence += " --spanning-forest and --flatten make it a tree or forest."
         raise TaxonomyError(sentence if sentence.startswith(str(out)) else f"{out}: {sentence}") from error
-    return 0 if kind in HOLD_TITLES else len(taxonomy.titles)
-
-
-def titles_note(n_titles: int, out: Path) -> str:
-    """Return the note that a file cannot store titles."""
-    from cladist.taxonomy.formats.writer import HOLD_TITLES
-
+    n_titles = 0 if kind in HOLD_TITLES else len(taxonomy.titles)
+    if not n_titles:
+        return []
     *some, last = (f".{kind}" for kind in HOLD_TITLES)
     are, them = ("title is", "it") if n_titles == 1 else ("titles are", "them")
-    return f"{n_titles:,} {are} left out: {out} has no place for {them}; {', '.join(some)} and {last} have."
+    return [f"{n_titles:,} {are} left out: {out} has no place for {them}; {', '.join(some)} and {last} have."]

@@ -1,4 +1,4 @@
-"""The description of a taxonomy as sentences and a table for people, and as values for JSON."""
+"""The description of a taxonomy, for people and as JSON, and its comparison with the labels of a data file."""
 
 from __future__ import annotations
 
@@ -6,17 +6,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 from rich.text import Text
 
+from cladist.cli.input import LSHTC_ROWS, DataSource
 from cladist.cli.output import table
+from cladist.datasets import read_arff_hmc
+from cladist.datasets.formats.label_names import LabelNames
+from cladist.datasets.formats.lshtc.reader import NO_LABEL
+from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat, read_chunks
+from cladist.datasets.formats.tables.labels import LabelColumn
+from cladist.datasets.formats.tables.records import open_table
+from cladist.errors import DatasetError
 from cladist.report import Table
-from cladist.taxonomy.inspection import Coverage, Findings, UnknownLabel
+from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.inspection import Coverage, Findings, UnknownLabel, count_coverage, find_unknown_labels
 
 if TYPE_CHECKING:
     from cladist.cli.taxonomy import Description
 
 MAX_SHOWN = 10  # examples of one finding
 MAX_LEVELS = 40
+SVMLIGHT_ROWS = RowFormat(0, MOST_FEATURES, np.dtype(np.float32))
 
 
 def render(description: Description, data_name: str) -> list[Any]:
@@ -146,3 +158,57 @@ def _list(texts: Iterable[str]) -> str:
 def _unknown_label(label: UnknownLabel) -> str:
     near = f"; did you mean {' or '.join(map(repr, label.near))}?" if label.near else ""
     return f"{label.label!r} ({label.count:,}){near}"
+
+
+# ------------------------------------------------------------------ the labels of a data file
+
+
+def compare(taxonomy: Taxonomy, source: DataSource) -> tuple[Coverage, tuple[UnknownLabel, ...]]:
+    """Return how the rows of a data file cover the nodes, and which of its labels are not in the taxonomy."""
+    with source.progress():
+        labels, ids, n_labels = _read_table(source) if source.kind == "table" else _read_numbers(source, taxonomy)
+    if not len(n_labels):
+        raise DatasetError(f"{source.name}: the file has no rows.")
+    nodes = np.array([_find_node(taxonomy, label, source.path_sep) for label in labels], np.int64)
+    rows_of = np.bincount(ids, minlength=len(labels))
+    unknown = np.flatnonzero(nodes < 0).tolist()
+    names, n_rows = [labels[k] for k in unknown], [int(rows_of[k]) for k in unknown]
+    coverage = count_coverage(taxonomy, np.concatenate([[0], np.cumsum(n_labels)]), nodes[ids])
+    return coverage, find_unknown_labels(taxonomy, names, n_rows, sep=source.path_sep or "/")
+
+
+Ids = npt.NDArray[np.int64]
+LabelRows = tuple[list[str], Ids, Ids]  # distinct labels, their ids row by row, the number of labels of each row
+
+
+def _read_table(source: DataSource) -> LabelRows:
+    stream, column = source.stream, source.label or ""
+    with open_table(stream, text=(), label=column, format=source.format) as rows:
+        labels = LabelColumn(stream, rows.unit, column, source.label_sep)
+        for number, (value,) in rows:
+            labels.add(number, value)
+    labels.finish()
+    ids = np.array(labels.rows, np.int64)
+    return list(labels.ids), ids, np.array(labels.counts, np.int64) if labels.is_multi else np.ones_like(ids)
+
+
+def _read_numbers(source: DataSource, taxonomy: Taxonomy) -> LabelRows:
+    """Read the labels of ARFF, svmlight or LSHTC rows; in the latter, 0 stands for no label."""
+    if source.kind == "arff":
+        rows: Any = read_arff_hmc(source.stream, multilabel=True, on_cycle="drop").y
+    else:
+        is_lshtc = source.kind == "lshtc"
+        names = LabelNames(None, nothing=NO_LABEL if is_lshtc and NO_LABEL not in taxonomy else None)
+        for chunk in read_chunks(source.stream, LSHTC_ROWS if is_lshtc else SVMLIGHT_ROWS):
+            names.add(chunk)
+        rows = names.as_y(True) if names.counts else []
+    id_of: dict[str, int] = {}
+    ids = [id_of.setdefault(label, len(id_of)) for row in rows for label in row]
+    return list(id_of), np.array(ids, np.int64), np.array([len(row) for row in rows], np.int64)
+
+
+def _find_node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:
+    """Return the node of a label, by its path if labels are paths; −1 if there is none."""
+    parts = [part.strip() for part in label.split(path_sep)] if path_sep else []
+    node = taxonomy.find_path(parts) if path_sep else taxonomy.find(label)
+    return -1 if node is None else node

@@ -5,31 +5,17 @@ from __future__ import annotations
 import re
 import time
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cladist.cli.options import (
-    DATA,
-    DATA_HELP,
-    DataFormat,
-    Debug,
-    Format,
-    Json,
-    Label,
-    LabelSep,
-    PathSep,
-    Quiet,
-    Text,
-    ZeroBased,
-    argument,
-    option,
-)  # fmt: skip
+from cladist import progress, registry
+from cladist.cli import output
 from cladist.errors import DatasetError, ParameterError
 
 if TYPE_CHECKING:
-    from cladist.cli.input import DataSource
+    from cladist.cli.input import DataSource, Notify
 
 EXAMPLE = (
     "Example: [bold]cladist train train.csv --taxonomy tree.csv --text title --label category --out model[/bold]"
@@ -37,6 +23,10 @@ EXAMPLE = (
     "and the parameters of the method under [bold]\\[param][/bold]; options on the command line take precedence."
 )
 DEFAULT_METHOD = "top-down"
+TAXONOMY_HELP = "The taxonomy; not needed if labels are paths, or DATA is ARFF."
+METHOD_HELP = "A method listed by [bold]cladist methods[/bold]."
+PARAM_HELP = "A parameter of the method; may be given several times."
+HASHING_HELP = "Hash words instead of storing a vocabulary."
 OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual form; the first is an option
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
 # Options in a config file: their types, and descriptions of these in messages.
@@ -49,36 +39,27 @@ TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 
 
 def command(
-    data: Annotated[Path, argument("DATA", DATA_HELP)],
-    out: Annotated[Path | None, option("--out -o MODEL", "The model folder to write.")] = None,
-    taxonomy: Annotated[
-        Path | None, option("--taxonomy FILE", "The taxonomy; not needed if labels are paths, or DATA is ARFF.")
-    ] = None,
-    method: Annotated[
-        str | None,
-        option("--method NAME", "A method listed by [bold]cladist methods[/bold].", show_default=DEFAULT_METHOD),
-    ] = None,
-    param: Annotated[
-        list[str] | None, option("--param NAME=VALUE", "A parameter of the method; may be given several times.")
-    ] = None,
+    data: output.DataFile,
+    out: Annotated[Path | None, output.option("--out -o MODEL", "The model folder to write.")] = None,
+    taxonomy: Annotated[Path | None, output.option("--taxonomy FILE", TAXONOMY_HELP)] = None,
+    method: Annotated[str | None, output.option("--method NAME", METHOD_HELP, show_default=DEFAULT_METHOD)] = None,
+    param: Annotated[list[str] | None, output.option("--param NAME=VALUE", PARAM_HELP)] = None,
     hashing: Annotated[
-        bool | None,
-        option("--hashing/--no-hashing", "Hash words instead of storing a vocabulary.", DATA, show_default=False),
+        bool | None, output.option("--hashing/--no-hashing", HASHING_HELP, output.DATA, show_default=False)
     ] = None,
-    config: Annotated[Path | None, option("--config FILE", "A TOML file with these options.")] = None,
-    text: Text = None,
-    label: Label = None,
-    label_sep: LabelSep = None,
-    path_sep: PathSep = None,
-    format: Format = None,  # noqa: A002
-    zero_based: ZeroBased = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    config: Annotated[Path | None, output.option("--config FILE", "A TOML file with these options.")] = None,
+    text: output.Texts = None,
+    label: output.Label = None,
+    label_sep: output.LabelSep = None,
+    path_sep: output.PathSep = None,
+    format: output.Format = None,  # noqa: A002
+    zero_based: output.ZeroBased = None,
+    json: output.Json = False,
+    quiet: output.Quiet = False,
+    debug: output.Debug = False,
 ) -> None:
     """Train a model on a table of texts or on a file of numbers."""
     from cladist.cli.input import DataSource
-    from cladist.cli.output import Terminal
 
     given = {
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
@@ -90,7 +71,7 @@ def command(
         raise ParameterError("Name the model folder to write with --out MODEL.")
     columns = {name: options[name] for name in ("format", "label", "label_sep", "path_sep", "zero_based")}
     source = DataSource(str(data), text=tuple(options["text"] or ()), labelled=True, **columns)
-    terminal = Terminal(json, quiet)
+    terminal = output.Terminal(json, quiet)
     with terminal.bars():
         summary = train(
             source,
@@ -101,7 +82,7 @@ def command(
             hashing=bool(options["hashing"]),
             notify=terminal.note,
         )
-    terminal.answer(summary.to_dict())
+    terminal.answer({name: value for name, value in asdict(summary).items() if value is not None})
     if not quiet:
         terminal.plain(str(summary))
 
@@ -122,10 +103,6 @@ class Summary:
     model: str
     C: float | None = None  # if it was chosen by cross-validation
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values for ``--json``."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
     def __str__(self) -> str:
         choice = "" if self.C is None else f"C={self.C:g} was chosen by cross-validation.\n"
         return (
@@ -143,13 +120,12 @@ def train(
     method: str = DEFAULT_METHOD,
     parameters: dict[str, Any] | None = None,
     hashing: bool = False,
-    notify: Callable[[str], None] = lambda _: None,
+    notify: Notify = lambda _: None,
 ) -> Summary:
     """Train a model and write it to a folder, which no other process can write to meanwhile.
 
     Options are checked before data is read. `notify` is called with notes about the data.
     """
-    from cladist import progress
     from cladist.cli.input import learner_of, notes_of, read_labelled
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
@@ -177,44 +153,30 @@ def train(
 def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: bool = False) -> Any:
     """Return an unfitted learner, in a pipeline behind text features if it is trained on texts.
 
-    Examples
-    --------
-    >>> new_model("hieron", {"max_iter": 3}, text=False)
-    Hieron(max_iter=3)
-    >>> new_model("top-down", {"c": 0.1}, text=False)
-    Traceback (most recent call last):
-    cladist.errors.ParameterError: top-down has no parameter 'c'; it has C, decode, ...
-    >>> new_model("hr-svm", {"relations__root": "free"}, text=False)
-    RecursiveSVM(relations=Relations(root='free'))
+    Options of `cladist.Relations` are parameters too, as scikit-learn writes them: relations__ridge.
     """
     from sklearn.pipeline import Pipeline
 
-    from cladist import registry
     from cladist.features import text_features
 
     if hashing and not text:
         raise DatasetError("--hashing is for texts, and this data is numbers; leave it out.")
     learner = registry.find(method).load()()
     known = sorted(name for name in learner.get_params(deep=False) if name not in OBJECTS)
-    options = _relation_options(parameters) if "relations" in known else set()
-    for name in parameters:
-        if name not in known and name not in options:
-            raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
-    if options:
-        from cladist.solvers.relations import Relations
+    relations: set[str] = set()
+    if "relations" in known:
+        from cladist.solvers.relations import DEFAULTS, Relations
 
+        relations = {f"relations__{name}" for name in DEFAULTS}
+    for name, value in parameters.items():
+        if f"relations__{name}" in relations:
+            raise ParameterError(f"{name} is an option of relations; write --param relations__{name}={value}.")
+        if name not in known and name not in relations:
+            raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
+    if relations & parameters.keys():
         parameters = {**parameters, "relations": Relations(parameters.get("relations"))}
     learner.set_params(**parameters)
     return Pipeline([("features", text_features(hashing=hashing)), ("model", learner)]) if text else learner
-
-
-def _relation_options(parameters: dict[str, Any]) -> set[str]:
-    """Return the names that are options of `cladist.Relations`, as scikit-learn writes them: relations__ridge."""
-    from cladist.solvers.relations import DEFAULTS
-
-    for name in DEFAULTS.keys() & parameters.keys():
-        raise ParameterError(f"{name} is an option of relations; write --param relations__{name}={parameters[name]}.")
-    return parameters.keys() & {f"relations__{name}" for name in DEFAULTS}
 
 
 def _read_taxonomy(path: Path, source: DataSource) -> Any:
@@ -227,16 +189,20 @@ def _read_taxonomy(path: Path, source: DataSource) -> Any:
     return tree if source.path_sep is None else tree.with_separator(source.path_sep)
 
 
-def _with_imputer(learner: Any, X: Any, notify: Callable[[str], None]) -> Any:
+def _with_imputer(learner: Any, X: Any, notify: Notify) -> Any:
     """Return the learner, behind an imputer if values are missing in the rows."""
-    from cladist.cli.numeric_input import missing, with_imputer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+
+    from cladist.cli.input import missing
 
     n_missing = int(missing(X).sum())
     if not n_missing:
         return learner
     are = "value is missing; it" if n_missing == 1 else "values are missing; each"
     notify(f"{n_missing:,} {are} is replaced by the mean of its column, in training and later.")
-    return with_imputer(learner)
+    # Columns without any value stay, as 0, so that later rows have the same columns as those of training.
+    return Pipeline([("imputer", SimpleImputer(keep_empty_features=True)), ("model", learner)])
 
 
 def _fit(model: Any, data: Any) -> None:
@@ -254,16 +220,7 @@ def _fit(model: Any, data: Any) -> None:
 
 
 def parse_parameters(assignments: Iterable[str]) -> dict[str, Any]:
-    """Return the parameters in ``NAME=VALUE`` texts; a value is TOML, or a single word without quotes.
-
-    Examples
-    --------
-    >>> parse_parameters(["C=0.1", "average=false", "update=prediction"])
-    {'C': 0.1, 'average': False, 'update': 'prediction'}
-    >>> parse_parameters(["C=0,1"])
-    Traceback (most recent call last):
-    cladist.errors.ParameterError: --param C=0,1: the value is a number, true, false, a word or a text in double quotes.
-    """
+    """Return the parameters in ``NAME=VALUE`` texts; a value is TOML, or a single word without quotes."""
     parameters: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, value = (part.strip() for part in assignment.partition("="))
@@ -271,19 +228,15 @@ def parse_parameters(assignments: Iterable[str]) -> dict[str, Any]:
             raise ParameterError(f"--param {assignment}: wanted NAME=VALUE.")
         if name in parameters:
             raise ParameterError(f"--param {assignment}: {name} is given twice.")
-        parameters[name] = _parse_value(assignment, value)
+        try:
+            content = tomllib.loads(f"value = {value}")
+        except tomllib.TOMLDecodeError:
+            content = {"value": value} if BARE_WORD.fullmatch(value) else {}
+        if list(content) != ["value"]:
+            wanted = "the value is a number, true, false, a word or a text in double quotes."
+            raise ParameterError(f"--param {assignment}: {wanted}")
+        parameters[name] = content["value"]
     return parameters
-
-
-def _parse_value(assignment: str, value: str) -> Any:
-    try:
-        content = tomllib.loads(f"value = {value}")
-    except tomllib.TOMLDecodeError:
-        content = {"value": value} if BARE_WORD.fullmatch(value) else {}
-    if list(content) != ["value"]:
-        wanted = "the value is a number, true, false, a word or a text in double quotes."
-        raise ParameterError(f"--param {assignment}: {wanted}")
-    return content["value"]
 
 
 def merge_options(given: dict[str, Any], config: Path | None) -> dict[str, Any]:
@@ -313,6 +266,8 @@ def read_config(path: Path) -> dict[str, Any]:
     options["text"] = [text] if isinstance(text, str) else text
     if not all(isinstance(column, str) for column in options["text"]):
         raise ParameterError(f"{path}: text must be a text or a list of texts; got {text!r}.")
-    if options.get("format") not in (None, *DataFormat):
-        raise ParameterError(f"{path}: format must be one of {', '.join(DataFormat)}; got {options['format']!r}.")
+    if options.get("format") not in (None, *output.DataFormat):
+        raise ParameterError(
+            f"{path}: format must be one of {', '.join(output.DataFormat)}; got {options['format']!r}."
+        )
     return options
