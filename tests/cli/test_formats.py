@@ -15,7 +15,7 @@ from cladist.cli.evaluate import evaluate
 from cladist.cli.input import DataSource, open_model
 from cladist.cli.numeric_input import missing
 from cladist.cli.train import train
-from cladist.datasets.formats.arff.reader import read_arff_hmc
+from cladist.datasets.formats.arff import read_arff_hmc
 from cladist.errors import ModelFormatError
 
 TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm"}

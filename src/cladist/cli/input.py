@@ -299,8 +299,7 @@ def read_taxonomy(
 
 
 def _read_arff_taxonomy(path: Source) -> Taxonomy:
-    from cladist.datasets.formats.arff.header import read_header
-    from cladist.datasets.formats.arff.hierarchy import read_hierarchy
+    from cladist.datasets.formats.arff_header import read_header, read_hierarchy
 
     with open_for_reading(path) as stream:
         header = read_header(path, stream)

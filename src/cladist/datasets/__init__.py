@@ -17,8 +17,8 @@ from cladist.datasets.corpora.phonemes import read_phonemes
 from cladist.datasets.corpora.phonetics import phoneme_folding, phonetic_tree
 from cladist.datasets.corpora.wipo import read_wipo_alpha
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.arff.reader import read_arff_hmc
-from cladist.datasets.formats.arff.writer import write_arff_hmc
+from cladist.datasets.formats.arff import read_arff_hmc
+from cladist.datasets.formats.arff_writer import write_arff_hmc
 from cladist.datasets.formats.lshtc.reader import read_lshtc
 from cladist.datasets.formats.lshtc.writer import write_lshtc
 from cladist.datasets.formats.rcv1.reader import read_rcv1
