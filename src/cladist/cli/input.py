@@ -286,7 +286,7 @@ def read_taxonomy(
     if format == "arff" or (format is None and data_suffix(path) == ".arff"):
         taxonomy = _read_arff_taxonomy(path)
     elif format == "lshtc":
-        from cladist.datasets.formats.lshtc.hierarchy import read_hierarchy
+        from cladist.datasets.formats.lshtc import read_hierarchy
 
         taxonomy = read_hierarchy(path, "drop")
     else:

@@ -16,7 +16,7 @@ from cladist.cli.input import DataSource, Notify, features_of
 from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight
 from cladist.datasets.formats.arff import read_arff_rows
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
-from cladist.datasets.formats.svmlight.reader import read_matrices, read_svmlight_rows
+from cladist.datasets.formats.svmlight import read_matrices, read_svmlight_rows
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 

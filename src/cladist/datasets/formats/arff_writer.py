@@ -13,7 +13,7 @@ from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.arff_header import Hierarchy, list_hierarchy
-from cladist.datasets.formats.svmlight.writer import BLOCK_FEATURES, number_texts
+from cladist.datasets.formats.svmlight import BLOCK_FEATURES, number_texts
 from cladist.errors import DatasetError, one_of
 from cladist.files import open_for_writing
 from cladist.taxonomy import Taxonomy
