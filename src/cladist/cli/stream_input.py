@@ -15,9 +15,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from cladist.datasets.formats.tables.columns import cell_text
-from cladist.datasets.formats.tables.json_records import read_json_objects
 from cladist.datasets.formats.tables.reader import join_text
+from cladist.datasets.formats.tables.records import cell_text, read_json_objects
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.construction import is_missing

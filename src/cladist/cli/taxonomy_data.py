@@ -13,7 +13,7 @@ from cladist.cli.numeric_input import LSHTC_ROWS
 from cladist.datasets import read_arff_hmc
 from cladist.datasets.formats.lshtc import NO_LABEL
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, LabelNames, RowFormat, read_chunks
-from cladist.datasets.formats.tables.labels import LabelColumn
+from cladist.datasets.formats.tables.reader import LabelColumn
 from cladist.datasets.formats.tables.records import open_table
 from cladist.errors import DatasetError
 from cladist.taxonomy import Taxonomy

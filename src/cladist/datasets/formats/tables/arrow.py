@@ -12,7 +12,7 @@ from importlib import import_module
 from io import SEEK_SET, BufferedReader
 from typing import IO, Any
 
-from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, Row, find_columns, refuse_cell
+from cladist.datasets.formats.tables.records import TOO_MANY_LABELS, Row, find_columns, refuse_cell
 from cladist.datasets.rows import MOST_LABELS
 from cladist.errors import CladistError, DatasetError
 from cladist.files import LARGEST_TEXT, Source, display_name
