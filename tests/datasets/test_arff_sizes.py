@@ -74,6 +74,22 @@ def test_ten_million_labels_take_no_memory() -> None:
     assert peak < 5 * len(content)  # the chunk itself, a few times
 
 
+@pytest.mark.parametrize("row", [b"1," * 5_000_000, b"{0 1" + b",0 1" * 2_500_000 + b"}"])
+def test_millions_of_values_on_a_row_take_no_memory(row: bytes) -> None:
+    tracemalloc.start()
+    with pytest.raises(DatasetError, match=r"more values than the 2 attributes|once in a row"):
+        read(b"@attribute a real\n@attribute class hierarchical a,b\n@data\n" + row, zero_based=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 7 * len(row)  # the chunk itself, a few times
+
+
+def test_a_million_nominal_values_of_which_one_is_twice() -> None:
+    values = ",".join(map(str, range(500_000)))
+    with pytest.raises(DatasetError, match="has the value '7' twice"):
+        read("@attribute a {" + values + ",7}\n@attribute class hierarchical a\n@data\n7,a\n")
+
+
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arff_header, "MOST_COLUMNS", 50)
     plain = "".join(f"@attribute a{k} real\n" for k in range(50))

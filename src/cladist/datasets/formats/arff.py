@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from typing import IO, Any, Literal, NoReturn
 
 import numpy as np
@@ -133,6 +133,7 @@ def read_arff_hmc(
     with open_for_reading(path) as stream:
         header = read_header(path, stream, ids)
         tree = read_hierarchy(path, header, hierarchy, on_cycle) if tree is None else tree
+        header = header._replace(hierarchy="")  # it may be as long as the rest of the file
         rows = RowParser(path, header, tree, kind)
         for X in rows.parse(stream, zero_based):
             pieces.append(X)
@@ -301,14 +302,16 @@ class RowParser:
             kind = "sparse" if is_sparse else "dense"
             problem = f"dense rows and sparse rows in braces do not mix in a file; the first row is {kind}."
             self._refuse(0, problem, "mixed-rows", group=1)
-        matches = (_SPARSE if is_sparse else _DENSE).findall(self.line)
+        most = n + 3  # a value more than there are attributes, a brace and a comment
+        pattern = _SPARSE if is_sparse else _DENSE
+        matches = [match.groups() for match in islice(pattern.finditer(self.line), most)]
         mark, _, last = matches[-1]
         if last[:1] in (b"'", b'"') and not re.fullmatch(QUOTED.encode(), last, re.DOTALL):
             problem = f"the quote of {_show(last)!r} is not closed on its line."
             self._refuse(len(matches) - 1, problem, "unclosed-quote")
         if mark.startswith(b"%"):
             matches.pop()
-        if is_sparse and matches.pop() != (b"}", b"", b""):
+        if is_sparse and len(matches) < most and matches.pop() != (b"}", b"", b""):
             self._refuse(len(matches) + 1, "the row is not closed with a brace at its end.", "unclosed-row")
         for i, (mark, index, token) in enumerate(matches if matches != [(b"{", b"", b"")] else ()):
             if i and mark != b",":
@@ -384,8 +387,9 @@ class RowParser:
 
     def _refuse(self, i: int, problem: str, kind: str, offset: int = 0, *, group: int = 3) -> NoReturn:
         """Raise an error about the mark, the index or the value (`group`) of field i of the current line."""
-        matches = list((_DENSE if self.base is None else _SPARSE).finditer(self.line))
-        position = matches[i].start(group) if i < len(matches) else len(self.line)
+        matches = (_DENSE if self.base is None else _SPARSE).finditer(self.line)
+        match = next(islice(matches, i, None), None)
+        position = len(self.line) if match is None else match.start(group)
         refuse(self.source, self.number, self.indent + position + offset + 1, problem, kind=kind)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import IO, Literal, NamedTuple
 
@@ -83,8 +84,8 @@ def read_header(source: Source, stream: IO[bytes], id_columns: Sequence[str] = (
                 raise TaxonomyError(f"{wanted}, got {line[:40]!r}; this is no ARFF header.")
         except TaxonomyError as problem:
             refuse(source, number, None, str(problem), kind="bad-header")
-    problem = "the file ends before a line @data; there are no rows."
-    raise DatasetError.at(display_name(source), None, None, problem, kind="bad-header")
+    reason = "the file ends before a line @data; there are no rows."
+    raise DatasetError.at(display_name(source), None, None, reason, kind="bad-header")
 
 
 def _parse_attribute(line: str, id_columns: Sequence[str], n_left: int) -> tuple[Attribute, str]:
@@ -122,8 +123,9 @@ def _parse_nominal(name: str, definition: str) -> list[str]:
             raise TaxonomyError(f"the attribute {name!r} wants values as in {{red, green, 'dark blue'}}, got {got!r}.")
         values.append(unquote(match[1]))
         position, end = match.end(), match[2] is not None
-    if len(set(values)) < len(values):
-        raise TaxonomyError(f"the attribute {name!r} has the value {max(values, key=values.count)[:40]!r} twice.")
+    value, count = Counter(values).most_common(1)[0]
+    if count > 1:
+        raise TaxonomyError(f"the attribute {name!r} has the value {value[:40]!r} twice.")
     return values
 
 
