@@ -16,7 +16,7 @@ import arff
 import numpy as np
 
 from benchmarks.harness import best_of, print_rows, write_results
-from cladist.datasets.formats.arff.reader import read_arff_hmc
+from cladist.datasets.formats.arff import read_arff_hmc
 
 MEGABYTES = 22
 CELLCYCLE = Path("genes_fun", "cellcycle", "cellcycle_FUN.train.arff")

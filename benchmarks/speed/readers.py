@@ -17,10 +17,9 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from benchmarks.harness import best_of, print_rows, write_results
 from cladist import Taxonomy
 from cladist.datasets import Dataset, make_topics, read_svmlight
-from cladist.datasets.formats.lshtc.reader import read_lshtc
-from cladist.datasets.formats.lshtc.writer import write_lshtc
-from cladist.datasets.formats.rcv1.reader import read_rcv1
-from cladist.datasets.formats.rcv1.writer import write_rcv1
+from cladist.datasets.formats.lshtc import read_lshtc, write_lshtc
+from cladist.datasets.formats.rcv1 import read_rcv1
+from cladist.datasets.formats.rcv1_writer import write_rcv1
 from cladist.labels import LabelMatrix
 from cladist.metrics import report
 

@@ -14,7 +14,7 @@ from cladist import progress
 from cladist.cli.evaluate import evaluate
 from cladist.cli.input import DataSource, missing, open_model
 from cladist.cli.train import train
-from cladist.datasets.formats.arff.reader import read_arff_hmc
+from cladist.datasets.formats.arff import read_arff_hmc
 from cladist.errors import ModelFormatError
 
 TERMINAL = {"FORCE_COLOR": "1", "TERM": "xterm"}

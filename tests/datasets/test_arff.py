@@ -14,8 +14,8 @@ from scipy import sparse
 
 from cladist import files
 from cladist.datasets import Dataset
-from cladist.datasets.formats.arff import rows as arff_rows
-from cladist.datasets.formats.arff.reader import read_arff_hmc
+from cladist.datasets.formats import arff
+from cladist.datasets.formats.arff import read_arff_hmc
 from cladist.taxonomy import Taxonomy
 from tests.datasets.arff_text import HEADER
 
@@ -205,7 +205,7 @@ def test_long_numbers_are_pythons(texts: list[str], is_sparse: bool) -> None:
 
 
 def test_many_doubtful_numbers_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arff_rows, "PIECE", 5)
+    monkeypatch.setattr(arff, "PIECE", 5)
     monkeypatch.setattr(files.open, "CHUNK_BYTES", 90)
     doubtful = [f"9007199254740993.{'0' * 20}{k}" for k in range(1, 30)]
     expected = [float(text) for text in doubtful]

@@ -12,9 +12,8 @@ from scipy import sparse
 from cladist import files
 from cladist.datasets import Dataset
 from cladist.datasets.dataset import MOST_LABELS
-from cladist.datasets.formats.arff import header as arff_header
-from cladist.datasets.formats.arff import rows as arff_rows
-from cladist.datasets.formats.arff.reader import read_arff_hmc, read_arff_rows
+from cladist.datasets.formats import arff, arff_header
+from cladist.datasets.formats.arff import read_arff_hmc, read_arff_rows
 from cladist.errors import CladistError, DatasetError
 from cladist.taxonomy import Taxonomy
 from tests.datasets.arff_text import HEADER
@@ -43,11 +42,11 @@ def test_rows_in_pieces_are_those_of_the_whole(rows: list[tuple[float, str]], si
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files.open, "CHUNK_BYTES", size)
         pieces = list(read_arff_rows(io.BytesIO(content), zero_based=True))
-    assert all(piece.feature_names == whole.feature_names for piece in pieces)
-    assert all(sparse.issparse(piece.X) == is_sparse for piece in pieces)
+    assert all(names == whole.feature_names for _, names in pieces)
+    assert all(sparse.issparse(X) == is_sparse for X, _ in pieces)
     # A chunk is one read and the line that the read before has cut.
     assert len(pieces) > 1 or sum(map(len, lines)) < size + max(map(len, lines))
-    dense = [piece.X.toarray() if is_sparse else piece.X for piece in pieces]
+    dense = [X.toarray() if is_sparse else X for X, _ in pieces]
     np.testing.assert_array_equal(np.concatenate(dense), whole.X.toarray() if is_sparse else whole.X)
 
 
@@ -73,6 +72,22 @@ def test_ten_million_labels_take_no_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5 * len(content)  # the chunk itself, a few times
+
+
+@pytest.mark.parametrize("row", [b"1," * 5_000_000, b"{0 1" + b",0 1" * 2_500_000 + b"}"])
+def test_millions_of_values_on_a_row_take_no_memory(row: bytes) -> None:
+    tracemalloc.start()
+    with pytest.raises(DatasetError, match=r"more values than the 2 attributes|once in a row"):
+        read(b"@attribute a real\n@attribute class hierarchical a,b\n@data\n" + row, zero_based=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 7 * len(row)  # the chunk itself, a few times
+
+
+def test_a_million_nominal_values_of_which_one_is_twice() -> None:
+    values = ",".join(map(str, range(500_000)))
+    with pytest.raises(DatasetError, match="has the value '7' twice"):
+        read("@attribute a {" + values + ",7}\n@attribute class hierarchical a\n@data\n7,a\n")
 
 
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,8 +132,8 @@ def test_too_long_a_hierarchy() -> None:
 def test_nominal_attributes_with_very_many_values(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
     values = ",".join(map(str, range(20_000)))
     header = "@attribute gene {" + values + "}\n@attribute class hierarchical c\n@data\n"
-    monkeypatch.setattr(arff_rows, "LARGEST_ONE_HOT", 400_000)
-    monkeypatch.setattr(arff_rows, "ONE_HOT_PER_BYTE", 0)
+    monkeypatch.setattr(arff, "LARGEST_X", 400_000)
+    monkeypatch.setattr(arff, "X_PER_BYTE", 0)
     content = header + "".join(row.format(k) for k in range(500))
     if "?" in row or not row.startswith("{{"):
         message = r"more than 400,000 bytes; 'gene' alone has 20,000 values. Leave it out with id_columns=\['gene'\]"

@@ -334,7 +334,7 @@ def test_a_page_that_promises_gigabytes_takes_no_memory() -> None:
 
 
 def test_many_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cladist.datasets.formats.tables.columns.MOST_COLUMNS", 3)
+    monkeypatch.setattr("cladist.datasets.formats.tables.records.MOST_COLUMNS", 3)
     for writer in WRITERS.values():
         with pytest.raises(DatasetError, match="4 columns, which is more than the 3 that are read"):
             read(writer(table()))

@@ -13,9 +13,7 @@ from scipy import sparse
 
 from cladist import files
 from cladist.datasets import Dataset
-from cladist.datasets.formats.lshtc.hierarchy import read_hierarchy
-from cladist.datasets.formats.lshtc.reader import read_lshtc
-from cladist.datasets.formats.lshtc.writer import write_lshtc
+from cladist.datasets.formats.lshtc import read_hierarchy, read_lshtc, write_lshtc
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
 from cladist.taxonomy import Taxonomy
 from tests.datasets.hostile import Repeated, damaged, peak_memory

@@ -12,10 +12,8 @@ from scipy import sparse
 
 from cladist import files
 from cladist.datasets import Dataset
-from cladist.datasets.formats.rcv1.documents import documents
-from cladist.datasets.formats.rcv1.judgements import Judgements
-from cladist.datasets.formats.rcv1.reader import read_rcv1, read_topics
-from cladist.datasets.formats.rcv1.writer import write_rcv1
+from cladist.datasets.formats.rcv1 import Judgements, read_rcv1, read_tokens, read_topics
+from cladist.datasets.formats.rcv1_writer import write_rcv1
 from cladist.errors import CladistError, DatasetError, ParameterError, TaxonomyError
 from cladist.taxonomy import Taxonomy
 from tests.datasets.hostile import Repeated, damaged, peak_memory
@@ -261,7 +259,7 @@ def test_a_document_of_a_gigabyte(piece: bytes, message: str) -> None:
 
     def refused() -> None:
         with pytest.raises(DatasetError, match=message):
-            list(documents(stream))  # type: ignore[arg-type]
+            list(read_tokens(stream))  # type: ignore[arg-type]
 
     _, _, peak = peak_memory(refused)
     assert stream.n_read < 100 * 2**20

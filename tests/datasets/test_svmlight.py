@@ -16,7 +16,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from cladist import files
 from cladist.datasets import Dataset, read_svmlight
-from cladist.datasets.formats.svmlight.writer import number_texts, write_svmlight
+from cladist.datasets.formats.svmlight import number_texts, write_svmlight
 from cladist.errors import DatasetError, ParameterError
 from cladist.taxonomy import Taxonomy
 from tests.datasets.hostile import Repeated, damaged, peak_memory
@@ -375,7 +375,7 @@ def written_bytes(data: object, **options: object) -> bytes:
     kept = io.BytesIO()
     kept.close = lambda: None  # type: ignore[method-assign]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cladist.datasets.formats.svmlight.writer.open_for_writing", lambda path: kept)
+        patch.setattr("cladist.datasets.formats.svmlight.open_for_writing", lambda path: kept)
         write_svmlight(data, "rows.svm", **options)  # type: ignore[arg-type]
     return kept.getvalue()
 

@@ -268,7 +268,7 @@ def test_a_row_may_have_many_labels_but_not_any_number() -> None:
 
 def test_millions_of_labels_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "cladist.datasets.formats.tables.json_records.MOST_VALUES", 100_000
+        "cladist.datasets.formats.tables.records.MOST_VALUES", 100_000
     )  # a million takes a while to count
     field = b"text,label\na," + b"xyz;" * 4_000_000 + b"x\n"  # as texts, each of them would take 60 bytes
     row = b'{"text": "a", "label": [' + b'"xy",' * 4_000_000 + b'"x"]}\n'

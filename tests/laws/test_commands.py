@@ -26,7 +26,7 @@ import pytest
 import cladist
 from cladist.cli import demo
 from cladist.cli.stream_files import Consumed
-from cladist.files import atomic
+from cladist.files import open as file_access
 from cladist.persistence.models import load_noted
 from tests.cli.conftest import NUMBERS, call
 
@@ -153,7 +153,7 @@ _server.set_forkserver_preload(
 # Whatever changes the disk, and where it is called from.
 STEPS = [
     (os, "replace"), (os, "rename"), (os, "fsync"), (os, "unlink"), (os, "mkdir"),
-    (os, "open"), (io, "open"), (atomic, "replace"), (atomic.NamedFile, "write"),
+    (os, "open"), (io, "open"), (file_access, "replace"), (file_access.NamedFile, "write"),
 ]  # fmt: skip
 
 

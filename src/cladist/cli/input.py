@@ -17,9 +17,9 @@ from sklearn.pipeline import Pipeline
 
 from cladist import progress
 from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight, read_table
-from cladist.datasets.formats.arff.reader import read_arff_rows
+from cladist.datasets.formats.arff import read_arff_rows
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
-from cladist.datasets.formats.svmlight.reader import read_matrices, read_svmlight_rows
+from cladist.datasets.formats.svmlight import read_matrices, read_svmlight_rows
 from cladist.datasets.formats.tables.records import check_ending, format_of_ending
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, TaxonomyError
 from cladist.files import Source, data_suffix, display_name, open_for_reading
@@ -380,12 +380,12 @@ def read_taxonomy(
     Cycles are refused with the edges that close them and `advice`, in which {} stands for these edges, or dropped.
     """
     if format == "arff" or (format is None and data_suffix(path) == ".arff"):
-        from cladist.datasets.formats.arff import header, hierarchy
+        from cladist.datasets.formats import arff_header
 
         with open_for_reading(path) as stream:
-            taxonomy = hierarchy.read_hierarchy(path, header.read_header(path, stream), on_cycle="drop")
+            taxonomy = arff_header.read_hierarchy(path, arff_header.read_header(path, stream), on_cycle="drop")
     elif format == "lshtc":
-        from cladist.datasets.formats.lshtc.hierarchy import read_hierarchy
+        from cladist.datasets.formats.lshtc import read_hierarchy
 
         taxonomy = read_hierarchy(path, "drop")
     else:

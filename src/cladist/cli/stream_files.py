@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.datasets.formats.tables.columns import cell_text
-from cladist.datasets.formats.tables.json_records import read_json_objects
 from cladist.datasets.formats.tables.reader import join_text
+from cladist.datasets.formats.tables.records import cell_text, read_json_objects
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, visible
 from cladist.files import NamedFile
 from cladist.locks import try_lock_if_supported

@@ -13,10 +13,9 @@ from rich.text import Text
 from cladist.cli.input import LSHTC_ROWS, DataSource
 from cladist.cli.output import table
 from cladist.datasets import read_arff_hmc
-from cladist.datasets.formats.label_names import LabelNames
-from cladist.datasets.formats.lshtc.reader import NO_LABEL
-from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat, read_chunks
-from cladist.datasets.formats.tables.labels import LabelColumn
+from cladist.datasets.formats.lshtc import NO_LABEL
+from cladist.datasets.formats.sparse_text import MOST_FEATURES, LabelNames, RowFormat, read_chunks
+from cladist.datasets.formats.tables.reader import LabelColumn
 from cladist.datasets.formats.tables.records import open_table
 from cladist.errors import DatasetError
 from cladist.report import Table

@@ -16,14 +16,12 @@ from cladist.datasets.corpora.paper_sets import (
 from cladist.datasets.corpora.phonemes import phoneme_folding, phonetic_tree, read_phonemes
 from cladist.datasets.corpora.wipo import read_wipo_alpha
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.arff.reader import read_arff_hmc
-from cladist.datasets.formats.arff.writer import write_arff_hmc
-from cladist.datasets.formats.lshtc.reader import read_lshtc
-from cladist.datasets.formats.lshtc.writer import write_lshtc
-from cladist.datasets.formats.rcv1.reader import read_rcv1
-from cladist.datasets.formats.rcv1.writer import write_rcv1
-from cladist.datasets.formats.svmlight.reader import read_svmlight
-from cladist.datasets.formats.svmlight.writer import write_svmlight
+from cladist.datasets.formats.arff import read_arff_hmc
+from cladist.datasets.formats.arff_writer import write_arff_hmc
+from cladist.datasets.formats.lshtc import read_lshtc, write_lshtc
+from cladist.datasets.formats.rcv1 import read_rcv1
+from cladist.datasets.formats.rcv1_writer import write_rcv1
+from cladist.datasets.formats.svmlight import read_svmlight, write_svmlight
 from cladist.datasets.formats.tables.reader import read_table, read_texts
 from cladist.datasets.formats.tables.writer import write_table
 from cladist.datasets.generators import LabelModel, make_hieron_synthetic, make_label_model, make_topics

@@ -36,41 +36,10 @@ _UP_TO_QUOTE = re.compile(r'[^"]*(?:""[^"]*)*')  # the quote that closes a field
 class DelimitedText:
     """The header and the rows of a delimited text; iterating yields the rows, empty lines left out.
 
-    A first line ``sep=;``, as Excel writes it, states the delimiter, and the header stands below it.
-
-    Parameters
-    ----------
-    lines : iterator of (int, str)
-        The numbered lines of the text.
-    delimiters : sequence of str
-        The delimiters to choose from: the first that makes a header that `fits`, or else the one with most columns.
-    fits : callable
-        Tells whether a list of column names has the columns that the caller needs.
-    refuse : callable
-        Raises the caller's error; called with the line, the column and the problem.
-    strip : bool
-        Whether blanks around fields are left out, except inside quotes.
-
-    Attributes
-    ----------
-    header : list of str
-        The column names without the blanks around them; empty where there is no header.
-    line : int
-        The line on which the header starts.
-    delimiter : str
-        The delimiter in use.
-    delimiters : tuple of str
-        Those it was chosen from: only the stated one where a first line states it.
-    head : str
-        The first line of the header as it stands.
-
-    Examples
-    --------
-    >>> def refuse(line, column, problem):
-    ...     raise ValueError(f"line {line}: {problem}")
-    >>> text = DelimitedText(iter([(1, "a;b"), (2, "1;2")]), DELIMITERS, lambda names: "a" in names, refuse)
-    >>> text.header, list(text)
-    (['a', 'b'], [(2, ['1', '2'])])
+    The delimiter is the first of `delimiters` that makes a header that `fits`, or else the one with most columns. A
+    first line ``sep=;``, as Excel writes it, states it, and the header stands below. `strip` leaves out the blanks
+    around fields, except inside quotes. `header` has the column names, none where there is no header, `line` is the
+    line on which it starts, and `head` its first line as it stands.
     """
 
     def __init__(
@@ -92,13 +61,7 @@ class DelimitedText:
 
 
 def find_delimiter(lines: Lines, delimiters: Iterable[str], fits: Fits) -> str | None:
-    r"""Return the delimiter that a text states or that makes a fitting header, blanks around names left out; or None.
-
-    Examples
-    --------
-    >>> find_delimiter(iter([(1, "sep=:\n"), (2, "a : b")]), DELIMITERS, lambda names: names == ["a", "b"])
-    ':'
-    """
+    """Return the delimiter that a text states or that makes a fitting header, blanks around names left out; or None."""
     _, head, stated = read_head(lines)
     return next(
         (mark for mark in ((stated,) if stated else delimiters) if fits(split_header(head, mark, strip=True))), None
@@ -125,13 +88,7 @@ def _check_head(number: int, line: str, refuse: Refuse) -> None:
 
 
 def split_header(line: str, delimiter: str, *, strip: bool = False) -> list[str]:
-    """Return the column names of a header at a delimiter; none where it cannot be split.
-
-    Examples
-    --------
-    >>> split_header('id ,"a,b"', ",")
-    ['id', 'a,b']
-    """
+    """Return the column names of a header at a delimiter; none where it cannot be split."""
     if line.count(delimiter) >= MOST_COLUMNS:
         return []
     lines = [_strip_fields(line, delimiter, in_quotes=False)[0]] if strip else [line]
@@ -143,13 +100,7 @@ def split_header(line: str, delimiter: str, *, strip: bool = False) -> list[str]
 
 
 def split_plain(lines: Iterable[tuple[int, str]], *, tabbed: bool) -> Iterator[tuple[int, str, list[str]]]:
-    """Yield number, line and fields of lines without quotes: fields stand between tabs, or else between blanks.
-
-    Examples
-    --------
-    >>> [fields for _, _, fields in split_plain([(1, "a b"), (2, "c")], tabbed=False)]
-    [['a', 'b'], ['c']]
-    """
+    """Yield number, line and fields of lines without quotes: fields stand between tabs, or else between blanks."""
     for number, line in lines:
         yield number, line, [field.strip() for field in line.split("\t")] if tabbed else line.split()
 

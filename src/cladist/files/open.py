@@ -1,4 +1,4 @@
-"""Open files for reading: decompression, progress, byte order marks, encodings and limits, for every reader.
+"""Open files: for reading with decompression, progress, encodings and limits, for writing whole or not at all.
 
 A fault becomes an error of the class that the caller names, in one sentence.
 """
@@ -12,12 +12,14 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from os import PathLike, fsencode, fspath, fstat
+from os import PathLike, fsencode, fspath, fstat, replace
 from pathlib import Path
+from shutil import copymode
 from typing import IO, Any, NoReturn
 
 from cladist import progress
 from cladist.errors import CladistError, DatasetError
+from cladist.locks import make_temporary, sweep
 
 Source = str | PathLike[str] | IO[bytes]
 ErrorClass = type[CladistError]
@@ -33,6 +35,11 @@ _OPENERS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
     b"BZh": bz2.BZ2File,
 }
+_PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),  # no name and no time: equal content, equal file
+    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115 - the caller is the context manager
+    ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
+}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16 and UTF-32
 
@@ -45,13 +52,7 @@ def display_name(source: Source) -> str:
 
 
 def data_suffix(source: Source) -> str:
-    """Return the ending of a file's name without the ending of a compression.
-
-    Examples
-    --------
-    >>> data_suffix("train.CSV.gz")
-    '.csv'
-    """
+    """Return the ending of a file's name without the ending of a compression: ``.csv`` of ``train.CSV.gz``."""
     path = Path(display_name(source))
     if path.suffix.lower() in PACKED_ENDINGS:
         path = path.with_suffix("")
@@ -159,14 +160,9 @@ def _unpack(stream: Any) -> IO[bytes]:
 def iterate_byte_lines(
     source: Source, stream: IO[bytes], *, error: ErrorClass = DatasetError
 ) -> Iterator[tuple[int, bytes]]:
-    r"""Yield the lines of a stream with their numbers from 1, without a byte order mark.
+    """Yield the lines of a stream with their numbers from 1, without a byte order mark.
 
     Line ends are kept. A line longer than `LONGEST_LINE` is refused when that much of it has been read.
-
-    Examples
-    --------
-    >>> list(iterate_byte_lines("a.txt", io.BytesIO(b"\xef\xbb\xbfa\r\nb")))
-    [(1, b'a\r\n'), (2, b'b')]
     """
     number = 0
     while line := stream.readline(LONGEST_LINE + 1):
@@ -201,14 +197,9 @@ def decode(source: Source, raw: bytes | bytearray, first_line: int = 1, *, error
 def iterate_chunks(
     source: Source, stream: IO[bytes], *, first_line: int = 1, error: ErrorClass = DatasetError
 ) -> Iterator[bytes]:
-    r"""Yield a stream in chunks of some megabytes that each end with a line feed, for compiled parsers.
+    """Yield a stream in chunks of some megabytes that each end with a line feed, for compiled parsers.
 
     `first_line` is the number of the next line, for messages; a byte order mark is removed only from line 1.
-
-    Examples
-    --------
-    >>> list(iterate_chunks("a.txt", io.BytesIO(b"a\nb")))
-    [b'a\n', b'b\n']
     """
     rest: list[bytes] = []
     mark = _BYTE_ORDER_MARK if first_line == 1 else b""
@@ -253,3 +244,69 @@ def _describe_long_line(source: Source, number: int) -> str:
         f"{display_name(source)}, line {number}: the line is longer than {LONGEST_LINE:,} bytes; "
         "if the file is text, check that its lines end with a line feed."
     )
+
+
+# ---------------------------------------------------------------- writing
+
+
+@contextmanager
+def open_for_writing(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
+    """Open a file for writing bytes, which appears under its name only if the block ends without an error.
+
+    An ending .gz, .xz or .bz2 compresses it.
+    """
+    check_name(str(path), error)
+    try:
+        with open_replacement(path) as raw:
+            pack = _PACKERS.get(Path(path).suffix.lower())
+            if pack is None:
+                yield raw
+            else:
+                with pack(raw) as packed:
+                    yield packed
+    except OSError as problem:
+        raise error(f"{fspath(path)}: cannot be written ({problem}).") from problem
+
+
+@contextmanager
+def open_replacement(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file that replaces `path` only if the block ends without an error, with the same permissions.
+
+    A link is kept, and its target is replaced. A device or a pipe is written to directly.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        with io.BufferedWriter(NamedFile(target, "w", name=fspath(path))) as stream:
+            yield stream
+        return
+    sweep(target.parent)
+    with make_temporary(target.parent, "file") as temporary_path:  # a short name: the target's may be long
+        with io.BufferedWriter(NamedFile(temporary_path, "w", name=fspath(path))) as stream:
+            yield stream
+        if target.exists():
+            copymode(target, temporary_path)
+        replace(temporary_path, target)
+
+
+class NamedFile(io.FileIO):
+    """A raw file whose errors in writing name the file that the user knows, not the temporary one."""
+
+    def __init__(self, path: str | PathLike[str], mode: str, *, name: str) -> None:
+        super().__init__(path, mode)
+        self.shown = name
+
+    def write(self, content: Any, /) -> int:
+        """Write bytes, and return how many were written."""
+        with name_errors(self.shown):
+            return super().write(content)
+
+
+@contextmanager
+def name_errors(name: str | PathLike[str]) -> Iterator[None]:
+    """Add a file's name to system errors that have none, such as that of a full disk."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.filename is None and problem.errno is not None:
+            problem.filename = fspath(name)
+        raise

@@ -3,14 +3,18 @@
 A row is ``label,label index:value index:value # comment``. `measure` returns how much room a text needs, `parse_rows`
 fills the arrays, `sort_rows` sorts indices where a format allows any order. A judgement of RCV1 is ``topic document
 1``. Every text must end with a line feed, so that the inner loops need no check for the end.
+
+Decimal numbers become Python's ``float``, bit for bit: `to_float` reports whether its result is proven to be the
+nearest double, and the caller parses the other numbers (ties, very long or very large ones).
 """
+
+from fractions import Fraction
 
 import numpy as np
 
-from cladist.kernels.decimals import MINUS, ZERO, digits, number
 from cladist.kernels.jit import kernel
 
-LINE_FEED, SPACE, HASH, COMMA, COLON = 10, 32, 35, 44, 58
+LINE_FEED, SPACE, HASH, PLUS, COMMA, MINUS, POINT, ZERO, COLON = 10, 32, 35, 43, 44, 45, 46, 48, 58
 
 # Errors of a row; the caller puts them into words.
 FINE, BAD_TOKEN, NEGATIVE, OUT_OF_RANGE, UNSORTED, BAD_VALUE = range(6)
@@ -20,6 +24,92 @@ BAD_TOPIC, BAD_DOCUMENT, NOT_ONE = range(11, 14)  # of a judgement
 MOST_LABELS = 100_000  # of a row; the richest real ones have some hundreds
 LONGEST_LABEL = 1_000  # in bytes: longer than any name, and a message can still show it
 HIGHEST_DOCUMENT = 2**31 - 1  # document numbers are int32; those of RCV1 end at 810,596
+
+MOST_DIGITS = 18  # of a mantissa that fits into int64
+MOST_POWER = 120  # beyond it the products below could leave the range where their errors are bounded
+_EXACT_INTEGER = 2**53  # integers up to here are doubles
+_EXACT_POWER = 22  # 10**22 is the last power of ten that is a double
+_SPLIT = 134217729.0  # 2**27 + 1: cuts a double into two halves whose products are exact
+_DOUBT = 2.0**-99  # bound on the relative error of a product of pairs: a few times 2**-106, with room
+
+_POWERS = [Fraction(10) ** k for k in range(-MOST_POWER, MOST_POWER + 1)]
+_HIGH = np.array([float(p) for p in _POWERS])
+_LOW = np.array([float(p - Fraction(float(p))) for p in _POWERS])
+
+
+@kernel
+def to_float(mantissa, power):
+    """Return (mantissa · 10**power, whether that is certainly the nearest double); mantissa ≥ 0.
+
+    Large cases multiply pairs of doubles: the true value is between p + (q − ε) and p + (q + ε), and rounding
+    is monotone, so where both ends round to one double that is the answer (Dekker 1971, Clinger 1990).
+    """
+    if mantissa == 0:
+        return 0.0, True
+    if mantissa <= _EXACT_INTEGER and -_EXACT_POWER <= power <= _EXACT_POWER:
+        if power < 0:
+            return float(mantissa) / _HIGH[MOST_POWER - power], True
+        return float(mantissa) * _HIGH[MOST_POWER + power], True
+    if not -MOST_POWER <= power <= MOST_POWER:
+        return 0.0, False
+    a = float(mantissa)
+    a_rest = float(mantissa - np.int64(a))
+    b = _HIGH[MOST_POWER + power]
+    p = a * b
+    cut = _SPLIT * a
+    a_high = cut - (cut - a)
+    a_low = a - a_high
+    cut = _SPLIT * b
+    b_high = cut - (cut - b)
+    b_low = b - b_high
+    rest = ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+    q = rest + (a * _LOW[MOST_POWER + power] + a_rest * b)
+    doubt = p * _DOUBT
+    return p + q, p + (q - doubt) == p + (q + doubt)
+
+
+@kernel
+def digits(text, i, value):
+    """Read decimal digits after `value`; return (value, position after them, digits that did not fit)."""
+    most = 10 ** (MOST_DIGITS - 1)
+    lost = 0
+    while ZERO <= text[i] <= ZERO + 9:
+        if value < most:
+            value = value * 10 + np.int64(text[i]) - ZERO
+        else:
+            lost += 1
+        i += 1
+    return value, i, lost
+
+
+@kernel
+def number(text, i):
+    """Read ``[+-]digits[.digits][e[+-]digits]``; return (value, sure, position after it or −1)."""
+    negative = text[i] == MINUS
+    if negative or text[i] == PLUS:
+        i += 1
+    mantissa, end, lost = digits(text, i, np.int64(0))
+    n_digits = end - i
+    power = 0
+    if text[end] == POINT:
+        start = end + 1
+        mantissa, end, lost_after = digits(text, start, mantissa)
+        n_digits += end - start
+        power = start - end
+        lost += lost_after
+    if n_digits == 0:
+        return 0.0, True, -1
+    if text[end] == 101 or text[end] == 69:  # e, E
+        start = end + 1
+        down = text[start] == MINUS
+        if down or text[start] == PLUS:
+            start += 1
+        exponent, end, _ = digits(text, start, np.int64(0))
+        if end == start:
+            return 0.0, True, -1
+        power += -exponent if down else exponent
+    value, sure = to_float(mantissa, power)
+    return (-value if negative else value), sure and lost == 0, end
 
 
 @kernel
@@ -127,25 +217,15 @@ def _features(text, i, n, n_unsure, loose, with_id, rules, features):
 
 @kernel
 def parse_rows(text, form, rules, labels, features):
-    """Parse the rows of `text`, which ends with a line feed.
+    """Parse the rows of `text`; return (rows, unsure numbers, error, its position).
 
-    Parameters
-    ----------
-    text : uint8 array
-    form : (several, loose, with_id), each a bool
-        Whether a row may have any number of labels instead of one; whether spaces may follow the commas between
-        labels and indices may come in any order; whether every row's first feature is ``0:`` and the number of the
-        document, which is left out.
-    rules : (lowest index, highest index, largest magnitude of a value)
-    labels : (start, end, key, end of row, start of row), arrays to fill
-        Where each label stands and its last eight bytes; for each row the number of labels up to its end, and
-        where it starts.
-    features : (index, value, unsure, end of row), arrays to fill
-        `unsure` gets (feature, start) of each number that the caller must parse.
+    `form` is (several, loose, with_id): whether a row may have any number of labels instead of one; whether spaces may
+    follow the commas between labels and indices may come in any order; whether every row's first feature is ``0:`` and
+    the number of the document, which is left out. `rules` is (lowest index, highest index, largest magnitude).
 
-    Returns
-    -------
-    (rows, unsure numbers, error, its position)
+    Arrays to fill: `labels` is (start, end, key, end of row, start of row), where a key is the last eight bytes of a
+    label and a row ends with a number of labels; `features` is (index, value, unsure, end of row), where `unsure` gets
+    (feature, start) of each number that the caller must parse.
     """
     several, loose, with_id = form
     i = n_rows = n_labels = n_features = n_unsure = 0
@@ -190,18 +270,10 @@ def sort_rows(row_ends, indices, values):
 
 @kernel
 def parse_judgements(text, topics, documents):
-    """Parse the judgements of `text`, which ends with a line feed.
+    """Parse the judgements of `text`; return (judgements, error, its position).
 
-    Parameters
-    ----------
-    text : uint8 array
-    topics : (start, end, key), arrays to fill
-        The place of each topic and its last eight bytes.
-    documents : int32 array to fill
-
-    Returns
-    -------
-    (judgements, error, its position)
+    `topics` is (start, end, key), the place of each topic and its last eight bytes; these arrays and the int32 array
+    `documents` are filled.
     """
     starts, ends, keys = topics
     i = n = 0

@@ -9,9 +9,9 @@ from cladist.datasets.corpora.ohsumed import read_ohsumed
 from cladist.datasets.corpora.phonemes import read_phonemes
 from cladist.datasets.corpora.wipo import read_wipo_alpha
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.lshtc.reader import read_lshtc
-from cladist.datasets.formats.rcv1.reader import read_rcv1
-from cladist.datasets.formats.svmlight.reader import read_svmlight
+from cladist.datasets.formats.lshtc import read_lshtc
+from cladist.datasets.formats.rcv1 import read_rcv1
+from cladist.datasets.formats.svmlight import read_svmlight
 from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of, vectorise
 from cladist.errors import DatasetError, one_of
 from cladist.features import text_features

@@ -1,4 +1,7 @@
-"""Rows of svmlight, LSHTC and RCV1 files: text cut into chunks of whole lines, parsed by one kernel, or refused."""
+"""Rows of svmlight, LSHTC and RCV1 files: text cut into chunks of whole lines, parsed by one kernel, or refused.
+
+`LabelNames` and `CsrRows` collect the labels and the features of all chunks.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.datasets.dataset import LARGEST_NUMBER
+from cladist.datasets.dataset import LARGEST_NUMBER, as_lists, as_objects
 from cladist.errors import ParameterError, is_count
 from cladist.files import Source, iterate_chunks, open_for_reading, refuse
 from cladist.kernels import svmlight as kernels
+from cladist.taxonomy import Taxonomy
 
 Positions = npt.NDArray[np.int32]  # a chunk is far below 2 GB: a line is limited
 LabelTokens = tuple[Positions, Positions, npt.NDArray[np.uint64]]  # start, end and last eight bytes of each
 
 MOST_FEATURES = 2**31 - 1  # indices are int32
+KEY_BYTES = 8  # a label of at most this length is its key; others are distinguished by their bytes
+NO_LABEL, UNKNOWN = -1, -2  # ids of labels
 
 _HEADER = re.compile(rb'\s*"?Data"?[ \t\r]*\n')  # of the LSHTC files on Kaggle
 _UP_TO_BLANK = re.compile(rb"[^\s#]*")
@@ -47,30 +53,15 @@ _PROBLEMS = {
 }
 
 
-@dataclass(frozen=True)
-class RowFormat:
-    """The form of the rows of a file.
+class RowFormat(NamedTuple):
+    """The form of the rows of a file."""
 
-    Parameters
-    ----------
-    lowest, highest : int
-        The range of the indices.
-    dtype : dtype
-        Of the values.
-    several : bool
-        Whether a row may have any number of labels instead of one.
-    loose : bool
-        LSHTC: indices come in any order, spaces may follow the commas between labels, a first line may be ``Data``.
-    document_id : bool or "auto"
-        Whether the first feature of each row is ``0:`` and the number of the document, which is left out.
-    """
-
-    lowest: int
+    lowest: int  # of the indices
     highest: int
-    dtype: np.dtype[Any]
-    several: bool = True
-    loose: bool = False
-    document_id: bool | Literal["auto"] = False
+    dtype: np.dtype[Any]  # of the values
+    several: bool = True  # whether a row may have any number of labels instead of one
+    loose: bool = False  # LSHTC: indices in any order, spaces behind commas between labels, a first line ``Data``
+    document_id: bool | Literal["auto"] = False  # whether each row begins with ``0:`` and the number of the document
 
 
 @dataclass
@@ -98,12 +89,18 @@ class TextBlock:
         shown = words[0].decode("utf-8", "backslashreplace") if words else ""
         return shown if len(shown) <= 40 else shown[:40] + "…"
 
+    def number(self, position: int) -> float:
+        """Return the number at this position as Python parses it, NaN if it is none."""
+        try:
+            return float(_UP_TO_BLANK.match(self.text.data, position).group())  # type: ignore[union-attr]
+        except ValueError:
+            return float("nan")
 
-@dataclass
-class RowChunk(TextBlock):
+
+class RowChunk(NamedTuple):
     """The rows of one block; `row_ends` and `label_ends` count features and labels from the start of the block."""
 
-    n_rows: int
+    block: TextBlock
     indices: npt.NDArray[np.int32]
     values: npt.NDArray[Any]
     row_ends: Positions
@@ -168,11 +165,7 @@ def _parse_block(block: TextBlock, form: RowFormat, with_id: bool) -> RowChunk:
         _refuse_row(block, error, position, form)
     n_features, n_labels = (int(e[n_rows - 1]) if n_rows else 0 for e in (row_ends, label_ends))
     chunk = RowChunk(
-        block.source,
-        block.text,
-        block.lines_before,
-        block.sizes,
-        n_rows,
+        block,
         indices[:n_features].copy(),
         values[:n_features].copy(),
         row_ends[:n_rows],
@@ -180,36 +173,30 @@ def _parse_block(block: TextBlock, form: RowFormat, with_id: bool) -> RowChunk:
         label_ends[:n_rows],
         row_starts[:n_rows],
     )
-    _parse_unsure(chunk, unsure[:n_unsure], largest)
+    for feature, start in unsure[:n_unsure].tolist():  # numbers whose last bit the kernel could not prove
+        value = block.number(start)
+        if not abs(value) <= largest:
+            _refuse_number(block, start, largest)
+        chunk.values[feature] = value
     if form.loose:
         _sort(chunk)
     return chunk
-
-
-def _parse_unsure(chunk: RowChunk, unsure: Positions, largest: float) -> None:
-    """Let Python parse the numbers whose last bit the kernel could not prove."""
-    data = chunk.text.tobytes() if len(unsure) else b""
-    for feature, start in unsure.tolist():
-        value = float(_UP_TO_BLANK.match(data, start).group())  # type: ignore[union-attr]
-        if not abs(value) <= largest:
-            _refuse_number(chunk, start, value, largest)
-        chunk.values[feature] = value
 
 
 def _sort(chunk: RowChunk) -> None:
     row, index = kernels.sort_rows(chunk.row_ends, chunk.indices, chunk.values)
     if row >= 0:
         start = int(chunk.row_starts[row])
-        matches = re.finditer(rb"(?<![^\s])0*%d:" % index, chunk.text[start:].tobytes())
+        matches = re.finditer(rb"(?<![^\s])0*%d:" % index, chunk.block.text[start:].tobytes())
         second = [match.start() for match in islice(matches, 2)][-1]
-        chunk.refuse(start + second, f"the index {index} stands twice in the row.", "repeated-index")
+        chunk.block.refuse(start + second, f"the index {index} stands twice in the row.", "repeated-index")
 
 
 def _refuse_row(block: TextBlock, error: int, position: int, form: RowFormat) -> NoReturn:
     """Put an error of the kernel into words."""
     token = block.token(position)
     if error == kernels.BAD_VALUE:
-        _refuse_number(block, position, _as_number(token), LARGEST_NUMBER[form.dtype.name])
+        _refuse_number(block, position, LARGEST_NUMBER[form.dtype.name])
     if error == kernels.BAD_TOKEN and token.startswith("qid:"):
         problem = f"{token!r} is a query id of a ranking; remove them all, they have no meaning here."
         block.refuse(position, problem, "query-id")
@@ -219,19 +206,12 @@ def _refuse_row(block: TextBlock, error: int, position: int, form: RowFormat) ->
     block.refuse(position, problem.format(token=token, lowest=form.lowest, highest=form.highest), kind)
 
 
-def _refuse_number(block: TextBlock, position: int, value: float, largest: float) -> NoReturn:
+def _refuse_number(block: TextBlock, position: int, largest: float) -> NoReturn:
     token = block.token(position)
-    if largest < abs(value) < np.inf:
+    if largest < abs(block.number(position)) < np.inf:
         problem = f"{token!r} does not fit into this dtype; read the file with dtype=np.float64."
         block.refuse(position, problem, "number-range")
     block.refuse(position, f"wanted a finite number, got {token!r}.", "bad-number")
-
-
-def _as_number(token: str) -> float:
-    try:
-        return float(token)
-    except ValueError:
-        return np.nan
 
 
 class CsrRows:
@@ -279,3 +259,94 @@ def check_n_features(who: str, n_features: int | None) -> None:
     """Raise a `ParameterError` unless this is a number of columns, or None."""
     if n_features is not None and not (is_count(n_features) and n_features <= MOST_FEATURES):
         raise ParameterError(f"{who}: n_features must be in 1 … {MOST_FEATURES}; got {n_features!r}.")
+
+
+class LabelNames:
+    """Gives each distinct label token an id, and checks it against the taxonomy when it is new.
+
+    Python sees every distinct label once per chunk, not every label: files have millions of rows and far fewer
+    distinct labels. A label spelled `nothing` that the taxonomy does not know stands for no label.
+    """
+
+    def __init__(self, taxonomy: Taxonomy | None, *, nothing: str | None = None) -> None:
+        self.taxonomy = taxonomy
+        self.names: list[str] = []
+        self.id_of: dict[bytes, int] = {}
+        self.ids: list[npt.NDArray[np.int32]] = []
+        self.counts: list[npt.NDArray[np.int32]] = []
+        self.first_unlabelled: tuple[Source, int, int] | None = None
+        if nothing is not None and (taxonomy is None or nothing not in taxonomy):
+            self.id_of[nothing.encode()] = NO_LABEL
+
+    def add(self, chunk: RowChunk) -> None:
+        """Add the labels of a chunk."""
+        ids, ends = self.identify(chunk.block, chunk.labels), chunk.label_ends
+        is_label = ids != NO_LABEL
+        if not is_label.all():
+            ids = ids[is_label]
+            ends = np.concatenate([[0], np.cumsum(is_label)])[ends].astype(np.int32)
+        counts = np.diff(ends, prepend=np.int32(0))
+        self.ids.append(ids)
+        self.counts.append(counts)
+        empty = np.flatnonzero(counts == 0)
+        if len(empty) and self.first_unlabelled is None:
+            self.first_unlabelled = chunk.block.source, *chunk.block.place(int(chunk.row_starts[empty[0]]))
+
+    def identify(self, block: TextBlock, labels: LabelTokens) -> npt.NDArray[np.int32]:
+        """Return the id of each label of a block; the first one that is not in the taxonomy is refused."""
+        starts, ends, keys = labels
+        ids = np.full(len(starts), UNKNOWN, np.int32)
+        is_short = ends - starts <= KEY_BYTES
+        short, long = np.flatnonzero(is_short), np.flatnonzero(~is_short)
+        different, which = np.unique(keys[short], return_inverse=True)
+        known = [self._id(int(key).to_bytes(KEY_BYTES, "big").lstrip(b"\0")) for key in different]
+        ids[short] = np.array(known, np.int32)[which]
+        for i in long.tolist():
+            ids[i] = self._id(block.text[starts[i] : ends[i]].tobytes())
+            if ids[i] == UNKNOWN:
+                break
+        if (ids == UNKNOWN).any():
+            first = int(np.argmax(ids == UNKNOWN))
+            start, token = int(starts[first]), block.text[starts[first] : ends[first]].tobytes()
+            try:
+                name = token.decode("utf-8")
+            except UnicodeDecodeError:
+                block.refuse(start, f"the label {token!r} is not UTF-8.", "not-utf8")
+            hint = "." if self.taxonomy is None else self.taxonomy.suggestion(name)
+            block.refuse(start, f"{name!r} is not in the taxonomy{hint}", "unknown-label")
+        return ids
+
+    def _id(self, token: bytes) -> int:
+        """Return the id of a label, new or not, or `UNKNOWN` if it cannot be one."""
+        if token not in self.id_of:
+            try:
+                name = token.decode("utf-8")
+            except UnicodeDecodeError:
+                return UNKNOWN
+            if self.taxonomy is not None and name not in self.taxonomy:
+                return UNKNOWN
+            self.id_of[token] = len(self.names)
+            self.names.append(name)
+        return self.id_of[token]
+
+    def as_y(self, multilabel: bool | str) -> Any:
+        """Return y: an array of names, or a list of lists of them; "auto" is decided by what was read."""
+        counts = np.concatenate(self.counts)
+        several = bool((counts > 1).any()) if multilabel == "auto" else multilabel
+        if not several and self.first_unlabelled is not None:
+            problem = "the row has no label; if that is meant, read with multilabel=True."
+            refuse(*self.first_unlabelled, problem, kind="no-label")
+        ids = np.concatenate(self.ids)
+        self.ids.clear()  # each id is held once
+        labels = as_objects(self.names)[ids]
+        return as_lists(labels, counts) if several else labels
+
+
+def read_into(labels: LabelNames, rows: CsrRows, source: Source, form: RowFormat) -> None:
+    """Add the labels and features of all rows of a file, which has some."""
+    n_before = rows.n_rows
+    for chunk in read_chunks(source, form):
+        labels.add(chunk)
+        rows.add(chunk)
+    if rows.n_rows == n_before:
+        refuse(source, None, None, "the file has no rows.", kind="no-rows")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.arff.reader import read_arff_hmc
+from cladist.datasets.formats.arff import read_arff_hmc
 from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, Folder, path_of
 from cladist.errors import one_of
 from cladist.files import refuse

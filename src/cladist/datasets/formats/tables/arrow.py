@@ -13,7 +13,7 @@ from io import SEEK_SET, BufferedReader
 from typing import IO, Any
 
 from cladist.datasets.dataset import MOST_LABELS
-from cladist.datasets.formats.tables.columns import TOO_MANY_LABELS, Row, find_columns, refuse_cell
+from cladist.datasets.formats.tables.records import TOO_MANY_LABELS, Row, find_columns, refuse_cell
 from cladist.errors import CladistError, DatasetError
 from cladist.files import LARGEST_TEXT, Source, display_name
 from cladist.files.delimited import MOST_COLUMNS

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NoReturn
 
+import numpy as np
 import numpy.typing as npt
 
-from cladist.datasets.dataset import Dataset, as_objects
-from cladist.datasets.formats.tables.columns import cell_text, check_column, refuse_cell, shorten
-from cladist.datasets.formats.tables.labels import LabelColumn
-from cladist.datasets.formats.tables.records import open_table
-from cladist.errors import DatasetError, ParameterError
+from cladist.datasets.dataset import MOST_LABELS, Dataset, as_lists, as_objects
+from cladist.datasets.formats.tables.records import (
+    TOO_MANY_LABELS,
+    cell_text,
+    check_column,
+    label_text,
+    open_table,
+    refuse_cell,
+    shorten,
+)
+from cladist.errors import DatasetError, LabelWarning, ParameterError, quoted
 from cladist.files import Source, display_name
+from cladist.labels import encode
 from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.construction import guess_separator
+from cladist.taxonomy.structure import SEPARATORS, is_missing
 
 Columns = str | Sequence[str]
 
@@ -114,13 +126,7 @@ def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt
 
 
 def join_text(source: Source, line: int, record: Mapping[str, Any], columns: Columns) -> str:
-    """Return the text of a row: the texts of its columns, joined by a space.
-
-    Examples
-    --------
-    >>> join_text("t.csv", 2, {"title": "rain coat", "size": 40.0}, ["title", "size"])
-    'rain coat 40'
-    """
+    """Return the text of a row: the texts of its columns, joined by a space."""
     names = [columns] if isinstance(columns, str) else columns
     for name in names:
         check_column(source, line, name, record)
@@ -151,3 +157,172 @@ def _join_cells(source: Source, unit: str, number: int, columns: Sequence[str], 
         if text is None:
             refuse_cell(source, unit, number, column, f"wanted a text or a number, got {shorten(cell)}.")
     return " ".join(text or "" for text in texts)
+
+
+class LabelColumn:
+    """Collects the labels of rows, each distinct one once with the first row that has it.
+
+    Numbers of rows count `unit`s, lines or rows; `sep` is the separator of several labels in one text.
+    """
+
+    def __init__(self, source: Source, unit: str, column: str, sep: str | None) -> None:
+        self.source, self.unit, self.column, self.sep = source, unit, column, sep
+        self.ids: dict[str, int] = {}
+        self.first_seen: list[int] = []
+        self.rows = array("q")  # ids, row by row
+        self.counts = array("q")  # labels per row, where a row may have several
+        self.has_lists: bool | None = None  # None: not known before the first row with a label
+        self.first_without: int | None = None
+
+    @property
+    def is_multi(self) -> bool:
+        """Whether a row may have several labels."""
+        return self.sep is not None or bool(self.has_lists)
+
+    def add(self, number: int, value: Any) -> None:
+        """Add the labels of the next row."""
+        if self.has_lists is False and self.sep is None and type(value) is str:
+            known = self.ids.get(value)
+            if known is not None:  # nearly always: the same text occurred before
+                self.rows.append(known)
+                return
+        ids = [self._id_of(number, part) for part in self._split(number, value)]
+        self.rows.extend(ids)
+        self.counts.append(len(ids))
+
+    def finish(self) -> None:
+        """Refuse rows without a label unless rows may have several labels."""
+        if not self.is_multi and self.first_without is not None:
+            self._refuse(self.first_without, "the label is empty.")
+
+    def as_y(self, names: list[str]) -> Any:
+        """Return y: an array of names, or a list of lists of names; `names` follow the ids."""
+        if not self.is_multi:
+            return as_objects(names)[np.frombuffer(self.rows, np.int64)]
+        return as_lists(as_objects(names)[np.frombuffer(self.rows, np.int64)], np.frombuffer(self.counts, np.int64))
+
+    def _split(self, number: int, value: Any) -> list[Any]:
+        if isinstance(value, list):
+            self._check_same_form(number, True)
+            if len(value) > MOST_LABELS:
+                self._refuse(number, TOO_MANY_LABELS)
+            return value
+        text = self._text(number, value)
+        if self.sep is not None:
+            if text.count(self.sep) >= MOST_LABELS:
+                self._refuse(number, TOO_MANY_LABELS)
+            return text.split(self.sep) if text.strip() else []
+        if is_missing(value) and not isinstance(value, str) and self.has_lists is not False:
+            self.first_without = self.first_without or number  # no label, if labels turn out to be lists
+            return []
+        self._check_same_form(number, False)
+        return [text]
+
+    def _check_same_form(self, number: int, is_list: bool) -> None:
+        if self.sep is None and self.has_lists not in (None, is_list):
+            self._refuse(number, "labels are lists in some rows and single in others.")
+        self.has_lists = is_list
+        self.finish()
+
+    def _id_of(self, number: int, part: Any) -> int:
+        name = self._text(number, part).strip()
+        if not name:
+            self._refuse(number, "the label is empty.")
+        if name not in self.ids:
+            self.first_seen.append(number)
+        return self.ids.setdefault(name, len(self.ids))
+
+    def _text(self, number: int, value: Any) -> str:
+        text = label_text(value)
+        if text is None:
+            self._refuse(number, f"wanted a text or a number, got {shorten(value)}.")
+        return text
+
+    def _refuse(self, number: int, problem: str) -> NoReturn:
+        refuse_cell(self.source, self.unit, number, self.column, problem)
+
+    def resolve(self, path_sep: str | None, taxonomy: Taxonomy | None) -> tuple[list[str], Taxonomy | None]:
+        """Return the distinct labels as they name their nodes in the taxonomy, and that taxonomy."""
+        labels = list(self.ids)
+        if taxonomy is None:
+            warn_of_separators(labels, path_sep)
+        if path_sep is None and taxonomy is None:
+            return labels, None
+        paths = [self._split_path(*entry, path_sep) for entry in zip(labels, self.first_seen, strict=True)]
+        tree = taxonomy or Taxonomy.from_paths(paths, sep=path_sep or "/")
+        nodes = []
+        for name, path, number in zip(labels, paths, self.first_seen, strict=True):
+            node = tree.find(name) if path_sep is None else tree.find_path(path)
+            if node is None:
+                self._refuse(number, f"{shorten(name)} is not in the taxonomy{_hint(name, path, path_sep, tree)}")
+            nodes.append(node)
+        return (labels if path_sep is None else _spell(labels, nodes, paths, tree)), tree
+
+    def _split_path(self, name: str, number: int, path_sep: str | None) -> list[str]:
+        parts = [name] if path_sep is None else [part.strip() for part in name.split(path_sep)]
+        if not all(parts):
+            self._refuse(number, f"the path {shorten(name)} has an empty part.")
+        return parts
+
+
+def _spell(labels: list[str], nodes: list[int], paths: list[list[str]], tree: Taxonomy) -> list[str]:
+    """Return labels as they stand, as joined paths, or as names: the first form that names the nodes of the taxonomy.
+
+    Joined paths use the taxonomy's separator and start where all labels start, at the root or below it.
+    """
+    names = [tree.names[v] for v in nodes]
+    if tree.kind == "dag" or tree.sep is None:
+        return names
+    below_root = all(len(path) <= tree.depth[v] for path, v in zip(paths, nodes, strict=True))
+    joined = [tree.joined_path(v, below_root=below_root) for v in nodes]
+    for texts in (labels, joined):
+        if all(tree.find(text) == v for text, v in zip(texts, nodes, strict=True)):
+            form = encode(texts, tree).form
+            if texts is joined or [form.spell(v, tree) for v in nodes] == texts:
+                return texts
+    return names
+
+
+def warn_of_separators(labels: Sequence[str], path_sep: str | None) -> None:
+    """Warn of labels that look like paths and are not split, or split at another separator than most contain."""
+    if path_sep is None:
+        guess = guess_separator(labels)
+        if guess is not None:
+            sep, count = guess
+            _warn(
+                f"There is no hierarchy, and {count:,} of {len(labels):,} labels contain {sep!r}, as in "
+                f"{_quote_first(labels, sep)}; if labels are paths, give path_sep={sep!r} (--path-sep {sep!r})."
+            )
+        return
+    unsplit = [label for label in labels if path_sep not in label]
+    near = next((label for label in unsplit if path_sep.strip() and path_sep.strip() in label.strip()), None)
+    guess = guess_separator(unsplit, besides=path_sep) if 2 * len(unsplit) > len(labels) else None
+    if guess is not None or near is not None or len(unsplit) == len(labels) > 1:
+        others = "" if guess is None else f", and {guess[1]:,} of these contain {guess[0]!r}"
+        example = quoted(near) if near is not None else _quote_first(unsplit, guess[0] if guess else "")
+        _warn(
+            f"{len(unsplit):,} of {len(labels):,} labels have no {path_sep!r}{others}, as {example}: each is one node; "
+            "give path_sep (--path-sep) as the labels have it, and write it alike in all of them."
+        )
+
+
+def _quote_first(labels: Sequence[str], part: str) -> str:
+    return quoted(next(label for label in labels if part in label))
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, LabelWarning, stacklevel=5)
+
+
+def _hint(label: str, path: list[str], path_sep: str | None, tree: Taxonomy) -> str:
+    """Return the end of an error about a label that is not in the taxonomy."""
+    if path_sep is None:
+        return tree.suggestion(label)
+    for sep in SEPARATORS:
+        joined = sep.join(path)
+        if len(path) > 1 and sep != tree.sep and joined in tree:
+            return (
+                f", in which {quoted(joined)} is one node: labels are split at {path_sep!r}, and the taxonomy is not "
+                f"split at {sep!r}; write both with one separator."
+            )
+    return tree.suggestion(label if len(path) == 1 else path[-1])

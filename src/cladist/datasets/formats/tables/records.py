@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
-from typing import IO, Any
+from decimal import Decimal
+from functools import partial
+from itertools import chain, islice
+from numbers import Real
+from operator import itemgetter
+from typing import IO, Any, NoReturn
 
-from cladist.datasets.formats.tables.arrow import read_arrow_rows
-from cladist.datasets.formats.tables.columns import Row, check_column
-from cladist.datasets.formats.tables.csv_records import read_csv_rows
-from cladist.datasets.formats.tables.json_records import read_json_objects, read_json_rows
-from cladist.errors import DatasetError, one_of
-from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading
-from cladist.files.delimited import DELIMITERS
+import numpy as np
 
-__all__ = ["FORMATS", "TableRows", "check_column", "check_ending", "format_of_ending", "open_table", "read_records"]
+from cladist.datasets.dataset import MOST_LABELS
+from cladist.errors import DatasetError, one_of, quoted
+from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
+from cladist.files.delimited import DELIMITERS, MOST_COLUMNS, DelimitedText, Lines, split_header
+from cladist.taxonomy.structure import as_text, is_missing
+
+Row = tuple[int, Any]  # its line or number, and the values of the wanted columns
+
+NAMES_SHOWN = 20
+TOO_MANY_LABELS = f"more than {MOST_LABELS:,} labels, which is the most that a row may have."
+LONGEST_HEADER_TRIED = 10_000  # characters; trying every sign of a longer one takes too long
+MOST_VALUES = 1_000_000  # of one JSON object, at all depths; they are counted before they are made
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
 _ENDINGS = {
+    **dict.fromkeys((".tsv", ".tab"), "tsv"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow"),
     ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
 }
 _NOT_READ = (".xls", ".xlsx", ".ods")
 _NOT_TABLES = {
@@ -38,6 +45,8 @@ _NOT_TABLES = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save its sheet as CSV",
     b"FEA1\0": "Feather version 1, which is no longer read; write the table as version 2",
 }
+_STRING_OR_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?+|(,)', re.DOTALL)
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")  # of a surrogate pair, which only escapes can split
 
 
 @dataclass
@@ -72,6 +81,8 @@ def open_table(
     with open_for_reading(source) as stream:
         kind = format or _recognise_bytes(source, stream) or format_of_ending(source)
         if kind in ("parquet", "arrow"):
+            from cladist.datasets.formats.tables.arrow import read_arrow_rows
+
             yield TableRows("row", *read_arrow_rows(source, stream, kind, columns, label))
             return
         lines = iterate_text_lines(source, stream)
@@ -92,32 +103,18 @@ def read_records(
     format: str | None = None,  # noqa: A002
     columns: Iterable[str] = (),
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    r"""Yield the line on which each row starts (in Parquet and Arrow, its number) and the row as {column: value}.
+    """Yield the line on which each row starts (in Parquet and Arrow, its number) and the row as {column: value}.
 
     Only the `columns` are read; without any, all. In CSV and TSV a field in double quotes may span lines, and empty
     lines are skipped.
-
-    Examples
-    --------
-    >>> import io
-    >>> list(read_records(io.BytesIO(b"id;text\n1;rain\n\n2;tea\n"), columns=["text"]))
-    [(2, {'text': 'rain'}), (4, {'text': 'tea'})]
     """
-    wanted = list(columns)
-    with open_table(source, text=wanted, format=format) as rows:
+    with open_table(source, text=list(columns), format=format) as rows:
         for number, values in rows:
             yield number, values if isinstance(values, dict) else dict(zip(rows.columns, values, strict=True))
 
 
 def check_ending(source: Source) -> None:
-    """Raise a `DatasetError` if a file has the ending of a well-known format that cannot be read.
-
-    Examples
-    --------
-    >>> check_ending("train.xlsx")
-    Traceback (most recent call last):
-    cladist.errors.DatasetError: train.xlsx: .xlsx files are not read yet; convert ...
-    """
+    """Raise a `DatasetError` if a file has the ending of a well-known format that cannot be read."""
     ending = data_suffix(source)
     if ending == ".arff":
         raise DatasetError(f"{display_name(source)}: an ARFF file is no table of texts; read_arff_hmc reads it.")
@@ -129,13 +126,7 @@ def check_ending(source: Source) -> None:
 
 
 def format_of_ending(source: Source) -> str | None:
-    """Return the format of a table by the ending of its file, or None.
-
-    Examples
-    --------
-    >>> format_of_ending("a.CSV.gz"), format_of_ending("a.pq"), format_of_ending("a.txt")
-    ('csv', 'parquet', None)
-    """
+    """Return the format of a table by the ending of its file, or None."""
     return _ENDINGS.get(data_suffix(source))
 
 
@@ -149,3 +140,178 @@ def _recognise_bytes(source: Source, stream: IO[bytes]) -> str | None:
     if head.startswith(b"PAR1") and head[4:5] < b" " and head[4:5] not in (b"", b"\t", b"\n", b"\r"):
         return "parquet"
     return "arrow" if head.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")) else None
+
+
+# ---------------------------------------------------------------- CSV and TSV
+
+
+def read_csv_rows(
+    source: Source, lines: Lines, columns: Sequence[str], delimiters: tuple[str, ...]
+) -> tuple[Sequence[str], Iterator[Row]]:
+    """Return the columns of the rows, and the rows below the header; without `columns`, all."""
+
+    def fits(names: list[str]) -> bool:
+        return bool(columns) and set(columns) <= set(names)
+
+    table = DelimitedText(lines, delimiters, fits, partial(refuse, source))
+    if not table.header:
+        raise DatasetError(f"{display_name(source)}: the table has neither a header nor rows.")
+    wanted = columns or [name for name in table.header if name]
+    places = find_columns(
+        f"{display_name(source)}, line {table.line}", table.header, wanted, _hint_delimiter(table, wanted)
+    )
+    return wanted, _pick(source, table, places)
+
+
+def _hint_delimiter(table: DelimitedText, columns: Sequence[str]) -> str:
+    """Return a hint at the delimiter that would make the wanted columns; empty if none would, or this one does."""
+    if len(table.head) > LONGEST_HEADER_TRIED or set(columns) <= set(table.header):
+        return ""
+    signs = dict.fromkeys(sign for sign in table.head if not (sign.isalnum() or sign in '_"\r\n'))
+    for other in (*DELIMITERS, *signs):
+        if other not in table.delimiters and set(columns) <= set(split_header(table.head, other)):
+            expected = " or ".join(map(_name_delimiter, table.delimiters))
+            return f"; its fields look separated by {_name_delimiter(other)}, not by {expected}"
+    return ""
+
+
+def _name_delimiter(delimiter: str) -> str:
+    return {"\t": "a tab", " ": "a space"}.get(delimiter, repr(delimiter))
+
+
+def _pick(source: Source, table: DelimitedText, places: list[int]) -> Iterator[Row]:
+    """Yield line and wanted fields of every row that has as many fields as the header."""
+    width = len(table.header)
+    pick = itemgetter(*places) if len(places) > 1 else None
+    for start, fields in table:
+        if len(fields) == width:
+            yield start, pick(fields) if pick else [fields[place] for place in places]
+        elif len(fields) > 1 or fields[0].strip():  # a line of blanks counts as empty
+            count = "1 field" if len(fields) == 1 else f"{len(fields):,} fields"
+            hint = f"a text with {_name_delimiter(table.delimiter)} or a line break in it needs quotes"
+            refuse(source, start, min(len(fields), width) + 1, f"the row has {count}, the header {width:,}; {hint}.")
+
+
+# ---------------------------------------------------------------- JSON lines
+
+
+def read_json_rows(source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str]) -> Iterator[Row]:
+    """Yield the line of every object and its values in the wanted columns."""
+    for number, record in read_json_objects(source, lines, columns):
+        try:
+            yield number, [record[column] for column in columns]
+        except KeyError as missing:
+            raise no_column(f"{display_name(source)}, line {number}", missing.args[0], list(record)) from None
+
+
+def read_json_objects(
+    source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line and content of every object; the texts of the `columns` (without any, of all) are checked."""
+    first = True
+    for number, line in lines:
+        if not line.strip():
+            continue
+        if first and line.lstrip().startswith("["):
+            raise DatasetError(f"{display_name(source)}: a JSON array; write one JSON object per line instead (JSONL).")
+        first = False
+        record = _parse(source, number, line)
+        if not isinstance(record, dict):
+            refuse(source, number, 1, f"wanted a JSON object, got {type(record).__name__}.")
+        if "\\u" in line and _HALF_CHARACTER.search(line):
+            _check_whole(source, number, record, columns or record)
+        yield number, record
+
+
+def _parse(source: Source, number: int, line: str) -> Any:
+    if line.count(",") > MOST_VALUES:
+        commas = (match for match in _STRING_OR_COMMA.finditer(line) if match.lastindex)
+        if sum(1 for _ in islice(commas, MOST_VALUES + 1)) > MOST_VALUES:
+            refuse(source, number, 1, f"the object has more than {MOST_VALUES:,} values.")
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        hint = "each line must be one whole JSON object"
+        if "\r" in line.rstrip("\r\n"):
+            hint = "lines must end with a line feed, not with a carriage return alone"
+        refuse(source, number, error.colno, f"not valid JSON ({error.msg}); {hint}.")
+    except RecursionError:
+        refuse(source, number, 1, "not a row of a table (its brackets are nested too deeply).")
+    except ValueError as error:  # a number of thousands of digits
+        refuse(source, number, 1, f"not a row of a table ({error}).")
+
+
+def _check_whole(source: Source, number: int, record: dict[str, Any], columns: Iterable[str]) -> None:
+    """Refuse texts with half of a surrogate pair, which no file and no model can hold."""
+    for column in columns:
+        value = record.get(column)
+        for text in value if isinstance(value, list) else [value]:
+            try:
+                str(text if isinstance(text, str) else "").encode()
+            except UnicodeEncodeError as error:
+                half = shorten(error.object[error.start])
+                refuse_cell(source, "line", number, column, f"the text has {half}, which is half of a character.")
+
+
+# ---------------------------------------------------------------- columns and cells
+
+
+def check_column(source: Source, line: int, column: str, there: Iterable[str]) -> None:
+    """Raise a `DatasetError` unless a column is among those that a record has."""
+    if column not in there:
+        raise no_column(f"{display_name(source)}, line {line}", column, list(there))
+
+
+def no_column(where: str, column: str, there: Sequence[str], hint: str = "") -> DatasetError:
+    """Return the error about a column that is missing, which lists those that there are."""
+    names = ", ".join(quoted(name) for name in there[:NAMES_SHOWN]) or "none"
+    more = f" and {len(there) - NAMES_SHOWN:,} more" if len(there) > NAMES_SHOWN else ""
+    return DatasetError(f"{where}: there is no column {quoted(column)}; there are {names}{more}{hint}.")
+
+
+def find_columns(where: str, header: Sequence[str], columns: Sequence[str], hint: str = "") -> list[int]:
+    """Return the position of each wanted column in a header; one that is missing or repeated is an error."""
+    if len(header) > MOST_COLUMNS:
+        raise DatasetError(f"{where}: {len(header):,} columns, which is more than the {MOST_COLUMNS:,} that are read.")
+    count = Counter(header)
+    for column in columns:
+        if column not in count:
+            raise no_column(where, column, header, hint)
+        if count[column] > 1:
+            raise DatasetError(f"{where}: the header names {quoted(column)} twice, so it is not clear which is meant.")
+    position = {name: k for k, name in enumerate(header)}
+    return [position[column] for column in columns]
+
+
+def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str) -> NoReturn:
+    """Raise a `DatasetError` that names file, row and column; `number` counts a `unit`: lines or rows."""
+    file, line = display_name(source), number if unit == "line" else None
+    raise DatasetError(f"{file}, {unit} {number}, column {column!r}: {problem}", file=file, line=line, column=column)
+
+
+def cell_text(value: Any) -> str | None:
+    """Return the text of a cell, or None if it holds neither a text nor a number.
+
+    A missing value is an empty text, and 11.0 is 11, as in `cladist.taxonomy`.
+    """
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return ""
+    if isinstance(value, Decimal):
+        return f"{value:f}" if value % 1 else str(int(value))
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    return as_text(value)
+
+
+def label_text(value: Any) -> str | None:
+    """Return the text of a cell with a label, or None; an infinity, which JSON can hold, is not a label."""
+    is_infinite = isinstance(value, (float, np.floating)) and math.isinf(value)
+    return None if is_infinite else cell_text(value)
+
+
+def shorten(value: Any) -> str:
+    """Return how messages show a value, cut where it is long."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:60]}…"

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from cladist.datasets.dataset import Dataset, length
-from cladist.datasets.formats.rcv1.reader import HIERARCHY, JUDGEMENTS, ROOT, documents_file
-from cladist.datasets.formats.svmlight.writer import as_rows, text_rows
+from cladist.datasets.formats.rcv1 import HIERARCHY, JUDGEMENTS, ROOT, documents_file
+from cladist.datasets.formats.svmlight import as_rows, write_rows
 from cladist.errors import DatasetError
 from cladist.files import open_for_writing
 from cladist.kernels.svmlight import LONGEST_LABEL
@@ -104,11 +104,8 @@ def _write_documents(X: Any, numbers: range, part: str, folder: Path) -> None:
     if sparse.issparse(X) or np.ndim(X) == 2:
         path = folder / documents_file("vectors", part)
         rows = as_rows(X, os.fspath(path))
-        columns = np.arange(rows.shape[1]) + 1
         labels = [f"{number} " for number in numbers]  # the official files have two blanks here
-        with open_for_writing(path) as file:
-            for block in text_rows(rows, labels, columns):
-                file.write(block)
+        write_rows(path, rows, labels, np.arange(rows.shape[1]) + 1)
     else:
         path = folder / documents_file("tokens", part)
         with open_for_writing(path) as file:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any
@@ -10,13 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.arff.hierarchy import NO_LABELS, Hierarchy, list_hierarchy
-from cladist.datasets.formats.svmlight.writer import number_texts
+from cladist.datasets.formats.arff_header import Hierarchy, list_hierarchy
+from cladist.datasets.formats.svmlight import BLOCK_FEATURES, number_texts
 from cladist.errors import DatasetError, one_of
 from cladist.files import open_for_writing
 from cladist.taxonomy import Taxonomy
-
-_BLOCK = 2**17  # numbers that are texts at a time
 
 
 def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hierarchy = "auto") -> None:
@@ -58,23 +58,24 @@ def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hiera
     one_of("write_arff_hmc", "hierarchy", hierarchy, ("auto", "tree", "dag"))
     if data.taxonomy is None:
         raise DatasetError("write_arff_hmc: the Dataset has no taxonomy, which the hierarchical attribute needs.")
-    X = _check_matrix(data.X)
+    X, taxonomy = _check_matrix(data.X), data.taxonomy
     names = _column_names(data, X.shape[1])
-    entries, node_labels = list_hierarchy(data.taxonomy, hierarchy)
-    labels = _label_texts(data.y, data.taxonomy, node_labels)
+    entries, node_labels = list_hierarchy(taxonomy, hierarchy)
+    if getattr(data.y, "ndim", 1) != 1:
+        raise DatasetError("write_arff_hmc: y must be names of nodes, or lists of them; got a matrix.")
+    labels = [_label_text(row, entry, taxonomy, node_labels) for row, entry in enumerate(data.y)]
+    title = "class"
+    while title in names:
+        title += "_"
     with open_for_writing(path) as file:
         file.write(b"@relation cladist\n\n")
         for name in names:
             file.write(f"@attribute {_quote(name)} numeric\n".encode())
-        title = "class"
-        while title in names:
-            title += "_"
         file.write(f"@attribute {title} hierarchical {','.join(entries)}\n\n@data\n".encode())
-        n_rows = max(1, _BLOCK // max(1, X.shape[1]))
+        n_rows = max(1, BLOCK_FEATURES // max(1, X.shape[1]))
         for start in range(0, len(labels), n_rows):
             rows = slice(start, start + n_rows)
-            lines = _sparse_lines(X[rows], labels[rows]) if sparse.issparse(X) else _dense_lines(X[rows], labels[rows])
-            file.write("".join(lines).encode())
+            file.write("".join(_lines(X[rows], labels[rows])).encode())
 
 
 def _check_matrix(X: Any) -> Any:
@@ -90,7 +91,7 @@ def _check_matrix(X: Any) -> Any:
     if sparse.issparse(table) and not table.has_canonical_format:
         table = table.copy()
         table.sum_duplicates()
-    if table.dtype.kind == "f" and np.isinf(table.data if sparse.issparse(table) else table).any():
+    if np.isinf(table.data if sparse.issparse(table) else table).any():
         raise DatasetError("write_arff_hmc: X has an infinite value, which ARFF cannot hold.")
     return table
 
@@ -101,35 +102,26 @@ def _column_names(data: Dataset, n_columns: int) -> list[str]:
     names = [str(name) for name in data.feature_names]
     if len(names) != n_columns:
         raise DatasetError(f"write_arff_hmc: there are {len(names)} feature_names for {n_columns} columns.")
-    seen: set[str] = set()
+    counts = Counter(names)
     for name in names:
-        if name in seen:
+        if counts[name] > 1:
             raise DatasetError(f"write_arff_hmc: two columns are called {name!r}; ARFF wants different names.")
-        if not name or any(c in "\n\r" or "\ud800" <= c <= "\udfff" for c in name):
+        if not name or re.search("[\n\r\ud800-\udfff]", name):
             raise DatasetError(f"write_arff_hmc: ARFF cannot hold the column name {name!r}.")
-        seen.add(name)
     return names
 
 
-def _label_texts(y: Any, taxonomy: Taxonomy, node_labels: Sequence[str]) -> list[str]:
-    """Return the label field of each row: ``label@label…``, or ``?`` where it has none."""
-    if getattr(y, "ndim", 1) != 1:
-        raise DatasetError("write_arff_hmc: y must be names of nodes, or lists of them; got a matrix.")
-    texts = []
-    for row, labels in enumerate(y):
-        several = isinstance(labels, (list, tuple, set, frozenset, np.ndarray))
-        nodes = [_find_node(label, taxonomy, row) for label in (labels if several else [labels])]
-        nodes = sorted(nodes) if isinstance(labels, (set, frozenset)) else nodes
-        texts.append("@".join(node_labels[v] for v in nodes) or NO_LABELS)
-    return texts
-
-
-def _find_node(label: Any, taxonomy: Taxonomy, row: int) -> int:
-    node = taxonomy.find(label)
-    if node is None:
-        hint = taxonomy.suggestion(label)
-        raise DatasetError(f"write_arff_hmc: row {row}: the label {label!r} is not in the taxonomy{hint}")
-    return node
+def _label_text(row: int, entry: Any, taxonomy: Taxonomy, node_labels: Sequence[str]) -> str:
+    """Return the label field of a row: ``label@label…``, or ``?`` where it has none."""
+    nodes = []
+    for label in entry if isinstance(entry, (list, tuple, set, frozenset, np.ndarray)) else [entry]:
+        node = taxonomy.find(label)
+        if node is None:
+            hint = taxonomy.suggestion(label)
+            raise DatasetError(f"write_arff_hmc: row {row}: the label {label!r} is not in the taxonomy{hint}")
+        nodes.append(node)
+    nodes = sorted(nodes) if isinstance(entry, (set, frozenset)) else nodes
+    return "@".join(node_labels[v] for v in nodes) or "?"
 
 
 def _quote(name: str) -> str:
@@ -139,18 +131,15 @@ def _quote(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _numbers(values: Any) -> list[str]:
-    return ["?" if text == "nan" else text for text in number_texts(values)]
-
-
-def _dense_lines(X: Any, labels: Sequence[str]) -> Iterator[str]:
-    texts, n = _numbers(X.ravel()), X.shape[1]
-    for row, label in enumerate(labels):
-        yield ",".join([*texts[row * n : (row + 1) * n], label]) + "\n"
-
-
-def _sparse_lines(X: sparse.csr_matrix, labels: Sequence[str]) -> Iterator[str]:
-    pairs = [f"{index + 1} {text}" for index, text in zip(X.indices.tolist(), _numbers(X.data), strict=True)]
-    ends = X.indptr.tolist()
+def _lines(X: Any, labels: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of some rows, dense or sparse."""
+    n, is_sparse = X.shape[1], sparse.issparse(X)
+    texts = ["?" if text == "nan" else text for text in number_texts(X.data if is_sparse else X.ravel())]
+    if is_sparse:
+        texts = [f"{index + 1} {text}" for index, text in zip(X.indices.tolist(), texts, strict=True)]
+    ends = X.indptr.tolist() if is_sparse else range(0, n * len(labels) + 1, n) if n else [0] * (len(labels) + 1)
     for label, start, end in zip(labels, ends[:-1], ends[1:], strict=True):
-        yield "{" + ", ".join([*pairs[start:end], f"{X.shape[1] + 1} {label}"]) + "}\n"
+        if is_sparse:
+            yield "{" + ", ".join([*texts[start:end], f"{n + 1} {label}"]) + "}\n"
+        else:
+            yield ",".join([*texts[start:end], label]) + "\n"

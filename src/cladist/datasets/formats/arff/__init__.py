@@ -1,1 +1,0 @@
-"""ARFF-HMC: hierarchical multi-label rows, trees and DAGs."""

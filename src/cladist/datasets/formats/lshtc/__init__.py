@@ -1,1 +1,0 @@
-"""LSHTC's rows and hierarchies."""

@@ -1,1 +1,0 @@
-"""The files of RCV1-v2."""

@@ -1,1 +1,0 @@
-"""svmlight rows with one or several labels."""
