@@ -242,11 +242,6 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like, CSR or data frame (rows × features)
             The rows to label.
-
-        Returns
-        -------
-        labels
-            Names, sets, path columns, an indicator matrix or a `LabelMatrix`, as y was.
         """
         rows = self._fitted_rows(X)
         if self.decodes_sets:
@@ -303,8 +298,6 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_top_k(self, X: Any, k: int, *, beam: int | None = None) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the k best labels of every row and their scores, best first, as two (rows × k) arrays.
-
-        Memory is bounded: rows are scored in chunks.
 
         Parameters
         ----------
@@ -366,10 +359,10 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             The weight of every row; all equal by default.
         """
         rows = self._fitted_rows(X)
-        if self.decodes_sets:
-            predicted = self.predict_sets(rows)
-        else:
-            predicted = LabelMatrix.from_nodes(self.predict_nodes(rows), self.taxonomy_)
+        sets = self.decodes_sets
+        predicted = (
+            self.predict_sets(rows) if sets else LabelMatrix.from_nodes(self.predict_nodes(rows), self.taxonomy_)
+        )
         if self.taxonomy is None and self.label_form_.kind in ("single", "sets", "paths"):
             # Without a taxonomy, a label never seen in training is a wrong prediction, not an unknown name.
             true = encode(y, None).labels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.linear_classifier import LinearClassifier
 from cladist.learners.select_c import choose_C
 from cladist.solvers import OneVsRest, Solution, solve_one_vs_rest
-from cladist.solvers.targets import REPAIRS, TARGETS, Targets, at_C
+from cladist.solvers.problem import REPAIRS, TARGETS, Targets
 
 if TYPE_CHECKING:
     _Learner = LinearClassifier
@@ -69,8 +70,8 @@ class _Training(_Learner):
         form = self.weights
         if form == "auto":
             form = "dense" if problem.fits_dense else self.compact_form(problem)
-        return solve_one_vs_rest(
-            at_C(problem, C),
+        solution = solve_one_vs_rest(
+            problem.at_C(C),
             self.settings(),
             executor=executor_for(self.n_jobs, self.executor),
             form=form,
@@ -78,10 +79,23 @@ class _Training(_Learner):
             state=state,
             keep_state=keep_state,
         )
+        return replace(solution, history=[sum_blocks(solution.history)])
 
     def compact_form(self, problem: OneVsRest) -> str:
         """Return the form of weights that are too many to be dense."""
         return "dual"
+
+
+def sum_blocks(history: list[dict[str, float]]) -> dict[str, float]:
+    """Return one entry of a history for independent blocks of problems."""
+    objective = float(sum(entry["objective"] for entry in history))
+    gap = sum(entry["gap"] * entry["objective"] for entry in history)
+    return {
+        "objective": objective,
+        "gap": float(gap / objective) if objective > 0 else 0.0,
+        "worst_gap": float(max((entry["gap"] for entry in history), default=0.0)),
+        "passes": max((int(entry["passes"]) for entry in history), default=0),
+    }
 
 
 class FlatSVM(_Training, LinearClassifier):

@@ -25,13 +25,13 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_to_explain
 from cladist.learners.label_warnings import warn_caller
+from cladist.learners.select_c import pack_choice, unpack_choice
 from cladist.linear_model.arrays import pack_weights, unpack_weights
 from cladist.linear_model.node_differences import DifferenceWeights
 from cladist.linear_model.weights import Weights
 from cladist.solvers import OneVsRest, Settings, Solution
 from cladist.solvers.linear.one_vs_rest import growth
 from cladist.solvers.relations import Coupling
-from cladist.solvers.targets import at_C
 from cladist.solvers.warm_start import LastFit, scale_state
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
 
@@ -63,10 +63,8 @@ def check_values(who: str, rows: Any) -> None:
     """Refuse rows with values so large that scores would overflow."""
     values = rows.data if sparse.issparse(rows) else rows
     if values.size and not np.max(np.abs(values)) < LARGEST_VALUE:
-        raise DatasetError(
-            f"{who}: a value of {np.max(np.abs(values)):.0e} is too large to compute with; scale the features as "
-            "those of the training rows."
-        )
+        size = f"a value of {np.max(np.abs(values)):.0e} is too large to compute with"
+        raise DatasetError(f"{who}: {size}; scale the features as those of the training rows.")
 
 
 def warn_of_gap(model: Any, worst: float) -> None:
@@ -77,17 +75,6 @@ def warn_of_gap(model: Any, worst: float) -> None:
         f"tol={model.tol:g}; {advice}.",
         ConvergenceWarning,
     )
-
-
-def pack_choice(model: Any) -> dict[str, Any]:
-    """Return the result of a search as plain values of a model file."""
-    return {"C": getattr(model, "C_", None), "cv_results": getattr(model, "cv_results_", None)}
-
-
-def unpack_choice(model: Any, state: dict[str, Any]) -> None:
-    """Set `C_` and `cv_results_` as `pack_choice` returned them."""
-    if state.get("C") is not None:
-        model.C_, model.cv_results_ = float(state["C"]), state["cv_results"]
 
 
 class Agreement(NamedTuple):
@@ -134,8 +121,6 @@ class LinearClassifier(HierarchicalClassifier):
     weights_: Weights
     target_nodes_: Ids
     _coupling: Coupling | None = None  # pulls the weights of related nodes together; None in flat learners
-    C_: float
-    cv_results_: list[dict[str, float]]
 
     # ---------------------------------------------------------------- training
 
@@ -171,7 +156,7 @@ class LinearClassifier(HierarchicalClassifier):
     def last_state(self, problem: OneVsRest, C: float) -> Any:
         """Return the state of the last fit, to start from, if it fits this problem."""
         last: LastFit | None = self.__dict__.pop("_last_fit", None)
-        return None if last is None else last.state_for(at_C(problem, C), C, self._coupling)
+        return None if last is None else last.state_for(problem.at_C(C), C, self._coupling)
 
     def keep(self, solution: Solution, problem: OneVsRest, C: float, started: float) -> Self:
         """Store the weights of a solution and its history; warn if it did not converge."""
@@ -180,13 +165,11 @@ class LinearClassifier(HierarchicalClassifier):
                 self.__dict__.pop(name, None)
         self.__dict__.pop("_last_fit", None)
         history = [dict(entry) for entry in solution.history]
-        if self._coupling is None:  # one entry per block of problems
-            history = [sum_blocks(history)]
         history[-1]["seconds"] = time.perf_counter() - started
         self.weights_, self.history_, self.converged_ = solution.weights, history, solution.converged
         self.n_iter_ = int(history[-1].get("passes", len(history)))
         if self.warm_start and solution.state is not None:
-            self._last_fit = LastFit.of(solution.state, at_C(problem, C), C, self._coupling)
+            self._last_fit = LastFit.of(solution.state, problem.at_C(C), C, self._coupling)
         if not solution.converged:
             warn_of_gap(self, history[-1].get("worst_gap", history[-1]["gap"]))
         return self
@@ -458,18 +441,6 @@ class LinearClassifier(HierarchicalClassifier):
 
     def unpack_coupling(self, state: dict[str, Any], arrays: Arrays) -> None:
         """Restore the coupling of a recursive learner."""
-
-
-def sum_blocks(history: list[dict[str, float]]) -> dict[str, float]:
-    """Return one entry of a history for independent blocks of problems."""
-    objective = float(sum(entry["objective"] for entry in history))
-    gap = sum(entry["gap"] * entry["objective"] for entry in history)
-    return {
-        "objective": objective,
-        "gap": float(gap / objective) if objective > 0 else 0.0,
-        "worst_gap": float(max((entry["gap"] for entry in history), default=0.0)),
-        "passes": max((int(entry["passes"]) for entry in history), default=0),
-    }
 
 
 def _combine(combination: npt.NDArray[Any], matrix: Any) -> Any:

@@ -17,8 +17,8 @@ from cladist.labels import LabelMatrix
 from cladist.learners.linear_classifier import FORMS, LinearClassifier
 from cladist.learners.select_c import choose_C_and_sharing
 from cladist.solvers import OneVsRest, Solution
+from cladist.solvers.problem import Targets
 from cladist.solvers.relations import DEFAULTS, LARGEST_SHARING, Relations, as_relations
-from cladist.solvers.targets import Targets, at_C
 from cladist.storage.array_groups import Arrays, group, prefixed
 from cladist.taxonomy import RelationGraph
 
@@ -26,13 +26,7 @@ Given = ParamSpec("Given")
 
 
 def gather_options(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters of an earlier version, in which options of `Relations` stood among them, as they are now.
-
-    Examples
-    --------
-    >>> gather_options({"C": 1.0, "root": "zero", "ridge": 0.5})
-    {'C': 1.0, 'relations': Relations(ridge=0.5)}
-    """
+    """Return parameters of an earlier version, in which options of `Relations` stood among them, as they are now."""
     others = {name: value for name, value in parameters.items() if name not in DEFAULTS}
     options = {name: parameters[name] for name in DEFAULTS if name in parameters}
     if any(value != DEFAULTS[name] for name, value in options.items()):
@@ -53,9 +47,6 @@ def refuse_options(init: Callable[Given, None]) -> Callable[Given, None]:
         init(*args, **parameters)
 
     return checked_init
-
-
-# ------------------------------------------------------------------ the steps of both learners
 
 
 if TYPE_CHECKING:
@@ -142,7 +133,7 @@ class _Training(_Learner):
         if form == "auto":
             form = "dense" if problem.fits_dense else coupling.compact_form(type(self).__name__, problem)
         return coupling.solve(
-            at_C(problem, C),
+            problem.at_C(C),
             self.settings(),
             executor_for(self.n_jobs, self.executor),
             form=form,
@@ -177,9 +168,6 @@ class _Training(_Learner):
         self.check_parameters()
         relations = as_relations(self.relations)
         self._coupling = relations.couple(self.taxonomy_, self.target_nodes_, self.sharing_, self.relations_)
-
-
-# ------------------------------------------------------------------ the learners
 
 
 class RecursiveSVM(_Training, LinearClassifier):

@@ -52,6 +52,17 @@ def choose_C_and_sharing(model: Any, X: Any, labels: LabelMatrix, weights: Any) 
     return float(model.C_)
 
 
+def pack_choice(model: Any) -> dict[str, Any]:
+    """Return the result of a search as plain values of a model file."""
+    return {"C": getattr(model, "C_", None), "cv_results": getattr(model, "cv_results_", None)}
+
+
+def unpack_choice(model: Any, state: dict[str, Any]) -> None:
+    """Set `C_` and `cv_results_` as `pack_choice` returned them."""
+    if state.get("C") is not None:
+        model.C_, model.cv_results_ = float(state["C"]), state["cv_results"]
+
+
 def folds_of(model: Any, n_rows: int) -> Folds:
     """Return the training rows and the held-out rows of each fold."""
     n_folds = min(FOLDS, n_rows)

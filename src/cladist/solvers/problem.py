@@ -1,4 +1,4 @@
-"""One-vs-rest problems, the accuracy they are solved to, and their solutions."""
+"""One-vs-rest problems: the nodes that have one, their rows and costs, the accuracy asked for, and the solution."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from cladist.errors import ParameterError, TaxonomyError
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
+from cladist.labels import LabelMatrix
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.linear_model.training_rows import Floats32, Ids, TrainingRows, aligned_zeros
 from cladist.surrogates import SURROGATES, Surrogate
+from cladist.taxonomy import Taxonomy
 
 Members = tuple[Ids, Ids]  # where each class begins, and its rows
 History = list[dict[str, float]]
+TARGETS, REPAIRS = ("leaves", "nodes"), ("top_down", "bottom_up", "best")
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps dense weights up to this size
 SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
 UNUSED_COST = 1e-20  # in lanes without a class
@@ -71,6 +76,10 @@ class OneVsRest:
         if self.row_weights is None:
             return np.ones(len(self.rows), np.float32)
         return np.maximum(self.row_weights, SMALLEST_WEIGHT).astype(np.float32)
+
+    def at_C(self, C: float) -> OneVsRest:  # noqa: N802 - C is the papers' letter
+        """Return the problems, which were made with C = 1, for another C."""
+        return replace(self, costs=self.costs * C)
 
     def reorder(self, order: Ids) -> OneVsRest:
         """Return the same problems with the rows in another order."""
@@ -187,3 +196,123 @@ def fill_lanes(classes: Ids) -> Ids:
 def random_generator(*seed: int) -> npt.NDArray[np.uint64]:
     """Return the state of a kernel's own random numbers; never 0, which would stay 0."""
     return np.random.default_rng(seed).integers(1, 2**63, 1, dtype=np.uint64)
+
+
+# ------------------------------------------------------------------ from labels to problems
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The nodes that have a classifier, and the rows that belong to each.
+
+    Attributes
+    ----------
+    nodes : array of node ids
+        One per problem. Of two classes in single labels only the second has a problem, whose sign decides.
+    members : (indptr, rows)
+        The rows of each of `nodes`.
+    labels : array of node ids
+        The labels that can be predicted.
+    """
+
+    nodes: Ids
+    members: Members
+    labels: Ids
+
+    @classmethod
+    def of(cls, labels: LabelMatrix, *, all_nodes: bool, sets: bool) -> Targets:
+        """Return targets for the deepest labels of every row, or for all its nodes."""
+        seen = np.unique(labels.frontier[1]).astype(np.int64)
+        indptr, indices = (labels.indptr, labels.indices) if all_nodes else labels.frontier
+        nodes = np.unique(indices).astype(np.int64)
+        members = _by_node(indptr, np.searchsorted(nodes, indices), len(nodes))
+        if sets:
+            return cls(nodes, members, nodes)
+        if not all_nodes and len(nodes) == 2:
+            starts, rows = members
+            return cls(nodes[1:], (starts[1:] - starts[1], rows[starts[1] :]), nodes)
+        if not all_nodes and len(nodes) == 1:
+            return cls(nodes[:0], (np.zeros(1, np.int64), np.zeros(0, np.int64)), nodes)
+        return cls(nodes, members, seen)
+
+    def with_nodes(self, others: Ids) -> Targets:
+        """Return these targets and other nodes, to which no row belongs; each is a label of its own."""
+        nodes = np.union1d(self.nodes, others)
+        counts = np.zeros(len(nodes), np.int64)
+        counts[np.searchsorted(nodes, self.nodes)] = np.diff(self.members[0])
+        return Targets(nodes, (np.concatenate([[0], np.cumsum(counts)]), self.members[1]), nodes)
+
+    @property
+    def one_decides(self) -> bool:
+        """Whether a single problem separates two labels."""
+        return len(self.nodes) == 1 and len(self.labels) == 2
+
+    def costs(self, factors: Any) -> npt.NDArray[np.float64]:
+        """Return the costs (2 × problems) of positive and negative rows at C = 1, given `class_weights`."""
+        costs = np.ones((2, len(self.nodes)))
+        if factors is not None and self.one_decides:
+            costs *= factors[::-1, None]
+        elif factors is not None:
+            costs[0] *= factors
+        return costs
+
+    def problem(
+        self,
+        who: str,
+        X: Any,
+        labels: LabelMatrix,
+        sample_weight: Any,
+        *,
+        loss: str,
+        fit_intercept: bool,
+        class_weight: Any,
+    ) -> OneVsRest:
+        """Return the binary problems of these targets, with C = 1."""
+        factors = class_weights(who, class_weight, self, labels.taxonomy, labels)
+        rows = TrainingRows.from_matrix(X, constant=fit_intercept)
+        return OneVsRest(rows, self.members, loss, self.costs(factors), sample_weight)
+
+
+def _by_node(indptr: Any, columns: Any, n_nodes: int) -> Members:
+    ones = np.ones(len(columns), np.int8)
+    by_column = sparse.csr_array((ones, columns, indptr), shape=(len(indptr) - 1, n_nodes)).tocsc()
+    return by_column.indptr.astype(np.int64), by_column.indices.astype(np.int64)
+
+
+def class_weights(who: str, given: Any, targets: Targets, taxonomy: Taxonomy, labels: LabelMatrix) -> Any:
+    """Return a factor of C for every problem (for both labels where one problem decides), or None.
+
+    As in LIBLINEAR it multiplies the cost of the rows of a class in the class's own problem. "balanced" is
+    rows / (classes · rows of the class), as in scikit-learn.
+    """
+    if given is None:
+        return None
+    nodes = targets.labels if targets.one_decides else targets.nodes
+    if isinstance(given, str):
+        if given != "balanced":
+            raise ParameterError(f"{who}: class_weight must be None, 'balanced' or a mapping; got {given!r}.")
+        counts = np.diff(targets.members[0])
+        if targets.one_decides:
+            counts = np.append(len(labels) - counts, counts)
+        return len(labels) / (len(nodes) * np.maximum(counts, 1))  # that of a class without rows weighs nothing
+    try:
+        weight_of = {taxonomy.index(label): float(weight) for label, weight in dict(given).items()}
+    except (TypeError, ValueError) as problem:
+        if isinstance(problem, TaxonomyError):  # the label is no node
+            raise
+        raise ParameterError(
+            f"{who}: class_weight must map labels to positive numbers, or be None or 'balanced'; got {given!r}."
+        ) from None
+    if not all(0 < weight < np.inf for weight in weight_of.values()):
+        raise ParameterError(f"{who}: the weights in class_weight must be positive; got {given!r}.")
+    return np.array([weight_of.get(int(v), 1.0) for v in nodes])
+
+
+def with_stops(taxonomy: Taxonomy, labels: Ids) -> tuple[Taxonomy, Ids]:
+    """Return the taxonomy with a leaf below each label that has children, and the node of each label in it."""
+    if not taxonomy.stop_leaves and np.all(np.isin(labels, taxonomy.leaves)):
+        return taxonomy, labels  # the usual case, in a fraction of the time
+    names = taxonomy.names
+    extended = taxonomy.with_stop_leaves(names[v] for v in labels)
+    stop_of = {inner: stop for stop, inner in extended.stop_leaves.items()}
+    return extended, np.array([extended.index(stop_of.get(names[v], names[v])) for v in labels], np.int64)

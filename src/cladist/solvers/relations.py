@@ -24,13 +24,11 @@ from cladist.linear_model.weights import Weights
 from cladist.solvers import OneVsRest, Settings, Solution
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.solvers.graph.solver import SCHEDULES, solve_graph
-from cladist.solvers.problem import suits_direct_recursive
-from cladist.solvers.targets import REPAIRS, TARGETS
+from cladist.solvers.problem import REPAIRS, TARGETS, suits_direct_recursive, with_stops
 from cladist.solvers.tree.alternation import solve_alternating
 from cladist.solvers.tree.dense_recursive import solve_recursive_directly
 from cladist.solvers.tree.recursive import solve_recursive
 from cladist.taxonomy import RelationGraph, Taxonomy
-from cladist.taxonomy.transforms import with_stops
 
 Ids = npt.NDArray[np.int64]
 

@@ -147,13 +147,3 @@ def add_node(taxonomy: Taxonomy, name: str, parent: str | None) -> Taxonomy:
     if unique in taxonomy:
         raise TaxonomyError(f"{quoted(unique)} is in the taxonomy already; a node needs a name of its own.")
     return type(taxonomy)(_append_leaves(taxonomy, [unique], [part], [above]))
-
-
-def with_stops(taxonomy: Taxonomy, labels: Ids) -> tuple[Taxonomy, Ids]:
-    """Return the taxonomy with a leaf below each label that has children, and the node of each label in it."""
-    if not taxonomy.stop_leaves and np.all(np.isin(labels, taxonomy.leaves)):
-        return taxonomy, labels  # the usual case, in a fraction of the time
-    names = taxonomy.names
-    extended = taxonomy.with_stop_leaves(names[v] for v in labels)
-    stop_of = {inner: stop for stop, inner in extended.stop_leaves.items()}
-    return extended, np.array([extended.index(stop_of.get(names[v], names[v])) for v in labels], np.int64)

@@ -18,7 +18,7 @@ from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.explanation import INTERCEPT, Explanation, in_chunks, margins, nodes_to_explain
-from cladist.learners.linear_classifier import check_linear, check_values, pack_choice, unpack_choice, warn_of_gap
+from cladist.learners.linear_classifier import check_linear, check_values, warn_of_gap
 from cladist.learners.local.families import (
     LOSSES,
     FamilyProblem,
@@ -27,7 +27,7 @@ from cladist.learners.local.families import (
     unpack_families,
     weights_of_nodes,
 )
-from cladist.learners.select_c import choose_C
+from cladist.learners.select_c import choose_C, pack_choice, unpack_choice
 from cladist.solvers.problem import members_by_class
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
 

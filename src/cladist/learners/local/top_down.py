@@ -26,7 +26,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
 from cladist.learners.explanation import Explanation, in_chunks, leads, nodes_to_explain
 from cladist.learners.label_warnings import warn_of_lost
-from cladist.learners.linear_classifier import check_linear, check_values, pack_choice, unpack_choice, warn_of_gap
+from cladist.learners.linear_classifier import check_linear, check_values, warn_of_gap
 from cladist.learners.local.families import (
     LOSSES,
     Choice,
@@ -38,11 +38,10 @@ from cladist.learners.local.families import (
     unpack_decisions,
     weights_of_nodes,
 )
-from cladist.learners.select_c import choose_C
-from cladist.solvers.problem import members_by_class
+from cladist.learners.select_c import choose_C, pack_choice, unpack_choice
+from cladist.solvers.problem import members_by_class, with_stops
 from cladist.storage.array_groups import Arrays, check_nodes, unpack_ids
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.transforms import with_stops
 
 Ids = npt.NDArray[np.int64]
 VIRTUAL_ROOT = -1
