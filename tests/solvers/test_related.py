@@ -257,6 +257,7 @@ def test_a_fit_that_begins_where_another_ended_finds_its_own_optimum(loss, sched
 
 
 @settings(max_examples=40)
+@example(seed=11, n_nodes=11, density=0.125, ridge=True)  # a path, whose nodes are pulled by different amounts
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.integers(2, 12), density=st.floats(0.1, 1), ridge=st.booleans())
 def test_what_a_graph_takes_from_the_dual(seed, n_nodes, density, ridge):
     """By the definition: max tr(VᵀA) − ½ tr(VᵀMV), V free where M is regular, its mean as far as said elsewhere."""

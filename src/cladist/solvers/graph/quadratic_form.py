@@ -205,19 +205,26 @@ class Graph:
 
         def of_columns(columns: slice) -> tuple[float, float]:
             E = shares[:, columns].astype(np.float64)
-            E -= (self._groups @ E)[self.components]
+            E = self._centred(E)
             scaled = E / self.pull[:, None]
             return float(np.sum(E * scaled)), float(np.sum(scaled * self.times(scaled)))
 
         slope, curve = np.sum(list((executor or Serial()).map(of_columns, chunks(shares))), axis=0)
         return float(slope * slope / (2 * curve)) if curve > 0 else 0.0
 
+    def _centred(self, vectors: Floats64) -> Floats64:
+        """Return vectors of nodes without the mean of their component."""
+        return vectors - (self._groups @ vectors)[self.components]
+
     def _rest(self, E: Floats64, precision: float) -> Floats64:
-        """Return the terms per node of ½ tr(EᵀM⁺E), or a little more, for E with means 0, by conjugate gradients."""
+        """Return the terms per node of ½ tr(EᵀM⁺E), or a little more, for E with means 0, by conjugate gradients.
+
+        All steps have means 0, so that those of R stay 0: `stiffness` bounds M on such vectors alone.
+        """
         if not np.isfinite(self.stiffness):
             return np.zeros(len(E))
         Z, R = np.zeros_like(E), E
-        scaled = R / self.pull[:, None]
+        scaled = self._centred(R / self.pull[:, None])
         P, rho = scaled, float(np.sum(R * scaled))
         for _ in range(CG_STEPS):
             if float(np.sum(R * R)) / (2 * self.stiffness) <= precision or rho <= 0:
@@ -226,7 +233,7 @@ class Graph:
             step = rho / float(np.sum(P * MP))
             Z += step * P
             R = R - step * MP
-            scaled = R / self.pull[:, None]
+            scaled = self._centred(R / self.pull[:, None])
             before, rho = rho, float(np.sum(R * scaled))
             P = scaled + (rho / before) * P
         terms: Floats64 = np.sum(Z * (E + R) + R * R / self.stiffness, axis=1) / 2
