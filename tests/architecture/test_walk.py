@@ -25,12 +25,11 @@ from tests.cli.conftest import COLUMNS, call
 
 SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 
-# The first, third and fourth are where the code stands, so that it grows no further; 60, 22 and 36,000 are wanted.
-MAX_FILES_OF_COMMANDS = 80  # executed by train, predict and evaluate together
-MAX_FILES_OF_ONE_COMMAND = 6  # of `cli`, executed by one of these commands: its own, shared ones, and its options
-MAX_FILES_OF_FIT = 40  # executed by RecursiveSVM.fit
+MAX_FILES_OF_COMMANDS = 60  # executed by train, predict and evaluate together
+MAX_FILES_OF_ONE_COMMAND = 4  # of `cli`, executed by one of these commands: its own and shared ones
+MAX_FILES_OF_FIT = 22  # executed by RecursiveSVM.fit
 MAX_HOPS_OF_FIT = 6  # calls in RecursiveSVM.fit from one file of learners to another
-MAX_LINES = 46_000  # in src
+MAX_LINES = 40_900  # in src, where the code stands, so that it grows no further; 36,000 are wanted
 LONG_FUNCTION, MAX_LONG_FUNCTIONS = 60, 0  # lines without signature and docstring
 MAX_CLASSES_ABOVE_A_LEARNER = 2
 NOUNS_IN_ING = {"coupling", "drawing", "labelling", "rounding", "sampling"}
