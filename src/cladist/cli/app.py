@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from inspect import Signature, signature
 from typing import Annotated, Any
 
 import typer
@@ -18,10 +19,15 @@ from typer.core import TyperGroup
 
 from cladist._version import __version__
 from cladist.cli import bench, demo, evaluate, methods, predict, sample, stream, taxonomy, train
+from cladist.cli.output import Terminal, option
 from cladist.errors import CladistError, visible
 
 SUCCESS, FAULT, BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 0, 1, 2, 3, 130
 DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+Json = Annotated[bool, option("--json", "Print the result as JSON, and nothing else.", "Output")]
+Quiet = Annotated[bool, option("--quiet -q", "Print no progress bars and no notes.", "Output")]
+Debug = Annotated[bool, option("--debug", "Show the traceback of a failure.", "Output")]
 
 # Depending on its version, typer uses click or its own copy of it; these base classes are found either way.
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
@@ -149,5 +155,17 @@ def root(
         typer.echo(context.get_help())
 
 
+def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the options of all commands in place of its first parameter, the terminal."""
+
+    def run(json: Json = False, quiet: Quiet = False, debug: Debug = False, **options: Any) -> None:
+        command(Terminal(json, quiet), **options)
+
+    own, shared = (list(signature(function, eval_str=True).parameters.values()) for function in (command, run))
+    run.__signature__ = Signature([*own[1:], *shared[:-1]])  # type: ignore[attr-defined]
+    run.__doc__ = command.__doc__
+    return run
+
+
 for command in (demo, sample, train, predict, stream, evaluate, taxonomy, methods, bench):
-    app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(command.command)
+    app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(with_output_options(command.command))

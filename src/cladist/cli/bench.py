@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from cladist.cli.output import Debug, Json, Quiet, Terminal, argument, option, table
+from cladist.cli.output import Terminal, argument, option, table
 from cladist.errors import DatasetError, ParameterError
 
 EXAMPLE = (
@@ -23,6 +23,7 @@ SOURCE_TREE = Path(__file__).absolute().parents[3]  # the checkout, if the packa
 
 
 def command(
+    terminal: Terminal,
     name: Annotated[str | None, argument("NAME", "The paper; without it, the papers are listed.")] = None,
     data: Annotated[str | None, option("--data NAMES", "Only these data sets, separated by commas.")] = None,
     methods: Annotated[str | None, option("--methods NAMES", "Only these methods, separated by commas.")] = None,
@@ -30,16 +31,12 @@ def command(
     verdicts: Annotated[
         bool, option("--verdicts", "Print whether the tree helps significantly, instead of the table.")
     ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Reproduce a paper's table, with the published beside the measured numbers.
 
     Runs the benchmarks of a checkout. Every row is written to benchmarks/results
     as soon as it is measured, and an interrupted run continues from there.
     """
-    terminal = Terminal(json, quiet)
     given = {"--data": _split_names("--data", data), "--methods": _split_names("--methods", methods)}
     root = find_checkout()
     if name is None:

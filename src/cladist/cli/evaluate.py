@@ -18,6 +18,7 @@ EXAMPLE = "Example: [bold]cladist evaluate model test.csv --html report.html[/bo
 
 
 def command(
+    terminal: output.Terminal,
     model: output.ModelFolder,
     data: output.DataFile,
     html: Annotated[Path | None, output.option("--html FILE", "Also write the report as a web page.")] = None,
@@ -27,9 +28,6 @@ def command(
     path_sep: output.PathSep = None,
     format: output.Format = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
-    json: output.Json = False,
-    quiet: output.Quiet = False,
-    debug: output.Debug = False,
 ) -> None:
     """Evaluate a model on labelled rows by all metrics.
 
@@ -43,7 +41,6 @@ def command(
     given = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True)
     source = resolve(given, fitted, notes, model)
     output.check_target(html, inputs=[data, model])
-    terminal = output.Terminal(json, quiet)
     with terminal.bars():
         report = evaluate(fitted, source, notify=terminal.note)
     if html is not None:

@@ -55,10 +55,6 @@ def option(usage: str, text: str, panel: str | None = None, **settings: Any) -> 
     return typer.Option(*flags, metavar=metavar, help=text, rich_help_panel=panel, **settings)
 
 
-Json = Annotated[bool, option("--json", "Print the result as JSON, and nothing else.", "Output")]
-Quiet = Annotated[bool, option("--quiet -q", "Print no progress bars and no notes.", "Output")]
-Debug = Annotated[bool, option("--debug", "Show the traceback of a failure.", "Output")]
-
 TEXT_HELP = "The column with the text; repeat it to join the texts of several columns."
 FORMAT_HELP = "The format of the data, if not inferable from the file extension."
 BASE_HELP = "Whether the feature indices of an svmlight or ARFF file start at 0 or at 1."

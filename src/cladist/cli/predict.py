@@ -47,6 +47,7 @@ _NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNOREC
 
 
 def command(
+    terminal: output.Terminal,
     model: output.ModelFolder,
     data: Annotated[str, output.argument("DATA", f"{output.DATA_HELP} {STDIN_HELP}")],
     out: Annotated[
@@ -64,9 +65,6 @@ def command(
         InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
     ] = None,
     zero_based: output.ZeroBased = None,
-    json: output.Json = False,
-    quiet: output.Quiet = False,
-    debug: output.Debug = False,
 ) -> None:
     """Predict labels for new rows.
 
@@ -83,12 +81,11 @@ def command(
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
     given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
     source = resolve(given, fitted, notes, model)
-    terminal = output.Terminal(json, quiet)
     start = time.perf_counter()
     # Predictions on standard output show the progress themselves.
     with terminal.bars() if out is not None else nullcontext():
         n_rows = predict_to(
-            fitted, source, out, top_k=top_k, beam=beam, label_sep=notes.get("label_sep"), as_json=json,
+            fitted, source, out, top_k=top_k, beam=beam, label_sep=notes.get("label_sep"), as_json=terminal.json,
             notify=terminal.note, folder=model,
         )  # fmt: skip
     if out is not None:

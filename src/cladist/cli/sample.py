@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from cladist.cli.output import Debug, Json, Quiet, Terminal, argument, write_text
+from cladist.cli.output import Terminal, argument, write_text
 from cladist.errors import DatasetError
 
 EXAMPLE = "Example: [bold]cladist sample shop[/bold]"
@@ -43,16 +43,13 @@ Category = tuple[str, list[str], list[str], list[str]]  # title, names, phrases,
 
 
 def command(
+    terminal: Terminal,
     folder: Annotated[Path, argument("DIR", "A new or empty folder.")],
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Write a small table of products and its taxonomy, and print commands to try on them."""
     files = write_sample(folder)
-    terminal = Terminal(json, quiet)
     terminal.answer({"folder": str(folder), "files": files, "commands": list(COMMANDS)})
-    if not quiet:
+    if not terminal.quiet:
         terminal.plain(f"Wrote {', '.join(files)} to {folder}. Try:\n")
         terminal.plain("\n".join([f"cd {folder}", *COMMANDS]))
 

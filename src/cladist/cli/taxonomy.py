@@ -35,6 +35,7 @@ LABELS_HELP = f"Compare it with labelled data. {output.DATA_HELP}"
 
 
 def command(
+    terminal: output.Terminal,
     file: Annotated[str, output.argument("FILE", FILE_HELP)],
     convert_to: Annotated[Path | None, output.option("--convert OUT", CONVERT_HELP)] = None,
     flatten: Annotated[
@@ -55,9 +56,6 @@ def command(
     data_format: Annotated[
         output.DataFormat | None, output.option("--data-format", output.FORMAT_HELP, output.DATA)
     ] = None,
-    json: output.Json = False,
-    quiet: output.Quiet = False,
-    debug: output.Debug = False,
 ) -> None:
     """Describe, check, draw and convert a taxonomy."""
     from cladist.cli import taxonomy_report
@@ -73,7 +71,6 @@ def command(
     check_convertible(convert_to, flatten=flatten, spanning_forest=spanning_forest)
     output.check_target(convert_to, inputs=[file, data])
     output.check_target(svg, inputs=[file, data], outputs=[convert_to])
-    terminal = output.Terminal(json, quiet)
     with terminal.bars():
         description = describe(file, source, format=format and format.value, path_sep=path_sep, drop_cycles=drop_cycles)
     drawing = None if svg is None else _draw(description, file)

@@ -39,6 +39,7 @@ TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 
 
 def command(
+    terminal: output.Terminal,
     data: output.DataFile,
     out: Annotated[Path | None, output.option("--out -o MODEL", "The model folder to write.")] = None,
     taxonomy: Annotated[Path | None, output.option("--taxonomy FILE", TAXONOMY_HELP)] = None,
@@ -54,9 +55,6 @@ def command(
     path_sep: output.PathSep = None,
     format: output.Format = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
-    json: output.Json = False,
-    quiet: output.Quiet = False,
-    debug: output.Debug = False,
 ) -> None:
     """Train a model on a table of texts or on a file of numbers."""
     from cladist.cli.input import DataSource
@@ -71,7 +69,6 @@ def command(
         raise ParameterError("Name the model folder to write with --out MODEL.")
     columns = {name: options[name] for name in ("format", "label", "label_sep", "path_sep", "zero_based")}
     source = DataSource(str(data), text=tuple(options["text"] or ()), labelled=True, **columns)
-    terminal = output.Terminal(json, quiet)
     with terminal.bars():
         summary = train(
             source,
@@ -83,7 +80,7 @@ def command(
             notify=terminal.note,
         )
     terminal.answer({name: value for name, value in asdict(summary).items() if value is not None})
-    if not quiet:
+    if not terminal.quiet:
         terminal.plain(str(summary))
 
 
