@@ -48,10 +48,10 @@ def command(
     """
     if html != DEFAULT_PAGE:
         check_target(html)
-    check_target(svg, outputs=[html])
+    check_target(svg, html)
     if markdown is not None:
         check_markers(markdown)
-        check_target(markdown, outputs=[html, svg])
+        check_target(markdown, html, svg)
         if level == Level.code:
             raise ParameterError(
                 "--markdown writes a comparison of methods, and --level code has none; leave one of them out."
@@ -92,10 +92,10 @@ def run_demo(level: str, folder: Path) -> Result:
 def render(result: Result, *, quiet: bool = False) -> Group:
     """Return the text of the terminal; with `quiet`, the table alone."""
     if quiet:
-        return Group(table(result.table))
+        return Group(table(*result.table))
     return Group(
         f"{describe_data(result.data)}.",
-        table(result.table),
+        table(*result.table),
         Text(result.verdict, style="bold"),
         f"\n{result.name} classifies these new texts:\n",
         *map(_render_sample, result.samples),

@@ -40,7 +40,7 @@ def command(
     columns = (tuple(text or ()), label, label_sep, path_sep)
     given = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True)
     source = resolve(given, fitted, notes, model)
-    output.check_target(html, inputs=[data, model])
+    output.check_target(html, data, model)
     with terminal.bars():
         report = evaluate(fitted, source, notify=terminal.note)
     if html is not None:
@@ -49,7 +49,7 @@ def command(
     terminal.answer(report.to_dict())
     taxonomy = report.counts.taxonomy
     heading = f"{report.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
-    terminal.show(heading, *map(output.table, report_tables(report)))
+    terminal.show(heading, *(output.table(*content) for content in report_tables(report)))
 
 
 def evaluate(model: Any, source: DataSource, *, notify: Notify = lambda _: None) -> Report:

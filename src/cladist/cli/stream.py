@@ -48,7 +48,7 @@ def command(
     """
     from cladist.cli.stream_loop import Stream
 
-    output.check_target(out, inputs=[data, model])
+    output.check_target(out, data, model)
     start = time.perf_counter()
     options = {"label": label, "id_column": id, "save_every": save_every, "grow": grow, "new_input": new_input}
     with closing(Stream(model, data, out=out, text=text or (), **options)) as stream:  # type: ignore[arg-type]

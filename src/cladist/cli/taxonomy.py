@@ -69,8 +69,8 @@ def command(
     source = None if data is None else DataSource(data, data_format and data_format.value, (), *columns, labelled=True)
     _check_data(source, {"--label": label, "--label-sep": label_sep, "--data-format": data_format})
     check_convertible(convert_to, flatten=flatten, spanning_forest=spanning_forest)
-    output.check_target(convert_to, inputs=[file, data])
-    output.check_target(svg, inputs=[file, data], outputs=[convert_to])
+    output.check_target(convert_to, file, data)
+    output.check_target(svg, file, data, convert_to)
     with terminal.bars():
         description = describe(file, source, format=format and format.value, path_sep=path_sep, drop_cycles=drop_cycles)
     drawing = None if svg is None else _draw(description, file)

@@ -33,7 +33,7 @@ SVMLIGHT_ROWS = RowFormat(0, MOST_FEATURES, np.dtype(np.float32))
 def render(description: Description, data_name: str) -> list[Any]:
     """Return everything that the command prints."""
     taxonomy, findings, coverage, unknown = description
-    parts: list[Any] = [summary(findings), table(level_table(findings, coverage))]
+    parts: list[Any] = [summary(findings), table(*level_table(findings, coverage))]
     parts += list(notes(findings)) or ["Nothing in it looks wrong."]
     if coverage is not None:
         parts += ["", *data_notes(coverage, unknown, data_name)]
