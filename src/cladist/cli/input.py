@@ -224,12 +224,13 @@ def read_labelled(
     Numbers have the columns of the model, or without one those of the file. `notify` is called with notes about
     features that are left out.
     """
+    zero_based: Any = "auto" if source.zero_based is None else source.zero_based
     with source.progress(), _reworded(source, model):
         if source.kind == "svmlight":
-            zero_based, n_features = bool(source.zero_based), features_of(model)
-            return read_svmlight(source.stream, taxonomy=taxonomy, zero_based=zero_based, n_features=n_features)
+            base, n_features = bool(source.zero_based), features_of(model)
+            return read_svmlight(source.stream, taxonomy=taxonomy, zero_based=base, n_features=n_features)
         if source.kind == "arff":
-            data = read_arff_hmc(source.stream, taxonomy=taxonomy, zero_based=_zero_based(source))
+            data = read_arff_hmc(source.stream, taxonomy=taxonomy, zero_based=zero_based)
             _check_columns(source, data.X, list(() if data.feature_names is None else data.feature_names), model)
             return data
         if source.kind == "lshtc":
@@ -267,8 +268,8 @@ def read_numbers(source: DataSource, *, model: Any, notify: Notify) -> Iterator[
         elif source.kind == "lshtc":
             yield from _select_known(read_matrices(source.stream, LSHTC_ROWS, True, None), source, notify)
         else:
-            n_rows = 0
-            for X, names in read_arff_rows(source.stream, zero_based=_zero_based(source)):
+            n_rows, zero_based = 0, "auto" if source.zero_based is None else source.zero_based
+            for X, names in read_arff_rows(source.stream, zero_based=zero_based):
                 _check_columns(source, X, names, model, n_before=n_rows)
                 n_rows += X.shape[0]
                 yield X
@@ -281,31 +282,24 @@ def slices(rows: Any) -> Iterator[Any]:
         yield rows[start : start + BATCH_ROWS]
 
 
-def _zero_based(source: DataSource) -> Any:
-    return "auto" if source.zero_based is None else source.zero_based
-
-
 @contextmanager
 def _reworded(source: DataSource, model: Any) -> Iterator[None]:
     """Put the advice of readers into the words of the command line; add the likely reason of a wrong index."""
     try:
         yield
     except DatasetError as problem:
-        kind, is_svmlight, n_features = problem.kind, source.kind == "svmlight", features_of(model)
+        kind, n_features = problem.kind, features_of(model)
         if source.is_numeric and kind in SENTENCES and problem.file is not None:
             sentence = SENTENCES[kind]
             raise DatasetError.at(problem.file, problem.line, problem.column, sentence, kind=kind) from problem
-        if is_svmlight and kind == "index-zero":
-            hint = "if the file counts its features from 0, add --zero-based"
-        elif is_svmlight and kind == "index-range" and n_features is not None:
-            hint = (
-                f"the model was trained on indices up to {n_features - bool(source.zero_based)} and has no weights for "
-                "others: leave out the features that are new, or train again on rows that have them"
+        if source.kind == "svmlight" and kind == "index-zero":
+            problem.add_note("If the file counts its features from 0, add --zero-based.")
+        elif source.kind == "svmlight" and kind == "index-range" and n_features is not None:
+            problem.add_note(
+                f"The model was trained on indices up to {n_features - bool(source.zero_based)} and has no weights for "
+                "others: leave out the features that are new, or train again on rows that have them."
             )
-        else:
-            raise
-        fields = {name: getattr(problem, name) for name in ("file", "line", "column", "kind")}
-        raise DatasetError(f"{str(problem).removesuffix('.')}; {hint}.", **fields) from problem
+        raise
 
 
 def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: Any, *, n_before: int = 0) -> None:
@@ -327,15 +321,14 @@ def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: A
     if X.shape[1] != features_of(model):
         problem = f"there are {X.shape[1]:,} features, and the model was trained on {features_of(model):,}."
         raise DatasetError.at(source.name, None, None, problem, kind="column-count")
-    steps = model.steps if isinstance(model, Pipeline) else []
-    if any(isinstance(step, SimpleImputer) for _, step in steps) or not missing(X).any():
+    steps, is_missing = model.steps if isinstance(model, Pipeline) else [], missing(X)
+    if any(isinstance(step, SimpleImputer) for _, step in steps) or not is_missing.any():
         return
-    is_missing = missing(X)
+    entry = int(np.argmax(is_missing))
     if sparse.issparse(X):
-        entry = int(np.argmax(is_missing))
-        row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
+        row, column = X.tocoo().row[entry], X.tocoo().col[entry]
     else:
-        row, column = map(int, np.unravel_index(np.argmax(is_missing), is_missing.shape))
+        row, column = np.unravel_index(entry, X.shape)
     problem = (
         f"row {n_before + row + 1} has no value for {features[column]!r}, and the model has seen no missing value in "
         "training, so it has nothing to put in its place; fill it in, or train on rows that miss some too."

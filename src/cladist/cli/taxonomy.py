@@ -60,6 +60,7 @@ def command(
     """Describe, check, draw and convert a taxonomy."""
     from cladist.cli import taxonomy_report
     from cladist.cli.input import DataSource
+    from cladist.report.taxonomy_drawing import taxonomy_drawing
 
     if path_sep == "":
         raise ParameterError("--path-sep must not be empty; leave it out if nothing is separated.")
@@ -73,7 +74,6 @@ def command(
     output.check_target(svg, file, data, convert_to)
     with terminal.bars():
         description = describe(file, source, format=format and format.value, path_sep=path_sep, drop_cycles=drop_cycles)
-    drawing = None if svg is None else _draw(description, file)
     values = taxonomy_report.to_dict(description)
     if convert_to is not None:
         shape = description.taxonomy
@@ -81,8 +81,9 @@ def command(
         notes = convert(shape, convert_to, sep=path_sep or "/")
         values["converted_to"] = str(convert_to)
         terminal.note(f"Written to {convert_to}", *notes)
-    if svg is not None and drawing is not None:
-        output.write_text(svg, drawing)
+    if svg is not None:
+        rows = None if description.coverage is None else description.coverage.rows_below
+        output.write_text(svg, taxonomy_drawing(description.taxonomy, title=_short_name(file), rows=rows))
         values["svg"] = str(svg)
         terminal.note(f"The drawing is in {svg}")
     terminal.answer(values)
@@ -140,14 +141,6 @@ def _check_data(source: DataSource | None, given: dict[str, Any]) -> None:
 
 def _short_name(file: str) -> str:
     return "standard input" if file == "-" else Path(file).name
-
-
-def _draw(description: Description, file: str) -> str:
-    from cladist.report.taxonomy_drawing import taxonomy_drawing
-
-    coverage = description.coverage
-    rows = None if coverage is None else coverage.rows_below
-    return taxonomy_drawing(description.taxonomy, title=_short_name(file), rows=rows)
 
 
 # ------------------------------------------------------------------ conversion
