@@ -49,7 +49,7 @@ class Commands(TyperGroup):
 def exit_code(run: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; print a failure as one sentence, with `debug` after the traceback."""
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_, **__: _print_sentence("Warning", str(message), "yellow")
         try:
             code = run()
             _flush()
@@ -63,9 +63,9 @@ def exit_code(run: Callable[[], Any], *, debug: bool) -> int:
             with suppress(OSError):
                 _flush()
             code, sentence = _describe(error)
-            _print_error("Error", " ".join([sentence, *getattr(error, "__notes__", ())]))
+            _print_sentence("Error", " ".join([sentence, *getattr(error, "__notes__", ())]))
     if code == INTERRUPTED:
-        _print_error("Stopped", "the command was interrupted.")
+        _print_sentence("Stopped", "the command was interrupted.")
     return code if isinstance(code, int) else SUCCESS
 
 
@@ -115,17 +115,9 @@ def _usage_hint(error: Any) -> str:
     return "--help shows how the command is used"
 
 
-def _print_error(kind: str, sentence: str) -> None:
-    typer.echo(f"{typer.style(kind, fg='red', bold=True)}: {_one_line(sentence)}", err=True)
-
-
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    typer.echo(f"{typer.style('Warning', fg='yellow', bold=True)}: {_one_line(str(message))}", err=True)
-
-
-def _one_line(sentence: str) -> str:
-    """Return a sentence on one line, with terminal control characters of foreign names escaped."""
-    return visible(" ".join(sentence.split()))
+def _print_sentence(kind: str, sentence: str, colour: str = "red") -> None:
+    """Print a sentence on one line, with terminal control characters of foreign names escaped."""
+    typer.echo(f"{typer.style(kind, fg=colour, bold=True)}: {visible(' '.join(sentence.split()))}", err=True)
 
 
 app = typer.Typer(

@@ -34,7 +34,7 @@ def command(
     Columns and separators default to those of training.
     """
     from cladist.cli.input import DataSource, open_model, resolve
-    from cladist.report import html_report, report_tables
+    from cladist.report import html_report
 
     fitted, notes = open_model(model)
     columns = (tuple(text or ()), label, label_sep, path_sep)
@@ -49,7 +49,7 @@ def command(
     terminal.answer(report.to_dict())
     taxonomy = report.counts.taxonomy
     heading = f"{report.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
-    terminal.show(heading, *(output.table(*content) for content in report_tables(report)))
+    terminal.show(heading, *(output.table(*content) for content in report.tables()))
 
 
 def evaluate(model: Any, source: DataSource, *, notify: Notify = lambda _: None) -> Report:

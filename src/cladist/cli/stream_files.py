@@ -213,10 +213,6 @@ class Consumed:
         """Whether rows are recognised by their ids."""
         return bool(len(self.old_ids) or self.new_ids)
 
-    def restart(self) -> None:
-        """Forget the position in the input and the file of predictions; ids stay known."""
-        self.rows, self.digest, self.out, self.out_bytes = 0, b"", None, 0
-
     def knows(self, row_id: Any) -> bool:
         """Return whether the row with this id has been consumed."""
         digest = id_digest(row_id)

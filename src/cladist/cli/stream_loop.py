@@ -108,7 +108,7 @@ class Stream:
             )
         self.consumed = Consumed.from_notes(self.notes.get("stream"), arrays, self.folder)
         if new_input and self.consumed.rows:  # without rows, an earlier run of this very input was interrupted
-            self.consumed.restart()
+            self.consumed = Consumed(old_ids=self.consumed.old_ids)  # another input, but the same ids
         self.saved_rows = self.consumed.rows
         self.has_ids = self.consumed.has_ids if self.consumed.rows else None  # None: the first row decides
 
@@ -226,7 +226,10 @@ class Stream:
             return
         X = transformed(self.model, to_matrix([row.value for row in rows], self.reader.n_features))
         self.blank.add(X, [row.number for row in rows])
-        new_nodes = self._new_nodes(rows[0])
+        try:
+            new_nodes = missing_nodes(self.learner.taxonomy_, rows[0].labels or [])  # of other rows, none are missing
+        except CladistError as error:
+            raise self.reader.error(rows[0].number, str(error)) from error
         if self.answers.is_new:
             self._save()  # the file of predictions is recorded before anything is written to it
         with self._all_or_unsound():
@@ -278,15 +281,6 @@ class Stream:
     def _answer(self, row: Row, label: Any) -> bytes:
         answer = ({} if row.id is None else {"id": row.id}) | to_answer(label, self.learner.taxonomy_)
         return self.answers.encode(answer | ({} if row.labels is None else {"learnt": True}))
-
-    def _new_nodes(self, row: Row) -> list[tuple[str, str | None]]:
-        """Return the nodes of a row's labels that the taxonomy lacks, each with its parent; nothing is added yet."""
-        if not row.grows:
-            return []
-        try:
-            return missing_nodes(self.learner.taxonomy_, row.labels or [])
-        except CladistError as error:
-            raise self.reader.error(row.number, str(error)) from error
 
     def _save(self) -> None:
         """Save the model and the record of consumed rows, after the predictions up to here are on the disk."""

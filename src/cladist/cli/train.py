@@ -257,12 +257,10 @@ def read_config(path: Path) -> dict[str, Any]:
             names = ", ".join(known.replace("_", "-") for known in TYPES)
             raise ParameterError(f"{path}: there is no option {name!r}; the options are {names}.")
         types, description = TYPES[name]
-        if not isinstance(value, types):
+        if not isinstance(value, types) or (name == "text" and not all(isinstance(column, str) for column in value)):
             raise ParameterError(f"{path}: {name} must be {description}; got {value!r}.")
     text = options.get("text", [])
     options["text"] = [text] if isinstance(text, str) else text
-    if not all(isinstance(column, str) for column in options["text"]):
-        raise ParameterError(f"{path}: text must be a text or a list of texts; got {text!r}.")
     if options.get("format") not in (None, *output.DataFormat):
         raise ParameterError(
             f"{path}: format must be one of {', '.join(output.DataFormat)}; got {options['format']!r}."
