@@ -181,7 +181,7 @@ def test_numbers_from_elsewhere_suit_if_there_are_as_many(run, shapes):
     [
         (
             ["train", "whole.arff", "--label", "class", "--out", "x"],
-            "says itself where its labels are; leave out --label",
+            "in which no columns are named; leave out --label",
         ),
         (["train", "whole.arff", "--hashing", "--out", "x"], "--hashing is for texts"),
         (["train", "bad.arff", "--out", "x"], "bad.arff, line 1"),

@@ -121,7 +121,7 @@ def test_an_older_model_is_replaced(run, shop):
         (["--taxonomy", "nowhere.csv", "--out", "new"], "nowhere.csv"),
         (["--taxonomy", "numbers.paths", "--out", "new"], "line 2, column 'category'"),
         (["--config", "nowhere.toml", "--out", "new"], "nowhere.toml"),
-        (["--format", "svmlight", "--out", "new"], "has no columns"),
+        (["--format", "svmlight", "--out", "new"], "in which no columns are named"),
     ],
 )
 def test_what_is_refused(refused, shop, arguments, said):

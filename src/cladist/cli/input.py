@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from cladist import progress
+from cladist.cli.output import join_names, join_path
 from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight, read_table
 from cladist.datasets.formats.arff import read_arff_rows
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
@@ -27,15 +28,8 @@ from cladist.persistence.models import load_noted
 from cladist.taxonomy import Taxonomy
 
 BATCH_ROWS = 4096  # rows in memory at once while predicting
-MAX_EDGES, MAX_NODES = 10, 12  # in the message about cycles
 KIND_OF_SUFFIX = {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".arff": "arff"}
-# Kinds of data without named columns, and their descriptions in messages.
-WITHOUT_COLUMNS = {
-    "svmlight": "an svmlight file, which has no columns",
-    "lshtc": "an LSHTC file, which has no columns",
-    "arff": "an ARFF file, which says itself where its labels are",
-    "lines": "one text per line, which has no columns",
-}
+NUMERIC = ("svmlight", "lshtc", "arff")
 # Notes in a model about its data: their types, and descriptions of these in messages.
 NOTES: dict[str, tuple[type, str]] = {
     **dict.fromkeys(("text", "features"), (list, "a list of column names")),
@@ -89,7 +83,7 @@ class DataSource:
     def kind(self) -> str:
         """The kind of data: "svmlight", "arff", "lshtc", "lines" or "table"."""
         if self.format is not None:
-            return self.format if self.format in WITHOUT_COLUMNS else "table"
+            return self.format if self.format in (*NUMERIC, "lines") else "table"
         if self.path == "-":
             return "table" if self.text or self.labelled else "lines"
         return KIND_OF_SUFFIX.get(data_suffix(self.path), "table")
@@ -97,7 +91,7 @@ class DataSource:
     @property
     def is_numeric(self) -> bool:
         """Whether the rows are numbers, not texts."""
-        return self.kind in ("svmlight", "arff", "lshtc")
+        return self.kind in NUMERIC
 
     def check_extension(self) -> None:
         """Raise a `DatasetError` if the file extension is of a format that cannot be read."""
@@ -117,7 +111,8 @@ class DataSource:
             return
         given = [option for option, value in columns.items() if value]
         if given:
-            raise ParameterError(f"{self.name} is {WITHOUT_COLUMNS[self.kind]}; leave out {' and '.join(given)}.")
+            kind = f"read as {self.kind}, in which no columns are named"
+            raise ParameterError(f"{self.name} is {kind}; leave out {' and '.join(given)}.")
 
     def progress(self) -> Any:
         """Return a context that shows that standard input is being read; files report their progress themselves."""
@@ -395,10 +390,8 @@ def _describe_cycles(taxonomy: Taxonomy) -> str:
     from cladist.taxonomy.inspection import restore_cycle
 
     edges = taxonomy.dropped_edges
-    shown = ", ".join(f"{parent} → {child}" for parent, child in edges[:MAX_EDGES])
-    more = f" and {len(edges) - MAX_EDGES:,} more" if len(edges) > MAX_EDGES else ""
-    cycle = restore_cycle(taxonomy, edges[0])
-    first = " → ".join(cycle if len(cycle) <= MAX_NODES else (*cycle[: MAX_NODES - 2], "…", cycle[-1]))
+    shown = join_names([f"{parent} → {child}" for parent, child in edges])
+    first = join_path(restore_cycle(taxonomy, edges[0]))
     if len(edges) == 1:
         return f"1 edge closes a cycle ({shown}): {first}"
-    return f"{len(edges):,} edges close cycles ({shown}{more}), the first of them {first}"
+    return f"{len(edges):,} edges close cycles ({shown}), the first of them {first}"

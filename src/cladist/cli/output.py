@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,6 +30,7 @@ from cladist.locks import make_temporary
 
 PathLike = str | os.PathLike[str]
 UNLIMITED_WIDTH = 10_000
+MAX_SHOWN = 10  # names in one list
 
 # ------------------------------------------------------------------ options
 
@@ -160,6 +161,17 @@ def table(header: list[str], rows: list[list[str]], best: Collection[tuple[int, 
         styles = ("bold green" if (k, column) in best else "" for column in range(len(row)))
         drawing.add_row(*(Text(visible(cell), style=style) for cell, style in zip(row, styles, strict=True)))
     return drawing
+
+
+def join_path(names: Sequence[str]) -> str:
+    """Return the names on a path, with a gap if it is long."""
+    return " → ".join(names if len(names) <= MAX_SHOWN else (*names[: MAX_SHOWN - 2], "…", names[-1]))
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return the first names, and the number of others."""
+    more = f" and {len(names) - MAX_SHOWN:,} more" if len(names) > MAX_SHOWN else ""
+    return ", ".join(names[:MAX_SHOWN]) + more
 
 
 # ------------------------------------------------------------------ progress bars

@@ -6,7 +6,6 @@ import re
 import time
 import tomllib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,34 +78,17 @@ def command(
             hashing=bool(options["hashing"]),
             notify=terminal.note,
         )
-    terminal.answer({name: value for name, value in asdict(summary).items() if value is not None})
+    terminal.answer(summary)
     if not terminal.quiet:
-        terminal.plain(str(summary))
+        sentence = (
+            "Trained {method} on {rows:,} rows with {features:,} features in {seconds:.1f} s: {nodes:,} nodes, "
+            "{classes:,} classes that can be predicted.\n"
+        )
+        choice = "C={C:g} was chosen by cross-validation.\n" if "C" in summary else ""
+        terminal.plain((sentence + choice + "The model is in {model}").format(**summary))
 
 
 # ------------------------------------------------------------------ the work
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The result of a training run."""
-
-    method: str
-    rows: int
-    features: int
-    nodes: int
-    classes: int
-    seconds: float
-    model: str
-    C: float | None = None  # if it was chosen by cross-validation
-
-    def __str__(self) -> str:
-        choice = "" if self.C is None else f"C={self.C:g} was chosen by cross-validation.\n"
-        return (
-            f"Trained {self.method} on {self.rows:,} rows with {self.features:,} features in {self.seconds:.1f} s: "
-            f"{self.nodes:,} nodes, {self.classes:,} classes that can be predicted.\n"
-            f"{choice}The model is in {self.model}"
-        )
 
 
 def train(
@@ -118,8 +100,8 @@ def train(
     parameters: dict[str, Any] | None = None,
     hashing: bool = False,
     notify: Notify = lambda _: None,
-) -> Summary:
-    """Train a model and write it to a folder, which no other process can write to meanwhile.
+) -> dict[str, Any]:
+    """Train a model and write it to a folder, which no other process can write to meanwhile; return its sizes.
 
     Options are checked before data is read. `notify` is called with notes about the data.
     """
@@ -143,8 +125,16 @@ def train(
         seconds = time.perf_counter() - start
         with progress.task("Saving"):
             save(model, out, notes=notes_of(source, data.feature_names))
-    sizes = (len(data.y), learner.n_features_in_, learner.taxonomy_.n_nodes, len(learner.classes_))
-    return Summary(method, *sizes, seconds, str(out), getattr(learner, "C_", None))
+    C = getattr(learner, "C_", None)
+    return {
+        "method": method,
+        "rows": len(data.y),
+        "features": learner.n_features_in_,
+        "nodes": learner.taxonomy_.n_nodes,
+        "classes": len(learner.classes_),
+        "seconds": seconds,
+        "model": str(out),
+    } | ({} if C is None else {"C": C})
 
 
 def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: bool = False) -> Any:
