@@ -173,13 +173,10 @@ def resolve(source: DataSource, model: Any, notes: dict[str, Any], folder: Path)
     """
     source.check_extension()
     source = _complete(source, notes)
-    on_texts, on_lshtc = features_of(model) is None, notes.get("format") == "lshtc"
-    trained = given = ""
-    if on_texts == source.is_numeric:
-        trained, given = ("texts", "numbers") if on_texts else ("numbers", "texts")
-    elif source.is_numeric and on_lshtc != (source.kind == "lshtc"):
-        trained, given = ("LSHTC rows", "other rows") if on_lshtc else ("other rows", "LSHTC rows")
-    if trained:
+    numbers = {True: "LSHTC rows", False: "numbers"}
+    trained = "texts" if features_of(model) is None else numbers[notes.get("format") == "lshtc"]
+    given = numbers[source.kind == "lshtc"] if source.is_numeric else "texts"
+    if trained != given:
         raise DatasetError(f"{folder} was trained on {trained}, and {source.name} holds {given}.")
     source.check_columns()
     return source
@@ -219,13 +216,13 @@ def read_labelled(
     Numbers have the columns of the model, or without one those of the file. `notify` is called with notes about
     features that are left out.
     """
-    zero_based: Any = "auto" if source.zero_based is None else source.zero_based
     with source.progress(), _reworded(source, model):
         if source.kind == "svmlight":
-            base, n_features = bool(source.zero_based), features_of(model)
-            return read_svmlight(source.stream, taxonomy=taxonomy, zero_based=base, n_features=n_features)
+            zero_based, n_features = bool(source.zero_based), features_of(model)
+            return read_svmlight(source.stream, taxonomy=taxonomy, zero_based=zero_based, n_features=n_features)
+        base: Any = "auto" if source.zero_based is None else source.zero_based
         if source.kind == "arff":
-            data = read_arff_hmc(source.stream, taxonomy=taxonomy, zero_based=zero_based)
+            data = read_arff_hmc(source.stream, taxonomy=taxonomy, zero_based=base)
             _check_columns(source, data.X, list(() if data.feature_names is None else data.feature_names), model)
             return data
         if source.kind == "lshtc":
@@ -263,8 +260,9 @@ def read_numbers(source: DataSource, *, model: Any, notify: Notify) -> Iterator[
         elif source.kind == "lshtc":
             yield from _select_known(read_matrices(source.stream, LSHTC_ROWS, True, None), source, notify)
         else:
-            n_rows, zero_based = 0, "auto" if source.zero_based is None else source.zero_based
-            for X, names in read_arff_rows(source.stream, zero_based=zero_based):
+            base: Any = "auto" if source.zero_based is None else source.zero_based
+            n_rows = 0
+            for X, names in read_arff_rows(source.stream, zero_based=base):
                 _check_columns(source, X, names, model, n_before=n_rows)
                 n_rows += X.shape[0]
                 yield X

@@ -247,7 +247,8 @@ def read_config(path: Path) -> dict[str, Any]:
             names = ", ".join(known.replace("_", "-") for known in TYPES)
             raise ParameterError(f"{path}: there is no option {name!r}; the options are {names}.")
         types, description = TYPES[name]
-        if not isinstance(value, types) or (name == "text" and not all(isinstance(column, str) for column in value)):
+        items = value if isinstance(value, list) else ()
+        if not isinstance(value, types) or not all(isinstance(item, str) for item in items):
             raise ParameterError(f"{path}: {name} must be {description}; got {value!r}.")
     text = options.get("text", [])
     options["text"] = [text] if isinstance(text, str) else text
