@@ -160,7 +160,7 @@ def test_ctrl_c_keeps_the_rows_and_says_so(run, toy_hr, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("bench", "hrx"), "There is no paper 'hrx'; those that run: hieron, hm3, hr, hrls, sp."),
+        (("bench", "hrx"), "There is no paper 'hrx' to run; those that run: hieron, hm3, hr, hrls, sp."),
         (("bench", "hm3", "--methods", "lm-1"), "bench hm3: there is no method 'lm-1'; there are svm, h-svm"),
         (("bench", "sp", "--methods", "lm-3"), "there is no method 'lm-3'; there are hp, ksp-linear"),
         (("bench", "hr", "--data", "clev"), "there is no data set 'clev'; there are clef, rcv1"),

@@ -181,7 +181,7 @@ def test_numbers_from_elsewhere_suit_if_there_are_as_many(run, shapes):
     [
         (
             ["train", "whole.arff", "--label", "class", "--out", "x"],
-            "says itself where its labels are; leave out --label",
+            "in which no columns are named; leave out --label",
         ),
         (["train", "whole.arff", "--hashing", "--out", "x"], "--hashing is for texts"),
         (["train", "bad.arff", "--out", "x"], "bad.arff, line 1"),
@@ -191,11 +191,14 @@ def test_numbers_from_elsewhere_suit_if_there_are_as_many(run, shapes):
         (["train", "rows.txt", "--format", "lshtc", "--out", "x"], "name that with --taxonomy FILE."),
         (
             ["predict", "numbers", "rows.txt", "--format", "lshtc"],
-            "numbers was trained on other rows, and rows.txt holds LSHTC rows.",
+            "numbers was trained on numbers, and rows.txt holds LSHTC rows.",
         ),
-        (["predict", "lshtc", "numbers.svm"], "lshtc was trained on LSHTC rows, and numbers.svm holds other rows."),
+        (["predict", "lshtc", "numbers.svm"], "lshtc was trained on LSHTC rows, and numbers.svm holds numbers."),
         (["predict", "model", "rows.txt", "--format", "lshtc"], "model was trained on texts"),
-        (["predict", "lshtc", "train.csv", "--text", "title"], "lshtc was trained on numbers"),
+        (
+            ["predict", "lshtc", "train.csv", "--text", "title"],
+            "lshtc was trained on LSHTC rows, and train.csv holds texts.",
+        ),
         (["predict", "lshtc", "empty.txt"], "empty.txt: the file has no rows."),
         (["predict", "lshtc", "bad.txt"], "bad.txt, line 1"),
         (["predict", "lshtc", "mixed.txt"], "if 0 is a feature like others, read with --format svmlight --zero-based."),

@@ -23,7 +23,6 @@ from cladist.cli import output
 from cladist.cli.output import Terminal, standard_output, table
 from cladist.cli.predict import Layout, Prediction, escape_formula, write_rows
 from cladist.errors import visible
-from cladist.report import Table
 
 EVIL = "\x1b]0;owned\x07 \x9b31m \x7f \u202egolf\u2066 \x08\r\u2028"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -125,11 +124,10 @@ def test_json_on_a_terminal_means_the_same():
 @pytest.mark.parametrize(
     "show",
     [
-        lambda: Terminal().show(EVIL, Text(EVIL, style="bold"), table(Table([EVIL], [[EVIL]]))),
+        lambda: Terminal().show(EVIL, Text(EVIL, style="bold"), table([EVIL], [[EVIL]])),
         lambda: Terminal().note(EVIL),
         lambda: Terminal().plain(EVIL),
-        lambda: application._print_error("Error", EVIL),
-        lambda: application._show_warning(EVIL),
+        lambda: application._print_sentence("Error", EVIL),
         lambda: standard_output().write(EVIL),
         lambda: _drawn_bar(),
     ],
@@ -266,7 +264,7 @@ def test_a_file_that_cannot_be_written_is_known_before_the_work(evil, refused, o
 
 
 def test_two_options_do_not_write_one_file(evil, refused):
-    assert "two options" in refused("taxonomy", "tree.csv", "--convert", "new.csv", "--svg", "./new.csv")
+    assert "written for another option" in refused("taxonomy", "tree.csv", "--convert", "new.csv", "--svg", "./new.csv")
 
 
 def test_what_is_read_from_standard_input_is_not_written_over(evil):

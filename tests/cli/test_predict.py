@@ -178,9 +178,9 @@ def test_scores_are_the_models(shop):
         (["model", "-", "--out", "nowhere/answers.csv"], "nowhere: there is no such folder"),
         (["model", "numbers.svm"], "model was trained on texts"),
         (["numbers", "-"], "numbers was trained on numbers"),
-        (["numbers", "wide.svm"], "line 1, column 3: the index of '9:1' is not in 1 … 4; the model was trained on"),
+        (["numbers", "wide.svm"], "line 1, column 3: the index of '9:1' is not in 1 … 4. The model was trained on"),
         (["numbers", "wide.svm"], "up to 4 and has no weights for others: leave out the features that are new"),
-        (["numbers", "wide.svm", "--zero-based"], "is not in 0 … 3; the model was trained on indices up to 3 and"),
+        (["numbers", "wide.svm", "--zero-based"], "is not in 0 … 3. The model was trained on indices up to 3 and"),
     ],
 )
 def test_what_is_refused(refused, shop, arguments, said):
@@ -415,7 +415,7 @@ def test_rows_are_read_as_they_are_answered(run, walking, kind, monkeypatch):
 def test_a_bad_row_far_down_leaves_no_file(refused, walking, monkeypatch):
     monkeypatch.setattr("cladist.files.open.CHUNK_BYTES", 1 << 10)
     Path("many.svm").write_text("a 1:1\n" * 5000 + "a 9:1\n")
-    assert "the model was trained on indices up to 4" in refused("predict", "walking", "many.svm", "--out", "out.csv")
+    assert "The model was trained on indices up to 4" in refused("predict", "walking", "many.svm", "--out", "out.csv")
 
 
 def test_labels_of_a_set_are_joined_as_in_training_unless_paths_or_scores_contain_the_separator():

@@ -78,9 +78,9 @@ def test_results_are_for_people_or_for_machines(capsys):
 def test_a_table_in_a_pipe_is_as_wide_as_it_is(capsys, monkeypatch):
     wide = Table(["data set", "remark"], [["clef", "words " * 30], ["icd", "few"]])
     monkeypatch.delenv("COLUMNS", raising=False)
-    Terminal().show(table(wide))
+    Terminal().show(table(*wide))
     lines = capsys.readouterr().out.splitlines()
     assert any("clef" in line and ("words " * 30).strip() in line for line in lines)
     monkeypatch.setenv("COLUMNS", "60")
-    Terminal().show(table(wide))
+    Terminal().show(table(*wide))
     assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 60

@@ -56,5 +56,5 @@ def test_quiet_prints_nothing(run, tmp_path):
 
 def test_a_folder_with_files_is_refused(refused, tmp_path):
     (tmp_path / "mine.txt").write_text("precious")
-    assert "not empty" in refused("sample", tmp_path)
-    assert "is a file" in refused("sample", tmp_path / "mine.txt")
+    assert "is not an empty folder" in refused("sample", tmp_path)
+    assert "is not an empty folder" in refused("sample", tmp_path / "mine.txt")

@@ -212,9 +212,8 @@ KILLER = """
     from cladist.cli.stream_loop import Stream
 
     def run():
-        fd = os.open("new.jsonl", os.O_RDONLY)
-        stream = Stream(Path("model"), out=Path("answers.jsonl"), save_every=7, name="new.jsonl")
-        stream.run(fd)
+        stream = Stream(Path("model"), "new.jsonl", out=Path("answers.jsonl"), save_every=7)
+        stream.run()
         stream.close()
 
     chance = random.Random(int(sys.argv[1]))

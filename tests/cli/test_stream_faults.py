@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -68,15 +68,8 @@ def begin_again():
 
 def run(**options):
     """Run a stream in this process as the command does."""
-    fd = os.open("new.jsonl", os.O_RDONLY)
-    try:
-        stream = stream_loop.Stream(Path("model"), out=Path("a.jsonl"), grow=True, name="new.jsonl", **options)
-        try:
-            return stream.run(fd)
-        finally:
-            stream.close()
-    finally:
-        os.close(fd)
+    with closing(stream_loop.Stream(Path("model"), "new.jsonl", out=Path("a.jsonl"), grow=True, **options)) as stream:
+        return stream.run()
 
 
 def learnt_and_noted(folder="model"):

@@ -121,7 +121,7 @@ def test_an_older_model_is_replaced(run, shop):
         (["--taxonomy", "nowhere.csv", "--out", "new"], "nowhere.csv"),
         (["--taxonomy", "numbers.paths", "--out", "new"], "line 2, column 'category'"),
         (["--config", "nowhere.toml", "--out", "new"], "nowhere.toml"),
-        (["--format", "svmlight", "--out", "new"], "has no columns"),
+        (["--format", "svmlight", "--out", "new"], "in which no columns are named"),
     ],
 )
 def test_what_is_refused(refused, shop, arguments, said):
@@ -154,7 +154,7 @@ def test_malformed_numbers_are_refused(refused, shop):
     Path("bad.svm").write_text("a 1:1\nb 0:1\n")
     said = refused("train", "bad.svm", "--out", "new", "--quiet")
     assert "line 2" in said
-    assert said.endswith("if the file counts its features from 0, add --zero-based.")
+    assert said.endswith("If the file counts its features from 0, add --zero-based.")
     Path("bad.svm").write_text("a 1:1\nb -1:1\n")
     assert "--zero-based" not in refused("train", "bad.svm", "--out", "new", "--quiet")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist.metrics import report
-from cladist.report import Sample, Table, html_report, markdown_table, report_tables, table_of_measures
+from cladist.report import Sample, Table, html_report, markdown_table, table_of_measures
 from cladist.report.icicle import STOPS, colour, text_colour
 from cladist.taxonomy import Taxonomy
 
@@ -62,10 +62,10 @@ def test_the_page_stands_alone():
 
 def test_all_numbers_of_the_report_are_there():
     cells = read(html_report(REPORT, title="t")).cells
-    for table in report_tables(REPORT):
-        for row in table.rows:
+    for _, rows in REPORT.tables():
+        for row in rows:
             assert all(cell in cells for cell in row)
-    assert len(REPORT.per_level) == len(report_tables(REPORT)[2].rows)
+    assert len(REPORT.per_level) == len(REPORT.tables()[2][1])
 
 
 def test_a_comparison_takes_the_place_of_the_measures():
@@ -101,7 +101,7 @@ def test_a_label_that_is_its_title_is_not_said_twice():
 
 
 def test_markdown_has_a_line_a_row():
-    (table, *_) = report_tables(REPORT)
+    table = Table(*REPORT.tables()[0])
     assert markdown_table(table).count("\n") == len(table.rows) + 1
 
 

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from inspect import Signature, signature
 from typing import Annotated, Any
 
 import typer
@@ -18,10 +19,15 @@ from typer.core import TyperGroup
 
 from cladist._version import __version__
 from cladist.cli import bench, demo, evaluate, methods, predict, sample, stream, taxonomy, train
+from cladist.cli.output import Terminal, option
 from cladist.errors import CladistError, visible
 
 SUCCESS, FAULT, BAD_INPUT, OUT_OF_MEMORY, INTERRUPTED = 0, 1, 2, 3, 130
 DISK_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+Json = Annotated[bool, option("--json", "Print the result as JSON, and nothing else.", "Output")]
+Quiet = Annotated[bool, option("--quiet -q", "Print no progress bars and no notes.", "Output")]
+Debug = Annotated[bool, option("--debug", "Show the traceback of a failure.", "Output")]
 
 # Depending on its version, typer uses click or its own copy of it; these base classes are found either way.
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
@@ -43,7 +49,7 @@ class Commands(TyperGroup):
 def exit_code(run: Callable[[], Any], *, debug: bool) -> int:
     """Run a command and return its exit code; print a failure as one sentence, with `debug` after the traceback."""
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_, **__: _print_sentence("Warning", str(message), "yellow")
         try:
             code = run()
             _flush()
@@ -57,9 +63,9 @@ def exit_code(run: Callable[[], Any], *, debug: bool) -> int:
             with suppress(OSError):
                 _flush()
             code, sentence = _describe(error)
-            _print_error("Error", " ".join([sentence, *getattr(error, "__notes__", ())]))
+            _print_sentence("Error", " ".join([sentence, *getattr(error, "__notes__", ())]))
     if code == INTERRUPTED:
-        _print_error("Stopped", "the command was interrupted.")
+        _print_sentence("Stopped", "the command was interrupted.")
     return code if isinstance(code, int) else SUCCESS
 
 
@@ -109,17 +115,9 @@ def _usage_hint(error: Any) -> str:
     return "--help shows how the command is used"
 
 
-def _print_error(kind: str, sentence: str) -> None:
-    typer.echo(f"{typer.style(kind, fg='red', bold=True)}: {_one_line(sentence)}", err=True)
-
-
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    typer.echo(f"{typer.style('Warning', fg='yellow', bold=True)}: {_one_line(str(message))}", err=True)
-
-
-def _one_line(sentence: str) -> str:
-    """Return a sentence on one line, with terminal control characters of foreign names escaped."""
-    return visible(" ".join(sentence.split()))
+def _print_sentence(kind: str, sentence: str, colour: str = "red") -> None:
+    """Print a sentence on one line, with terminal control characters of foreign names escaped."""
+    typer.echo(f"{typer.style(kind, fg=colour, bold=True)}: {visible(' '.join(sentence.split()))}", err=True)
 
 
 app = typer.Typer(
@@ -149,5 +147,17 @@ def root(
         typer.echo(context.get_help())
 
 
+def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the options of all commands in place of its first parameter, the terminal."""
+
+    def run(json: Json = False, quiet: Quiet = False, debug: Debug = False, **options: Any) -> None:
+        command(Terminal(json, quiet), **options)
+
+    own, shared = (list(signature(function, eval_str=True).parameters.values()) for function in (command, run))
+    run.__signature__ = Signature([*own[1:], *shared[:-1]])  # type: ignore[attr-defined]
+    run.__doc__ = command.__doc__
+    return run
+
+
 for command in (demo, sample, train, predict, stream, evaluate, taxonomy, methods, bench):
-    app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(command.command)
+    app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(with_output_options(command.command))

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-from cladist.cli.output import Debug, Json, Quiet, Terminal, argument, option, table
+from cladist.cli.output import Terminal, argument, option, table
 from cladist.errors import DatasetError, ParameterError
 
 EXAMPLE = (
@@ -23,6 +23,7 @@ SOURCE_TREE = Path(__file__).absolute().parents[3]  # the checkout, if the packa
 
 
 def command(
+    terminal: Terminal,
     name: Annotated[str | None, argument("NAME", "The paper; without it, the papers are listed.")] = None,
     data: Annotated[str | None, option("--data NAMES", "Only these data sets, separated by commas.")] = None,
     methods: Annotated[str | None, option("--methods NAMES", "Only these methods, separated by commas.")] = None,
@@ -30,29 +31,27 @@ def command(
     verdicts: Annotated[
         bool, option("--verdicts", "Print whether the tree helps significantly, instead of the table.")
     ] = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Reproduce a paper's table, with the published beside the measured numbers.
 
     Runs the benchmarks of a checkout. Every row is written to benchmarks/results
     as soon as it is measured, and an interrupted run continues from there.
     """
-    terminal = Terminal(json, quiet)
     given = {"--data": _split_names("--data", data), "--methods": _split_names("--methods", methods)}
     root = find_checkout()
+    papers = list_papers(root)
     if name is None:
         for flag, value in {**given, "--again": again or None, "--verdicts": verdicts or None}.items():
             if value is not None:
                 raise ParameterError(f"{flag} needs the name of a paper, as in cladist bench hr.")
-        papers = list_papers(root)
-        terminal.answer([paper._asdict() for paper in papers])
-        usage = {True: "cladist bench {}", False: "published tables only"}
-        rows = [[*paper[:3], usage[paper.runs].format(paper.name)] for paper in papers]
-        terminal.show(_draw(["name", "paper", "methods", "command"], rows))
+        terminal.answer(list(papers.values()))
+        usage = {True: "cladist bench {name}", False: "published tables only"}
+        rows = [[p["name"], p["paper"], p["methods"], usage[p["runs"]].format(**p)] for p in papers.values()]
+        terminal.show(table(["name", "paper", "methods", "command"], rows))
         return
-    paper = find_paper(root, name)
+    if name not in papers or not papers[name]["runs"]:
+        runnable = ", ".join(paper["name"] for paper in papers.values() if paper["runs"])
+        raise ParameterError(f"There is no paper {name!r} to run; those that run: {runnable}.")
     run = load_runner(root, name, "verdicts" if verdicts else "run")
     try:
         with terminal.bars():
@@ -61,9 +60,10 @@ def command(
         terminal.note("The rows measured so far are kept; the same command continues from there.")
         raise
     terminal.answer(outcome.content)
-    terminal.show(f"{paper.paper} ({paper.methods})", _draw(outcome.header, outcome.rows), *outcome.remarks)
+    heading = "{paper} ({methods})".format(**papers[name])
+    terminal.show(heading, table(outcome.header, outcome.rows), *outcome.remarks)
     for part in outcome.further:
-        terminal.show("", part.title, _draw(part.header, part.rows), *part.remarks)
+        terminal.show("", part.title, table(part.header, part.rows), *part.remarks)
     results, here = root / "benchmarks" / "results", Path.cwd()
     terminal.note(f"The rows are in {results.relative_to(here) if results.is_relative_to(here) else results}")
 
@@ -77,22 +77,7 @@ def _split_names(flag: str, text: str | None) -> list[str] | None:
     return names
 
 
-def _draw(header: list[str], rows: list[list[str]]) -> Any:
-    from cladist.report import Table
-
-    return table(Table(header, rows))
-
-
 # ------------------------------------------------------------------ the papers of a checkout
-
-
-class Paper(NamedTuple):
-    """A paper with published tables; `runs` says whether there is a script to reproduce them."""
-
-    name: str
-    paper: str
-    methods: str
-    runs: bool
 
 
 def find_checkout() -> Path:
@@ -106,29 +91,18 @@ def find_checkout() -> Path:
     )
 
 
-def list_papers(root: Path) -> list[Paper]:
-    """Return the papers of a checkout, sorted by name."""
-    papers = []
+def list_papers(root: Path) -> dict[str, dict[str, Any]]:
+    """Return the papers of a checkout by name; "runs" says whether there is a script to reproduce the tables."""
+    papers = {}
     for path in sorted((root / PAPERS).glob("*/published.json")):
         try:
             content = json_format.loads(path.read_text(encoding="utf-8"))
-            about = str(content["paper"]), str(content["methods"])
+            about = {"paper": str(content["paper"]), "methods": str(content["methods"])}
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(f"{path}: not a file of published tables ({error!r}).") from error
-        papers.append(Paper(path.parent.name, *about, runs=path.with_name("run.py").is_file()))
+        name = path.parent.name
+        papers[name] = {"name": name, **about, "runs": path.with_name("run.py").is_file()}
     return papers
-
-
-def find_paper(root: Path, name: str) -> Paper:
-    """Return the paper with this name; one without a script is refused."""
-    papers = {paper.name: paper for paper in list_papers(root)}
-    if name in papers and papers[name].runs:
-        return papers[name]
-    problem = f"There is no paper {name!r}"
-    if name in papers:
-        problem = f"{PAPERS.as_posix()}/{name} has published tables but nothing to run yet"
-    runnable = ", ".join(paper.name for paper in papers.values() if paper.runs)
-    raise ParameterError(f"{problem}; those that run: {runnable}.")
 
 
 def load_runner(root: Path, name: str, script: str) -> Callable[..., Any]:

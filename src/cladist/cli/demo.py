@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cladist import progress
-from cladist.cli.output import Debug, Json, Quiet, Terminal, check_target, option, table, write_text
+from cladist.cli.output import Terminal, check_target, option, table, write_text
 from cladist.errors import DatasetError, ParameterError
 
 if TYPE_CHECKING:
@@ -34,13 +34,11 @@ Level = StrEnum("Level", "chapter block category code")
 
 
 def command(
+    terminal: Terminal,
     level: Annotated[Level, option("--level", "The level of ICD-10-CM whose nodes are the labels.")] = Level.category,
     html: Annotated[Path, option("--html FILE", "The report to write, a web page.")] = DEFAULT_PAGE,
     markdown: Annotated[Path | None, option("--markdown FILE", MARKDOWN_HELP)] = None,
     svg: Annotated[Path | None, option("--svg FILE", "Write a picture of the printed result to this file.")] = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Compare methods on the built-in diagnoses of ICD-10-CM, classify sample texts, and write a report.
 
@@ -50,15 +48,14 @@ def command(
     """
     if html != DEFAULT_PAGE:
         check_target(html)
-    check_target(svg, outputs=[html])
+    check_target(svg, html)
     if markdown is not None:
         check_markers(markdown)
-        check_target(markdown, outputs=[html, svg])
+        check_target(markdown, html, svg)
         if level == Level.code:
             raise ParameterError(
                 "--markdown writes a comparison of methods, and --level code has none; leave one of them out."
             )
-    terminal = Terminal(json, quiet)
     with terminal.bars():
         result = run_demo(level.value, html.parent)
     html.parent.mkdir(exist_ok=True)
@@ -69,7 +66,7 @@ def command(
     if svg is not None:
         write_text(svg, picture(render(result), title=usage))
     terminal.answer(to_dict(result) | {"html": str(html)})
-    terminal.show(render(result, quiet=quiet))
+    terminal.show(render(result, quiet=terminal.quiet))
     terminal.note(f"The report is in {html}" + (f", the model in {html.parent / MODEL}" * (level == Level.code)))
 
 
@@ -95,10 +92,10 @@ def run_demo(level: str, folder: Path) -> Result:
 def render(result: Result, *, quiet: bool = False) -> Group:
     """Return the text of the terminal; with `quiet`, the table alone."""
     if quiet:
-        return Group(table(result.table))
+        return Group(table(*result.table))
     return Group(
         f"{describe_data(result.data)}.",
-        table(result.table),
+        table(*result.table),
         Text(result.verdict, style="bold"),
         f"\n{result.name} classifies these new texts:\n",
         *map(_render_sample, result.samples),

@@ -18,6 +18,7 @@ EXAMPLE = "Example: [bold]cladist evaluate model test.csv --html report.html[/bo
 
 
 def command(
+    terminal: output.Terminal,
     model: output.ModelFolder,
     data: output.DataFile,
     html: Annotated[Path | None, output.option("--html FILE", "Also write the report as a web page.")] = None,
@@ -27,23 +28,19 @@ def command(
     path_sep: output.PathSep = None,
     format: output.Format = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
-    json: output.Json = False,
-    quiet: output.Quiet = False,
-    debug: output.Debug = False,
 ) -> None:
     """Evaluate a model on labelled rows by all metrics.
 
     Columns and separators default to those of training.
     """
     from cladist.cli.input import DataSource, open_model, resolve
-    from cladist.report import html_report, report_tables
+    from cladist.report import html_report
 
     fitted, notes = open_model(model)
     columns = (tuple(text or ()), label, label_sep, path_sep)
     given = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True)
     source = resolve(given, fitted, notes, model)
-    output.check_target(html, inputs=[data, model])
-    terminal = output.Terminal(json, quiet)
+    output.check_target(html, data, model)
     with terminal.bars():
         report = evaluate(fitted, source, notify=terminal.note)
     if html is not None:
@@ -52,7 +49,7 @@ def command(
     terminal.answer(report.to_dict())
     taxonomy = report.counts.taxonomy
     heading = f"{report.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
-    terminal.show(heading, *map(output.table, report_tables(report)))
+    terminal.show(heading, *(output.table(*content) for content in report.tables()))
 
 
 def evaluate(model: Any, source: DataSource, *, notify: Notify = lambda _: None) -> Report:

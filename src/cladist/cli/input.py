@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from cladist import progress
+from cladist.cli.output import join_names, join_path
 from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight, read_table
 from cladist.datasets.formats.arff import read_arff_rows
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
@@ -27,15 +28,8 @@ from cladist.persistence.models import load_noted
 from cladist.taxonomy import Taxonomy
 
 BATCH_ROWS = 4096  # rows in memory at once while predicting
-MAX_EDGES, MAX_NODES = 10, 12  # in the message about cycles
 KIND_OF_SUFFIX = {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".arff": "arff"}
-# Kinds of data without named columns, and their descriptions in messages.
-WITHOUT_COLUMNS = {
-    "svmlight": "an svmlight file, which has no columns",
-    "lshtc": "an LSHTC file, which has no columns",
-    "arff": "an ARFF file, which says itself where its labels are",
-    "lines": "one text per line, which has no columns",
-}
+NUMERIC = ("svmlight", "lshtc", "arff")
 # Notes in a model about its data: their types, and descriptions of these in messages.
 NOTES: dict[str, tuple[type, str]] = {
     **dict.fromkeys(("text", "features"), (list, "a list of column names")),
@@ -89,7 +83,7 @@ class DataSource:
     def kind(self) -> str:
         """The kind of data: "svmlight", "arff", "lshtc", "lines" or "table"."""
         if self.format is not None:
-            return self.format if self.format in WITHOUT_COLUMNS else "table"
+            return self.format if self.format in (*NUMERIC, "lines") else "table"
         if self.path == "-":
             return "table" if self.text or self.labelled else "lines"
         return KIND_OF_SUFFIX.get(data_suffix(self.path), "table")
@@ -97,7 +91,7 @@ class DataSource:
     @property
     def is_numeric(self) -> bool:
         """Whether the rows are numbers, not texts."""
-        return self.kind in ("svmlight", "arff", "lshtc")
+        return self.kind in NUMERIC
 
     def check_extension(self) -> None:
         """Raise a `DatasetError` if the file extension is of a format that cannot be read."""
@@ -117,7 +111,8 @@ class DataSource:
             return
         given = [option for option, value in columns.items() if value]
         if given:
-            raise ParameterError(f"{self.name} is {WITHOUT_COLUMNS[self.kind]}; leave out {' and '.join(given)}.")
+            kind = f"read as {self.kind}, in which no columns are named"
+            raise ParameterError(f"{self.name} is {kind}; leave out {' and '.join(given)}.")
 
     def progress(self) -> Any:
         """Return a context that shows that standard input is being read; files report their progress themselves."""
@@ -178,13 +173,10 @@ def resolve(source: DataSource, model: Any, notes: dict[str, Any], folder: Path)
     """
     source.check_extension()
     source = _complete(source, notes)
-    on_texts, on_lshtc = features_of(model) is None, notes.get("format") == "lshtc"
-    trained = given = ""
-    if on_texts == source.is_numeric:
-        trained, given = ("texts", "numbers") if on_texts else ("numbers", "texts")
-    elif source.is_numeric and on_lshtc != (source.kind == "lshtc"):
-        trained, given = ("LSHTC rows", "other rows") if on_lshtc else ("other rows", "LSHTC rows")
-    if trained:
+    numbers = {True: "LSHTC rows", False: "numbers"}
+    trained = "texts" if features_of(model) is None else numbers[notes.get("format") == "lshtc"]
+    given = numbers[source.kind == "lshtc"] if source.is_numeric else "texts"
+    if trained != given:
         raise DatasetError(f"{folder} was trained on {trained}, and {source.name} holds {given}.")
     source.check_columns()
     return source
@@ -228,8 +220,9 @@ def read_labelled(
         if source.kind == "svmlight":
             zero_based, n_features = bool(source.zero_based), features_of(model)
             return read_svmlight(source.stream, taxonomy=taxonomy, zero_based=zero_based, n_features=n_features)
+        base: Any = "auto" if source.zero_based is None else source.zero_based
         if source.kind == "arff":
-            data = read_arff_hmc(source.stream, taxonomy=taxonomy, zero_based=_zero_based(source))
+            data = read_arff_hmc(source.stream, taxonomy=taxonomy, zero_based=base)
             _check_columns(source, data.X, list(() if data.feature_names is None else data.feature_names), model)
             return data
         if source.kind == "lshtc":
@@ -267,8 +260,9 @@ def read_numbers(source: DataSource, *, model: Any, notify: Notify) -> Iterator[
         elif source.kind == "lshtc":
             yield from _select_known(read_matrices(source.stream, LSHTC_ROWS, True, None), source, notify)
         else:
+            base: Any = "auto" if source.zero_based is None else source.zero_based
             n_rows = 0
-            for X, names in read_arff_rows(source.stream, zero_based=_zero_based(source)):
+            for X, names in read_arff_rows(source.stream, zero_based=base):
                 _check_columns(source, X, names, model, n_before=n_rows)
                 n_rows += X.shape[0]
                 yield X
@@ -281,31 +275,24 @@ def slices(rows: Any) -> Iterator[Any]:
         yield rows[start : start + BATCH_ROWS]
 
 
-def _zero_based(source: DataSource) -> Any:
-    return "auto" if source.zero_based is None else source.zero_based
-
-
 @contextmanager
 def _reworded(source: DataSource, model: Any) -> Iterator[None]:
     """Put the advice of readers into the words of the command line; add the likely reason of a wrong index."""
     try:
         yield
     except DatasetError as problem:
-        kind, is_svmlight, n_features = problem.kind, source.kind == "svmlight", features_of(model)
+        kind, n_features = problem.kind, features_of(model)
         if source.is_numeric and kind in SENTENCES and problem.file is not None:
             sentence = SENTENCES[kind]
             raise DatasetError.at(problem.file, problem.line, problem.column, sentence, kind=kind) from problem
-        if is_svmlight and kind == "index-zero":
-            hint = "if the file counts its features from 0, add --zero-based"
-        elif is_svmlight and kind == "index-range" and n_features is not None:
-            hint = (
-                f"the model was trained on indices up to {n_features - bool(source.zero_based)} and has no weights for "
-                "others: leave out the features that are new, or train again on rows that have them"
+        if source.kind == "svmlight" and kind == "index-zero":
+            problem.add_note("If the file counts its features from 0, add --zero-based.")
+        elif source.kind == "svmlight" and kind == "index-range" and n_features is not None:
+            problem.add_note(
+                f"The model was trained on indices up to {n_features - bool(source.zero_based)} and has no weights for "
+                "others: leave out the features that are new, or train again on rows that have them."
             )
-        else:
-            raise
-        fields = {name: getattr(problem, name) for name in ("file", "line", "column", "kind")}
-        raise DatasetError(f"{str(problem).removesuffix('.')}; {hint}.", **fields) from problem
+        raise
 
 
 def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: Any, *, n_before: int = 0) -> None:
@@ -327,15 +314,14 @@ def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: A
     if X.shape[1] != features_of(model):
         problem = f"there are {X.shape[1]:,} features, and the model was trained on {features_of(model):,}."
         raise DatasetError.at(source.name, None, None, problem, kind="column-count")
-    steps = model.steps if isinstance(model, Pipeline) else []
-    if any(isinstance(step, SimpleImputer) for _, step in steps) or not missing(X).any():
+    steps, is_missing = model.steps if isinstance(model, Pipeline) else [], missing(X)
+    if any(isinstance(step, SimpleImputer) for _, step in steps) or not is_missing.any():
         return
-    is_missing = missing(X)
+    entry = int(np.argmax(is_missing))
     if sparse.issparse(X):
-        entry = int(np.argmax(is_missing))
-        row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
+        row, column = X.tocoo().row[entry], X.tocoo().col[entry]
     else:
-        row, column = map(int, np.unravel_index(np.argmax(is_missing), is_missing.shape))
+        row, column = np.unravel_index(entry, X.shape)
     problem = (
         f"row {n_before + row + 1} has no value for {features[column]!r}, and the model has seen no missing value in "
         "training, so it has nothing to put in its place; fill it in, or train on rows that miss some too."
@@ -402,10 +388,8 @@ def _describe_cycles(taxonomy: Taxonomy) -> str:
     from cladist.taxonomy.inspection import restore_cycle
 
     edges = taxonomy.dropped_edges
-    shown = ", ".join(f"{parent} → {child}" for parent, child in edges[:MAX_EDGES])
-    more = f" and {len(edges) - MAX_EDGES:,} more" if len(edges) > MAX_EDGES else ""
-    cycle = restore_cycle(taxonomy, edges[0])
-    first = " → ".join(cycle if len(cycle) <= MAX_NODES else (*cycle[: MAX_NODES - 2], "…", cycle[-1]))
+    shown = join_names([f"{parent} → {child}" for parent, child in edges])
+    first = join_path(restore_cycle(taxonomy, edges[0]))
     if len(edges) == 1:
         return f"1 edge closes a cycle ({shown}): {first}"
-    return f"{len(edges):,} edges close cycles ({shown}{more}), the first of them {first}"
+    return f"{len(edges):,} edges close cycles ({shown}), the first of them {first}"

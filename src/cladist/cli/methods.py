@@ -6,14 +6,14 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
 
 from cladist import registry
-from cladist.cli.output import Debug, Json, Quiet, Terminal
+from cladist.cli.output import Terminal
 
 EXAMPLE = "Example: [bold]cladist methods[/bold]"
 
 
-def command(json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+def command(terminal: Terminal) -> None:
     """List the methods, with the paper of each."""
-    terminal, rows = Terminal(json, quiet), methods()
+    rows = methods()
     terminal.answer(rows)
     name, kind = Column("name", style="bold", no_wrap=True), Column("class", no_wrap=True)
     drawing = Table(name, kind, "paper", "summary", box=SIMPLE_HEAD)

@@ -7,13 +7,13 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -28,11 +28,9 @@ from cladist import files, progress
 from cladist.errors import ParameterError, visible
 from cladist.locks import make_temporary
 
-if TYPE_CHECKING:
-    from cladist.report import Table
-
 PathLike = str | os.PathLike[str]
 UNLIMITED_WIDTH = 10_000
+MAX_SHOWN = 10  # names in one list
 
 # ------------------------------------------------------------------ options
 
@@ -54,10 +52,6 @@ def option(usage: str, text: str, panel: str | None = None, **settings: Any) -> 
     metavar = None if value in flags else value
     return typer.Option(*flags, metavar=metavar, help=text, rich_help_panel=panel, **settings)
 
-
-Json = Annotated[bool, option("--json", "Print the result as JSON, and nothing else.", "Output")]
-Quiet = Annotated[bool, option("--quiet -q", "Print no progress bars and no notes.", "Output")]
-Debug = Annotated[bool, option("--debug", "Show the traceback of a failure.", "Output")]
 
 TEXT_HELP = "The column with the text; repeat it to join the texts of several columns."
 FORMAT_HELP = "The format of the data, if not inferable from the file extension."
@@ -158,15 +152,26 @@ def _width_of(renderables: tuple[Any, ...]) -> int | None:
     return max(console.width, *(console.measure(table, options=unlimited).maximum for table in tables))
 
 
-def table(content: Table) -> RichTable:
-    """Return a table with its first column aligned left and the others, numbers, aligned right."""
+def table(header: list[str], rows: list[list[str]], best: Collection[tuple[int, int]] = ()) -> RichTable:
+    """Return a table, as `cladist.report.Table` holds it, with all columns but the first aligned right."""
     drawing = RichTable(box=SIMPLE_HEAD)
-    for k, name in enumerate(content.header):
+    for k, name in enumerate(header):
         drawing.add_column(visible(name), justify="right" if k else "left", no_wrap=k == 0)
-    for k, row in enumerate(content.rows):
-        styles = ("bold green" if (k, column) in content.best else "" for column in range(len(row)))
+    for k, row in enumerate(rows):
+        styles = ("bold green" if (k, column) in best else "" for column in range(len(row)))
         drawing.add_row(*(Text(visible(cell), style=style) for cell, style in zip(row, styles, strict=True)))
     return drawing
+
+
+def join_path(names: Sequence[str]) -> str:
+    """Return the names on a path, with a gap if it is long."""
+    return " → ".join(names if len(names) <= MAX_SHOWN else (*names[: MAX_SHOWN - 2], "…", names[-1]))
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return the first names, and the number of others."""
+    more = f" and {len(names) - MAX_SHOWN:,} more" if len(names) > MAX_SHOWN else ""
+    return ", ".join(names[:MAX_SHOWN]) + more
 
 
 # ------------------------------------------------------------------ progress bars
@@ -231,26 +236,22 @@ class Bars:
 # ------------------------------------------------------------------ files
 
 
-def check_target(
-    path: PathLike | None, *, inputs: Iterable[PathLike | None] = (), outputs: Iterable[PathLike | None] = ()
-) -> None:
+def check_target(path: PathLike | None, *others: PathLike | None) -> None:
     """Raise an error if `path` cannot be written, before work is done whose result would be lost.
 
-    `inputs` are the files ("-": standard input) and model folders that the command reads, `outputs` are other files
-    that it writes. The path must be none of them, by any name or link, and must not lie in these folders.
+    `others` are the other files ("-": standard input) and model folders that the command reads or writes. The path
+    must be none of them, by any name or link, and must not lie in these folders.
     """
     if path is None:
         return
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder, and a file is to be written", str(target))
-    for other in inputs:
+    for other in others:
         if other is not None and _is_in(target, other):
             if os.path.isdir(other):
                 raise ParameterError(f"{target} lies in the folder of a model; write to a file outside of it.")
-            raise ParameterError(f"{target} is also read, and would be lost; write to another file.")
-    if any(other is not None and _is_in(target, other) for other in outputs):
-        raise ParameterError(f"{target} is to be written twice, for two options; give each a file of its own.")
+            raise ParameterError(f"{target} is also read, or written for another option; write to another file.")
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     if target.exists() and not target.is_file():

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
@@ -47,6 +47,7 @@ _NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNOREC
 
 
 def command(
+    terminal: output.Terminal,
     model: output.ModelFolder,
     data: Annotated[str, output.argument("DATA", f"{output.DATA_HELP} {STDIN_HELP}")],
     out: Annotated[
@@ -64,9 +65,6 @@ def command(
         InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
     ] = None,
     zero_based: output.ZeroBased = None,
-    json: output.Json = False,
-    quiet: output.Quiet = False,
-    debug: output.Debug = False,
 ) -> None:
     """Predict labels for new rows.
 
@@ -83,12 +81,11 @@ def command(
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
     given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
     source = resolve(given, fitted, notes, model)
-    terminal = output.Terminal(json, quiet)
     start = time.perf_counter()
     # Predictions on standard output show the progress themselves.
     with terminal.bars() if out is not None else nullcontext():
         n_rows = predict_to(
-            fitted, source, out, top_k=top_k, beam=beam, label_sep=notes.get("label_sep"), as_json=json,
+            fitted, source, out, top_k=top_k, beam=beam, label_sep=notes.get("label_sep"), as_json=terminal.json,
             notify=terminal.note, folder=model,
         )  # fmt: skip
     if out is not None:
@@ -135,7 +132,7 @@ def predict_to(
         raise DatasetError(f"{out}: the file extension of --out must be .csv, .tsv or .jsonl.")
     if as_json and out is None:
         kind = "json"
-    output.check_target(out, inputs=[source.path, folder])
+    output.check_target(out, source.path, folder)
     learner = learner_of(model)
     separator = set_separator(label_sep) if top_k is None and predicts_sets(learner) else None
     if separator is not None and kind in TABLES:
@@ -300,34 +297,18 @@ def _lines(stream: Source, columns: Collection[str]) -> Iterator[str]:
         for number, line in iterate_text_lines(stream, raw):
             text = line.rstrip("\r\n")
             if number == 1 and columns:
-                _check_no_table(text, columns)
+                _check_no_table(text.removeprefix("\ufeff"), columns)
             yield text
 
 
-def _check_no_table(first_line: str, columns: Collection[str]) -> None:
-    for kind, header in _headers(first_line.removeprefix("\ufeff")):
-        if header.issuperset(columns):
-            names = f"column{'s'[: len(columns) - 1]} {', '.join(map(repr, columns))}"
-            raise DatasetError(
-                f"The input begins like a table with the {names} that the model was trained on; add --format {kind} "
-                "if it is one, --format lines if every line is a text."
-            )
-
-
-def _headers(line: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield each table format with the columns that a line names if it is the first one of such a table."""
-    for kind, delimiter in (("csv", ","), ("tsv", "\t")):
-        try:
-            fields = next(csv.reader([line], delimiter=delimiter), [])
-        except csv.Error:  # a text longer than any header
-            continue
-        yield kind, {name.strip() for name in fields}
-    try:
-        record = json_format.loads(line)
-    except (ValueError, RecursionError):
-        return
-    if isinstance(record, dict):
-        yield "jsonl", set(record)
+def _check_no_table(line: str, columns: Collection[str]) -> None:
+    kind, delimiters = ("jsonl", "[{,:}]") if line.startswith("{") else ("tsv", "\t") if "\t" in line else ("csv", ",")
+    if {name.strip(' "') for name in re.split(delimiters, line)}.issuperset(columns):
+        names = f"column{'s'[: len(columns) - 1]} {', '.join(map(repr, columns))}"
+        raise DatasetError(
+            f"The input begins like a table with the {names} that the model was trained on; add --format {kind} "
+            "if it is one, --format lines if every line is a text."
+        )
 
 
 # ------------------------------------------------------------------ files of predictions
@@ -395,28 +376,23 @@ class Layout:
 
 def write_rows(file: TextIO, kind: str, layout: Layout, rows: Iterable[list[Prediction]]) -> int:
     """Write all rows in a format and return their number; the first one is predicted before anything is written."""
+    n_rows, rows = 0, iter(rows)
+    rows = chain(list(islice(rows, 1)), rows)
     if kind in TABLES:
-        return _write_table(file, TABLES[kind], layout, rows)
-    n_rows, is_list = 0, kind == "json"
+        plain = csv.writer(file, delimiter=TABLES[kind], lineterminator="\n")
+        quoting = csv.writer(file, delimiter=TABLES[kind], lineterminator="\n", quoting=csv.QUOTE_ALL)
+        plain.writerow(layout.header())
+        for predictions in rows:
+            n_rows += 1
+            cells = layout.cells(predictions)
+            has_return = any("\r" in cell for cell in cells)  # which csv does not quote before Python 3.13
+            (quoting if has_return else plain).writerow(cells)
+        return n_rows
+    is_list = kind == "json"
     for n_rows, predictions in enumerate(rows, 1):
         if is_list:
             file.write("[\n" if n_rows == 1 else ",\n")
         file.write(json_format.dumps(layout.to_dict(predictions), ensure_ascii=False) + ("" if is_list else "\n"))
     if is_list:
         file.write("\n]\n" if n_rows else "[]\n")
-    return n_rows
-
-
-def _write_table(file: TextIO, delimiter: str, layout: Layout, rows: Iterable[list[Prediction]]) -> int:
-    plain = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    quoting = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    n_rows = 0
-    for n_rows, predictions in enumerate(rows, 1):
-        if n_rows == 1:
-            plain.writerow(layout.header())
-        cells = layout.cells(predictions)
-        has_return = any("\r" in cell for cell in cells)  # which csv does not quote before Python 3.13
-        (quoting if has_return else plain).writerow(cells)
-    if not n_rows:
-        plain.writerow(layout.header())
     return n_rows

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from cladist.cli.output import Debug, Json, Quiet, Terminal, argument, write_text
+from cladist.cli.output import Terminal, argument, write_text
 from cladist.errors import DatasetError
 
 EXAMPLE = "Example: [bold]cladist sample shop[/bold]"
@@ -43,26 +43,21 @@ Category = tuple[str, list[str], list[str], list[str]]  # title, names, phrases,
 
 
 def command(
+    terminal: Terminal,
     folder: Annotated[Path, argument("DIR", "A new or empty folder.")],
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Write a small table of products and its taxonomy, and print commands to try on them."""
     files = write_sample(folder)
-    terminal = Terminal(json, quiet)
     terminal.answer({"folder": str(folder), "files": files, "commands": list(COMMANDS)})
-    if not quiet:
+    if not terminal.quiet:
         terminal.plain(f"Wrote {', '.join(files)} to {folder}. Try:\n")
         terminal.plain("\n".join([f"cd {folder}", *COMMANDS]))
 
 
 def write_sample(folder: Path) -> list[str]:
     """Write the files into a new or empty folder and return their names."""
-    if folder.exists() and not folder.is_dir():
-        raise DatasetError(f"{folder} is a file; name a new or empty folder.")
-    if folder.is_dir() and any(folder.iterdir()):
-        raise DatasetError(f"{folder} is not empty, and is left untouched; name a new or empty folder.")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DatasetError(f"{folder} is not an empty folder, and is left untouched; name a new or empty folder.")
     files = sample_files()
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ EXAMPLE = (
 
 
 def command(
+    terminal: output.Terminal,
     model: output.ModelFolder,
     data: Annotated[str, output.argument("FILE", "JSON lines, one object per row; - for standard input.")],
     out: Annotated[
@@ -33,9 +35,6 @@ def command(
     label: Annotated[
         str | None, output.option("--label KEY", "The key of the label.", output.DATA, show_default="as in training")
     ] = None,
-    json: output.Json = False,
-    quiet: output.Quiet = False,
-    debug: output.Debug = False,
 ) -> None:
     """Predict rows as they arrive, and train on those that have a label.
 
@@ -47,15 +46,13 @@ def command(
     same input, also after it was killed, it continues from the last save:
     rows with an id are recognised by it, others by their position.
     """
-    from cladist.cli.stream_loop import run_stream
+    from cladist.cli.stream_loop import Stream
 
-    output.check_target(out, inputs=[data, model])
-    terminal = output.Terminal(json, quiet)
+    output.check_target(out, data, model)
     start = time.perf_counter()
-    counts = run_stream(
-        model, data, out=out, text=tuple(text or ()), label=label, id_column=id, save_every=save_every, grow=grow,
-        new_input=new_input,
-    )  # fmt: skip
+    options = {"label": label, "id_column": id, "save_every": save_every, "grow": grow, "new_input": new_input}
+    with closing(Stream(model, data, out=out, text=text or (), **options)) as stream:  # type: ignore[arg-type]
+        counts = stream.run()
     seconds = time.perf_counter() - start
     if out is not None:
         terminal.answer({**asdict(counts), "seconds": seconds, "model": str(model), "out": str(out)})

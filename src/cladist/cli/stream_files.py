@@ -8,14 +8,13 @@ import json
 import os
 import select
 import signal
-import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +30,7 @@ from cladist.taxonomy.structure import is_missing
 
 READ_BYTES = 2**16  # read at once; the lines in it are processed together, so that none waits for more input
 MAX_LINE_BYTES = 2**26
+MAX_WAIT = 0.1  # seconds without input after which signals are looked at
 FEATURES = "x"  # the key of a row's numbers
 DIGEST = 16  # bytes per id: two of a billion ids collide with probability 1e-21
 
@@ -38,45 +38,37 @@ DIGEST = 16  # bytes per id: two of a billion ids collide with probability 1e-21
 # ------------------------------------------------------------------ input
 
 
+@dataclass
 class Signals:
-    """Records the signals to stop (SIGINT, SIGTERM) or to save (SIGHUP, SIGUSR1) without interrupting the work."""
+    """The signals that have arrived: to stop (SIGINT, SIGTERM), or to save (SIGHUP, SIGUSR1)."""
 
-    def __init__(self) -> None:
-        self.stop = self.save = False
-        self._handlers: dict[int, Any] = {}
+    stop: bool = False
+    save: bool = False
 
-    def __enter__(self) -> Self:
-        self._receiver, self._sender = socket.socketpair()  # the process writes a byte to it on every signal
-        self._sender.setblocking(False)
-        self._wakeup_fd = signal.set_wakeup_fd(self._sender.fileno(), warn_on_full_buffer=False)
-        for name, flag in {"SIGINT": "stop", "SIGTERM": "stop", "SIGHUP": "save", "SIGUSR1": "save"}.items():
-            number = getattr(signal, name, None)  # Windows lacks some
-            if number is not None:
-                self._handlers[number] = signal.signal(number, lambda *_, flag=flag: setattr(self, flag, True))
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._handlers.items():
+@contextmanager
+def record_signals() -> Iterator[Signals]:
+    """Record signals inside the block, without interrupting the work."""
+    signals, handlers = Signals(), {}
+    for name, flag in {"SIGINT": "stop", "SIGTERM": "stop", "SIGHUP": "save", "SIGUSR1": "save"}.items():
+        number = getattr(signal, name, None)  # Windows lacks some
+        if number is not None:
+            handlers[number] = signal.signal(number, lambda *_, flag=flag: setattr(signals, flag, True))
+    try:
+        yield signals
+    finally:
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-        signal.set_wakeup_fd(self._wakeup_fd)
-        self._receiver.close()
-        self._sender.close()
-
-    def wait(self, fd: int) -> bool:
-        """Wait for input or a signal, and return whether there is input."""
-        with suppress(OSError, ValueError):  # some systems cannot wait for files; reading will wait
-            ready, _, _ = select.select([fd, self._receiver.fileno()], [], [])
-            if self._receiver.fileno() in ready:
-                self._receiver.recv(4096)
-            return fd in ready
-        return True
 
 
 def line_batches(fd: int, signals: Signals) -> Iterator[list[bytes]]:
-    """Yield the lines of a file or pipe, all that are available at once, and an empty list after a signal."""
+    """Yield the lines of a file or pipe, all that are available at once, and an empty list while there are none."""
     rest = b""
     while not signals.stop:
-        if not signals.wait(fd):
+        is_ready: Any = True
+        with suppress(OSError, ValueError):  # some systems cannot wait for files; reading will wait
+            is_ready, _, _ = select.select([fd], [], [], MAX_WAIT)
+        if not is_ready:
             yield []
             continue
         content = os.read(fd, READ_BYTES)
@@ -149,15 +141,13 @@ class Reader:
     def labels(self, record: Mapping[str, Any], number: int) -> list[list[str]] | None:
         """Return the row's labels, each as the parts of a path (one part: a name), or None if it has none."""
         value = record.get(self.label)
-        if value is None or (is_missing(value) and not isinstance(value, str)):
+        if is_missing(value) and not (value == "" and self.label_sep):
             return None
         values = value if isinstance(value, list) else [value]
         if isinstance(value, str) and self.label_sep:
             values = value.split(self.label_sep) if value.strip() else []
         texts = [cell_text(part) for part in values]
         if any(text is None or (not text.strip() and not isinstance(value, list)) for text in texts):
-            if value == "" and not self.label_sep:
-                return None
             raise self.error(number, f"{self.label!r} holds no label: {str(value)[:100]!r}.")
         return [
             [part.strip() for part in ((text or "").split(self.path_sep) if self.path_sep else [text or ""])]
@@ -222,10 +212,6 @@ class Consumed:
     def has_ids(self) -> bool:
         """Whether rows are recognised by their ids."""
         return bool(len(self.old_ids) or self.new_ids)
-
-    def restart(self) -> None:
-        """Forget the position in the input and the file of predictions; ids stay known."""
-        self.rows, self.digest, self.out, self.out_bytes = 0, b"", None, 0
 
     def knows(self, row_id: Any) -> bool:
         """Return whether the row with this id has been consumed."""

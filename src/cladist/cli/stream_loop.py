@@ -9,7 +9,7 @@ that is ahead of its record, and such a model is not saved.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +26,9 @@ from cladist.cli.stream_files import (
     Signals,
     chain_digest,
     find_node,
-    id_digest,
     line_batches,
     missing_nodes,
+    record_signals,
     to_answer,
     to_matrix,
 )
@@ -64,46 +64,38 @@ class Row:
     grows: bool = False  # whether one of its labels is not in the taxonomy yet
 
 
-def run_stream(folder: Path, data: str, **options: Any) -> Counts:
-    """Consume a file, or standard input for "-", with the model in a folder; `options` are those of `Stream`."""
-    with ExitStack() as resources:
-        fd = 0 if data == "-" else os.open(data, os.O_RDONLY)
-        if fd:
-            resources.callback(os.close, fd)
-        stream = Stream(folder, name="standard input" if data == "-" else data, **options)
-        resources.callback(stream.close)
-        return stream.run(fd)
-
-
 class Stream:
     """A model, its input, and the record of consumed rows; no other process can write to the model meanwhile."""
 
     def __init__(
         self,
         folder: Path,
+        data: str,
         *,
         out: Path | None = None,
-        text: tuple[str, ...] = (),
+        text: Sequence[str] = (),
         label: str | None = None,
         id_column: str = "id",
         save_every: int = 10_000,
         grow: bool = False,
         new_input: bool = False,
-        name: str = "standard input",
     ) -> None:
-        if save_every < 1:
-            raise ParameterError(f"--save-every must be at least 1; got {save_every!r}.")
+        """Open the model, the input ("-": standard input) and the file of predictions; `close` closes them."""
         self.folder, self.save_every, self.grow = folder, save_every, grow
         self.counts, self.unsaved, self.is_sound = Counts(), 0, True
         with ExitStack() as resources:
+            self.fd = 0 if data == "-" else os.open(data, os.O_RDONLY)
+            if self.fd:
+                resources.callback(os.close, self.fd)
             if folder.is_dir():  # otherwise loading it reports that it is not a model
                 resources.enter_context(lock_folder(folder))
             self._load(new_input)
             self.blank = BlankRows(self.model)
-            self.reader = self._reader(text, label, id_column, name)
+            name = "standard input" if data == "-" else data
+            self.reader = self._reader(tuple(text), label, id_column, name)
             self.answers = Answers(out, self.consumed.out, self.consumed.out_bytes)
             resources.callback(self.answers.close)
-            self._resources = resources.pop_all()
+            self.close = resources.pop_all().close
 
     def _load(self, new_input: bool) -> None:
         self.model, self.notes, arrays = load_noted(self.folder)
@@ -116,7 +108,7 @@ class Stream:
             )
         self.consumed = Consumed.from_notes(self.notes.get("stream"), arrays, self.folder)
         if new_input and self.consumed.rows:  # without rows, an earlier run of this very input was interrupted
-            self.consumed.restart()
+            self.consumed = Consumed(old_ids=self.consumed.old_ids)  # another input, but the same ids
         self.saved_rows = self.consumed.rows
         self.has_ids = self.consumed.has_ids if self.consumed.rows else None  # None: the first row decides
 
@@ -128,17 +120,13 @@ class Stream:
         separators = self.notes.get("label_sep"), self.notes.get("path_sep")
         return Reader(name, columns, label or self.notes.get("label") or "label", *separators, id_column, n_features)
 
-    def close(self) -> None:
-        """Close the file of predictions, and unlock the model."""
-        self._resources.close()
-
     # ---------------------------------------------------------------- batches of lines
 
-    def run(self, fd: int) -> Counts:
+    def run(self) -> Counts:
         """Consume the input to its end, or until a signal to stop; recorded rows are saved in any case."""
-        with Signals() as signals:
+        with record_signals() as signals:
             try:
-                for lines in self._skip_consumed(line_batches(fd, signals)):
+                for lines in self._skip_consumed(line_batches(self.fd, signals)):
                     self._consume(lines, signals)
                     if signals.save:
                         signals.save = False
@@ -182,29 +170,31 @@ class Stream:
         start = 0
         while start < len(numbered) and not signals.stop:
             n_lines = self.save_every - self.unsaved
-            self._process(*self._parse(numbered[start : start + n_lines]))
+            self._process(numbered[start : start + n_lines])
             start += n_lines
             if self.unsaved >= self.save_every:
                 self._save()
         self.answers.file.flush()
 
-    def _parse(self, numbered: list[tuple[int, bytes]]) -> tuple[list[Row], CladistError | None]:
-        """Return the rows that the model has not consumed, up to one that is refused, and the error of that one."""
+    def _process(self, numbered: list[tuple[int, bytes]]) -> None:
+        """Process the rows in lines, consecutive ones of a kind together; those before one that is refused as well."""
         rows: list[Row] = []
-        ids: set[bytes] = set()
+        ids: set[str] = set()
         for number, line in numbered:
             try:
                 row = self._parse_row(number, line)
-            except CladistError as error:
-                return rows, error
-            digest = None if row is None or row.id is None else id_digest(row.id)
-            if row is None or digest in ids:
+            except CladistError:
+                self._process_alike(rows)
+                raise
+            if row is None or (row.id is not None and repr(row.id) in ids):
                 self.counts.skipped += 1
                 continue
-            if digest is not None:
-                ids.add(digest)
+            ids.add(repr(row.id))
+            if rows and (row.grows or (row.labels is None) != (rows[0].labels is None)):
+                self._process_alike(rows)
+                rows = []
             rows.append(row)
-        return rows, None
+        self._process_alike(rows)
 
     def _parse_row(self, number: int, line: bytes) -> Row | None:
         """Return the row in a line, or None if the model has consumed it."""
@@ -230,23 +220,16 @@ class Stream:
 
     # ---------------------------------------------------------------- rows
 
-    def _process(self, rows: list[Row], error: CladistError | None) -> None:
-        """Process rows in order, consecutive ones of a kind together; an error is raised after the rows before it."""
-        start = 0
-        while start < len(rows):
-            end, is_unlabelled = start + 1, rows[start].labels is None
-            while end < len(rows) and not rows[end].grows and (rows[end].labels is None) == is_unlabelled:
-                end += 1
-            self._process_alike(rows[start:end])
-            start = end
-        if error is not None:
-            raise error
-
     def _process_alike(self, rows: list[Row]) -> None:
         """Predict rows that all have labels or all have none, train on the former, and write the predictions."""
+        if not rows:
+            return
         X = transformed(self.model, to_matrix([row.value for row in rows], self.reader.n_features))
         self.blank.add(X, [row.number for row in rows])
-        new_nodes = self._new_nodes(rows[0])
+        try:
+            new_nodes = missing_nodes(self.learner.taxonomy_, rows[0].labels or [])  # of other rows, none are missing
+        except CladistError as error:
+            raise self.reader.error(rows[0].number, str(error)) from error
         if self.answers.is_new:
             self._save()  # the file of predictions is recorded before anything is written to it
         with self._all_or_unsound():
@@ -298,15 +281,6 @@ class Stream:
     def _answer(self, row: Row, label: Any) -> bytes:
         answer = ({} if row.id is None else {"id": row.id}) | to_answer(label, self.learner.taxonomy_)
         return self.answers.encode(answer | ({} if row.labels is None else {"learnt": True}))
-
-    def _new_nodes(self, row: Row) -> list[tuple[str, str | None]]:
-        """Return the nodes of a row's labels that the taxonomy lacks, each with its parent; nothing is added yet."""
-        if not row.grows:
-            return []
-        try:
-            return missing_nodes(self.learner.taxonomy_, row.labels or [])
-        except CladistError as error:
-            raise self.reader.error(row.number, str(error)) from error
 
     def _save(self) -> None:
         """Save the model and the record of consumed rows, after the predictions up to here are on the disk."""

@@ -35,6 +35,7 @@ LABELS_HELP = f"Compare it with labelled data. {output.DATA_HELP}"
 
 
 def command(
+    terminal: output.Terminal,
     file: Annotated[str, output.argument("FILE", FILE_HELP)],
     convert_to: Annotated[Path | None, output.option("--convert OUT", CONVERT_HELP)] = None,
     flatten: Annotated[
@@ -55,13 +56,11 @@ def command(
     data_format: Annotated[
         output.DataFormat | None, output.option("--data-format", output.FORMAT_HELP, output.DATA)
     ] = None,
-    json: output.Json = False,
-    quiet: output.Quiet = False,
-    debug: output.Debug = False,
 ) -> None:
     """Describe, check, draw and convert a taxonomy."""
     from cladist.cli import taxonomy_report
     from cladist.cli.input import DataSource
+    from cladist.report.taxonomy_drawing import taxonomy_drawing
 
     if path_sep == "":
         raise ParameterError("--path-sep must not be empty; leave it out if nothing is separated.")
@@ -71,12 +70,10 @@ def command(
     source = None if data is None else DataSource(data, data_format and data_format.value, (), *columns, labelled=True)
     _check_data(source, {"--label": label, "--label-sep": label_sep, "--data-format": data_format})
     check_convertible(convert_to, flatten=flatten, spanning_forest=spanning_forest)
-    output.check_target(convert_to, inputs=[file, data])
-    output.check_target(svg, inputs=[file, data], outputs=[convert_to])
-    terminal = output.Terminal(json, quiet)
+    output.check_target(convert_to, file, data)
+    output.check_target(svg, file, data, convert_to)
     with terminal.bars():
         description = describe(file, source, format=format and format.value, path_sep=path_sep, drop_cycles=drop_cycles)
-    drawing = None if svg is None else _draw(description, file)
     values = taxonomy_report.to_dict(description)
     if convert_to is not None:
         shape = description.taxonomy
@@ -84,8 +81,9 @@ def command(
         notes = convert(shape, convert_to, sep=path_sep or "/")
         values["converted_to"] = str(convert_to)
         terminal.note(f"Written to {convert_to}", *notes)
-    if svg is not None and drawing is not None:
-        output.write_text(svg, drawing)
+    if svg is not None:
+        rows = None if description.coverage is None else description.coverage.rows_below
+        output.write_text(svg, taxonomy_drawing(description.taxonomy, title=_short_name(file), rows=rows))
         values["svg"] = str(svg)
         terminal.note(f"The drawing is in {svg}")
     terminal.answer(values)
@@ -143,14 +141,6 @@ def _check_data(source: DataSource | None, given: dict[str, Any]) -> None:
 
 def _short_name(file: str) -> str:
     return "standard input" if file == "-" else Path(file).name
-
-
-def _draw(description: Description, file: str) -> str:
-    from cladist.report.taxonomy_drawing import taxonomy_drawing
-
-    coverage = description.coverage
-    rows = None if coverage is None else coverage.rows_below
-    return taxonomy_drawing(description.taxonomy, title=_short_name(file), rows=rows)
 
 
 # ------------------------------------------------------------------ conversion

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rich.text import Text
 
 from cladist.cli.input import LSHTC_ROWS, DataSource
-from cladist.cli.output import table
+from cladist.cli.output import MAX_SHOWN, join_names, join_path, table
 from cladist.datasets import read_arff_hmc
 from cladist.datasets.formats.lshtc import NO_LABEL
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, LabelNames, RowFormat, read_chunks
@@ -25,7 +25,6 @@ from cladist.taxonomy.inspection import Coverage, Findings, UnknownLabel, count_
 if TYPE_CHECKING:
     from cladist.cli.taxonomy import Description
 
-MAX_SHOWN = 10  # examples of one finding
 MAX_LEVELS = 40
 SVMLIGHT_ROWS = RowFormat(0, MOST_FEATURES, np.dtype(np.float32))
 
@@ -33,7 +32,7 @@ SVMLIGHT_ROWS = RowFormat(0, MOST_FEATURES, np.dtype(np.float32))
 def render(description: Description, data_name: str) -> list[Any]:
     """Return everything that the command prints."""
     taxonomy, findings, coverage, unknown = description
-    parts: list[Any] = [summary(findings), table(level_table(findings, coverage))]
+    parts: list[Any] = [summary(findings), table(*level_table(findings, coverage))]
     parts += list(notes(findings)) or ["Nothing in it looks wrong."]
     if coverage is not None:
         parts += ["", *data_notes(coverage, unknown, data_name)]
@@ -85,7 +84,7 @@ def notes(findings: Findings) -> Iterator[str]:
     if chains.nodes:
         yield (
             f"{_count(chains.nodes, 'inner node has|inner nodes have')} a single child, in "
-            f"{_count(chains.chains, 'chain|chains')}; the longest is {_arrows(chains.example)}. "
+            f"{_count(chains.chains, 'chain|chains')}; the longest is {join_path(chains.example)}. "
             f"Contracted, {_count(chains.contracted_nodes, 'node|nodes')} would be left."
         )
     for groups, forms in (
@@ -94,12 +93,12 @@ def notes(findings: Findings) -> Iterator[str]:
         (findings.shared_parts, "last part occurs below several parents|last parts occur below several parents each"),
     ):
         if groups:
-            items = [f"{group.text}: {_join([repr(name) for name in group.nodes])}" for group in groups]
+            items = [f"{group.text}: {join_names([repr(name) for name in group.nodes])}" for group in groups]
             yield f"{_count(len(groups), forms)}:\n{_list(items)}"
     if findings.redundant_edges:
         n, (parent, child) = len(findings.redundant_edges), findings.redundant_edges[0]
         implied = _count(n, "edge is implied by others|edges are implied by others")
-        yield f"{implied}, such as {parent} → {child} by {_arrows(findings.way_round)}."
+        yield f"{implied}, such as {parent} → {child} by {join_path(findings.way_round)}."
     if findings.dropped_edges:
         edges = [f"{parent} → {child}" for parent, child in findings.dropped_edges]
         forms = "edge closed a cycle and was dropped|edges closed cycles and were dropped"
@@ -118,14 +117,14 @@ def data_notes(coverage: Coverage, unknown: Sequence[UnknownLabel], name: str) -
         yield f"{_count(coverage.rows_without_label, 'row has|rows have')} no label in the taxonomy."
     if coverage.empty_leaves:
         leaves = coverage.empty_leaves
-        yield f"{_count(len(leaves), 'leaf has|leaves have')} no rows: {_join(leaves)}."
+        yield f"{_count(len(leaves), 'leaf has|leaves have')} no rows: {join_names(leaves)}."
     if coverage.empty_subtrees:
         nodes = _count(coverage.empty_inner_nodes, "inner node has|inner nodes have")
-        yield f"{nodes} no rows at or below; the topmost: {_join(coverage.empty_subtrees)}."
+        yield f"{nodes} no rows at or below; the topmost: {join_names(coverage.empty_subtrees)}."
     if coverage.inner_labels:
         most = sorted(coverage.inner_labels, key=lambda node: -node.rows)
         ends = _count(sum(node.rows for node in most), "label ends|labels end")
-        names = _join([f"{node.node} ({node.rows:,})" for node in most])
+        names = join_names([f"{node.node} ({node.rows:,})" for node in most])
         yield f"{ends} at {_count(len(most), 'inner node|inner nodes')}: {names}."
     if coverage.implied_labels:
         yield f"{_count(coverage.implied_labels, 'label is|labels are')} implied by another label of the row."
@@ -135,16 +134,6 @@ def _count(n: int, forms: str) -> str:
     """Return a number with the first of two forms if it is 1, with the second otherwise."""
     one, many = forms.split("|")
     return f"{n:,} {one if n == 1 else many}"
-
-
-def _arrows(names: Sequence[str]) -> str:
-    shown = names if len(names) <= MAX_SHOWN else (*names[: MAX_SHOWN - 2], "…", names[-1])
-    return " → ".join(shown)
-
-
-def _join(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_SHOWN:,} more" if len(names) > MAX_SHOWN else ""
-    return ", ".join(names[:MAX_SHOWN]) + more
 
 
 def _list(texts: Iterable[str]) -> str:

@@ -6,7 +6,6 @@ import re
 import time
 import tomllib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +38,7 @@ TYPES: dict[str, tuple[tuple[type, ...], str]] = {
 
 
 def command(
+    terminal: output.Terminal,
     data: output.DataFile,
     out: Annotated[Path | None, output.option("--out -o MODEL", "The model folder to write.")] = None,
     taxonomy: Annotated[Path | None, output.option("--taxonomy FILE", TAXONOMY_HELP)] = None,
@@ -54,9 +54,6 @@ def command(
     path_sep: output.PathSep = None,
     format: output.Format = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
-    json: output.Json = False,
-    quiet: output.Quiet = False,
-    debug: output.Debug = False,
 ) -> None:
     """Train a model on a table of texts or on a file of numbers."""
     from cladist.cli.input import DataSource
@@ -71,7 +68,6 @@ def command(
         raise ParameterError("Name the model folder to write with --out MODEL.")
     columns = {name: options[name] for name in ("format", "label", "label_sep", "path_sep", "zero_based")}
     source = DataSource(str(data), text=tuple(options["text"] or ()), labelled=True, **columns)
-    terminal = output.Terminal(json, quiet)
     with terminal.bars():
         summary = train(
             source,
@@ -82,34 +78,17 @@ def command(
             hashing=bool(options["hashing"]),
             notify=terminal.note,
         )
-    terminal.answer({name: value for name, value in asdict(summary).items() if value is not None})
-    if not quiet:
-        terminal.plain(str(summary))
+    terminal.answer(summary)
+    if not terminal.quiet:
+        sentence = (
+            "Trained {method} on {rows:,} rows with {features:,} features in {seconds:.1f} s: {nodes:,} nodes, "
+            "{classes:,} classes that can be predicted.\n"
+        )
+        choice = "C={C:g} was chosen by cross-validation.\n" if "C" in summary else ""
+        terminal.plain((sentence + choice + "The model is in {model}").format(**summary))
 
 
 # ------------------------------------------------------------------ the work
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The result of a training run."""
-
-    method: str
-    rows: int
-    features: int
-    nodes: int
-    classes: int
-    seconds: float
-    model: str
-    C: float | None = None  # if it was chosen by cross-validation
-
-    def __str__(self) -> str:
-        choice = "" if self.C is None else f"C={self.C:g} was chosen by cross-validation.\n"
-        return (
-            f"Trained {self.method} on {self.rows:,} rows with {self.features:,} features in {self.seconds:.1f} s: "
-            f"{self.nodes:,} nodes, {self.classes:,} classes that can be predicted.\n"
-            f"{choice}The model is in {self.model}"
-        )
 
 
 def train(
@@ -121,8 +100,8 @@ def train(
     parameters: dict[str, Any] | None = None,
     hashing: bool = False,
     notify: Notify = lambda _: None,
-) -> Summary:
-    """Train a model and write it to a folder, which no other process can write to meanwhile.
+) -> dict[str, Any]:
+    """Train a model and write it to a folder, which no other process can write to meanwhile; return its sizes.
 
     Options are checked before data is read. `notify` is called with notes about the data.
     """
@@ -146,8 +125,16 @@ def train(
         seconds = time.perf_counter() - start
         with progress.task("Saving"):
             save(model, out, notes=notes_of(source, data.feature_names))
-    sizes = (len(data.y), learner.n_features_in_, learner.taxonomy_.n_nodes, len(learner.classes_))
-    return Summary(method, *sizes, seconds, str(out), getattr(learner, "C_", None))
+    C = getattr(learner, "C_", None)
+    return {
+        "method": method,
+        "rows": len(data.y),
+        "features": learner.n_features_in_,
+        "nodes": learner.taxonomy_.n_nodes,
+        "classes": len(learner.classes_),
+        "seconds": seconds,
+        "model": str(out),
+    } | ({} if C is None else {"C": C})
 
 
 def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: bool = False) -> Any:
@@ -260,12 +247,11 @@ def read_config(path: Path) -> dict[str, Any]:
             names = ", ".join(known.replace("_", "-") for known in TYPES)
             raise ParameterError(f"{path}: there is no option {name!r}; the options are {names}.")
         types, description = TYPES[name]
-        if not isinstance(value, types):
+        items = value if isinstance(value, list) else ()
+        if not isinstance(value, types) or not all(isinstance(item, str) for item in items):
             raise ParameterError(f"{path}: {name} must be {description}; got {value!r}.")
     text = options.get("text", [])
     options["text"] = [text] if isinstance(text, str) else text
-    if not all(isinstance(column, str) for column in options["text"]):
-        raise ParameterError(f"{path}: text must be a text or a list of texts; got {text!r}.")
     if options.get("format") not in (None, *output.DataFormat):
         raise ParameterError(
             f"{path}: format must be one of {', '.join(output.DataFormat)}; got {options['format']!r}."

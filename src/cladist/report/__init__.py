@@ -1,6 +1,6 @@
 """Web pages and drawings of a `Report`, self-contained and without other libraries."""
 
 from cladist.report.icicle import icicle
-from cladist.report.page import Sample, Table, html_report, markdown_table, report_tables, table_of_measures
+from cladist.report.page import Sample, Table, html_report, markdown_table, table_of_measures
 
-__all__ = ["Sample", "Table", "html_report", "icicle", "markdown_table", "report_tables", "table_of_measures"]
+__all__ = ["Sample", "Table", "html_report", "icicle", "markdown_table", "table_of_measures"]

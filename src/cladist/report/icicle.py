@@ -69,20 +69,18 @@ def place_blocks(taxonomy: Taxonomy, support: Floats) -> tuple[Floats, Floats]:
 
 def _blocks(report: Report, top: Floats, size: Floats) -> Iterator[str]:
     taxonomy = report.counts.taxonomy
-    column = WIDTH / len(taxonomy.levels)
+    width = WIDTH / len(taxonomy.levels)
     for v, score in enumerate(report.per_node):
-        if size[v] >= MIN_BLOCK:
-            title = taxonomy.titles.get(score.name, taxonomy.shortest_path_parts(v)[-1])
-            yield _block(score, title, column * int(taxonomy.depth[v]), top[v], column, size[v])
-
-
-def _block(score: NodeScore, title: str, x: float, y: float, width: float, height: float) -> str:
-    gap = GAP if height > 4 * GAP else 0.0
-    fill = colour(score.f1) if score.support else None
-    paint = f'fill="{fill}"' if fill else 'class="none"'
-    rect = f'<rect x="{x:.1f}" y="{y:.2f}" width="{width - GAP:.1f}" height="{height - gap:.2f}" {paint}/>'
-    label = _label(title, x, y + (height - gap) / 2, width, height - gap, fill)
-    return f"<g><title>{escape(_hover_text(score, title))}</title>{rect}{label}</g>"
+        if size[v] < MIN_BLOCK:
+            continue
+        title = taxonomy.titles.get(score.name, taxonomy.shortest_path_parts(v)[-1])
+        x, y = width * int(taxonomy.depth[v]), top[v]
+        height = size[v] - (GAP if size[v] > 4 * GAP else 0.0)
+        fill = colour(score.f1) if score.support else None
+        paint = f'fill="{fill}"' if fill else 'class="none"'
+        rect = f'<rect x="{x:.1f}" y="{y:.2f}" width="{width - GAP:.1f}" height="{height:.2f}" {paint}/>'
+        label = _label(title, x, y + height / 2, width, height, fill)
+        yield f"<g><title>{escape(_hover_text(score, title))}</title>{rect}{label}</g>"
 
 
 def _hover_text(score: NodeScore, title: str) -> str:
@@ -107,9 +105,8 @@ def _label(title: str, x: float, middle: float, width: float, height: float, fil
 
 def colour(value: float) -> str:
     """Return the colour of a number from 0 to 1; other numbers get the nearer end."""
-    position = min(max(value, 0.0), 1.0) * (len(STOPS) - 1)
-    k = min(int(position), len(STOPS) - 2)
-    mix = (round(a + (b - a) * (position - k)) for a, b in zip(_RGB[k], _RGB[k + 1], strict=True))
+    position = value * (len(STOPS) - 1)
+    mix = (round(np.interp(position, range(len(STOPS)), channel)) for channel in zip(*_RGB, strict=True))
     return "#" + "".join(f"{part:02x}" for part in mix)
 
 

@@ -40,7 +40,7 @@ def html_report(
     The subtitle defaults to the sizes of the report. A comparison of several methods is shown first, with the sentence
     `verdict` below it and instead of the report's own measures; `samples` are shown last.
     """
-    measures, nodes, levels = report_tables(report)
+    measures, nodes, levels = (Table(*content) for content in report.tables())
     if comparison is not None:
         sections = [_section("Comparison", html_table(comparison), verdict)]
     else:
@@ -85,11 +85,6 @@ class Table(NamedTuple):
     header: list[str]
     rows: list[list[str]]
     best: frozenset[tuple[int, int]] = frozenset()
-
-
-def report_tables(report: Report) -> list[Table]:
-    """Return the tables of a report: its measures, precision and recall over nodes, and the same over levels."""
-    return [Table(header, rows) for header, rows in report.tables()]
 
 
 def table_of_measures(

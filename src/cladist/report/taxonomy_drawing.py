@@ -136,31 +136,23 @@ def lay_out(taxonomy: Taxonomy, *, max_lines: int = MAX_LINES, max_levels: int =
     order = np.argsort(parent, kind="stable")  # roots first, then the children of each node
     start = np.searchsorted(parent[order], np.arange(-1, taxonomy.n_nodes + 1))
     entries: list[Entry] = []
-    # (node, lines it may take, position of its parent, omitted siblings); the node None stands for the latter.
-    stack: list[tuple[int | None, int, int, Ids]] = []
 
-    def push_children(node: int, n_lines: int, position: int) -> None:
+    def add_children(node: int, n_lines: int, position: int, level: int) -> None:
+        """Add the children of a node, which is the entry at `position`, and what is drawn below them."""
         children = order[start[node + 1] : start[node + 2]]
         shares = share_lines([int(lines[c]) for c in children[: n_lines + 1]], len(children), n_lines)
-        rest = children[len(shares) :]
-        if len(rest):
-            stack.append((None, 1, position, rest))
-        pairs = list(zip(children, shares, strict=False))
-        stack.extend((int(child), share, position, rest) for child, share in reversed(pairs))
+        for child, share in zip(children.tolist(), shares, strict=False):
+            entry = Entry(child, position, level, children=int(start[child + 2] - start[child + 1]))
+            entries.append(entry)
+            if entry.children and level + 1 < max_levels and share >= min(lines[child], MIN_LINES):
+                add_children(child, share, len(entries) - 1, level + 1)
+            else:
+                entry.hidden = int(sizes[child]) - 1
+        omitted = children[len(shares) :]
+        if len(omitted):
+            entries.append(Entry(None, position, level, int(sizes[omitted].sum()), len(omitted)))
 
-    push_children(-1, max_lines, -1)
-    while stack:
-        node, n_lines, position, rest = stack.pop()
-        level = entries[position].level + 1 if position >= 0 else 0
-        if node is None:
-            entries.append(Entry(None, position, level, int(sizes[rest].sum()), len(rest)))
-            continue
-        entry = Entry(node, position, level, children=int(start[node + 2] - start[node + 1]))
-        entries.append(entry)
-        if entry.children and level + 1 < max_levels and n_lines >= min(lines[node], MIN_LINES):
-            push_children(node, n_lines, len(entries) - 1)
-        else:
-            entry.hidden = int(sizes[node]) - 1
+    add_children(-1, max_lines, -1, 0)
     _set_lines(entries)
     return entries
 
@@ -261,7 +253,11 @@ class _Picture:
         if others:
             yield f'<path class="others" d="{others}"/>'
         for k, entry in enumerate(self.entries):
-            yield self._rest(k, entry) if entry.node is None else self._node(k, entry, entry.node)
+            if entry.node is None:
+                x, y = self._xy(k)
+                yield f'<text class="label soft" x="{x:.1f}" y="{y + 4:.1f}">{escape_xml(self.labels[k][1])}</text>'
+            else:
+                yield self._node(k, entry.node)
 
     def _xy(self, k: int) -> tuple[float, float]:
         return float(self.x[self.entries[k].level]), 28 + LINE * self.entries[k].line
@@ -291,7 +287,7 @@ class _Picture:
                 bends = f"{start + reach:.1f} {above - bow:.1f} {x - reach:.1f} {y - bow:.1f}"
                 yield f"M{start:.1f} {above:.1f}C{bends} {x:.1f} {y:.1f}"
 
-    def _node(self, k: int, entry: Entry, v: int) -> str:
+    def _node(self, k: int, v: int) -> str:
         kinds = ["leaf"] if self.taxonomy.is_leaf[v] else []
         kinds += ["several"] if self.taxonomy.n_parents[v] > 1 else []
         kinds += ["empty"] if self.rows is not None and self.rows[v] == 0 else []
@@ -305,10 +301,6 @@ class _Picture:
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.6"/>'
             f'<text class="label" x="{x + LABEL_AT:.1f}" y="{y + 4:.1f}">{before}{name}{after}</text></g>'
         )
-
-    def _rest(self, k: int, entry: Entry) -> str:
-        x, y = self._xy(k)
-        return f'<text class="label soft" x="{x:.1f}" y="{y + 4:.1f}">{escape_xml(self.labels[k][1])}</text>'
 
     def _hover_text(self, v: int) -> str:
         taxonomy, name = self.taxonomy, self.taxonomy.names[v]
