@@ -134,7 +134,7 @@ def test_nominal_attributes_with_very_many_values(row: str, monkeypatch: pytest.
     monkeypatch.setattr(arff, "X_PER_BYTE", 0)
     content = header + "".join(row.format(k) for k in range(500))
     if "?" in row or not row.startswith("{{"):
-        message = r"more than 400,000 bytes, .* Leave out the largest with id_columns=\['gene'\]"
+        message = r"more than 400,000 bytes; .* Leave out the largest with id_columns=\['gene'\]"
         with pytest.raises(DatasetError, match=message):
             read(content)
     else:

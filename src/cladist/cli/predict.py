@@ -20,6 +20,7 @@ from cladist import progress
 from cladist.cli import output
 from cladist.errors import DatasetError, DatasetWarning, ParameterError, quoted
 from cladist.files import Source, iterate_text_lines, open_for_reading
+from cladist.files.delimited import split_header
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
@@ -317,11 +318,7 @@ def _check_no_table(first_line: str, columns: Collection[str]) -> None:
 def _headers(line: str) -> Iterator[tuple[str, set[str]]]:
     """Yield each table format with the columns that a line names if it is the first one of such a table."""
     for kind, delimiter in (("csv", ","), ("tsv", "\t")):
-        try:
-            fields = next(csv.reader([line], delimiter=delimiter), [])
-        except csv.Error:  # a text longer than any header
-            continue
-        yield kind, {name.strip() for name in fields}
+        yield kind, set(split_header(line, delimiter))
     try:
         record = json_format.loads(line)
     except (ValueError, RecursionError):

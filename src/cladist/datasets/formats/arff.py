@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate, chain, islice
 from typing import Any, Literal, NamedTuple
 
@@ -137,14 +138,12 @@ def read_arff_hmc(
             pieces.append(X)
             n_bytes += X.data.nbytes
             if n_bytes > max(LARGEST_X, X_PER_BYTE * rows.n_bytes):
-                widest = max(attributes, key=lambda attribute: len(attribute.columns()))
-                problem = (
-                    f"X takes more than {LARGEST_X:,} bytes, since nominal attributes have a column for each value"
-                )
-                problem = f"{problem}. Leave out the largest with id_columns=[{widest.name!r}]."
+                widest = max(attributes, key=lambda attribute: len(attribute.columns))
+                problem = f"X takes more than {LARGEST_X:,} bytes; nominal attributes have a column for each value."
+                problem = f"{problem} Leave out the largest with id_columns=[{widest.name!r}]."
                 refuse(path, None, None, problem, kind="too-large")
     y = as_y(path, tree, rows.labels, rows.lines, multilabel)
-    return Dataset(stack_rows(pieces), y, tree, feature_names=feature_names(attributes), source=display_name(path))
+    return Dataset(stack_rows(pieces), y, tree, feature_names=rows.feature_names, source=display_name(path))
 
 
 def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto") -> Iterator[tuple[Any, list[str]]]:
@@ -153,11 +152,10 @@ def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto")
         lines = iterate_byte_lines(path, stream)
         attributes = read_header(path, lines)
         rows = RowParser(path, attributes, read_hierarchy(path, attributes), np.dtype(np.float32))
-        names = feature_names(attributes)
         for X in rows.parse(lines, zero_based):
             rows.labels.clear()
             rows.lines.clear()
-            yield X, names
+            yield X, rows.feature_names
 
 
 def as_y(source: Source, taxonomy: Taxonomy, rows: list[list[str]], lines: list[int], multilabel: bool | str) -> Any:
@@ -165,45 +163,35 @@ def as_y(source: Source, taxonomy: Taxonomy, rows: list[list[str]], lines: list[
 
     Files may write ``2@2/1@2/1/3`` for ``2/1/3``. Ids are topological, so only the highest can imply the others.
     """
-    if multilabel is True:
-        return rows
     lowest = []
-    for labels in rows:
+    for labels, line in zip(rows, lines, strict=True) if multilabel is not True else ():
         nodes = {taxonomy.index(label) for label in labels}
-        node = max(nodes, default=-1)
-        has_one = nodes <= {node, *taxonomy.ids_above(node).tolist()} if len(nodes) > 1 else True
-        if not has_one and multilabel == "auto":
-            return rows
-        lowest.append(node if has_one else -1)
+        lowest.append(max(nodes, default=-1))
+        if len(nodes) > 1 and not nodes <= {lowest[-1], *taxonomy.ids_above(lowest[-1]).tolist()}:
+            if multilabel == "auto":
+                return rows
+            refuse(source, line, 1, "the row has several labels; read with multilabel=True.", kind="several-labels")
     if -1 in lowest:
-        row = lowest.index(-1)
-        labels, kind = ("several labels", "several-labels") if rows[row] else ("no label", "no-label")
-        problem = f"the row has {labels}; if that is meant, read with multilabel=True."
-        refuse(source, lines[row], 1, problem, kind=kind)
-    return as_objects([taxonomy.names[node] for node in lowest])
+        problem = "the row has no label; if that is meant, read with multilabel=True."
+        refuse(source, lines[lowest.index(-1)], 1, problem, kind="no-label")
+    return as_objects([taxonomy.names[node] for node in lowest]) if lowest else rows
 
 
 # ---------------------------------------------------------------- header
 
 
 class Attribute(NamedTuple):
-    """An attribute of the kind "numeric", "nominal", "labels" (its values are the hierarchy's entries) or "ignored"."""
+    """An attribute of the kind "numeric", "nominal", "labels" or "ignored".
+
+    `values` are those of a nominal attribute, with their numbers, or the entries of the hierarchy. `columns` are the
+    names of its columns of X.
+    """
 
     name: str
     kind: str
     line: int
-    values: Sequence[str] = ()
-
-    def columns(self) -> list[str]:
-        """Return the names of its columns of X."""
-        if self.kind == "nominal":
-            return [f"{self.name}={value}" for value in self.values]
-        return [self.name] if self.kind == "numeric" else []
-
-
-def feature_names(attributes: Sequence[Attribute]) -> list[str]:
-    """Return the names of the columns of X."""
-    return [name for attribute in attributes for name in attribute.columns()]
+    values: dict[str, int]
+    columns: Sequence[str]
 
 
 def read_header(source: Source, lines: Lines, id_columns: Sequence[str] = ()) -> list[Attribute]:
@@ -221,7 +209,7 @@ def read_header(source: Source, lines: Lines, id_columns: Sequence[str] = ()) ->
                 problem = f"there are two attributes {attribute.name!r}; rename one."
                 refuse(source, number, None, problem, kind="bad-header")
             attributes[attribute.name] = attribute
-            n_left -= len(attribute.values) if attribute.kind == "nominal" else 1
+            n_left -= max(1, len(attribute.columns))
         elif keyword and not keyword.startswith("%") and keyword != "@relation":
             wanted = "@relation, @attribute, @data or a comment with %"
             problem = f"wanted {wanted}, got {line[:40]!r}; this is no ARFF header."
@@ -244,27 +232,27 @@ def _parse_attribute(source: Source, number: int, line: str, id_columns: Sequenc
     word, rest = [*definition.split(maxsplit=1), "", ""][:2]
     kind = "nominal" if definition.startswith("{") else TYPES.get(word.lower(), "")
     if name in id_columns and kind != "labels":
-        return Attribute(name, "ignored", number)
+        return Attribute(name, "ignored", number, {}, ())
     n_values = definition.count(",") + 1 if kind in ("nominal", "labels") else 1  # at most
     if n_values >= n_left or n_values * len(name) > MOST_NAME_CHARACTERS:
         problem = f"the header lists more than {MOST_VALUES:,} values, or its names are too long"
         advice = "nominal attributes have a column for each value. Leave such attributes out with id_columns."
         refuse(source, number, None, f"{problem}; {advice}", kind="bad-header")
-    values: Sequence[str] = ()
+    listed: list[str] = []
     if kind == "labels":
-        listed = re.split(r"\s%", definition[len(word) :], maxsplit=1, flags=re.ASCII)[0]
-        values = [entry.strip(BLANKS) for entry in listed.split(",")]
+        definition = re.split(r"\s%", definition[len(word) :], maxsplit=1, flags=re.ASCII)[0]
+        listed = [entry.strip(BLANKS) for entry in definition.split(",")]
     elif kind == "nominal":
-        try:
-            values = [unquote(field[3]) for field in split_fields(definition, _NOMINAL, n_values)]
-        except _FaultError:
-            kind = ""
-    is_repeated = kind == "nominal" and not 0 < len({*values, ""}) == len(values) + 1  # or empty
-    if not kind or is_repeated or (kind == "numeric" and rest and not rest.startswith("%")):
+        with suppress(_FaultError):
+            listed = [unquote(field[3]) for field in split_fields(definition, _NOMINAL, n_values)]
+    values = {value: k for k, value in enumerate(listed)}
+    is_wrong = kind == "nominal" and ("" in values or not 0 < len(values) == len(listed))
+    if not kind or is_wrong or (kind == "numeric" and rest and not rest.startswith("%")):
         wanted = "numeric, real, integer, string, date, different values as in {red, 'dark blue'}, or hierarchical"
         problem = f"wanted @attribute NAME TYPE, where TYPE is {wanted}, and a NAME with blanks is quoted"
         refuse(source, number, None, f"{problem}; got {shorten(line)!r}.", kind="bad-header")
-    return Attribute(name, kind, number, values)
+    columns = [f"{name}={value}" for value in values] if kind == "nominal" else [name] if kind == "numeric" else []
+    return Attribute(name, kind, number, values, columns)
 
 
 def unquote(token: str) -> str:
@@ -302,7 +290,7 @@ def read_hierarchy(
         refuse(source, attribute.line, None, str(problem), kind=problem.kind or "bad-hierarchy")
 
 
-def _from_paths(entries: Sequence[str]) -> Taxonomy:
+def _from_paths(entries: Iterable[str]) -> Taxonomy:
     """Name each node by its path, as the rows do."""
     parents: dict[str, str | None] = {}
     n_characters = 0
@@ -359,12 +347,9 @@ class RowParser:
         self.source, self.attributes, self.taxonomy, self.dtype = source, attributes, taxonomy, dtype
         self.largest = LARGEST_NUMBER[dtype.name]
         self.kinds = [attribute.kind for attribute in attributes]
-        self.starts = [0, *accumulate(len(attribute.columns()) for attribute in attributes)]
-        self.columns_of = {
-            k: {value: column for column, value in enumerate(attribute.values, self.starts[k])}
-            for k, attribute in enumerate(attributes)
-            if attribute.kind == "nominal"
-        }
+        self.nominal = [k for k, kind in enumerate(self.kinds) if kind == "nominal"]
+        self.starts = [0, *accumulate(len(attribute.columns) for attribute in attributes)]
+        self.feature_names = [name for attribute in attributes for name in attribute.columns]
         self.name_of = {name: name for name in taxonomy.names}
         self.base: int | None = None  # index of the first attribute in sparse rows; None: rows are dense
         self.n_bytes = 0
@@ -392,8 +377,7 @@ class RowParser:
                 refuse(self.source, number, (match.start(group) if match else len(line)) + 1, problem, kind=kind)
             self.lines.append(number)
             ends.append(len(columns))
-            n_held = len(values) if self.base is not None else len(ends) * self.starts[-1]
-            if n_held >= PIECE:
+            if (len(values) if self.base is not None else len(ends) * self.starts[-1]) >= PIECE:
                 yield self._matrix(columns, values, ends)
                 columns, values, ends = [], [], [0]
         if len(ends) > 1:
@@ -441,7 +425,7 @@ class RowParser:
                     columns.extend(range(column, self.starts[k + 1]))
                     values.extend([math.nan] * (self.starts[k + 1] - column))
                 elif kind == "nominal":
-                    columns.append(self.columns_of[k][unquote(token)])
+                    columns.append(column + self.attributes[k].values[unquote(token)])
                     values.append(1.0)
             except (KeyError, ValueError) as fault:
                 wanted = "one of its values" if kind == "nominal" else f"a number of {self.dtype}"
@@ -449,15 +433,16 @@ class RowParser:
                 problem = str(fault) if kind == "labels" else problem
                 raise _FaultError(list(fields).index(k), 3, FAULTS[kind], problem) from None
         if self.base is not None:  # a nominal attribute that a sparse row does not name has its first value
-            defaults = [self.starts[k] for k in self.columns_of if k not in fields]
+            defaults = [self.starts[k] for k in self.nominal if k not in fields]
             columns.extend(defaults)
             values.extend([1.0] * len(defaults))
         self.labels.append(labels)
 
     def _split_row(self, line: str) -> dict[int, str]:
         """Return the text of each attribute that a line gives a value, in the order of the line."""
-        n, is_plain = len(self.attributes), not _NOT_PLAIN.search(line)
+        n = len(self.attributes)
         if self.base is None:
+            is_plain = not _NOT_PLAIN.search(line)
             tokens = line.split(",", n) if is_plain else [field[3] for field in split_fields(line, _DENSE, n)]
             if len(tokens) != n:
                 problem = f"the row has {'more' if len(tokens) > n else 'fewer'} values than the {n} attributes."
@@ -469,9 +454,7 @@ class RowParser:
             _, index, token = match.groups()
             k = int(index[:18] or -1) - self.base
             if not 0 <= k < n or len(index) > 18 or k in fields:
-                wanted = (
-                    f"an index in {self.base} … {n - 1 + self.base}, once in a row, and a value as in {{1 0.5, 3 2}}"
-                )
+                wanted = f"an index in {self.base} … {n - 1 + self.base}, once in a row, and a value"
                 raise _FaultError(i, 2, "bad-index", f"wanted {wanted}; got {shorten(f'{index} {token}'.strip())!r}.")
             fields[k] = token
         return fields
