@@ -29,7 +29,7 @@ def read(content: str | bytes, **options: object) -> Dataset:
         (ROW + "a,nan,w,2,3\n", {}, "wanted a number of float32 .* got 'nan'"),
         (ROW + "a,1e999,w,2,3\n", {}, "wanted a number of float32 .* got '1e999'"),
         (ROW + "a,1e39,w,2,3\n", {}, "line 12, column 3: wanted a number of float32 .* got '1e39'"),
-        (ROW + "a,1" + "0" * 70 + ",w,2,3\n", {}, "line 12, column 3: wanted a number of float32 .* got '10+…'"),
+        (ROW + "a,1" + "0" * 170 + ",w,2,3\n", {}, "line 12, column 3: wanted a number of float32 .* got '10+…'"),
         (ROW + "a,1,W,2,3\n", {}, r"line 12, column 5: wanted one of its values or \? for 'strand', got 'W'"),
         (ROW + "a,1,c  c,2,3\n", {}, "wanted one of its values .* for 'strand', got 'c  c'"),
         (ROW + 'a,1,"it\\"s",2,3\n', {}, "line 12, column 5: wanted one of its values .* for 'strand'"),

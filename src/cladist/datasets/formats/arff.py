@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.datasets.dataset import LARGEST_NUMBER, MOST_LABELS, Dataset, as_objects, check_float, stack_rows
-from cladist.errors import DatasetError, ParameterError, TaxonomyError, one_of
+from cladist.errors import DatasetError, ParameterError, TaxonomyError, one_of, quoted
 from cladist.files import Source, decode, display_name, iterate_byte_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy, construction
 
@@ -33,11 +33,8 @@ LARGEST_X = 2**28  # bytes; more only where the text is long too, since nominal 
 X_PER_BYTE = 64  # bytes that a byte of text may become
 ROOT = "root"  # stands above the real roots in a list of edges, and is no node
 BLANKS = " \t\r\n\v\f"
-TYPES = {
-    **dict.fromkeys(("numeric", "real", "integer"), "numeric"),
-    **dict.fromkeys(("string", "date", "key"), "ignored"),
-    "hierarchical": "labels",
-}
+NUMERIC, IGNORED = ("numeric", "real", "integer"), ("string", "date", "key")
+KINDS = {**dict.fromkeys(NUMERIC, "numeric"), **dict.fromkeys(IGNORED, "ignored"), "hierarchical": "labels"}
 FAULTS = {"numeric": "bad-number", "nominal": "unknown-value", "labels": "unknown-label"}
 
 # Possessive throughout: a line without its end must not be searched again from every position.
@@ -181,16 +178,12 @@ def as_y(source: Source, taxonomy: Taxonomy, rows: list[list[str]], lines: list[
 
 
 class Attribute(NamedTuple):
-    """An attribute of the kind "numeric", "nominal", "labels" or "ignored".
-
-    `values` are those of a nominal attribute, with their numbers, or the entries of the hierarchy. `columns` are the
-    names of its columns of X.
-    """
+    """An attribute and the names of its columns of X."""
 
     name: str
-    kind: str
+    kind: str  # "numeric", "nominal", "labels" or "ignored"
     line: int
-    values: dict[str, int]
+    values: dict[str, int]  # of a nominal attribute, with their numbers, or the entries of the hierarchy
     columns: Sequence[str]
 
 
@@ -230,7 +223,7 @@ def _parse_attribute(source: Source, number: int, line: str, id_columns: Sequenc
     match = _ATTRIBUTE.match(line)
     name, definition = (unquote(match[1]), match[2]) if match else ("", "")
     word, rest = [*definition.split(maxsplit=1), "", ""][:2]
-    kind = "nominal" if definition.startswith("{") else TYPES.get(word.lower(), "")
+    kind = "nominal" if definition.startswith("{") else KINDS.get(word.lower(), "")
     if name in id_columns and kind != "labels":
         return Attribute(name, "ignored", number, {}, ())
     n_values = definition.count(",") + 1 if kind in ("nominal", "labels") else 1  # at most
@@ -250,7 +243,7 @@ def _parse_attribute(source: Source, number: int, line: str, id_columns: Sequenc
     if not kind or is_wrong or (kind == "numeric" and rest and not rest.startswith("%")):
         wanted = "numeric, real, integer, string, date, different values as in {red, 'dark blue'}, or hierarchical"
         problem = f"wanted @attribute NAME TYPE, where TYPE is {wanted}, and a NAME with blanks is quoted"
-        refuse(source, number, None, f"{problem}; got {shorten(line)!r}.", kind="bad-header")
+        refuse(source, number, None, f"{problem}; got {quoted(line)}.", kind="bad-header")
     columns = [f"{name}={value}" for value in values] if kind == "nominal" else [name] if kind == "numeric" else []
     return Attribute(name, kind, number, values, columns)
 
@@ -263,16 +256,8 @@ def unquote(token: str) -> str:
     return re.sub(r"\\(.)", lambda escape: escaped.get(escape[1], escape[1]), token[1:-1], flags=re.DOTALL)
 
 
-def shorten(text: str) -> str:
-    """Return a text for a message, cut where it is long."""
-    return text if len(text) <= 60 else text[:60] + "…"
-
-
 def read_hierarchy(
-    source: Source,
-    attributes: Sequence[Attribute],
-    hierarchy: Hierarchy = "auto",
-    on_cycle: Literal["error", "drop"] = "error",
+    source: Source, attributes: Sequence[Attribute], hierarchy: Hierarchy = "auto", on_cycle: str = "error"
 ) -> Taxonomy:
     """Build the taxonomy that a header lists as paths or edges; "auto": edges, if each has one ``/``, one from root."""
     attribute = next(attribute for attribute in attributes if attribute.kind == "labels")
@@ -283,7 +268,7 @@ def read_hierarchy(
         for path in parts:
             if not all(path) or (is_dag and (len(path) != 2 or path[1] == ROOT)):
                 wanted = f"edges 'parent/child', none to {ROOT!r}" if is_dag else "paths such as 'a/b'"
-                listed = f"the hierarchical attribute lists {shorten('/'.join(path))!r}"
+                listed = f"the hierarchical attribute lists {quoted('/'.join(path))}"
                 raise TaxonomyError(f"{listed}; wanted {wanted}, joined by commas, without empty parts.")
         return _from_edges(parts, on_cycle) if is_dag else _from_paths(attribute.values)
     except TaxonomyError as problem:
@@ -306,11 +291,9 @@ def _from_paths(entries: Iterable[str]) -> Taxonomy:
 
 
 def _from_edges(listed: Sequence[Sequence[str]], on_cycle: str) -> Taxonomy:
-    links = construction.Links()
-    for parent, child in listed:
-        if parent == ROOT:
-            links.node(child)
-    edges = [(parent, child) for parent, child in listed if parent != ROOT]
+    links, edges = construction.Links(), [(parent, child) for parent, child in listed if parent != ROOT]
+    for child in (child for parent, child in listed if parent == ROOT):
+        links.node(child)
     where = lambda k: f"edge {'/'.join(edges[k])!r}"  # noqa: E731
     return Taxonomy(construction.from_edges(edges, on_cycle=on_cycle, links=links, where=where))
 
@@ -335,7 +318,7 @@ def split_fields(text: str, pattern: re.Pattern[str], most: int) -> list[re.Matc
     if marks != wanted or (in_braces and fields[-1][3]):
         k = next((k for k, mark in enumerate(marks) if mark != wanted[k]), len(fields) - 1)
         shape = "values, commas between them, quotes around values with commas, and braces if the first row has them"
-        problem = f"the row is malformed at {shorten(text[fields[k].start(1) :])!r}; wanted {shape}."
+        problem = f"the row is malformed at {quoted(text[fields[k].start(1) :])}; wanted {shape}."
         raise _FaultError(k, 1, "bad-row", problem)
     return fields[:-1] if in_braces else fields
 
@@ -429,7 +412,7 @@ class RowParser:
                     values.append(1.0)
             except (KeyError, ValueError) as fault:
                 wanted = "one of its values" if kind == "nominal" else f"a number of {self.dtype}"
-                problem = f"wanted {wanted} or ? for {self.attributes[k].name!r}, got {shorten(token)!r}."
+                problem = f"wanted {wanted} or ? for {self.attributes[k].name!r}, got {quoted(token)}."
                 problem = str(fault) if kind == "labels" else problem
                 raise _FaultError(list(fields).index(k), 3, FAULTS[kind], problem) from None
         if self.base is not None:  # a nominal attribute that a sparse row does not name has its first value
@@ -455,22 +438,22 @@ class RowParser:
             k = int(index[:18] or -1) - self.base
             if not 0 <= k < n or len(index) > 18 or k in fields:
                 wanted = f"an index in {self.base} … {n - 1 + self.base}, once in a row, and a value"
-                raise _FaultError(i, 2, "bad-index", f"wanted {wanted}; got {shorten(f'{index} {token}'.strip())!r}.")
+                raise _FaultError(i, 2, "bad-index", f"wanted {wanted}; got {quoted(f'{index} {token}'.strip())}.")
             fields[k] = token
         return fields
 
     def _parse_labels(self, token: str) -> list[str]:
         """Return the names of the nodes of ``label@label…``, in quotes or not; none for ``?``."""
-        text = token[1:-1] if token[:1] in ("'", '"') else token
+        text, names = token[1:-1] if token[:1] in ("'", '"') else token, list[str]()
         if text.count("@") >= MOST_LABELS:
             raise ValueError(f"the row has more than {MOST_LABELS:,} labels.")
-        labels = text.split("@") if text != "?" else []
-        return [self.name_of.get(label) or self._find_name(label.strip(BLANKS)) for label in labels]
-
-    def _find_name(self, label: str) -> str:
-        """Return the name of the node that a label names or, where the taxonomy takes paths, whose path it is."""
-        node = self.taxonomy.find(label) if 0 < len(label) <= LONGEST_PATH else None
-        if node is None:
-            shown = shorten(label)
-            raise ValueError(f"the label {shown!r} is not in the hierarchy{self.taxonomy.suggestion(shown)}")
-        return self.taxonomy.names[node]
+        for label in text.split("@") if text != "?" else ():
+            if label not in self.name_of:  # a path, where the taxonomy takes them, or blanks around a name
+                name = label.strip(BLANKS)
+                node = self.taxonomy.find(name) if 0 < len(name) <= LONGEST_PATH else None
+                if node is None:
+                    hint = self.taxonomy.suggestion(name[:LONGEST_PATH])
+                    raise ValueError(f"the label {quoted(name)} is not in the hierarchy{hint}")
+                self.name_of[label] = self.taxonomy.names[node]
+            names.append(self.name_of[label])
+        return names
