@@ -224,7 +224,7 @@ def _parse_attribute(source: Source, number: int, line: str, id_columns: Sequenc
     name, definition = (unquote(match[1]), match[2]) if match else ("", "")
     word, rest = [*definition.split(maxsplit=1), "", ""][:2]
     kind = "nominal" if definition.startswith("{") else KINDS.get(word.lower(), "")
-    if name in id_columns and kind != "labels":
+    if name in id_columns and kind not in ("", "labels"):
         return Attribute(name, "ignored", number, {}, ())
     n_values = definition.count(",") + 1 if kind in ("nominal", "labels") else 1  # at most
     if n_values >= n_left or n_values * len(name) > MOST_NAME_CHARACTERS:
