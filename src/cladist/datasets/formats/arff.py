@@ -199,16 +199,13 @@ def read_header(source: Source, lines: Lines, id_columns: Sequence[str] = ()) ->
         if keyword == "@attribute":
             attribute = _parse_attribute(source, number, line, id_columns, n_left)
             if attribute.name in attributes:
-                problem = f"there are two attributes {attribute.name!r}; rename one."
-                refuse(source, number, None, problem, kind="bad-header")
+                refuse(source, number, None, f"there are two attributes {attribute.name!r}.", kind="bad-header")
             attributes[attribute.name] = attribute
             n_left -= max(1, len(attribute.columns))
         elif keyword and not keyword.startswith("%") and keyword != "@relation":
-            wanted = "@relation, @attribute, @data or a comment with %"
-            problem = f"wanted {wanted}, got {line[:40]!r}; this is no ARFF header."
+            problem = f"wanted @relation, @attribute, @data or a comment with %, got {line[:40]!r}; is it ARFF?"
             refuse(source, number, None, problem, kind="bad-header")
-    kinds = [attribute.kind for attribute in attributes.values()]
-    if keyword != "@data" or kinds.count("labels") != 1:
+    if keyword != "@data" or sum(attribute.kind == "labels" for attribute in attributes.values()) != 1:
         problem = "wanted a header that ends with a line @data and has one attribute such as"
         problem = f"{problem} '@attribute class hierarchical sport,sport/tennis', whose values are the labels."
         refuse(source, None, None, problem, kind="bad-header")
