@@ -12,7 +12,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist import files
 from cladist.datasets import Dataset
 from cladist.datasets.formats import arff
 from cladist.datasets.formats.arff import read_arff_hmc
@@ -38,10 +37,6 @@ def test_dense_rows_of_every_type() -> None:
     assert data.taxonomy is not None
     assert data.taxonomy.names == TREE
     assert data.taxonomy.path("1/2/3") == ["1", "1/2", "1/2/3"]
-
-
-def test_a_comment_may_follow_a_number_without_a_blank() -> None:
-    assert read(HEADER + "a,1,w,2,3% four, five\n").X.tolist() == [[1, 1, 0, 0, 3]]
 
 
 def test_a_missing_nominal_value_is_missing_in_all_its_columns() -> None:
@@ -206,7 +201,6 @@ def test_long_numbers_are_pythons(texts: list[str], is_sparse: bool) -> None:
 
 def test_many_doubtful_numbers_in_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arff, "PIECE", 5)
-    monkeypatch.setattr(files.open, "CHUNK_BYTES", 90)
     doubtful = [f"9007199254740993.{'0' * 20}{k}" for k in range(1, 30)]
     expected = [float(text) for text in doubtful]
     for form in ("{},{}\n", "{{0 {}, 1 {}}}\n"):

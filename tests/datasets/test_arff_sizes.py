@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist import files
 from cladist.datasets import Dataset
 from cladist.datasets.dataset import MOST_LABELS
-from cladist.datasets.formats import arff, arff_header
+from cladist.datasets.formats import arff
 from cladist.datasets.formats.arff import read_arff_hmc, read_arff_rows
 from cladist.errors import CladistError, DatasetError
 from cladist.taxonomy import Taxonomy
@@ -40,12 +39,11 @@ def test_rows_in_pieces_are_those_of_the_whole(rows: list[tuple[float, str]], si
     content = (HEADER + "% none yet\n" * 30 + "".join(lines)).encode()
     whole = read_arff_hmc(io.BytesIO(content), zero_based=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files.open, "CHUNK_BYTES", size)
+        patch.setattr(arff, "PIECE", size)
         pieces = list(read_arff_rows(io.BytesIO(content), zero_based=True))
     assert all(names == whole.feature_names for _, names in pieces)
     assert all(sparse.issparse(X) == is_sparse for X, _ in pieces)
-    # A chunk is one read and the line that the read before has cut.
-    assert len(pieces) > 1 or sum(map(len, lines)) < size + max(map(len, lines))
+    assert len(pieces) > 1 or len(lines) * (3 if is_sparse else 5) <= size + 5
     dense = [X.toarray() if is_sparse else X for X, _ in pieces]
     np.testing.assert_array_equal(np.concatenate(dense), whole.X.toarray() if is_sparse else whole.X)
 
@@ -59,7 +57,7 @@ def test_too_many_labels_on_a_row() -> None:
     header = "@attribute class hierarchical a,b\n@data\n"
     most = "@".join(["a"] * MOST_LABELS)
     assert len(read(header + most + "\nb@a\n" + most + "\n", multilabel=True).y[0]) == 100_000
-    with pytest.raises(DatasetError, match=r"line 3, column 200001: the row has more than 100,000 labels"):
+    with pytest.raises(DatasetError, match=r"line 3, column 1: the row has more than 100,000 labels"):
         read(header + most + "@b" * 10_000 + "\n")
 
 
@@ -77,7 +75,7 @@ def test_ten_million_labels_take_no_memory() -> None:
 @pytest.mark.parametrize("row", [b"1," * 5_000_000, b"{0 1" + b",0 1" * 2_500_000 + b"}"])
 def test_millions_of_values_on_a_row_take_no_memory(row: bytes) -> None:
     tracemalloc.start()
-    with pytest.raises(DatasetError, match=r"more values than the 2 attributes|once in a row"):
+    with pytest.raises(DatasetError, match=r"more values than the 2 attributes|the row is malformed"):
         read(b"@attribute a real\n@attribute class hierarchical a,b\n@data\n" + row, zero_based=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -86,17 +84,17 @@ def test_millions_of_values_on_a_row_take_no_memory(row: bytes) -> None:
 
 def test_a_million_nominal_values_of_which_one_is_twice() -> None:
     values = ",".join(map(str, range(500_000)))
-    with pytest.raises(DatasetError, match="has the value '7' twice"):
+    with pytest.raises(DatasetError, match="different values as in"):
         read("@attribute a {" + values + ",7}\n@attribute class hierarchical a\n@data\n7,a\n")
 
 
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arff_header, "MOST_COLUMNS", 50)
+    monkeypatch.setattr(arff, "MOST_VALUES", 50)
     plain = "".join(f"@attribute a{k} real\n" for k in range(50))
-    with pytest.raises(DatasetError, match="line 50: the header makes more than 50 columns"):
+    with pytest.raises(DatasetError, match="line 50: the header lists more than 50 values"):
         read(plain)
     values = "@attribute a {" + ",".join(map(str, range(60)))  # no end: it is not even looked for
-    with pytest.raises(DatasetError, match="line 1: the header makes more than 50 columns"):
+    with pytest.raises(DatasetError, match="line 1: the header lists more than 50 values"):
         read(values)
     rest = "}\n@attribute class hierarchical c\n@data\n5,c\n"
     assert read(values + rest, id_columns=["a"]).X.shape == (1, 0)
@@ -104,7 +102,7 @@ def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_names_of_quadratic_length(monkeypatch: pytest.MonkeyPatch) -> None:
     long = "@attribute " + "a" * 1_000_000 + " {" + ",".join(map(str, range(1000))) + "}\n"
-    with pytest.raises(DatasetError, match="names too long"):
+    with pytest.raises(DatasetError, match="names are too long"):
         read(long)
     deep = "@attribute class hierarchical " + "a/" * 100_000 + "a\n@data\na\n"
     with pytest.raises(DatasetError, match="line 1: the paths are too deep"):
@@ -119,12 +117,12 @@ def test_the_paths_of_a_deep_taxonomy_are_not_all_spelt() -> None:
     whole = chain.joined_path(142)  # of 1,000 characters
     assert read(header + whole, taxonomy=chain).y.tolist() == ["n00142"]
     longer = chain.joined_path(144, below_root=True) + "/n00145"
-    with pytest.raises(DatasetError, match=r"line 4.*'n00001/.*…' is no node's name, and has more than 1,000 char"):
+    with pytest.raises(DatasetError, match=r"line 4.* the label 'n00001/.*…' is not in the hier"):
         read(f"{header}n00000\n{longer}\n", taxonomy=chain)
 
 
 def test_too_long_a_hierarchy() -> None:
-    with pytest.raises(DatasetError, match="line 1: the hierarchical attribute lists more than 1,048,576 entries"):
+    with pytest.raises(DatasetError, match="line 1: the header lists more than 1,048,576 values"):
         read("@attribute class hierarchical " + "a," * 1_050_000 + "a\n@data\na\n")
 
 
@@ -136,7 +134,7 @@ def test_nominal_attributes_with_very_many_values(row: str, monkeypatch: pytest.
     monkeypatch.setattr(arff, "X_PER_BYTE", 0)
     content = header + "".join(row.format(k) for k in range(500))
     if "?" in row or not row.startswith("{{"):
-        message = r"more than 400,000 bytes; 'gene' alone has 20,000 values. Leave it out with id_columns=\['gene'\]"
+        message = r"more than 400,000 bytes; .* Leave out the largest with id_columns=\['gene'\]"
         with pytest.raises(DatasetError, match=message):
             read(content)
     else:
@@ -145,9 +143,9 @@ def test_nominal_attributes_with_very_many_values(row: str, monkeypatch: pytest.
 
 
 def test_a_quote_that_never_ends_is_searched_once() -> None:
-    with pytest.raises(DatasetError, match="wants values as in"):
+    with pytest.raises(DatasetError, match="different values as in"):
         read("@attribute a {'" + "\\a " * 300_000)
-    with pytest.raises(DatasetError, match="wants values as in"):
+    with pytest.raises(DatasetError, match="different values as in"):
         read("@attribute a {b" + " " * 1_000_000)
 
 
@@ -203,10 +201,10 @@ def read_or_refused(content: bytes, **options: object) -> None:
     assert all(label in data.taxonomy for row in labels for label in row)
 
 
-@given(st.lists(pieces, max_size=25).map(b"".join), st.integers(5, 60), st.sampled_from(["auto", True, False]))
-def test_any_rows_are_read_or_refused(rows: bytes, chunk_bytes: int, multilabel: object) -> None:
+@given(st.lists(pieces, max_size=25).map(b"".join), st.integers(1, 60), st.sampled_from(["auto", True, False]))
+def test_any_rows_are_read_or_refused(rows: bytes, piece: int, multilabel: object) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(arff, "PIECE", piece)
         read_or_refused(HEADER.encode() + rows, multilabel=multilabel)
 
 

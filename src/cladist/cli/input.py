@@ -23,7 +23,7 @@ from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
 from cladist.datasets.formats.svmlight import read_matrices, read_svmlight_rows
 from cladist.datasets.formats.tables.records import check_ending, format_of_ending
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, TaxonomyError
-from cladist.files import Source, data_suffix, display_name, open_for_reading
+from cladist.files import Source, data_suffix, display_name, iterate_byte_lines, open_for_reading
 from cladist.persistence.models import load_noted
 from cladist.taxonomy import Taxonomy
 
@@ -366,10 +366,11 @@ def read_taxonomy(
     Cycles are refused with the edges that close them and `advice`, in which {} stands for these edges, or dropped.
     """
     if format == "arff" or (format is None and data_suffix(path) == ".arff"):
-        from cladist.datasets.formats import arff_header
+        from cladist.datasets.formats import arff
 
         with open_for_reading(path) as stream:
-            taxonomy = arff_header.read_hierarchy(path, arff_header.read_header(path, stream), on_cycle="drop")
+            attributes = arff.read_header(path, iterate_byte_lines(path, stream))
+            taxonomy = arff.read_hierarchy(path, attributes, on_cycle="drop")
     elif format == "lshtc":
         from cladist.datasets.formats.lshtc import read_hierarchy
 

@@ -20,6 +20,7 @@ from cladist import progress
 from cladist.cli import output
 from cladist.errors import DatasetError, DatasetWarning, ParameterError, quoted
 from cladist.files import Source, iterate_text_lines, open_for_reading
+from cladist.files.delimited import split_header
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
@@ -297,18 +298,30 @@ def _lines(stream: Source, columns: Collection[str]) -> Iterator[str]:
         for number, line in iterate_text_lines(stream, raw):
             text = line.rstrip("\r\n")
             if number == 1 and columns:
-                _check_no_table(text.removeprefix("\ufeff"), columns)
+                _check_no_table(text, columns)
             yield text
 
 
-def _check_no_table(line: str, columns: Collection[str]) -> None:
-    kind, delimiters = ("jsonl", "[{,:}]") if line.startswith("{") else ("tsv", "\t") if "\t" in line else ("csv", ",")
-    if {name.strip(' "') for name in re.split(delimiters, line)}.issuperset(columns):
-        names = f"column{'s'[: len(columns) - 1]} {', '.join(map(repr, columns))}"
-        raise DatasetError(
-            f"The input begins like a table with the {names} that the model was trained on; add --format {kind} "
-            "if it is one, --format lines if every line is a text."
-        )
+def _check_no_table(first_line: str, columns: Collection[str]) -> None:
+    for kind, header in _headers(first_line.removeprefix("\ufeff")):
+        if header.issuperset(columns):
+            names = f"column{'s'[: len(columns) - 1]} {', '.join(map(repr, columns))}"
+            raise DatasetError(
+                f"The input begins like a table with the {names} that the model was trained on; add --format {kind} "
+                "if it is one, --format lines if every line is a text."
+            )
+
+
+def _headers(line: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield each table format with the columns that a line names if it is the first one of such a table."""
+    for kind, delimiter in (("csv", ","), ("tsv", "\t")):
+        yield kind, set(split_header(line, delimiter))
+    try:
+        record = json_format.loads(line)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(record, dict):
+        yield "jsonl", set(record)
 
 
 # ------------------------------------------------------------------ files of predictions

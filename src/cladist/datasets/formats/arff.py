@@ -5,58 +5,55 @@ A row is dense, ``1.5,?,red,a/b@c``, or sparse, ``{1 1.5, 4 a/b@c}``.
 
 from __future__ import annotations
 
-import io
 import math
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, chain, islice
-from typing import IO, Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from cladist.datasets.dataset import LARGEST_NUMBER, MOST_LABELS, Dataset, as_objects, check_float, stack_rows
-from cladist.datasets.formats.arff_header import (
-    BLANKS,
-    QUOTED,
-    Header,
-    Hierarchy,
-    read_header,
-    read_hierarchy,
-    suggest,
-    unquote,
-)
-from cladist.errors import DatasetError, one_of
-from cladist.files import Source, display_name, iterate_chunks, open_for_reading, refuse
-from cladist.taxonomy import Taxonomy, as_taxonomy
+from cladist.errors import DatasetError, ParameterError, TaxonomyError, one_of, quoted
+from cladist.files import Source, decode, display_name, iterate_byte_lines, open_for_reading, refuse
+from cladist.taxonomy import Taxonomy, as_taxonomy, construction
 
+Hierarchy = Literal["auto", "tree", "dag"]
+Lines = Iterator[tuple[int, bytes]]
+
+MOST_VALUES = 2**20  # of nominal attributes together, or of a hierarchy; each costs some hundred bytes of names
+MOST_NAME_CHARACTERS = 2**26  # of columns, or of nodes: short text can spell out names of quadratic length
 LONGEST_PATH = 1_000  # characters of a label that is a path and not the name of a node
-PIECE = 2**18  # values held as Python objects at a time
+PIECE = 2**16  # values held as Python objects at a time
+LOOKAHEAD, MOST_LOOKAHEAD = 1_000, 2**24  # sparse rows, and their bytes, that must tell whether indices begin at 0
 LARGEST_X = 2**28  # bytes; more only where the text is long too, since nominal attributes have a column per value
 X_PER_BYTE = 64  # bytes that a byte of text may become
-MISSING = b"?"
+ROOT = "root"  # stands above the real roots in a list of edges, and is no node
+BLANKS = " \t\r\n\v\f"
+NUMERIC, IGNORED = ("numeric", "real", "integer"), ("string", "date", "key")
+KINDS = {**dict.fromkeys(NUMERIC, "numeric"), **dict.fromkeys(IGNORED, "ignored"), "hierarchical": "labels"}
+FAULTS = {"numeric": "bad-number", "nominal": "unknown-value", "labels": "unknown-label"}
 
 # Possessive throughout: a line without its end must not be searched again from every position.
-_BLANK, _BLANKS = rb"[ \t\r\v\f]", b" \t\r\v\f"
-_NOT_PLAIN = re.compile(rb"""['"%_{]|nan""", re.IGNORECASE)  # what `split` and `float` would read otherwise
-_FIRST_BYTE = re.compile(rb"^%b*+([^ \t\r\v\f\n%%])" % _BLANK, re.MULTILINE)
-_SPARSE_INDEX = re.compile(rb"[{,][ \t]*+(\d{1,18})[ \t]")
+_QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+_ATTRIBUTE = re.compile(rf"""\S++\s++({_QUOTED}|[^\s{{'"][^\s{{]*+)\s*+(.*+)""", re.ASCII | re.DOTALL)
 
 
-def _field_pattern(index: bytes, ends: bytes) -> re.Pattern[bytes]:
+def _field_pattern(index: str, ends: str) -> re.Pattern[str]:
     """Return the pattern of the mark before a field, its index and its value, between blanks.
 
-    A percent sign behind a blank or a value in quotes begins a comment, which is a mark; so is any wrong byte.
+    A percent sign behind a blank or a value in quotes begins a comment, which is a mark; so is any wrong character.
     """
-    letter = rb"[^ \t\r\v\f" + ends + rb"]"
-    plain = rb"""(?!['"])%b*+(?:%b++(?!%%)%b++)*+""" % (letter, _BLANK, letter)
-    value = rb"""%b|['"].*+|%b""" % (QUOTED.encode(), plain)
-    return re.compile(rb"(\A\{?+|%%.*+|.)%b*+(%b)%b*+(%b)%b*+" % (_BLANK, index, _BLANK, value, _BLANK), re.DOTALL)
+    plain = rf"""(?!['"]|(?<=\s)%)[^\s{ends}]*+(?:\s++(?!%)[^\s{ends}]++)*+"""
+    return re.compile(rf"(\A\s*+\{{?+|%.*+|.)\s*+({index})\s*+({_QUOTED}|{plain}|)\s*+", re.ASCII | re.DOTALL)
 
 
-_DENSE, _SPARSE = _field_pattern(b"", b","), _field_pattern(rb"(?:\d++(?=[ \t\r\v\f]))?+", b",}")
+_NOT_PLAIN = re.compile(r"""['"%{]""")  # in a dense row that cannot be split at commas
+_NUMBER = re.compile(r"\s*+[-+.\deE]++\s*+|\?", re.ASCII)
+_DENSE, _SPARSE, _NOMINAL = _field_pattern("", ","), _field_pattern(r"(?:\d++(?=\s))?+", ",}"), _field_pattern("", ",}")
 
 
 def read_arff_hmc(
@@ -130,33 +127,32 @@ def read_arff_hmc(
     tree = None if taxonomy is None else as_taxonomy(taxonomy)
     pieces, n_bytes = [], 0
     with open_for_reading(path) as stream:
-        header = read_header(path, stream, ids)
-        tree = read_hierarchy(path, header, hierarchy, on_cycle) if tree is None else tree
-        header = header._replace(hierarchy="")  # it may be as long as the rest of the file
-        rows = RowParser(path, header, tree, kind)
-        for X in rows.parse(stream, zero_based):
+        lines = iterate_byte_lines(path, stream)
+        attributes = read_header(path, lines, ids)
+        tree = read_hierarchy(path, attributes, hierarchy, on_cycle) if tree is None else tree
+        rows = RowParser(path, attributes, tree, kind)
+        for X in rows.parse(lines, zero_based):
             pieces.append(X)
             n_bytes += X.data.nbytes
             if n_bytes > max(LARGEST_X, X_PER_BYTE * rows.n_bytes):
-                widest = max(header.attributes, key=lambda attribute: len(attribute.values))
-                problem = f"the columns of nominal attributes take more than {LARGEST_X:,} bytes"
-                advice = f"Leave it out with id_columns=[{widest.name!r}]."
-                problem = f"{problem}; {widest.name!r} alone has {len(widest.values):,} values. {advice}"
+                widest = max(attributes, key=lambda attribute: len(attribute.columns))
+                problem = f"X takes more than {LARGEST_X:,} bytes; nominal attributes have a column for each value."
+                problem = f"{problem} Leave out the largest with id_columns=[{widest.name!r}]."
                 refuse(path, None, None, problem, kind="too-large")
     y = as_y(path, tree, rows.labels, rows.lines, multilabel)
-    return Dataset(stack_rows(pieces), y, tree, feature_names=header.feature_names(), source=display_name(path))
+    return Dataset(stack_rows(pieces), y, tree, feature_names=rows.feature_names, source=display_name(path))
 
 
 def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto") -> Iterator[tuple[Any, list[str]]]:
     """Yield rows of features, some megabytes at a time, with the columns' names; labels are checked and left out."""
     with open_for_reading(path) as stream:
-        header = read_header(path, stream)
-        rows = RowParser(path, header, read_hierarchy(path, header), np.dtype(np.float32))
-        names = header.feature_names()
-        for X in rows.parse(stream, zero_based):
+        lines = iterate_byte_lines(path, stream)
+        attributes = read_header(path, lines)
+        rows = RowParser(path, attributes, read_hierarchy(path, attributes), np.dtype(np.float32))
+        for X in rows.parse(lines, zero_based):
             rows.labels.clear()
             rows.lines.clear()
-            yield X, names
+            yield X, rows.feature_names
 
 
 def as_y(source: Source, taxonomy: Taxonomy, rows: list[list[str]], lines: list[int], multilabel: bool | str) -> Any:
@@ -164,235 +160,302 @@ def as_y(source: Source, taxonomy: Taxonomy, rows: list[list[str]], lines: list[
 
     Files may write ``2@2/1@2/1/3`` for ``2/1/3``. Ids are topological, so only the highest can imply the others.
     """
-    only: list[str | None] = []
+    lowest = []
     for labels, line in zip(rows, lines, strict=True) if multilabel is not True else ():
         nodes = {taxonomy.index(label) for label in labels}
-        lowest = max(nodes, default=-1)
-        if len(nodes) > 1 and not nodes <= {lowest, *taxonomy.ids_above(lowest).tolist()}:
+        lowest.append(max(nodes, default=-1))
+        if len(nodes) > 1 and not nodes <= {lowest[-1], *taxonomy.ids_above(lowest[-1]).tolist()}:
             if multilabel == "auto":
                 return rows
-            shown = ", ".join(map(repr, labels[:3]))
-            problem = f"the row has several labels ({shown} …); read the file with multilabel=True."
-            refuse(source, line, 1, problem, kind="several-labels")
-        only.append(taxonomy.names[lowest] if nodes else None)
-    if None in only:
+            refuse(source, line, 1, "the row has several labels; read with multilabel=True.", kind="several-labels")
+    if -1 in lowest:
         problem = "the row has no label; if that is meant, read with multilabel=True."
-        refuse(source, lines[only.index(None)], 1, problem, kind="no-label")
-    return as_objects(only) if only else rows
+        refuse(source, lines[lowest.index(-1)], 1, problem, kind="no-label")
+    return as_objects([taxonomy.names[node] for node in lowest]) if lowest else rows
+
+
+# ---------------------------------------------------------------- header
+
+
+class Attribute(NamedTuple):
+    """An attribute and the names of its columns of X."""
+
+    name: str
+    kind: str  # "numeric", "nominal", "labels" or "ignored"
+    line: int
+    values: dict[str, int]  # of a nominal attribute, with their numbers, or the entries of the hierarchy
+    columns: Sequence[str]
+
+
+def read_header(source: Source, lines: Lines, id_columns: Sequence[str] = ()) -> list[Attribute]:
+    """Return the attributes above the line ``@data``; those in `id_columns` are ignored."""
+    attributes: dict[str, Attribute] = {}
+    keyword, n_left = "", MOST_VALUES
+    for number, raw in lines:
+        line = decode(source, raw, number).strip(BLANKS)
+        keyword = re.split(r"\s", line, maxsplit=1, flags=re.ASCII)[0].lower()
+        if keyword == "@data":
+            break
+        if keyword == "@attribute":
+            attribute = _parse_attribute(source, number, line, id_columns, n_left)
+            if attribute.name in attributes:
+                refuse(source, number, None, f"there are two attributes {attribute.name!r}.", kind="bad-header")
+            attributes[attribute.name] = attribute
+            n_left -= max(1, len(attribute.columns))
+        elif keyword and not keyword.startswith("%") and keyword != "@relation":
+            problem = f"wanted @relation, @attribute, @data or a comment with %, got {line[:40]!r}; is it ARFF?"
+            refuse(source, number, None, problem, kind="bad-header")
+    if keyword != "@data" or sum(attribute.kind == "labels" for attribute in attributes.values()) != 1:
+        problem = "wanted a header that ends with a line @data and has one attribute such as"
+        problem = f"{problem} '@attribute class hierarchical sport,sport/tennis', whose values are the labels."
+        refuse(source, None, None, problem, kind="bad-header")
+    for name in id_columns:
+        if name not in attributes or attributes[name].kind == "labels":
+            problem = f"{display_name(source)} has no attribute {name!r}, or it holds the labels"
+            raise ParameterError(f"read_arff_hmc: id_columns must name attributes to leave out; {problem}.")
+    return list(attributes.values())
+
+
+def _parse_attribute(source: Source, number: int, line: str, id_columns: Sequence[str], n_left: int) -> Attribute:
+    match = _ATTRIBUTE.match(line)
+    name, definition = (unquote(match[1]), match[2]) if match else ("", "")
+    word, rest = [*definition.split(maxsplit=1), "", ""][:2]
+    kind = "nominal" if definition.startswith("{") else KINDS.get(word.lower(), "")
+    if name in id_columns and kind not in ("", "labels"):
+        return Attribute(name, "ignored", number, {}, ())
+    n_values = definition.count(",") + 1 if kind in ("nominal", "labels") else 1  # at most
+    if n_values >= n_left or n_values * len(name) > MOST_NAME_CHARACTERS:
+        problem = f"the header lists more than {MOST_VALUES:,} values, or its names are too long"
+        advice = "nominal attributes have a column for each value. Leave such attributes out with id_columns."
+        refuse(source, number, None, f"{problem}; {advice}", kind="bad-header")
+    listed: list[str] = []
+    if kind == "labels":
+        definition = re.split(r"\s%", definition[len(word) :], maxsplit=1, flags=re.ASCII)[0]
+        listed = [entry.strip(BLANKS) for entry in definition.split(",")]
+    elif kind == "nominal":
+        with suppress(_FaultError):
+            listed = [unquote(field[3]) for field in split_fields(definition, _NOMINAL, n_values)]
+    values = {value: k for k, value in enumerate(listed)}
+    is_wrong = kind == "nominal" and ("" in values or not 0 < len(values) == len(listed))
+    if not kind or is_wrong or (kind == "numeric" and rest and not rest.startswith("%")):
+        wanted = "numeric, real, integer, string, date, different values as in {red, 'dark blue'}, or hierarchical"
+        problem = f"wanted @attribute NAME TYPE, where TYPE is {wanted}, and a NAME with blanks is quoted"
+        refuse(source, number, None, f"{problem}; got {quoted(line)}.", kind="bad-header")
+    columns = [f"{name}={value}" for value in values] if kind == "nominal" else [name] if kind == "numeric" else []
+    return Attribute(name, kind, number, values, columns)
+
+
+def unquote(token: str) -> str:
+    """Return the text that a token stands for."""
+    if token[:1] not in ("'", '"'):
+        return token.strip(BLANKS)
+    escaped = {"n": "\n", "t": "\t", "r": "\r"}
+    return re.sub(r"\\(.)", lambda escape: escaped.get(escape[1], escape[1]), token[1:-1], flags=re.DOTALL)
+
+
+def read_hierarchy(
+    source: Source, attributes: Sequence[Attribute], hierarchy: Hierarchy = "auto", on_cycle: str = "error"
+) -> Taxonomy:
+    """Build the taxonomy that a header lists as paths or edges; "auto": edges, if each has one ``/``, one from root."""
+    attribute = next(attribute for attribute in attributes if attribute.kind == "labels")
+    parts = [entry.split("/") for entry in attribute.values]
+    are_edges = all(len(path) == 2 for path in parts) and any(path[0] == ROOT for path in parts)
+    is_dag = hierarchy == "dag" or (hierarchy == "auto" and are_edges)
+    try:
+        for path in parts:
+            if not all(path) or (is_dag and (len(path) != 2 or path[1] == ROOT)):
+                wanted = f"edges 'parent/child', none to {ROOT!r}" if is_dag else "paths such as 'a/b'"
+                listed = f"the hierarchical attribute lists {quoted('/'.join(path))}"
+                raise TaxonomyError(f"{listed}; wanted {wanted}, joined by commas, without empty parts.")
+        return _from_edges(parts, on_cycle) if is_dag else _from_paths(attribute.values)
+    except TaxonomyError as problem:
+        refuse(source, attribute.line, None, str(problem), kind=problem.kind or "bad-hierarchy")
+
+
+def _from_paths(entries: Iterable[str]) -> Taxonomy:
+    """Name each node by its path, as the rows do."""
+    parents: dict[str, str | None] = {}
+    n_characters = 0
+    for entry in entries:
+        name: str | None = entry if entry != "?" else None
+        while name is not None and name not in parents:
+            n_characters += len(name)
+            if n_characters > MOST_NAME_CHARACTERS:
+                raise TaxonomyError("the paths are too deep; their inner nodes' names do not fit into memory.")
+            parents[name] = name.rpartition("/")[0] or None
+            name = parents[name]
+    return Taxonomy.from_parents(parents)
+
+
+def _from_edges(listed: Sequence[Sequence[str]], on_cycle: str) -> Taxonomy:
+    links, edges = construction.Links(), [(parent, child) for parent, child in listed if parent != ROOT]
+    for child in (child for parent, child in listed if parent == ROOT):
+        links.node(child)
+    where = lambda k: f"edge {'/'.join(edges[k])!r}"  # noqa: E731
+    return Taxonomy(construction.from_edges(edges, on_cycle=on_cycle, links=links, where=where))
+
+
+# ---------------------------------------------------------------- rows
+
+
+class _FaultError(Exception):
+    """A fault on a line: the number of the field, the group of its match that is wrong, its kind and a sentence."""
+
+
+def split_fields(text: str, pattern: re.Pattern[str], most: int) -> list[re.Match[str]]:
+    """Return the fields of a row or of values in braces, a few more than `most` at most."""
+    fields = list(islice(pattern.finditer(text), most + 3))  # one value too many, a brace and a comment
+    if fields[-1][1].startswith("%"):
+        fields.pop()
+    in_braces = pattern is not _DENSE
+    marks, wanted = [field[1] for field in fields], ["", *[","] * (len(fields) - 1)]
+    marks[0] = marks[0].strip(BLANKS)
+    if in_braces:
+        wanted[0], wanted[-1] = "{", "}"
+    if marks != wanted or (in_braces and fields[-1][3]):
+        k = next((k for k, mark in enumerate(marks) if mark != wanted[k]), len(fields) - 1)
+        shape = "values, commas between them, quotes around values with commas, and braces if the first row has them"
+        problem = f"the row is malformed at {quoted(text[fields[k].start(1) :])}; wanted {shape}."
+        raise _FaultError(k, 1, "bad-row", problem)
+    return fields[:-1] if in_braces else fields
 
 
 class RowParser:
     """Parses the rows of one file; `labels` and `lines` get the labels and the line of each."""
 
-    def __init__(self, source: Source, header: Header, taxonomy: Taxonomy, dtype: np.dtype[Any]) -> None:
-        self.source, self.attributes, self.taxonomy, self.dtype = source, header.attributes, taxonomy, dtype
+    def __init__(self, source: Source, attributes: list[Attribute], taxonomy: Taxonomy, dtype: np.dtype[Any]) -> None:
+        self.source, self.attributes, self.taxonomy, self.dtype = source, attributes, taxonomy, dtype
         self.largest = LARGEST_NUMBER[dtype.name]
-        self.kinds = [attribute.kind for attribute in self.attributes]
-        self.starts = [0, *accumulate(len(attribute.columns()) for attribute in self.attributes)]
-        self.labels_at = self.kinds.index("labels")
-        self.numeric = [k for k, kind in enumerate(self.kinds) if kind == "numeric"]
-        self.numeric_columns = [self.starts[k] for k in self.numeric]
-        self.columns_of = {
-            k: {value: column for column, value in enumerate(attribute.values, self.starts[k])}
-            for k, attribute in enumerate(self.attributes)
-            if attribute.kind == "nominal"
-        }
-        self.name_of = {name.encode("utf-8", "surrogatepass"): name for name in taxonomy.names}
+        self.kinds = [attribute.kind for attribute in attributes]
+        self.nominal = [k for k, kind in enumerate(self.kinds) if kind == "nominal"]
+        self.starts = [0, *accumulate(len(attribute.columns) for attribute in attributes)]
+        self.feature_names = [name for attribute in attributes for name in attribute.columns]
+        self.name_of = {name: name for name in taxonomy.names}
         self.base: int | None = None  # index of the first attribute in sparse rows; None: rows are dense
-        self.line, self.indent, self.number, self.n_bytes = b"", 0, header.n_lines, 0
+        self.n_bytes = 0
         self.labels: list[list[str]] = []
         self.lines: list[int] = []
 
-    def parse(self, stream: IO[bytes], zero_based: bool | str) -> Iterator[Any]:
+    def parse(self, lines: Lines, zero_based: bool | str) -> Iterator[Any]:
         """Yield the features of all rows as matrices of some megabytes; the first row says which kind they are."""
-        first = None
-        for block in iterate_chunks(self.source, stream, first_line=self.number + 1):
-            if first is None and (first := _FIRST_BYTE.search(block)) and first[1] == b"{":
-                self.base = self._find_base(block, zero_based)
-            self.n_bytes += len(block)
-            rows, n_values = list[Any](), 0
-            for raw in io.BytesIO(block):
-                self.line, self.number = raw.strip(_BLANKS + b"\n"), self.number + 1
-                self.indent = len(raw) - len(raw.lstrip(_BLANKS))
-                if self.line[:1] in (b"", b"%"):
-                    continue
-                rows.append(self._parse_row())
-                self.lines.append(self.number)
-                n_values += len(rows[-1]) if self.base is None else len(rows[-1][0])
-                if n_values >= PIECE:
-                    yield self._matrix(rows)
-                    rows, n_values = [], 0
-            if rows:
-                yield self._matrix(rows)
-        if first is None:
+        rows = ((number, raw) for number, raw in lines if raw.strip()[:1] not in (b"", b"%"))
+        head = list(islice(rows, 1))
+        if not head:
             refuse(self.source, None, None, "there are no rows below @data.", kind="no-rows")
+        if head[0][1].lstrip().startswith(b"{"):
+            n_bytes = 0
+            for row in islice(rows, LOOKAHEAD if zero_based == "auto" else 0):
+                head.append(row)
+                n_bytes += len(row[1])
+                if n_bytes > MOST_LOOKAHEAD:
+                    break
+            self.base = self._find_base(head) if zero_based == "auto" else int(not zero_based)
+        columns, values, ends = list[int](), list[float](), [0]
+        for number, raw in chain(head, rows):
+            self.n_bytes += len(raw)
+            line = raw.decode("utf-8", "backslashreplace").rstrip(BLANKS)
+            try:
+                self._parse_row(line, columns, values)
+            except _FaultError as fault:
+                i, group, kind, problem = fault.args
+                match = next(islice((_DENSE if self.base is None else _SPARSE).finditer(line), i, None), None)
+                refuse(self.source, number, (match.start(group) if match else len(line)) + 1, problem, kind=kind)
+            self.lines.append(number)
+            ends.append(len(columns))
+            if (len(values) if self.base is not None else len(ends) * self.starts[-1]) >= PIECE:
+                yield self._matrix(columns, values, ends)
+                columns, values, ends = [], [], [0]
+        if len(ends) > 1:
+            yield self._matrix(columns, values, ends)
 
-    def _find_base(self, block: bytes, zero_based: bool | str) -> int:
-        """Return the index of the first attribute: 0, or 1 as in Clus; "auto": by the first row that tells.
+    def _find_base(self, rows: list[tuple[int, bytes]]) -> int:
+        """Return the index of the first attribute: 0, or 1 as in Clus; by the first row that tells.
 
         A row tells if it has index 0, the index one past the last, or labels under only one of the two readings.
         """
-        if zero_based != "auto":
-            return 0 if zero_based else 1
-        at, n = self.labels_at, len(self.attributes)
-        for line in io.BytesIO(block):
-            if line.lstrip(_BLANKS).startswith(b"{"):
-                indices = {int(match[1]) for match in _SPARSE_INDEX.finditer(line)} & {0, at, at + 1, n}
-                if 0 in indices or n in indices or len(indices) == 1:
-                    return 0 if 0 in indices or (at in indices and n not in indices) else 1
+        at, n = self.kinds.index("labels"), len(self.attributes)
+        for _, raw in rows:
+            indices = {int(index) for index in re.findall(rb"[{,]\s*+(\d{1,18})\s", raw)} & {0, at, at + 1, n}
+            if 0 in indices or n in indices or len(indices) == 1:
+                return 0 if 0 in indices or (at in indices and n not in indices) else 1
         problem = "no row tells whether indices begin at 0 or at 1; say it with zero_based."
         raise DatasetError.at(display_name(self.source), None, None, problem, kind="index-base")
 
-    def _matrix(self, rows: list[Any]) -> Any:
+    def _matrix(self, columns: list[int], values: list[float], ends: list[int]) -> Any:
+        shape = len(ends) - 1, self.starts[-1]
         if self.base is None:
-            return np.array(rows).astype(self.dtype)
-        indptr = np.cumsum([0, *(len(columns) for columns, _ in rows)])
-        indices = np.fromiter(chain.from_iterable(columns for columns, _ in rows), np.int32, int(indptr[-1]))
-        values = np.fromiter(chain.from_iterable(values for _, values in rows), self.dtype, int(indptr[-1]))
-        X = sparse.csr_matrix((values, indices, indptr), shape=(len(rows), self.starts[-1]))
-        X.sort_indices()
-        return X
+            X = np.zeros(shape, self.dtype)
+            X[np.repeat(np.arange(shape[0]), np.diff(ends)), np.array(columns, int)] = values
+            return X
+        matrix = sparse.csr_matrix((np.array(values, self.dtype), np.array(columns, np.int32), ends), shape=shape)
+        matrix.sort_indices()
+        return matrix
 
-    def _parse_row(self) -> Any:
-        """Return the features of the current line, an array or lists of columns and values; keep its labels."""
-        if self.base is None and not _NOT_PLAIN.search(self.line):
-            with suppress(LookupError, ValueError):  # missing nominal values, paths and errors take the longer way
-                return self._parse_plain()
-        columns, values, labels, fields = list[int](), list[float](), list[str](), self._split_line()
-        for i, (k, token) in enumerate(fields.items()):
+    def _parse_row(self, line: str, columns: list[int], values: list[float]) -> None:
+        """Append the columns and values of a line, and keep its labels."""
+        labels, fields = list[str](), self._split_row(line)
+        is_odd = not line.isascii() or "_" in line or "nan" in line.lower()  # which float reads, and ARFF has not
+        for k, token in fields.items():
             kind, column = self.kinds[k], self.starts[k]
-            if kind == "numeric":
-                columns.append(column)
-                values.append(math.nan if token == MISSING else self._parse_number(i, k, token))
-            elif kind == "labels":
-                labels = self._parse_labels(i, token)
-            elif kind == "nominal" and token == MISSING:
-                columns.extend(range(column, self.starts[k + 1]))
-                values.extend([math.nan] * (self.starts[k + 1] - column))
-            elif kind == "nominal":
-                columns.append(self._find_column(i, k, token))
-                values.append(1.0)
-        self.labels.append(labels)
+            try:
+                if kind == "numeric":
+                    number = math.nan if token == "?" else float(token)
+                    if abs(number) > self.largest or (is_odd and not _NUMBER.fullmatch(token)):
+                        raise ValueError
+                    columns.append(column)
+                    values.append(number)
+                elif kind == "labels":
+                    labels = self._parse_labels(token)
+                elif kind == "nominal" and token == "?":
+                    columns.extend(range(column, self.starts[k + 1]))
+                    values.extend([math.nan] * (self.starts[k + 1] - column))
+                elif kind == "nominal":
+                    columns.append(column + self.attributes[k].values[unquote(token)])
+                    values.append(1.0)
+            except (KeyError, ValueError) as fault:
+                wanted = "one of its values" if kind == "nominal" else f"a number of {self.dtype}"
+                problem = f"wanted {wanted} or ? for {self.attributes[k].name!r}, got {quoted(token)}."
+                problem = str(fault) if kind == "labels" else problem
+                raise _FaultError(list(fields).index(k), 3, FAULTS[kind], problem) from None
         if self.base is not None:  # a nominal attribute that a sparse row does not name has its first value
-            defaults = [self.starts[k] for k in self.columns_of if k not in fields]
-            return columns + defaults, values + [1.0] * len(defaults)
-        row = np.zeros(self.starts[-1])
-        row[columns] = values
-        return row
+            defaults = [self.starts[k] for k in self.nominal if k not in fields]
+            columns.extend(defaults)
+            values.extend([1.0] * len(defaults))
+        self.labels.append(labels)
 
-    def _parse_plain(self) -> npt.NDArray[np.float64]:
-        """Parse a dense row without quotes and comments; a LookupError or ValueError if anything is unusual."""
-        fields = self.line.split(b",", len(self.attributes))
-        labels = fields[self.labels_at].strip(_BLANKS)
-        names = [] if labels == MISSING else [self.name_of[label] for label in labels.split(b"@", MOST_LABELS)]
-        numbers = [math.nan if (field := fields[k]) == MISSING else float(field) for k in self.numeric]
-        if len(fields) != len(self.attributes) or any(abs(number) > self.largest for number in numbers):
-            raise ValueError
-        row = np.zeros(self.starts[-1])
-        row[self.numeric_columns] = numbers
-        row[[columns[fields[k].strip(_BLANKS).decode()] for k, columns in self.columns_of.items()]] = 1.0
-        self.labels.append(names)
-        return row
-
-    def _split_line(self) -> dict[int, bytes]:
-        """Return the text of each attribute that the current line gives a value, in the order of the line."""
-        n, is_sparse, fields = len(self.attributes), self.base is not None, dict[int, bytes]()
-        if self.line.startswith(b"{") != is_sparse:
-            kind = "sparse" if is_sparse else "dense"
-            problem = f"dense rows and sparse rows in braces do not mix in a file; the first row is {kind}."
-            self._refuse(0, problem, "mixed-rows", group=1)
-        most = n + 3  # a value more than there are attributes, a brace and a comment
-        pattern = _SPARSE if is_sparse else _DENSE
-        matches = [match.groups() for match in islice(pattern.finditer(self.line), most)]
-        mark, _, last = matches[-1]
-        if last[:1] in (b"'", b'"') and not re.fullmatch(QUOTED.encode(), last, re.DOTALL):
-            problem = f"the quote of {_show(last)!r} is not closed on its line."
-            self._refuse(len(matches) - 1, problem, "unclosed-quote")
-        if mark.startswith(b"%"):
-            matches.pop()
-        if is_sparse and len(matches) < most and matches.pop() != (b"}", b"", b""):
-            self._refuse(len(matches) + 1, "the row is not closed with a brace at its end.", "unclosed-row")
-        for i, (mark, index, token) in enumerate(matches if matches != [(b"{", b"", b"")] else ()):
-            if i and mark != b",":
-                problem = f"wanted a comma, got {_show(mark + token)!r}; quote values with blanks."
-                self._refuse(i, problem, "missing-comma", group=1)
-            k = self._parse_index(i, index, token, fields) if is_sparse else i
+    def _split_row(self, line: str) -> dict[int, str]:
+        """Return the text of each attribute that a line gives a value, in the order of the line."""
+        n = len(self.attributes)
+        if self.base is None:
+            is_plain = not _NOT_PLAIN.search(line)
+            tokens = line.split(",", n) if is_plain else [field[3] for field in split_fields(line, _DENSE, n)]
+            if len(tokens) != n:
+                problem = f"the row has {'more' if len(tokens) > n else 'fewer'} values than the {n} attributes."
+                raise _FaultError(min(len(tokens), n), 1, "column-count", problem)
+            return {k: token.strip(BLANKS) for k, token in enumerate(tokens)}
+        fields: dict[int, str] = {}
+        matches = split_fields(line, _SPARSE, n)
+        for i, match in enumerate(matches if len(matches) > 1 or matches[0][3] else ()):
+            _, index, token = match.groups()
+            k = int(index[:18] or -1) - self.base
+            if not 0 <= k < n or len(index) > 18 or k in fields:
+                wanted = f"an index in {self.base} … {n - 1 + self.base}, once in a row, and a value"
+                raise _FaultError(i, 2, "bad-index", f"wanted {wanted}; got {quoted(f'{index} {token}'.strip())}.")
             fields[k] = token
-            if not is_sparse and k == n - 1 and self.kinds[k] == "numeric" and b"%" in token:
-                fields[k] = token.partition(b"%")[0]  # a comment needs no blank behind a number
-                break
-        if not is_sparse and len(fields) != n:
-            problem = f"the row has {'more' if len(fields) > n else 'fewer'} values than the {n} attributes."
-            self._refuse(min(len(fields), n), problem, "column-count", group=1)
         return fields
 
-    def _parse_index(self, i: int, index: bytes, token: bytes, fields: Container[int]) -> int:
-        """Return the attribute of an index of a sparse row that has values for the attributes `fields` already."""
-        base, highest = self.base or 0, len(self.attributes) - 1
-        k = int(index[:18] or b"-1") - base
-        if len(index) > 18 or not 0 <= k <= highest or k in fields:
-            wanted = f"an index in {base} … {highest + base}, once in a row, and a value as in {{1 0.5, 3 2}}"
-            got = _show(index + b" " + token if index else token)
-            self._refuse(i, f"wanted {wanted}; got {got!r}.", "bad-index", group=2)
-        return k
-
-    def _parse_number(self, i: int, k: int, token: bytes) -> float:
-        try:
-            number = float(token)
-        except ValueError:
-            number = math.nan
-        if not abs(number) <= self.largest or b"_" in token:  # which Python's numbers may have
-            if self.largest < abs(number) < math.inf:
-                problem = f"{_show(token)!r} does not fit into this dtype; read the file with dtype=np.float64."
-                self._refuse(i, problem, "number-range")
-            wanted = f"wanted a number or ? for {self.attributes[k].name!r}"
-            self._refuse(i, f"{wanted}, got {_show(token)!r}.", "bad-number")
-        return number
-
-    def _find_column(self, i: int, k: int, token: bytes) -> int:
-        """Return the column of a value of a nominal attribute."""
-        value = unquote(token.decode("utf-8", "backslashreplace"))
-        column = self.columns_of[k].get(value)
-        if column is None:
-            name, values = self.attributes[k].name, self.attributes[k].values
-            problem = f"{_show(token)!r} is not among the values of {name!r}{suggest(value, values)}"
-            self._refuse(i, problem, "unknown-value")
-        return column
-
-    def _parse_labels(self, i: int, token: bytes) -> list[str]:
+    def _parse_labels(self, token: str) -> list[str]:
         """Return the names of the nodes of ``label@label…``, in quotes or not; none for ``?``."""
-        offset = int(token[:1] in (b"'", b'"'))
-        text, names = token[offset : len(token) - offset], list[str]()
-        for label in text.split(b"@", MOST_LABELS) if text != MISSING else ():
-            if len(names) == MOST_LABELS:
-                self._refuse(i, f"the row has more than {MOST_LABELS:,} labels.", "label-count", offset)
-            start = offset + len(label) - len(label.lstrip(_BLANKS))
-            names.append(self.name_of.get(label) or self._find_name(i, start, label.strip(_BLANKS)))
-            offset += len(label) + 1
+        text, names = token[1:-1] if token[:1] in ("'", '"') else token, list[str]()
+        if text.count("@") >= MOST_LABELS:
+            raise ValueError(f"the row has more than {MOST_LABELS:,} labels.")
+        for label in text.split("@") if text != "?" else ():
+            if label not in self.name_of:  # a path, where the taxonomy takes them, or blanks around a name
+                name = label.strip(BLANKS)
+                node = self.taxonomy.find(name) if 0 < len(name) <= LONGEST_PATH else None
+                if node is None:
+                    hint = self.taxonomy.suggestion(name[:LONGEST_PATH])
+                    raise ValueError(f"the label {quoted(name)} is not in the hierarchy{hint}")
+                self.name_of[label] = self.taxonomy.names[node]
+            names.append(self.name_of[label])
         return names
-
-    def _find_name(self, i: int, offset: int, label: bytes) -> str:
-        """Return the name of the node that a label names or, where the taxonomy takes paths, whose path it is."""
-        name = label.decode("utf-8", "backslashreplace")
-        node = self.taxonomy.find(name) if len(name) <= LONGEST_PATH else None
-        if not label:
-            self._refuse(i, "a label is empty; single @ join labels, and ? stands for none.", "empty-label", offset)
-        if node is None:
-            hint = f"is not in the hierarchy{self.taxonomy.suggestion(_show(label))}"
-            if len(name) > LONGEST_PATH:
-                hint = f"is no node's name, and has more than {LONGEST_PATH:,} characters, the most of a path."
-            self._refuse(i, f"the label {_show(label)!r} {hint}", "unknown-label", offset)
-        return self.taxonomy.names[node]
-
-    def _refuse(self, i: int, problem: str, kind: str, offset: int = 0, *, group: int = 3) -> NoReturn:
-        """Raise an error about the mark, the index or the value (`group`) of field i of the current line."""
-        matches = (_DENSE if self.base is None else _SPARSE).finditer(self.line)
-        match = next(islice(matches, i, None), None)
-        position = len(self.line) if match is None else match.start(group)
-        refuse(self.source, self.number, self.indent + position + offset + 1, problem, kind=kind)
-
-
-def _show(text: bytes) -> str:
-    """Return a value for a message, cut where it is long."""
-    shown = text[:244].decode("utf-8", "backslashreplace").strip(BLANKS)
-    return shown if len(shown) <= 60 else shown[:60] + "…"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Any
@@ -12,11 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.formats.arff_header import Hierarchy, list_hierarchy
+from cladist.datasets.formats.arff import ROOT, Hierarchy
 from cladist.datasets.formats.svmlight import BLOCK_FEATURES, number_texts
 from cladist.errors import DatasetError, one_of
 from cladist.files import open_for_writing
 from cladist.taxonomy import Taxonomy
+
+_NODE_NAME = re.compile(r"""(?!['"\ufeff\s]|\?\Z)[^,@%{}/\x00-\x1f\ud800-\udfff]++(?<!\s)""", re.ASCII)
+_COLUMN_NAME = re.compile("[^\n\r\ud800-\udfff]+")
 
 
 def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hierarchy = "auto") -> None:
@@ -56,14 +58,13 @@ def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hiera
     <BLANKLINE>
     """
     one_of("write_arff_hmc", "hierarchy", hierarchy, ("auto", "tree", "dag"))
-    if data.taxonomy is None:
-        raise DatasetError("write_arff_hmc: the Dataset has no taxonomy, which the hierarchical attribute needs.")
-    X, taxonomy = _check_matrix(data.X), data.taxonomy
-    names = _column_names(data, X.shape[1])
-    entries, node_labels = list_hierarchy(taxonomy, hierarchy)
-    if getattr(data.y, "ndim", 1) != 1:
-        raise DatasetError("write_arff_hmc: y must be names of nodes, or lists of them; got a matrix.")
-    labels = [_label_text(row, entry, taxonomy, node_labels) for row, entry in enumerate(data.y)]
+    X, names = _check_features(data)
+    if data.taxonomy is None or getattr(data.y, "ndim", 1) != 1:
+        raise DatasetError(
+            "write_arff_hmc: the Dataset must have a taxonomy, and in y its nodes' names or lists of them."
+        )
+    entries, node_labels = list_hierarchy(data.taxonomy, hierarchy)
+    labels = [_label_text(row, entry, data.taxonomy, node_labels) for row, entry in enumerate(data.y)]
     title = "class"
     while title in names:
         title += "_"
@@ -78,37 +79,52 @@ def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hiera
             file.write("".join(_lines(X[rows], labels[rows])).encode())
 
 
-def _check_matrix(X: Any) -> Any:
-    """Return X as an array or canonical CSR matrix of numbers that can be written."""
-    table: Any = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    if table.ndim != 2 or table.dtype.kind not in "biuf":
-        raise DatasetError(
-            f"write_arff_hmc: X must be a table of numbers; got {table.ndim} dimensions of {table.dtype}. "
-            "Turn texts into numbers with text_features."
-        )
-    if not table.shape[0]:
-        raise DatasetError("write_arff_hmc: the Dataset has no rows.")
-    if sparse.issparse(table) and not table.has_canonical_format:
-        table = table.copy()
-        table.sum_duplicates()
-    if np.isinf(table.data if sparse.issparse(table) else table).any():
+def _check_features(data: Dataset) -> tuple[Any, list[str]]:
+    """Return X, an array or canonical CSR matrix of numbers that can be written, and the names of its columns."""
+    X: Any = data.X.tocsr() if sparse.issparse(data.X) else np.asarray(data.X)
+    if X.ndim != 2 or X.dtype.kind not in "biuf" or not X.shape[0]:
+        got = f"shape {X.shape} of {X.dtype}"
+        raise DatasetError(f"write_arff_hmc: X must be a table of numbers with rows; got {got}. See text_features.")
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if np.isinf(X.data if sparse.issparse(X) else X).any():
         raise DatasetError("write_arff_hmc: X has an infinite value, which ARFF cannot hold.")
-    return table
+    columns = range(1, X.shape[1] + 1)
+    names = [f"x{k}" for k in columns] if data.feature_names is None else [str(name) for name in data.feature_names]
+    if len(set(names)) != len(columns) or not all(map(_COLUMN_NAME.fullmatch, names)):
+        wanted = f"{len(columns)} different names, none empty or with a line break"
+        raise DatasetError(f"write_arff_hmc: feature_names must be {wanted}; got {str(names)[:200]}.")
+    return X, names
 
 
-def _column_names(data: Dataset, n_columns: int) -> list[str]:
-    if data.feature_names is None:
-        return [f"x{k}" for k in range(1, n_columns + 1)]
-    names = [str(name) for name in data.feature_names]
-    if len(names) != n_columns:
-        raise DatasetError(f"write_arff_hmc: there are {len(names)} feature_names for {n_columns} columns.")
-    counts = Counter(names)
-    for name in names:
-        if counts[name] > 1:
-            raise DatasetError(f"write_arff_hmc: two columns are called {name!r}; ARFF wants different names.")
-        if not name or re.search("[\n\r\ud800-\udfff]", name):
-            raise DatasetError(f"write_arff_hmc: ARFF cannot hold the column name {name!r}.")
-    return names
+def list_hierarchy(taxonomy: Taxonomy, hierarchy: Hierarchy) -> tuple[list[str], list[str]]:
+    """Return the entries of a hierarchical attribute, paths or edges, and the label by which rows name each node."""
+    is_dag, names = taxonomy.kind == "dag", list(taxonomy.names)
+    if hierarchy == "tree" and is_dag:
+        raise DatasetError("write_arff_hmc: a DAG has no paths to name its nodes by; write it with hierarchy='dag'.")
+    has_slashes = any("/" in name for name in names)
+    if is_dag or hierarchy == "dag" or (hierarchy == "auto" and taxonomy.depth[-1] > 0 and not has_slashes):
+        if ROOT in taxonomy:
+            problem = f"the node {ROOT!r} would be lost among edges, where that name stands above all nodes"
+            raise DatasetError(f"write_arff_hmc: {problem}; rename it, or write a tree with hierarchy='tree'.")
+        above = [[names[p] for p in taxonomy.parent_ids(v).tolist()] or [ROOT] for v in range(len(names))]
+        return [f"{parent}/{_check(name)}" for name, row in zip(names, above, strict=True) for parent in row], names
+    heads = ["" if p < 0 else names[p] + "/" for p in taxonomy.parent.tolist()]
+    if all(name.startswith(head) and "/" not in name[len(head) :] for name, head in zip(names, heads, strict=True)):
+        paths = [head + _check(name[len(head) :]) for name, head in zip(names, heads, strict=True)]
+    else:
+        paths = ["/".join(map(_check, taxonomy.path_parts(v))) for v in range(taxonomy.n_nodes)]
+    return paths, paths
+
+
+def _check(name: str) -> str:
+    """Return a node's name if the format can hold it."""
+    if not _NODE_NAME.fullmatch(name):
+        problem = f"the format cannot hold the name {name!r}: it is empty or '?', has one of , @ % {{ }} /, a control"
+        problem = f"{problem} character or a blank at an end, or begins with a quote or a byte order mark"
+        raise DatasetError(f"write_arff_hmc: {problem}.")
+    return name
 
 
 def _label_text(row: int, entry: Any, taxonomy: Taxonomy, node_labels: Sequence[str]) -> str:
@@ -137,7 +153,7 @@ def _lines(X: Any, labels: Sequence[str]) -> Iterator[str]:
     texts = ["?" if text == "nan" else text for text in number_texts(X.data if is_sparse else X.ravel())]
     if is_sparse:
         texts = [f"{index + 1} {text}" for index, text in zip(X.indices.tolist(), texts, strict=True)]
-    ends = X.indptr.tolist() if is_sparse else range(0, n * len(labels) + 1, n) if n else [0] * (len(labels) + 1)
+    ends = (X.indptr if is_sparse else np.arange(len(labels) + 1) * n).tolist()
     for label, start, end in zip(labels, ends[:-1], ends[1:], strict=True):
         if is_sparse:
             yield "{" + ", ".join([*texts[start:end], f"{n + 1} {label}"]) + "}\n"

@@ -51,7 +51,7 @@ JUDGEMENTS = "rcv1-v2.topics.qrels"
 HIERARCHY = "rcv1.topics.hier"
 ROOT = "Root"
 _MOST_PARTS = 10  # of the test files; there are four
-_MOST_DIGITS = 18  # of a document's number with leading zeros; as many fit into int64
+_MOST_DIGITS = 18  # of a document's number with leading zeros
 _LINE_COST = 64  # bytes of memory that a line takes beside its content
 _AT_ONCE = 4096  # documents that are chosen together
 _DOCUMENT = re.compile(rb"\.I[ \t]+([0-9]{1,10})")
@@ -361,19 +361,15 @@ class Documents:
 def _document_numbers(chunk: RowChunk) -> Numbers:
     """Return the documents' numbers, which stand where svmlight has its labels."""
     starts, ends, _ = chunk.labels
-    widths, numbers = ends - starts, np.zeros(len(starts), np.int64)
-    is_number = widths <= _MOST_DIGITS
-    for k in range(min(int(widths.max(initial=0)), _MOST_DIGITS)):
-        is_inside = k < widths
-        digits = chunk.block.text[np.where(is_inside, starts + k, 0)].astype(np.int64) - ord("0")
-        is_number &= ~is_inside | ((digits >= 0) & (digits <= 9))
-        numbers = np.where(is_inside, 10 * numbers + digits, numbers)
-    is_number &= numbers <= HIGHEST_DOCUMENT
-    if not is_number.all():
-        start = int(starts[np.argmin(is_number)])
-        problem = f"wanted the number of a document, at most {HIGHEST_DOCUMENT:,}, got {chunk.block.token(start)!r}."
-        chunk.block.refuse(start, problem, "document-number")
-    return numbers.astype(np.int32)
+    text, numbers = chunk.block.text.tobytes(), list[int]()
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        digits = text[start:end]
+        is_number = digits.isdigit() and len(digits) <= _MOST_DIGITS
+        if not is_number or int(digits) > HIGHEST_DOCUMENT:
+            wanted = f"the number of a document, at most {HIGHEST_DOCUMENT:,}"
+            chunk.block.refuse(start, f"wanted {wanted}, got {chunk.block.token(start)!r}.", "document-number")
+        numbers.append(int(digits))
+    return np.array(numbers, np.int32)
 
 
 def read_tokens(source: Source) -> Iterator[tuple[int, str]]:

@@ -37,10 +37,7 @@ _PROBLEMS = {
     kernels.BAD_TOKEN: ("bad-feature", "wanted index:value, got {token!r}."),
     kernels.NEGATIVE: ("negative-index", "{token!r} has a negative index."),
     kernels.OUT_OF_RANGE: ("index-range", "the index of {token!r} is not in {lowest} … {highest}."),
-    kernels.UNSORTED: (
-        "index-order",
-        "the index of {token!r} does not rise; indices of a row are sorted and unique.",
-    ),
+    kernels.UNSORTED: ("index-order", "the index of {token!r} does not rise; indices of a row are sorted and unique."),
     kernels.NO_LABEL: ("no-label", "the row has no label; it starts with {token!r}."),
     kernels.SEVERAL_LABELS: ("several-labels", "the row has several labels; read the file with multilabel=True."),
     kernels.BAD_LABEL: ("bad-label", "a label is empty or has a control character; single commas join labels."),

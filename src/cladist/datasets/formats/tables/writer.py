@@ -169,14 +169,7 @@ def _write_json(stream: IO[bytes], rows: Iterator[Cells], text: str, label: str)
         stream.write(line + b"\n")
 
 
-def _write_arrow(
-    stream: IO[bytes],
-    rows: Iterator[Cells],
-    text: str,
-    label: str,
-    kind: str,
-    lists: bool,
-) -> None:
+def _write_arrow(stream: IO[bytes], rows: Iterator[Cells], text: str, label: str, kind: str, lists: bool) -> None:
     pa = import_pyarrow("write_table")
     schema = pa.schema([(text, pa.string()), (label, pa.list_(pa.string()) if lists else pa.string())])
     if kind == "parquet":
