@@ -98,7 +98,7 @@ def test_a_header_that_promises_too_much_takes_no_memory(tmp_path: Path, monkeyp
     tracemalloc.stop()
     assert peak < 2**22
     monkeypatch.setattr(phonemes, "LARGEST_FILE", 1000)
-    with pytest.raises(DatasetError, match="more than 1,000 bytes"):
+    with pytest.raises(DatasetError, match="longer than 1,000 bytes"):
         read_htk(path)
 
 

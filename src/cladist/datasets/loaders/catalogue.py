@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from cladist.datasets.dataset import Dataset, T, stack_rows
 from cladist.errors import DatasetError
-from cladist.files import PACKED_ENDINGS, data_suffix
+from cladist.files import PACKED_ENDINGS, Source, data_suffix, open_for_reading, refuse
 
 VARIABLE = "CLADIST_DATA"
 
@@ -257,6 +257,17 @@ def _check_folder(folder: str | PathLike[str]) -> str:
 
 def _refuse(problem: OSError) -> NoReturn:
     raise DatasetError(f"{problem.filename}: cannot be read ({problem.strerror}).") from problem
+
+
+def read_bytes(source: Source, largest: int) -> bytearray:
+    """Read a file whole, block by block: memory follows its true size, not the largest one."""
+    content = bytearray()
+    with open_for_reading(source) as stream:
+        while block := stream.read(1 << 16):
+            content += block
+            if len(content) > largest:
+                refuse(source, None, None, f"longer than {largest:,} bytes, the most that is read of such a file.")
+    return content
 
 
 def vectorise(data: Dataset[T], vectoriser: Any) -> Dataset[T]:

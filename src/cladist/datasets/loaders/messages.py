@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from cladist import progress
 from cladist.datasets.dataset import Dataset, as_objects
-from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of, vectorise
+from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of, read_bytes, vectorise
 from cladist.errors import DatasetError, one_of
 from cladist.features import text_features
-from cladist.files import LONGEST_LINE, open_for_reading, read_text, refuse
+from cladist.files import LONGEST_LINE, read_text, refuse
 from cladist.taxonomy import Taxonomy
 
 Texts = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # texts and their labels
@@ -111,7 +111,6 @@ def _part(path: Path, content: dict[str, Any], key: str, taxonomy: Taxonomy, out
 # ---------------------------------------------------------------- 20 Newsgroups
 
 ROOT = "ROOT"  # the node above the seven top groups in the file, which is no label
-LARGEST_POST = LONGEST_LINE
 
 
 def load_news20(*, folder: Folder = None) -> Dataset[Taxonomy]:
@@ -168,11 +167,7 @@ def _posts(folder: Path, taxonomy: Taxonomy) -> Texts:
         progress.hide(),
     ):  # no bar for each small file
         for _, path in files:
-            with open_for_reading(path) as stream:
-                content = stream.read(LARGEST_POST + 1)
-            if len(content) > LARGEST_POST:
-                refuse(path, None, None, f"longer than {LARGEST_POST:,} bytes, which is no post.")
-            posts.append(content.decode("latin-1"))
+            posts.append(read_bytes(path, LONGEST_LINE).decode("latin-1"))
             task.advance()
     return as_objects(posts), as_objects([group for group, _ in files])
 

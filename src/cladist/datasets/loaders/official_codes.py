@@ -20,10 +20,10 @@ import numpy as np
 
 from cladist.datasets.dataset import Dataset, as_objects
 from cladist.datasets.formats.tables.records import read_records
-from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of, vectorise
+from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of, read_bytes, vectorise
 from cladist.errors import CladistError, DatasetError, one_of
 from cladist.features import text_features
-from cladist.files import decode, open_for_reading, refuse
+from cladist.files import decode, refuse
 from cladist.taxonomy import RelationGraph, Taxonomy
 
 # ---------------------------------------------------------------- ICD-10-CM
@@ -237,10 +237,7 @@ _DAMAGE = (
 
 def sheet_rows(path: str | PathLike[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each row that holds anything, and its cells as text; "" where a cell is empty."""
-    with open_for_reading(path) as stream:
-        content = stream.read(LARGEST_WORKBOOK + 1)
-    if len(content) > LARGEST_WORKBOOK:
-        refuse(path, None, None, f"more than {LARGEST_WORKBOOK:,} bytes, which is no table of codes.")
+    content = read_bytes(path, LARGEST_WORKBOOK)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             texts = ["".join(t.text or "" for t in si.iter(f"{_PREFIX}t")) for si in _xml(path, archive, TEXTS)]
