@@ -19,18 +19,13 @@ def load_imclef07a(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``ImCLEF07A_Train.arff`` and ``ImCLEF07A_Test.arff``; None: ``imclef07a`` below ``CLADIST_DATA``.
+        Holds the two ``.arff`` files; None: ``imclef07a`` below ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
-        Split, 10,000 + 1,006 rows. `X` is dense, 80 features that are whole numbers; scale them with scikit-learn's
-        ``StandardScaler``, fitted on the training part, to have the input used in that line of work. `y` has one leaf
-        per row. The taxonomy is a forest of 96 nodes on 3 levels, 63 of them leaves.
-
-    Notes
-    -----
-    The paper counts 63 leaves as well, but 87 nodes and 89 features, which do not fit these files.
+        Split. `X` is dense, 80 whole numbers; scale them with ``StandardScaler``, as that line of work does. `y` has
+        one leaf per row, of 63. The paper counts 87 nodes and 89 features, which do not fit these files.
 
     Examples
     --------
@@ -46,13 +41,7 @@ def load_enron(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``Enron_corr_trainvalid.arff`` and ``Enron_corr_test.arff``; None: ``enron`` below ``CLADIST_DATA``.
-
-    Returns
-    -------
-    Dataset
-        Split, 988 + 660 rows. `X` is dense, 1,001 features that are 0 or 1. `y` is a list of lists. The taxonomy is a
-        forest of 56 nodes on 3 levels.
+        Holds the two ``.arff`` files; None: ``enron`` below ``CLADIST_DATA``.
 
     Examples
     --------
@@ -70,14 +59,12 @@ def load_genes_fun(*, which: Literal["cellcycle", "derisi"] = "cellcycle", folde
     which : {"cellcycle", "derisi"}
         The measurements that are the features.
     folder : path, optional
-        Holds a folder ``cellcycle`` or ``derisi`` with its train, valid and test file; None: ``genes_fun`` below
-        ``CLADIST_DATA``.
+        Holds a folder ``cellcycle`` or ``derisi``; None: ``genes_fun`` below ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
-        Split, with a validation part. `X` is dense; a missing measurement is NaN. `y` is a list of lists, of inner
-        nodes too. The taxonomy is a forest of 499 nodes on 6 levels.
+        Split, with a validation part. A missing measurement is NaN; `y` is a list of lists, of inner nodes too.
 
     Examples
     --------
@@ -96,13 +83,7 @@ def load_genes_go(*, which: Literal["cellcycle"] = "cellcycle", folder: Folder =
     which : {"cellcycle"}
         The measurements that are the features.
     folder : path, optional
-        Holds a folder ``cellcycle`` with its train, valid and test file; None: ``genes_go`` below ``CLADIST_DATA``.
-
-    Returns
-    -------
-    Dataset
-        As of `load_genes_fun`, but the taxonomy is a DAG of 4,125 nodes on 14 levels; a third of them have
-        several parents.
+        Holds a folder ``cellcycle``; None: ``genes_go`` below ``CLADIST_DATA``.
 
     Examples
     --------

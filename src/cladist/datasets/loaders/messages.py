@@ -38,8 +38,7 @@ def load_clinc150(*, out_of_scope: bool = False, folder: Folder = None) -> Datas
     Returns
     -------
     Dataset
-        Split, with a validation part. `X` is TF-IDF of words and word pairs, float32 CSR, fitted on the training
-        part; `texts` has the queries. The taxonomy is a forest of domains with 15 intents below each.
+        Split, with a validation part. `X` is TF-IDF of words and word pairs; `texts` has the queries.
 
     Examples
     --------
@@ -123,14 +122,12 @@ def load_news20(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``20news-bydate-train/``, ``20news-bydate-test/`` (one folder per group, one file per post) and
-        ``hierarchy.tsv``; None: ``news20_bydate`` below ``CLADIST_DATA``.
+        Holds the two folders of posts and ``hierarchy.tsv``; None: ``news20_bydate`` below ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
-        Split. `X` is TF-IDF of words, counted as 1 + log, float32 CSR, fitted on the training part; `texts` has the
-        posts, ordered by group and file name. The taxonomy is a forest of 7 top groups with 20 groups below them.
+        Split. `X` is TF-IDF of words, counted as 1 + log; `texts` has the posts, ordered by group and file name.
 
     Examples
     --------

@@ -166,15 +166,14 @@ def load_naics2017(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``2017_NAICS_Index_File.csv`` and, for the titles of the codes, ``2-6 digit_2017_Codes.xlsx``; None:
-        ``naics2017`` below ``CLADIST_DATA``.
+        Holds the index and, for the titles of the codes, ``2-6 digit_2017_Codes.xlsx``; None: ``naics2017`` below
+        ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
         `X` is an array of texts, since features fitted before splitting would use the test part: call `split` and
-        put a vectoriser before the learner in a `Pipeline`. The taxonomy is a forest of 20 sectors, 5 levels deep.
-        Where the workbook is there, the taxonomy's titles and `descriptions` have the title of every code.
+        put a vectoriser before the learner in a `Pipeline`.
 
     Examples
     --------
@@ -304,16 +303,13 @@ def load_onet_titles(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``Alternate Titles.txt``, ``Occupation Data.txt`` and ``Related Occupations.txt``, as O*NET publishes
-        them; None: ``onet_titles`` below ``CLADIST_DATA``.
+        Holds the three files as O*NET publishes them; None: ``onet_titles`` below ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
-        `X` is an array of texts, since features fitted before splitting would use the test part: call `split` and
-        put a vectoriser before the learner in a `Pipeline`. The taxonomy is a forest of 23 major groups, 5 levels
-        deep; its titles name the occupations and `descriptions` describes them. `relations` joins two occupations
-        if either is listed as related to the other.
+        As of `load_naics2017`, with `descriptions` of the occupations; `relations` joins two of them if either is
+        listed as related to the other.
 
     Examples
     --------
