@@ -42,22 +42,16 @@ class CatalogueEntry:
 
     Attributes
     ----------
-    name : str
-        The key in `DATA_SETS`.
-    title : str
-        Its name for people.
+    name, title, loader : str
+        The key in `DATA_SETS`, the name for people, the call that loads it.
     folder : str
         Below the folder that ``CLADIST_DATA`` names.
-    files : tuple of str
-        The files that must be there, relative to `folder`; a name that ends with ``/`` is a folder.
-    loader : str
-        The call that loads it.
+    files, optional_files : tuple of str
+        The files that must and may be there, relative to `folder`; a name that ends with ``/`` is a folder.
     source, licence : str
         Where the files come from, and on what terms.
     used_by : tuple of str
         The papers whose tables have rows for it.
-    optional_files : tuple of str
-        Files that are read if they are there.
     """
 
     name: str
@@ -73,10 +67,7 @@ class CatalogueEntry:
     def locate(self, folder: Folder = None) -> Path:
         """Return the folder that holds the files; `folder` itself, or the one below ``CLADIST_DATA``.
 
-        Raises
-        ------
-        DatasetError
-            If the folder or one of the files is missing. It names them and where they come from.
+        A missing folder or file is a `DatasetError` that names it and where it comes from.
         """
         above = os.environ.get(VARIABLE)
         if folder is None and not above:
