@@ -59,7 +59,10 @@ def test_compressed_vectors_are_scaled_back(shorts: np.ndarray) -> None:
         (struct.pack(">iihH", 1, PERIOD, 0, 6), "samples of 0 bytes"),
         (struct.pack(">iihH", 1, PERIOD, -4, 6), "samples of -4 bytes"),
         (struct.pack(">iihH", 1, PERIOD, 6, 6) + b"abcdef", "1 samples of 6 bytes"),
-        (struct.pack(">iihH", 2**31 - 1, PERIOD, 32764, 6), "its header says 2147483647 samples of 32764 bytes, .* but it has 12 bytes;"),
+        (
+            struct.pack(">iihH", 2**31 - 1, PERIOD, 32764, 6),
+            "its header says 2147483647 samples of 32764 bytes, .* but it has 12 bytes;",
+        ),
         (
             struct.pack("<iihH", 1, PERIOD, 4, 6) + b"abcd",
             "its header says 16777216 samples of 1024 bytes, .* one every -1601830656 · 100 ns, .* big-endian",
@@ -68,7 +71,10 @@ def test_compressed_vectors_are_scaled_back(shorts: np.ndarray) -> None:
         (as_htk(frames())[:-1], "but it has 131"),
         (as_htk(np.array([[1.0], [np.nan]])), "the vector of frame 1 has an entry that is no finite number"),
         (as_htk(np.array([[np.inf]])), "the vector of frame 0"),
-        (struct.pack(">iihH", 4, PERIOD, 4, 6 | 0o2000) + b"\0" * 16, "its header says 4 samples of 4 bytes, of kind 0o2006"),
+        (
+            struct.pack(">iihH", 4, PERIOD, 4, 6 | 0o2000) + b"\0" * 16,
+            "its header says 4 samples of 4 bytes, of kind 0o2006",
+        ),
         (struct.pack(">iihH", 5, PERIOD, 4, 6 | 0o2000) + b"\0" * 20, "a scale of the compression is 0"),
         (
             struct.pack(">iihH", 5, PERIOD, 2, 6 | 0o2000)

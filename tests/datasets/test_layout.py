@@ -13,7 +13,7 @@ import pytest
 
 from cladist.datasets.corpora import paper_sets
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.loaders import hmc_sets, messages, official_codes
+from cladist.datasets.loaders import free_sets, official_codes
 from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, available, path_of
 from cladist.errors import DatasetError
 from tests.datasets.number_folders import MADE
@@ -21,7 +21,7 @@ from tests.datasets.number_folders import MADE
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "real-data.md"
 LOADERS: dict[str, Any] = {
     name: loader
-    for module in (hmc_sets, messages, official_codes, paper_sets)
+    for module in (free_sets, official_codes, paper_sets)
     for name, loader in vars(module).items()
     if name.startswith("load_") and name != "load_icd10cm"  # which a package ships
 }

@@ -181,15 +181,20 @@ def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
         raise LabelError(
             f"An indicator matrix has one column per node, here {taxonomy.n_nodes}; this one has shape {given.shape}."
         )
-    indicator = sparse.csr_array(given, copy=True)
-    indicator.sum_duplicates()
-    indicator.eliminate_zeros()
-    wrong = np.flatnonzero(indicator.data != 1)
+    return as_bits(given, "An indicator matrix", taxonomy.names)
+
+
+def as_bits(matrix: Any, who: str, columns: Sequence[Any]) -> sparse.csr_array:
+    """Return a matrix of numbers as CSR without stored zeros; entries other than 0 and 1 are a `LabelError`."""
+    bits = sparse.csr_array(matrix, copy=True)
+    bits.sum_duplicates()
+    bits.eliminate_zeros()
+    wrong = np.flatnonzero(bits.data != 1)
     if len(wrong):
-        row = int(np.searchsorted(indicator.indptr, wrong[0], side="right")) - 1
-        value, name = indicator.data[wrong[0]], taxonomy.names[indicator.indices[wrong[0]]]
-        raise LabelError(f"An indicator matrix holds only 0 and 1; row {row} has {value} at {name!r}.")
-    return indicator
+        row = int(np.searchsorted(bits.indptr, wrong[0], side="right")) - 1
+        value, column = bits.data[wrong[0]], columns[bits.indices[wrong[0]]]
+        raise LabelError(f"{who} holds only 0 and 1; row {row} has {value} at {column!r}.")
+    return bits
 
 
 # -------------------------------------------------------------------- the form of y

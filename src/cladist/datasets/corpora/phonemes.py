@@ -310,7 +310,7 @@ def _read_table(path: Source, phonemes: _Phonemes, rows: _StackedFrames) -> list
 
 
 def _table_rows(path: Source) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows of a table: all have the columns of the first, an utterance, a phoneme, and one feature or more."""
+    """Yield the rows of a table: all have the columns of the first, an utterance, a phoneme and features."""
     header: set[str] = set()
     for line, record in read_records(path):
         for column in ID_COLUMNS:
@@ -322,7 +322,9 @@ def _table_rows(path: Source) -> Iterator[tuple[int, dict[str, Any]]]:
         if len(header) == len(ID_COLUMNS):
             refuse(path, line, None, "there are no columns of features.", kind="column-count")
         if record.keys() != header:
-            refuse(path, line, 1, f"the row has the columns {_show(sorted(record))}, the first {_show(sorted(header))}.")
+            refuse(
+                path, line, 1, f"the row has the columns {_show(sorted(record))}, the first {_show(sorted(header))}."
+            )
         yield line, record
 
 

@@ -96,7 +96,9 @@ def read_wipo_alpha(
                     labels = dict.fromkeys(_label(path, symbol, level) for symbol in record.symbols)
                     for label in labels.keys() - name_of.keys():
                         if tree is not None and given is not None and label not in given:
-                            refuse(path, None, None, f"{label.name} is not in the taxonomy{tree.suggestion(label.name)}")
+                            refuse(
+                                path, None, None, f"{label.name} is not in the taxonomy{tree.suggestion(label.name)}"
+                            )
                         name_of[label] = label.name if given is None else given[label]
                     rows.append([name_of[label] for label in labels])
                 task.advance()

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from cladist.decoders.scores import first_example, float_scores, refuse_nan
 from cladist.errors import LabelError, ModelFormatError, is_count
+from cladist.labels.matrix import as_bits
 
 Scores = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -150,11 +151,4 @@ def indicator_of(Z: Any, shape: tuple[int, ...]) -> sparse.csr_array:
         raise LabelError(f"Z is a matrix of 0 and 1; got {type(Z).__name__} of {given.dtype}.")
     if given.shape != shape:
         raise LabelError(f"Z needs the shape of the scores, {shape} (examples × labels); got shape {given.shape}.")
-    labels = sparse.csr_array(given, copy=True)
-    labels.sum_duplicates()
-    labels.eliminate_zeros()
-    wrong = np.flatnonzero(labels.data != 1)
-    if len(wrong):
-        row = int(np.searchsorted(labels.indptr, wrong[0], side="right")) - 1
-        raise LabelError(f"Z holds only 0 and 1; row {row} has {labels.data[wrong[0]]}.")
-    return labels
+    return as_bits(given, "Z", range(shape[1]))
