@@ -233,12 +233,8 @@ class LabelForm:
         The container of the labels of one row.
     columns, width, padding
         The column names of a frame, the number of columns, and the filler of short rows of paths.
-    name : str, int or None
-        The name of a Series.
-    dtypes : tuple of str
-        The pandas types of a Series, of each column of a frame, or of all columns.
-    categories, ordered
-        The categories of a categorical Series, and whether they are ordered.
+    name, dtypes, categories, ordered
+        The name, pandas types (also of the columns of a frame), categories and order of a Series.
     """
 
     kind: str = "single"

@@ -392,15 +392,7 @@ class Structure(NamedNodes):
         return [parts[u] for u in self.path_ids(v)]
 
     def shortest_path_parts(self, v: int) -> list[str]:
-        """Return the parts of the shortest path to v; in a tree that is `path_parts`.
-
-        Examples
-        --------
-        >>> from cladist import Taxonomy
-        >>> shop = Taxonomy.from_paths(["home/pots", "garden/pots"])
-        >>> shop.names[3], shop.shortest_path_parts(3)
-        ('garden/pots', ['garden', 'pots'])
-        """
+        """Return the parts of the shortest path to v; in a tree that is `path_parts`."""
         parts = self.parts or self.names
         return [parts[u] for u in self.shortest_path_ids(v)]
 

@@ -103,7 +103,7 @@ class PCut(Strategy):
 
     Notes
     -----
-    Cost O(examples · labels). A label without positives is never chosen; one that all examples had always is, if x ≥ 1.
+    A label without positives is never chosen; one that all examples had always is, if x ≥ 1.
 
     Examples
     --------
@@ -169,8 +169,8 @@ class SCut(Strategy):
 
         t_n = argmax_t 2 |{i ∈ P_n : s_in > t}| / (|{i : s_in > t}| + |P_n|),    P_n the examples with label n
 
-    Of equally good thresholds the highest is taken, which assigns the fewest examples. With few positives the best F1
-    in `fit` says little about other data; labels whose F1 is below `fbr` then get a threshold that rarely assigns them.
+    Of equally good thresholds the highest is taken. With few positives the best F1 in `fit` says little about other
+    data; labels whose F1 is below `fbr` then get a threshold that rarely assigns them.
 
     Parameters
     ----------
