@@ -418,16 +418,7 @@ class Structure(NamedNodes):
         return self.parents.indices.tolist(), children.tolist()
 
     def require_tree(self, who: str) -> None:
-        """Raise a `TaxonomyError` if this is a DAG, which `who` cannot handle, with the methods that can.
-
-        Examples
-        --------
-        >>> from cladist import Taxonomy
-        >>> Taxonomy.from_edges([("a", "c"), ("b", "c")]).require_tree("Hieron")
-        Traceback (most recent call last):
-        cladist.errors.TaxonomyError: Hieron needs a tree or forest, and this taxonomy is a DAG: 'c' has the parents 'a'
-        and 'b'. RecursiveSVM, RecursiveLogistic, FlatSVM and FlatLogistic can learn on it; ...
-        """
+        """Raise a `TaxonomyError` if this is a DAG, which `who` cannot handle, with the methods that can."""
         if self.kind != "dag":
             return
         v = int((self.n_parents > 1).argmax())

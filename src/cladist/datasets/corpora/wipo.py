@@ -81,7 +81,7 @@ def read_wipo_alpha(
     if not wanted or not all(part in PARTS for part in wanted):
         raise ParameterError(f"read_wipo_alpha: parts must be some of {', '.join(map(repr, PARTS))}; got {parts!r}.")
     tree = None if taxonomy is None else as_taxonomy(taxonomy)
-    given = None if tree is None else _names_by_symbol(tree)
+    given = {} if tree is None else _names_by_symbol(tree)
     name_of: dict[IpcSymbol, str] = {}  # each name is held once
     split = _files(folder)
     texts: list[str] = []
@@ -94,12 +94,12 @@ def read_wipo_alpha(
                 if section in (None, record.symbols[0].head[0]):
                     texts.append(record.text)
                     labels = dict.fromkeys(_label(path, symbol, level) for symbol in record.symbols)
-                    for label in labels.keys() - name_of.keys():
-                        if tree is not None and given is not None and label not in given:
+                    for label in labels:
+                        if tree is not None and label not in given:
                             refuse(
                                 path, None, None, f"{label.name} is not in the taxonomy{tree.suggestion(label.name)}"
                             )
-                        name_of[label] = label.name if given is None else given[label]
+                        name_of.setdefault(label, given.get(label, label.name))
                     rows.append([name_of[label] for label in labels])
                 task.advance()
             ends.append(len(texts))
