@@ -184,7 +184,7 @@ def node_costs(weights: Weights, taxonomy: Taxonomy, *, virtual_root: bool = Fal
     array([0.75, 0.25, 0.25, 0.25])
     """
     if not isinstance(weights, str):
-        return _check_costs(weights, taxonomy)
+        return _check_numbers("node_costs: weights", weights, taxonomy.n_nodes, "node")
     one_of("node_costs", "weights", weights, NAMED_WEIGHTS)
     if weights == "subtree":
         return taxonomy.subtree_sizes / taxonomy.n_nodes
@@ -198,20 +198,18 @@ def node_costs(weights: Weights, taxonomy: Taxonomy, *, virtual_root: bool = Fal
     return cost
 
 
-def _check_costs(weights: Any, taxonomy: Taxonomy) -> PerExample:
+def _check_numbers(who: str, values: Any, n: int, unit: str) -> PerExample:
+    """Return one number per node or row, checked to be finite and not negative."""
     try:
-        cost = np.asarray(weights, dtype=np.float64)
+        numbers = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"node_costs: weights must be a name or numbers; got {weights!r}.") from None
-    if cost.shape != (taxonomy.n_nodes,):
-        raise ParameterError(
-            f"node_costs: weights must be one number per node, here {taxonomy.n_nodes}; got shape {cost.shape}."
-        )
-    wrong = np.flatnonzero(~(np.isfinite(cost) & (cost >= 0)))
+        raise ParameterError(f"{who} must hold numbers; got {type(values).__name__}.") from None
+    if numbers.shape != (n,):
+        raise ParameterError(f"{who} must be one number per {unit}, here {n}; got shape {numbers.shape}.")
+    wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
     if len(wrong):
-        name, value = taxonomy.names[wrong[0]], cost[wrong[0]]
-        raise ParameterError(f"node_costs: weights must be finite and at least 0; {name!r} has {value}.")
-    return cost
+        raise ParameterError(f"{who} must be finite and at least 0; {unit} {wrong[0]} has {numbers[wrong[0]]}.")
+    return numbers
 
 
 # -------------------------------------------------------------------- weights of rows
@@ -221,17 +219,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
     """Return one weight per row, all ones for None; checked to be finite, not negative and not all zero."""
     if sample_weight is None:
         return np.ones(n_rows)
-    try:
-        weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        kind = type(sample_weight).__name__
-        raise ParameterError(f"sample_weight must hold numbers; got {kind}.") from None
-    if weight.shape != (n_rows,):
-        raise ParameterError(f"sample_weight must be one number per row, here {n_rows}; got shape {weight.shape}.")
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(wrong):
-        row = int(wrong[0])
-        raise ParameterError(f"sample_weight must be finite and at least 0; row {row} has {weight[row]}.")
+    weight = _check_numbers("sample_weight", sample_weight, n_rows, "row")
     if not weight.any():
         raise ParameterError("sample_weight must have a positive entry; all are 0.")
     return weight

@@ -15,8 +15,14 @@ from cladist.datasets.corpora.paper_sets import load_lshtc_small
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.loaders import official_codes
 from cladist.datasets.loaders.catalogue import available
-from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
-from cladist.datasets.loaders.messages import load_clinc150, load_news20
+from cladist.datasets.loaders.free_sets import (
+    load_clinc150,
+    load_enron,
+    load_genes_fun,
+    load_genes_go,
+    load_imclef07a,
+    load_news20,
+)
 from cladist.datasets.loaders.official_codes import load_naics2017, load_onet_titles
 from cladist.labels import to_indicator
 

@@ -13,7 +13,7 @@ import pytest
 
 from cladist.datasets.corpora import paper_sets
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.loaders import hmc_sets, messages, official_codes
+from cladist.datasets.loaders import free_sets, official_codes
 from cladist.datasets.loaders.catalogue import DATA_SETS, CatalogueEntry, available, path_of
 from cladist.errors import DatasetError
 from tests.datasets.number_folders import MADE
@@ -21,7 +21,7 @@ from tests.datasets.number_folders import MADE
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "real-data.md"
 LOADERS: dict[str, Any] = {
     name: loader
-    for module in (hmc_sets, messages, official_codes, paper_sets)
+    for module in (free_sets, official_codes, paper_sets)
     for name, loader in vars(module).items()
     if name.startswith("load_") and name != "load_icd10cm"  # which a package ships
 }
@@ -92,7 +92,7 @@ def test_each_missing_file_is_named(name: str, tmp_path: Path) -> None:
 
 def test_all_missing_files_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"has no data_full\.json, domains\.json; wanted"):
-        messages.load_clinc150(folder=tmp_path)
+        free_sets.load_clinc150(folder=tmp_path)
 
 
 def test_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,14 +101,14 @@ def test_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         if value is None:
             monkeypatch.delenv("CLADIST_DATA")
         with pytest.raises(DatasetError, match="CLINC150: no folder is given and CLADIST_DATA is not set; wanted: a f"):
-            messages.load_clinc150()
+            free_sets.load_clinc150()
         assert available() == ()
     monkeypatch.setenv("CLADIST_DATA", str(tmp_path))
     with pytest.raises(DatasetError, match=r"there is no folder .*clinc150; wanted"):
-        messages.load_clinc150()
+        free_sets.load_clinc150()
     for name in ("a\0b", "x" * 5000):
         with pytest.raises(DatasetError, match="there is no folder"):
-            messages.load_clinc150(folder=name)
+            free_sets.load_clinc150(folder=name)
 
 
 def test_available_in_a_folder_that_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cladist.datasets.loaders.messages import load_clinc150, load_news20
+from cladist.datasets.loaders.free_sets import load_clinc150, load_news20
 from cladist.datasets.loaders.official_codes import load_naics2017, load_onet_titles
 from cladist.errors import CladistError, DatasetError, ParameterError
 from cladist.progress import report_to

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cladist.datasets.dataset import Dataset
-from cladist.datasets.loaders.messages import load_clinc150, load_news20
+from cladist.datasets.loaders.free_sets import load_clinc150, load_news20
 from cladist.datasets.loaders.official_codes import load_naics2017, load_onet_titles
 from cladist.errors import CladistError
 from tests.datasets.folders import TEXTS

@@ -19,7 +19,7 @@ from cladist.datasets.corpora.paper_sets import (
     load_swiki2011,
     load_wipo_alpha,
 )
-from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
+from cladist.datasets.loaders.free_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
 from cladist.errors import DatasetError, ParameterError, TaxonomyError
 from tests.datasets.number_folders import MADE, arff
 

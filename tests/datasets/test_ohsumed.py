@@ -124,12 +124,12 @@ def test_fields_in_any_order_on_several_lines_and_packed(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (".T\nx\n", "the stream, line 1: a record starts with .I and a number; got '.T'"),
-        ("\n\nx\n", "line 3: a record starts with .I and a number; got 'x'"),
-        (".I 1\n.M\nx\n.B\ny\n", r"line 4: there is no field \.B; there are \.I \(sequential identifier\), \.U"),
-        (".I 1\n.T A title.\n", r"line 2: the text of \.T begins on the next line; got 'A title\.' behind it"),
-        (".I 1\nA title.\n", r"line 2: a field starts with a line such as \.T; got 'A title\.'"),
-        (".I 1\n.T\nx\n.I 2\nlong " + "x" * 999, r"line 5: a field .* got 'long x{51}'…"),
+        (".T\nx\n", "the stream, line 1: a record is a line .I with a number, .*; got '.T'"),
+        ("\n\nx\n", "line 3: a record is a line .I with a number, .*; got 'x'"),
+        (".I 1\n.M\nx\n.B\ny\n", r"line 4: a record is .* one of USMTPWA above its text; got '\.B'"),
+        (".I 1\n.T A title.\n", r"line 2: a record is .*; got '\.T A title\.'"),
+        (".I 1\nA title.\n", r"line 2: a record is .*; got 'A title\.'"),
+        (".I 1\n.T\nx\n.I 2\nlong " + "x" * 999, r"line 5: a record .* got 'long x{51}'…"),
         (b".I 1\n.T\nna\xefve\n", "line 3, column 3: byte 0xef is not UTF-8"),
         ("", "none of 0 records has a MeSH term of the 6 nodes below 'Quality of Health Care'; check"),
         (".I 1\n.M\nHuman.\n", "none of 1 records"),

@@ -138,7 +138,7 @@ def test_files_that_are_missing_or_do_not_belong_together(tmp_path: Path) -> Non
         read_phonemes(tmp_path)
     (tmp_path / "SA1.htk").unlink()
     utterance(tmp_path, "SA2", content=as_htk(frames(width=4)))
-    with pytest.raises(DatasetError, match=r"SA2\.mfc: its vectors have 4 entries, those of .*SA1\.mfc have 3"):
+    with pytest.raises(DatasetError, match=r"SA2\.mfc: its vectors have 4 entries, those before it 3"):
         read_phonemes(tmp_path)
 
 
@@ -192,13 +192,13 @@ def test_a_table_of_json_lines() -> None:
         ("utterance,phoneme,c1\na,,1\n", "line 2, column 'phoneme': wanted a name, got ''"),
         ("utterance,phoneme,c1\na,zz,1\n", "line 2: the phoneme 'zz' is not in the tree"),
         ("utterance,phoneme,c1\na,iy,1\nb,iy,1\na,iy,1\n", "line 4, column 'utterance': 'a' ended further up"),
-        ('{"utterance": "a", "phoneme": "iy", "c1": [1]}', "wanted a finite number, got list"),
+        ('{"utterance": "a", "phoneme": "iy", "c1": [1]}', r"wanted a finite number, got \[1\]"),
         ('{"utterance": "a", "phoneme": "iy", "c1": true}', "wanted a finite number, got True"),
         ('{"utterance": "a", "phoneme": "iy", "c1": ' + "9" * 999 + "}", "wanted a finite number, got 999"),
-        ('{"utterance": {}, "phoneme": "iy", "c1": 1}', "column 'utterance': wanted a name, got dict"),
+        ('{"utterance": {}, "phoneme": "iy", "c1": 1}', "column 'utterance': wanted a name, got {}"),
         (
             '{"utterance": "a", "phoneme": "iy", "c1": 1}\n{"utterance": "a", "phoneme": "iy", "c1": 1, "c2": 2}',
-            "line 2, column 1: the row has 4 columns, the first 3",
+            r"line 2, column 1: the row has the columns \['c1', 'c2', .*, the first \['c1', 'p",
         ),
         ("utterance,phoneme,c1\na,iy,1\n", "no utterance has 5 frames with a phoneme in the middle"),
         ("", "the file is empty"),

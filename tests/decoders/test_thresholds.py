@@ -20,8 +20,8 @@ from cladist.decoders.thresholds import (
     SCut,
     Strategy,
     Zero,
+    cuts,
     instance_targets,
-    strategy,
 )
 from cladist.errors import LabelError, ModelFormatError, ParameterError
 
@@ -321,7 +321,7 @@ def test_rows_in_pieces_are_rows_at_once(cut, monkeypatch):
     scores, Z = random.normal(size=(50, 7)), random.integers(0, 2, (50, 7))
     fitted = clone(cut).fit(scores, Z)
     whole = fitted.predict(scores).toarray()
-    monkeypatch.setattr(strategy, "CHUNK_SCORES", 21)
+    monkeypatch.setattr(cuts, "CHUNK_SCORES", 21)
     np.testing.assert_array_equal(clone(cut).fit(scores, Z).predict(scores).toarray(), whole)
     if cut.by_row:
         np.testing.assert_array_equal(fitted.predict(scores[11:12]).toarray(), whole[11:12])

@@ -54,9 +54,9 @@ def test_costs_by_their_definitions(forest, virtual_root):
         ([1, 2], r"one number per node, here 7; got shape \(2,\)"),
         (np.ones((7, 1)), r"got shape \(7, 1\)"),
         (3.0, r"got shape"),
-        ([1, 1, 1, -2, 1, 1, 1], "'3' has -2.0"),
-        ([1, 1, 1, 1, 1, np.inf, 1], "'5' has inf"),
-        (["a"] * 7, "a name or numbers"),
+        ([1, 1, 1, -2, 1, 1, 1], "node 3 has -2.0"),
+        ([1, 1, 1, 1, 1, np.inf, 1], "node 5 has inf"),
+        (["a"] * 7, "must hold numbers; got list"),
     ],
 )
 def test_bad_weights_are_refused(weights, message):

@@ -26,8 +26,14 @@ from cladist.datasets.formats.tables.reader import read_table, read_texts
 from cladist.datasets.formats.tables.writer import write_table
 from cladist.datasets.generators import LabelModel, make_hieron_synthetic, make_label_model, make_topics
 from cladist.datasets.loaders.catalogue import available
-from cladist.datasets.loaders.hmc_sets import load_enron, load_genes_fun, load_genes_go, load_imclef07a
-from cladist.datasets.loaders.messages import load_clinc150, load_news20
+from cladist.datasets.loaders.free_sets import (
+    load_clinc150,
+    load_enron,
+    load_genes_fun,
+    load_genes_go,
+    load_imclef07a,
+    load_news20,
+)
 from cladist.datasets.loaders.official_codes import load_icd10cm, load_naics2017, load_onet_titles
 
 __all__ = [

@@ -53,13 +53,10 @@ class NotSplitError(DatasetError, AttributeError):
 class Dataset(Generic[T]):
     """Rows, their labels and the taxonomy the labels come from.
 
-    `X` and `y` always hold all rows in their original order. A split Dataset also knows which rows are for
-    training and which for testing; `X_train`, `y_train`, `X_test`, `y_test` (and `texts_train`, `texts_test`)
-    are those rows, selected on first use. One that ships with a third part to choose parameters by also has
-    `X_validation`, `y_validation` and `texts_validation`.
-
-    For type checkers, ``Dataset[Taxonomy]`` is one whose `taxonomy` is never None; all loaders and generators and all
-    readers of files with a hierarchy return it. A plain ``Dataset`` may have none.
+    `X` and `y` always hold all rows in their original order. A split Dataset also has `X_train`, `y_train`, `X_test`,
+    `y_test` (and `texts_train`, `texts_test`), which are selected on first use; with a third part, to choose parameters
+    by, also `X_validation`, `y_validation` and `texts_validation`. For type checkers, the `taxonomy` of a
+    ``Dataset[Taxonomy]`` is never None.
 
     Parameters
     ----------
@@ -77,10 +74,8 @@ class Dataset(Generic[T]):
         The raw texts behind the rows of a vectorised `X`.
     descriptions : mapping, optional
         Node name → text that explains the node.
-    train_rows, test_rows : slice or array of int, optional
-        The rows of the two parts; both or neither.
-    validation_rows : slice or array of int, optional
-        The rows of the third part, where the source ships one.
+    train_rows, test_rows, validation_rows : slice or array of int, optional
+        The rows of the parts; training and test part both or neither.
     relations : RelationGraph, optional
         Relations of nodes beside the taxonomy, where the source has them.
 

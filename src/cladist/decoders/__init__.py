@@ -4,15 +4,18 @@ from cladist.decoders.labelling import (
     LossShift,
     SecondBest,
     best_labelling,
+    greedy_path,
     loss_augmented_labelling,
     loss_shift,
     node_margins,
     node_probabilities,
+    path_margins,
+    path_scores,
+    prototype_argmax,
     runner_up_labelling,
     second_best_labelling,
     top_down,
 )
-from cladist.decoders.paths import greedy_path, path_margins, path_scores, prototype_argmax
 
 __all__ = [
     "LossShift",

@@ -89,14 +89,12 @@ def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
 
 
 def to_indicator(y: Any, taxonomy: Taxonomy) -> sparse.csr_array:
-    """Encode any accepted form of y as a 0/1 CSR matrix.
+    """Encode any accepted form of y as a 0/1 CSR matrix with one column per node.
 
     Parameters
     ----------
-    y : labels in any form
-        The labels; see `encode`.
-    taxonomy : Taxonomy
-        The taxonomy of the labels; its nodes are the columns of the matrix.
+    y, taxonomy
+        As in `encode`.
 
     Examples
     --------

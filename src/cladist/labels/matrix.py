@@ -181,15 +181,20 @@ def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
         raise LabelError(
             f"An indicator matrix has one column per node, here {taxonomy.n_nodes}; this one has shape {given.shape}."
         )
-    indicator = sparse.csr_array(given, copy=True)
-    indicator.sum_duplicates()
-    indicator.eliminate_zeros()
-    wrong = np.flatnonzero(indicator.data != 1)
+    return as_bits(given, "An indicator matrix", taxonomy.names)
+
+
+def as_bits(matrix: Any, who: str, columns: Sequence[Any]) -> sparse.csr_array:
+    """Return a matrix of numbers as CSR without stored zeros; entries other than 0 and 1 are a `LabelError`."""
+    bits = sparse.csr_array(matrix, copy=True)
+    bits.sum_duplicates()
+    bits.eliminate_zeros()
+    wrong = np.flatnonzero(bits.data != 1)
     if len(wrong):
-        row = int(np.searchsorted(indicator.indptr, wrong[0], side="right")) - 1
-        value, name = indicator.data[wrong[0]], taxonomy.names[indicator.indices[wrong[0]]]
-        raise LabelError(f"An indicator matrix holds only 0 and 1; row {row} has {value} at {name!r}.")
-    return indicator
+        row = int(np.searchsorted(bits.indptr, wrong[0], side="right")) - 1
+        value, column = bits.data[wrong[0]], columns[bits.indices[wrong[0]]]
+        raise LabelError(f"{who} holds only 0 and 1; row {row} has {value} at {column!r}.")
+    return bits
 
 
 # -------------------------------------------------------------------- the form of y
@@ -228,12 +233,8 @@ class LabelForm:
         The container of the labels of one row.
     columns, width, padding
         The column names of a frame, the number of columns, and the filler of short rows of paths.
-    name : str, int or None
-        The name of a Series.
-    dtypes : tuple of str
-        The pandas types of a Series, of each column of a frame, or of all columns.
-    categories, ordered
-        The categories of a categorical Series, and whether they are ordered.
+    name, dtypes, categories, ordered
+        The name, pandas types (also of the columns of a frame), categories and order of a Series.
     """
 
     kind: str = "single"

@@ -32,10 +32,8 @@ def tree_induced_error(
 
     Parameters
     ----------
-    y_true, y_pred : labels in any form
-        The true and the predicted labels, exactly one per row.
-    taxonomy, sample_weight, reduction
-        As in `h_loss`; the trees of a forest meet in a virtual root.
+    y_true, y_pred, taxonomy, sample_weight, reduction
+        As in `h_loss`, with exactly one label per row; the trees of a forest meet in a virtual root.
 
     Examples
     --------
@@ -188,10 +186,8 @@ def cumulative_error(
 
     Parameters
     ----------
-    y_true, y_pred : labels in any form
-        Exactly one label per row, in the order of the rounds; each prediction was made before the round's update.
-    taxonomy : Taxonomy
-        The taxonomy of the labels.
+    y_true, y_pred, taxonomy
+        As in `tree_induced_error`, in the order of the rounds; each prediction was made before the round's update.
     error : {"tree", "multiclass"}
         The number of edges between nodes, or the fraction of wrong nodes.
 

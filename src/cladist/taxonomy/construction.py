@@ -169,25 +169,25 @@ def check_on_cycle(on_cycle: str) -> None:
         raise TaxonomyError(f"on_cycle must be 'error' or 'drop'; got {on_cycle!r}.")
 
 
-def from_parents(parents: Any, *, where: Where = name_entry) -> Draft:
-    """Draft a taxonomy from {child: parent, or a list of parents, or None}."""
+def from_parents(parents: Any, *, on_cycle: str | None = None) -> Draft:
+    """Draft a taxonomy from {child: parent, or a list of parents, or None}; `on_cycle` None: callers have no choice."""
     if type(parents).__name__ != "Series" and not isinstance(parents, Mapping):
         raise TaxonomyError(f"from_parents wants a mapping of child to parent; got {type(parents).__name__}.")
     links = Links()
     for position, (child, parent) in enumerate(parents.items()):
-        # `where` costs time, so it is called only for values that are not plain texts.
-        name = child if type(child) is str and child else as_name(child, where(position))
+        # Plain texts are names as they are; making a message for the others costs time.
+        name = child if type(child) is str and child else as_name(child, name_entry(position))
         if type(parent) is str and parent:
             links.link(parent, name, position)
         elif isinstance(parent, (list, tuple, set, frozenset)):
             links.node(name)
             for one in sorted(parent, key=str) if isinstance(parent, (set, frozenset)) else parent:
-                links.link(as_name(one, where(position)), name, position)
+                links.link(as_name(one, name_entry(position)), name, position)
         elif is_missing(parent):
             links.node(name)
         else:
-            links.link(as_name(parent, where(position)), name, position)
-    return links.draft("error", where, droppable=False)
+            links.link(as_name(parent, name_entry(position)), name, position)
+    return links.draft(on_cycle or "error", name_entry, droppable=on_cycle is not None)
 
 
 def from_edges(

@@ -86,7 +86,15 @@ def inspect(taxonomy: Taxonomy) -> Findings:
         running.advance()
         chains = find_chains(taxonomy)
         running.advance()
-        groups = _find_shared_titles(taxonomy), _find_alike_names(taxonomy), _find_shared_parts(taxonomy)
+        titles = [taxonomy.title_of(name) for name in taxonomy.names]
+        parts = taxonomy.parts or taxonomy.names
+        spelling = dict(zip(taxonomy.names, parts, strict=True))
+        alike = [
+            group for group in _group(taxonomy, map(normalise, parts)) if len({*map(spelling.get, group.nodes)}) > 1
+        ]
+        # A unique last part of a path is the name itself.
+        repeated = (part if part != name else "" for name, part in spelling.items())
+        groups = _group(taxonomy, map(normalise, titles)), tuple(alike), _group(taxonomy, repeated)
         running.advance()
         redundant = find_redundant_edges(taxonomy)
         way_round = find_way_down(taxonomy, *redundant[0], direct=False) if redundant else ()
@@ -134,33 +142,11 @@ def normalise(name: str) -> str:
     return " ".join(folded.split())
 
 
-def _find_alike_names(taxonomy: Taxonomy) -> tuple[Group, ...]:
-    """Return groups of nodes whose names differ only in case, accents or blanks; on paths, their last parts."""
-    parts = taxonomy.parts or taxonomy.names
-    groups = _group(taxonomy, parts)
-    spelling = dict(zip(taxonomy.names, parts, strict=True))
-    return tuple(group for group in groups if len({spelling[name] for name in group.nodes}) > 1)
-
-
-def _find_shared_titles(taxonomy: Taxonomy) -> tuple[Group, ...]:
-    titles = taxonomy.titles
-    return _group(taxonomy, (titles.get(name, "") for name in taxonomy.names)) if titles else ()
-
-
-def _find_shared_parts(taxonomy: Taxonomy) -> tuple[Group, ...]:
-    """Return the last parts of paths that occur below several parents."""
-    nodes: dict[str, list[str]] = defaultdict(list)
-    for name, part in zip(taxonomy.names, taxonomy.parts or (), strict=False):
-        if name != part:  # a unique part is the name itself
-            nodes[part].append(name)
-    return tuple(Group(part, tuple(names)) for part, names in nodes.items() if len(names) > 1)
-
-
 def _group(taxonomy: Taxonomy, texts: Iterable[str]) -> tuple[Group, ...]:
-    """Return groups of nodes whose texts are the same when normalised; nodes without a text are in no group."""
+    """Return groups of nodes whose texts are the same; nodes without a text are in no group."""
     nodes: dict[str, list[str]] = defaultdict(list)
     for name, text in zip(taxonomy.names, texts, strict=True):
-        nodes[normalise(text)].append(name)
+        nodes[text].append(name)
     return tuple(Group(text, tuple(names)) for text, names in nodes.items() if text and len(names) > 1)
 
 

@@ -18,7 +18,7 @@ from cladist.errors import TaxonomyError
 from cladist.files import open_for_writing, read_text
 from cladist.files.delimited import split_plain
 from cladist.kernels import dag
-from cladist.taxonomy.construction import Where, as_name, import_networkx, is_sequence, iterate_rows, name_entry
+from cladist.taxonomy.construction import Links, Where, as_name, import_networkx, is_sequence, iterate_rows, name_entry
 from cladist.taxonomy.formats.reader import find_line, has_tabs, iterate_lines
 from cladist.taxonomy.structure import Ids, NamedNodes, as_text, freeze, freeze_matrix
 
@@ -74,13 +74,21 @@ class RelationGraph(NamedNodes):
         """
         if isinstance(edges, (str, bytes)) or not isinstance(edges, Iterable):
             raise TaxonomyError(f"from_edges wants (u, v) or (u, v, weight); got {type(edges).__name__}.")
-        collector = _EdgeCollector()
+        links, weights = Links(), array("d")
         for k, node in enumerate(nodes):
-            collector.node(as_name(node, f"node {k}"))
-        collector.add(edges, where)
-        names = list(collector.id_of)
-        collector.id_of.clear()  # as large as all the rest
-        return cls(names, collector.adjacency(len(names), where))
+            links.node(as_name(node, f"node {k}"))
+        for k, edge in enumerate(iterate_rows(edges)):
+            if not is_sequence(edge) or len(edge) not in (2, 3):
+                raise TaxonomyError(f"An edge is (u, v) or (u, v, weight); {where(k)} is {edge!r}.")
+            plain = type(edge[0]) is type(edge[1]) is str and edge[0] and edge[1]
+            u, v = edge[:2] if plain else (as_name(end, where(k)) for end in edge[:2])
+            if u == v:
+                raise TaxonomyError(f"An edge joins two labels; {where(k)} joins {u!r} to itself.")
+            links.link(u, v, k)
+            weights.append(_check_weight(edge[2], k, where) if len(edge) == 3 else 1.0)
+        names = list(links.id_of)
+        links.id_of.clear()  # as large as all the rest
+        return cls(names, _build_adjacency(links, weights, len(names), where))
 
     @classmethod
     def from_taxonomy(cls, taxonomy: Taxonomy) -> RelationGraph:
@@ -220,47 +228,22 @@ class RelationGraph(NamedNodes):
         return f"RelationGraph({', '.join(f'{n} {what}{chr(115) * (n != 1)}' for n, what in counts)})"
 
 
-class _EdgeCollector:
-    """Collects edges as arrays of their two ends and their weights."""
-
-    def __init__(self) -> None:
-        self.id_of: dict[str, int] = {}
-        self.u, self.v, self.weights = array("i"), array("i"), array("d")
-
-    def node(self, name: str) -> int:
-        """Return the id of a node, added if it is new."""
-        return self.id_of.setdefault(name, len(self.id_of))
-
-    def add(self, edges: Iterable[Sequence[Any]], where: Where) -> None:
-        """Check and add edges."""
-        for k, edge in enumerate(iterate_rows(edges)):
-            if not is_sequence(edge) or len(edge) not in (2, 3):
-                raise TaxonomyError(f"An edge is (u, v) or (u, v, weight); {where(k)} is {edge!r}.")
-            plain = type(edge[0]) is type(edge[1]) is str and edge[0] and edge[1]
-            u, v = edge[:2] if plain else (as_name(end, where(k)) for end in edge[:2])
-            if u == v:
-                raise TaxonomyError(f"An edge joins two labels; {where(k)} joins {u!r} to itself.")
-            self.u.append(self.node(u))
-            self.v.append(self.node(v))
-            self.weights.append(_check_weight(edge[2], k, where) if len(edge) == 3 else 1.0)
-
-    def adjacency(self, n_nodes: int, where: Where) -> sparse.csr_array:
-        """Return the symmetric matrix; an edge given twice must have the same weight."""
-        u, v, weight = np.frombuffer(self.u, np.int32), np.frombuffer(self.v, np.int32), np.frombuffer(self.weights)
-        key = np.minimum(u, v).astype(np.int64) * n_nodes + np.maximum(u, v)
-        order = np.argsort(key, kind="stable")
-        repeated = np.flatnonzero(np.diff(key[order]) == 0) + 1
-        differing = repeated[weight[order[repeated]] != weight[order[repeated - 1]]]
-        if len(differing):
-            k, before = (int(order[differing[0] - back]) for back in (0, 1))
-            raise TaxonomyError(
-                f"An edge has one weight; {where(k)} says {weight[k]:g} and {where(before)} {weight[before]:g}."
-            )
-        del key
-        distinct = np.sort(np.delete(order, repeated))
-        shape = (n_nodes, n_nodes)
-        upper = sparse.coo_array((weight[distinct], (u[distinct], v[distinct])), shape=shape).tocsr()
-        return (upper + upper.T).tocsr()
+def _build_adjacency(links: Links, weights: array[float], n_nodes: int, where: Where) -> sparse.csr_array:
+    """Return the symmetric matrix; an edge given twice must have the same weight."""
+    u, v, weight = np.frombuffer(links.parents, np.int64), np.frombuffer(links.children, np.int64), np.array(weights)
+    key = np.minimum(u, v) * n_nodes + np.maximum(u, v)
+    order = np.argsort(key, kind="stable")
+    repeated = np.flatnonzero(np.diff(key[order]) == 0) + 1
+    differing = repeated[weight[order[repeated]] != weight[order[repeated - 1]]]
+    if len(differing):
+        k, before = (int(order[differing[0] - back]) for back in (0, 1))
+        raise TaxonomyError(
+            f"An edge has one weight; {where(k)} says {weight[k]:g} and {where(before)} {weight[before]:g}."
+        )
+    distinct = np.sort(np.delete(order, repeated))
+    ends = u[distinct].astype(np.int32), v[distinct].astype(np.int32)
+    upper = sparse.coo_array((weight[distinct], ends), shape=(n_nodes, n_nodes)).tocsr()
+    return (upper + upper.T).tocsr()
 
 
 def _check_weight(value: Any, k: int, where: Where) -> float:

@@ -392,15 +392,7 @@ class Structure(NamedNodes):
         return [parts[u] for u in self.path_ids(v)]
 
     def shortest_path_parts(self, v: int) -> list[str]:
-        """Return the parts of the shortest path to v; in a tree that is `path_parts`.
-
-        Examples
-        --------
-        >>> from cladist import Taxonomy
-        >>> shop = Taxonomy.from_paths(["home/pots", "garden/pots"])
-        >>> shop.names[3], shop.shortest_path_parts(3)
-        ('garden/pots', ['garden', 'pots'])
-        """
+        """Return the parts of the shortest path to v; in a tree that is `path_parts`."""
         parts = self.parts or self.names
         return [parts[u] for u in self.shortest_path_ids(v)]
 
@@ -426,16 +418,7 @@ class Structure(NamedNodes):
         return self.parents.indices.tolist(), children.tolist()
 
     def require_tree(self, who: str) -> None:
-        """Raise a `TaxonomyError` if this is a DAG, which `who` cannot handle, with the methods that can.
-
-        Examples
-        --------
-        >>> from cladist import Taxonomy
-        >>> Taxonomy.from_edges([("a", "c"), ("b", "c")]).require_tree("Hieron")
-        Traceback (most recent call last):
-        cladist.errors.TaxonomyError: Hieron needs a tree or forest, and this taxonomy is a DAG: 'c' has the parents 'a'
-        and 'b'. RecursiveSVM, RecursiveLogistic, FlatSVM and FlatLogistic can learn on it; ...
-        """
+        """Raise a `TaxonomyError` if this is a DAG, which `who` cannot handle, with the methods that can."""
         if self.kind != "dag":
             return
         v = int((self.n_parents > 1).argmax())

@@ -15,19 +15,11 @@ from cladist.files import Source, display_name, iterate_text_lines, open_for_rea
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.formats.mesh import NODES, Nodes, mesh_taxonomy
 
-FIELDS = {
-    "I": "sequential identifier",
-    "U": "MEDLINE identifier",
-    "S": "source",
-    "M": "MeSH terms",
-    "T": "title",
-    "P": "publication type",
-    "W": "abstract",
-    "A": "authors",
-}
+FIELDS = "IUSMTPWA"  # identifiers, source, MeSH terms, title, publication type, abstract, authors
 LARGEST_RECORD = 8 * 2**20  # bytes in memory; real ones have some thousands
 
 _TAG = re.compile(r"\.([A-Z])(?:\s(.*))?", re.DOTALL)
+_WANTED = f"a record is a line .I with a number, then fields, each a line . with one of {FIELDS[1:]} above its text"
 
 
 def read_ohsumed(
@@ -108,7 +100,6 @@ class Record:
 
     line: int
     fields: dict[str, list[str]] = field(default_factory=dict)
-    n_bytes: int = 0
 
     def text(self, letter: str) -> str:
         """Return a field, its lines joined by a blank; a missing one is empty."""
@@ -122,50 +113,33 @@ def records(source: Source) -> Iterator[Record]:
     come in any order, be missing, or have several lines.
     """
     record: Record | None = None
-    letter = ""
+    letter, n_bytes = "", 0
     with open_for_reading(source) as stream:
         for line, text in iterate_text_lines(source, stream):
-            tag = _TAG.fullmatch(text) if text.startswith(".") else None
-            if tag is not None:
-                letter = tag[1]
-                _check_tag(source, line, letter, (tag[2] or "").strip() or None)
-            if letter == "I" and tag is not None:
+            content = text.strip()
+            tag = _TAG.fullmatch(text.rstrip())
+            if tag is not None and tag[1] == "I":
                 if record is not None:
                     yield record
-                record = Record(line)
-            elif record is None and text.strip():
-                _refuse(source, line, f"a record starts with .I and a number; got {_show(text)}")
-            elif record is not None and tag is None and text.strip():
-                _add(source, line, record, letter, text.strip())
+                record, letter, n_bytes = Record(line), "", 0
+            elif tag is not None and tag[1] in FIELDS and not tag[2] and record is not None:
+                letter = tag[1]
+            elif content:
+                if record is None or not letter or tag is not None:
+                    shown = repr(content) if len(content) < 60 else repr(content[:56]) + "…"
+                    _refuse(source, line, f"{_WANTED}; got {shown}")
+                if letter in "MTW":  # the others are not used, and not kept
+                    record.fields.setdefault(letter, []).append(content)
+                n_bytes += len(content) + 64  # Python needs about this much for a line of any length
+                if n_bytes > LARGEST_RECORD:
+                    most = f"takes more than {LARGEST_RECORD:,} bytes"
+                    _refuse(source, line, f"the record that starts on line {record.line} {most}")
     if record is not None:
         yield record
 
 
-def _add(source: Source, line: int, record: Record, letter: str, text: str) -> None:
-    if letter == "I":
-        _refuse(source, line, f"a field starts with a line such as .T; got {_show(text)}")
-    if letter in "MTW":  # the others are not used, and not kept
-        record.fields.setdefault(letter, []).append(text)
-    record.n_bytes += len(text) + 64  # Python needs about this much for a line of any length
-    if record.n_bytes > LARGEST_RECORD:
-        _refuse(source, line, f"the record that starts on line {record.line} takes more than {LARGEST_RECORD:,} bytes")
-
-
-def _check_tag(source: Source, line: int, letter: str, rest: str | None) -> None:
-    if letter not in FIELDS:
-        known = ", ".join(f".{one} ({what})" for one, what in FIELDS.items())
-        _refuse(source, line, f"there is no field .{letter}; there are {known}")
-    if letter != "I" and rest:
-        _refuse(source, line, f"the text of .{letter} begins on the next line; got {_show(rest)} behind it")
-
-
 def _refuse(source: Source, line: int, problem: str) -> NoReturn:
     refuse(source, line, None, f"{problem}.", kind="bad-record")
-
-
-def _show(text: str) -> str:
-    text = text.strip()
-    return repr(text) if len(text) < 60 else repr(text[:56]) + "…"
 
 
 def _expand_folders(files: Source | Sequence[Source]) -> list[Source]:

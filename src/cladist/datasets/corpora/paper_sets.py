@@ -1,4 +1,7 @@
-"""Loaders of the papers' data sets that must be licensed or requested: news, patents, medicine, speech, web pages."""
+"""Loaders of the papers' data sets that must be licensed or requested: news, patents, medicine, speech, web pages.
+
+``docs/guides/real-data.md`` lists the files of each, their sources and licences; so does `DATA_SETS`.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +41,12 @@ def load_rcv1(
     family, hierarchy, n_train, n_test
         As in `read_rcv1`.
     folder : path, optional
-        Holds ``rcv1-v2.topics.qrels``, ``rcv1.topics.hier.orig``, ``lyrl2004_vectors_train.dat`` and
-        ``lyrl2004_vectors_test_pt0.dat`` to ``…pt3.dat``; None: ``rcv1`` below ``CLADIST_DATA``.
+        Holds the files; None: ``rcv1`` below ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
-        Split. `X` is CSR with 47,236 columns, `y` a list of lists. The taxonomy is a forest of 103 topics, with some
-        nodes more if expanded; `descriptions` explains them.
+        Split; `y` is a list of lists. The taxonomy is a forest of 103 topics, with some nodes more if expanded.
     """
     entry = DATA_SETS["rcv1"]
     place = entry.locate(folder)
@@ -56,7 +57,7 @@ def load_rcv1(
 
 
 def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Dataset[Taxonomy]:
-    """Load WIPO-alpha, patents by main group of the International Patent Classification.
+    """Load WIPO-alpha, patents by main group of the International Patent Classification, as TF-IDF of words.
 
     Section D, textiles and paper, is the set of Rousu et al. 2005 and Liu et al. 2013: 188 nodes.
 
@@ -65,29 +66,18 @@ def load_wipo_alpha(*, section: str | None = "D", folder: Folder = None) -> Data
     section : {"A", …, "H"}, optional
         Only patents of this section; None: all.
     folder : path, optional
-        Holds the folders ``train`` and ``test`` with the ``.xml`` records; None: ``wipo_alpha`` below ``CLADIST_DATA``.
-
-    Returns
-    -------
-    Dataset
-        Split. `X` is TF-IDF of words, float32 CSR, fitted on the training part; `texts` has the patents. `y` has one
-        main group per row.
+        Holds the folders ``train`` and ``test``; None: ``wipo_alpha`` below ``CLADIST_DATA``.
     """
     return _load_patents("wipo_alpha", folder, section=section, level="main-group")
 
 
 def load_ipc(*, folder: Folder = None) -> Dataset[Taxonomy]:
-    """Load WIPO-alpha by subclass of the International Patent Classification: the IPC set of Gopal & Yang 2013.
+    """Load all of WIPO-alpha by subclass: the IPC set of Gopal & Yang 2013.
 
     Parameters
     ----------
     folder : path, optional
         As in `load_wipo_alpha`.
-
-    Returns
-    -------
-    Dataset
-        As of `load_wipo_alpha`, with all sections, and one subclass per row.
     """
     return _load_patents("ipc", folder, level="subclass")
 
@@ -102,18 +92,17 @@ def _load_patents(name: str, folder: Folder, **options: Any) -> Dataset[Taxonomy
 def load_ohsumed(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load OHSUMED, references of MEDLINE from 1987 to 1991, below the MeSH descriptor "Quality of Health Care".
 
+    Cesa-Bianchi et al. 2006 have 55,503 documents and 94 nodes; the edition of MeSH decides.
+
     Parameters
     ----------
     folder : path, optional
-        Holds ``ohsumed.87`` and the other years, as far as they are there, and ``mtrees.bin``, a file of MeSH trees;
-        None: ``ohsumed`` below ``CLADIST_DATA``.
+        Holds the years that are there, and ``mtrees.bin``; None: ``ohsumed`` below ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
-        Not split; `X` is an array of texts, titles and abstracts, `y` a list of lists of descriptors. Call `split` and
-        put a vectoriser before the learner in a `Pipeline`. The taxonomy is a DAG, cycles taken out. Cesa-Bianchi et
-        al. 2006 have 55,503 documents and 94 nodes; the edition of MeSH decides.
+        Not split, as of `read_ohsumed`. Call `split` and put a vectoriser before the learner in a `Pipeline`.
     """
     entry = DATA_SETS["ohsumed"]
     place = entry.locate(folder)
@@ -121,38 +110,27 @@ def load_ohsumed(*, folder: Folder = None) -> Dataset[Taxonomy]:
 
 
 def load_phonemes(*, folder: Folder = None) -> Dataset[Taxonomy]:
-    """Load phonemes of TIMIT, 40 of them in a phonetic tree, by five stacked frames of features.
+    """Load phonemes of TIMIT, 40 of them in a phonetic tree, by five stacked frames of features, split.
 
     Dekel et al. 2004 drew 2,000 examples per phoneme to train on and 500 to test on; this set has all frames.
 
     Parameters
     ----------
     folder : path, optional
-        Holds the folders ``train`` and ``test``, in which a feature file (``.mfc`` or ``.htk``) lies beside every label
-        file (``.phn``); None: ``phonemes`` below ``CLADIST_DATA``.
-
-    Returns
-    -------
-    Dataset
-        Split. `X` is dense, float32; `y` has one phoneme per row.
+        Holds the folders ``train`` and ``test``; None: ``phonemes`` below ``CLADIST_DATA``.
     """
     entry = DATA_SETS["phonemes"]
     return replace(read_phonemes(entry.locate(folder), stack=5, n_phonemes=40), source=entry.title)
 
 
 def load_dekel_dmoz(*, folder: Folder = None) -> Dataset[Taxonomy]:
-    """Load the DMOZ set of Dekel et al. 2004, 8,576 pages and 316 nodes, from its owners' files.
+    """Load the DMOZ set of Dekel et al. 2004, 8,576 pages and 316 nodes, not split: the paper cross-validates.
 
     Parameters
     ----------
     folder : path, optional
-        Holds ``pages.svm``, one label per row in svmlight format, and ``hierarchy.txt`` in any format that
-        `Taxonomy.read` knows; None: ``dekel_dmoz`` below ``CLADIST_DATA``.
-
-    Returns
-    -------
-    Dataset
-        Not split: the paper cross-validates, in 4 parts.
+        Holds ``pages.svm`` and ``hierarchy.txt`` in any format of taxonomies; None: ``dekel_dmoz`` below
+        ``CLADIST_DATA``.
     """
     entry = DATA_SETS["dekel_dmoz"]
     place = entry.locate(folder)
@@ -170,15 +148,13 @@ def load_lshtc_small(*, task: Literal[1, 2] = 2, folder: Folder = None) -> Datas
         1: pages to train on and to test on; by its number of features, the LSHTC-small of Gopal & Yang 2013.
         2: short descriptions of pages to train on and to validate, pages to test on.
     folder : path, optional
-        Holds ``cat_hier.txt`` and a folder ``Task1`` or ``Task2`` with ``train.txt``, ``validation.txt`` and
-        ``test.txt``; None: ``lshtc_dryrun`` below ``CLADIST_DATA``.
+        Holds ``cat_hier.txt`` and a folder ``Task1`` or ``Task2``; None: ``lshtc_dryrun`` below ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
-        Split, 4,463 + 1,858 rows and 1,860 to validate. `X` is CSR, counts of words; `feature_names` are the words'
-        numbers, those that no row uses left out. `y` has one leaf per row. The taxonomy is a forest of 2,387 nodes,
-        1,139 of them leaves; ``taxonomy.contracted()`` has the paper's 1,563.
+        Split, with a validation part, as of `load_dmoz`. The taxonomy is a forest of 2,387 nodes, 1,139 of them leaves;
+        ``taxonomy.contracted()`` has the paper's 1,563.
 
     Examples
     --------
@@ -197,36 +173,25 @@ def load_dmoz(*, year: Literal[2010, 2011, 2012], folder: Folder = None) -> Data
     year : {2010, 2011, 2012}
         The year of the challenge.
     folder : path, optional
-        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``, for 2010 also ``validation.txt``; None: ``dmoz2010`` and
-        so on below ``CLADIST_DATA``.
+        Holds ``cat_hier.txt``, ``train.txt``, ``test.txt``; None: ``dmoz2010`` and so on below ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
         Split. `X` is CSR, counts of words; `feature_names` are the words' numbers, those that no row uses left out. `y`
         has one leaf per row, for 2011 a list of them. 2010 has a validation part; Gopal & Yang 2013 trained on both.
-
-    Raises
-    ------
-    DatasetError
-        Also if the test rows have no labels: the challenges gave them out with a 0 in place of each.
     """
     one_of("load_dmoz", "year", year, (2010, 2011, 2012))
     return _load_lshtc(f"dmoz{year}", folder, multilabel=True if year == 2011 else "auto")
 
 
 def load_swiki2011(*, folder: Folder = None) -> Dataset[Taxonomy]:
-    """Load SWIKI-2011, the smaller Wikipedia set of the second challenge.
+    """Load SWIKI-2011, the smaller Wikipedia set of the second challenge: a DAG, and a list of labels per row.
 
     Parameters
     ----------
     folder : path, optional
-        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``; None: ``swiki2011`` below ``CLADIST_DATA``.
-
-    Returns
-    -------
-    Dataset
-        Split. `X` is CSR, counts of words, as in `load_dmoz`. `y` is a list of lists. The taxonomy is a DAG.
+        As in `load_dmoz`; None: ``swiki2011`` below ``CLADIST_DATA``.
     """
     return _load_lshtc("swiki2011", folder, multilabel=True)
 
@@ -234,16 +199,12 @@ def load_swiki2011(*, folder: Folder = None) -> Dataset[Taxonomy]:
 def load_lwiki(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load LWIKI, the large Wikipedia set of the challenges: 2.4 million articles, 325,056 labels.
 
+    The taxonomy is the category graph with an edge of each cycle left out (``taxonomy.dropped_edges``).
+
     Parameters
     ----------
     folder : path, optional
-        Holds ``cat_hier.txt``, ``train.txt`` and ``test.txt``; None: ``lwiki`` below ``CLADIST_DATA``.
-
-    Returns
-    -------
-    Dataset
-        Split. `X` is CSR, counts of words, as in `load_dmoz`. `y` is a list of lists. The taxonomy is a DAG: the
-        category graph with an edge of each cycle left out (``taxonomy.dropped_edges``).
+        As in `load_dmoz`; None: ``lwiki`` below ``CLADIST_DATA``.
     """
     return _load_lshtc("lwiki", folder, multilabel=True, on_cycle="drop")
 

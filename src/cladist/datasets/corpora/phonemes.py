@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cladist import progress
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, read_records
-from cladist.datasets.loaders.catalogue import files_below, parts_below
+from cladist.datasets.loaders.catalogue import files_below, parts_below, read_bytes
 from cladist.errors import ParameterError, is_count, one_of
 from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -196,6 +196,41 @@ class _Phonemes:
         return number
 
 
+class _StackedFrames:
+    """Collects utterances; single frames are kept, and `size` of them, an odd number, stacked only in the end."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.n_rows = size, 0
+        self.width: int | None = None
+        self.utterances: list[tuple[Floats, npt.NDArray[np.intp]]] = []  # frames, and where windows begin
+        self.labels: list[Ids] = []
+
+    def add(self, source: Source, frames: Floats, labels: Ids) -> None:
+        """Add the frames of one utterance; those labelled −1 are neighbours only."""
+        self.width = self.width or frames.shape[1]
+        if frames.shape[1] != self.width:
+            problem = f"its vectors have {frames.shape[1]} entries, those before it {self.width}; give all one length."
+            refuse(source, None, None, problem, kind="column-count")
+        middles = labels[self.size // 2 :][: max(0, len(frames) - self.size + 1)]
+        starts = np.flatnonzero(middles >= 0)
+        if len(starts):
+            self.utterances.append((frames, starts))
+            self.labels.append(middles[starts])
+            self.n_rows += len(starts)
+
+    def matrix(self) -> Floats:
+        """Return all rows."""
+        width = self.width or 0
+        X = np.empty((self.n_rows, self.size * width), np.float32)
+        first = 0
+        for frames, starts in self.utterances:
+            last = first + len(starts)
+            for place in range(self.size):
+                X[first:last, place * width : (place + 1) * width] = frames[starts + place]
+            first = last
+        return X
+
+
 def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: _StackedFrames) -> dict[str, Any]:
     """Add all utterances below a folder; return the rows of its training and test part, if it has them."""
     parts = parts_below(folder)
@@ -212,10 +247,10 @@ def _read_folder(folder: str | PathLike[str], phonemes: _Phonemes, rows: _Stacke
 
 
 def _pairs(folder: str | PathLike[str]) -> Iterator[tuple[str, str]]:
-    """Yield each label file below a folder with the feature file beside it."""
-    beside = {
-        stem: list(those) for stem, those in groupby(sorted(files_below(folder, ".mfc", ".htk"), key=_stem), _stem)
-    }
+    """Yield each label file below a folder with the feature file beside it; CDs spell names in letters of any case."""
+    beside: dict[str, list[str]] = {}
+    for path in files_below(folder, ".mfc", ".htk"):
+        beside.setdefault(_stem(path), []).append(path)
     labelled = files_below(folder, ".phn")
     if not labelled:
         refuse(folder, None, None, "there are no .phn files.")
@@ -227,7 +262,6 @@ def _pairs(folder: str | PathLike[str]) -> Iterator[tuple[str, str]]:
 
 
 def _stem(path: str) -> str:
-    """Return a path without its ending, in small letters: CDs spell names in either."""
     return path.lower()[: path.lower().rindex(data_suffix(path))]
 
 
@@ -236,11 +270,11 @@ def _frame_labels(path: str, n_frames: int, period: int, phonemes: _Phonemes) ->
     starts, ends, ids = array("q"), array("q"), array("i")
     with open_for_reading(path) as stream:
         for line, text in iterate_text_lines(path, stream):
+            if not text.strip():
+                continue
             segment = _SEGMENT.fullmatch(text)
             if segment is None:
-                if text.strip():
-                    refuse(path, line, 1, f"a segment is 'start end phoneme'; got {text.strip()[:60]!r}.")
-                continue
+                refuse(path, line, 1, f"a segment is 'start end phoneme'; got {text.strip()[:60]!r}.")
             start, end = int(segment[1]), int(segment[2])
             if end <= start or (starts and start <= starts[-1]):
                 refuse(path, line, 1, f"segments follow each other in time; this one is {start} to {end}.")
@@ -261,42 +295,40 @@ def _read_table(path: Source, phonemes: _Phonemes, rows: _StackedFrames) -> list
     """Add all utterances of a table; return the names of its feature columns."""
     columns: list[str] = []
     utterances: set[str] = set()
-    for utterance, frames in groupby(read_records(path), lambda row: _text(path, row[0], row[1], ID_COLUMNS[0])):
+    for utterance, frames in groupby(_table_rows(path), lambda row: str(row[1]["utterance"]).strip()):
         values, labels = array("f"), array("i")
         for line, record in frames:
             if utterance in utterances:
-                refuse(path, line, ID_COLUMNS[0], f"{utterance[:80]!r} ended further up; its frames stand together.")
-            columns = columns or _feature_columns(path, line, record)
-            if len(record) != len(columns) + len(ID_COLUMNS):
-                refuse(path, line, 1, f"the row has {len(record)} columns, the first {len(columns) + len(ID_COLUMNS)}.")
-            labels.append(phonemes.id(path, line, _text(path, line, record, ID_COLUMNS[1])))
-            values.extend(_number(path, line, record, column) for column in columns)
+                refuse(path, line, "utterance", f"{utterance[:80]!r} ended further up; its frames stand together.")
+            columns = columns or [column for column in record if column not in ID_COLUMNS]
+            labels.append(phonemes.id(path, line, str(record["phoneme"]).strip()))
+            values.extend(_number(path, line, column, record[column]) for column in columns)
         utterances.add(utterance)
         frame_values = np.frombuffer(values, np.float32).reshape(len(labels), len(columns))
         rows.add(path, frame_values, np.frombuffer(labels, np.int32))
     return columns
 
 
-def _feature_columns(path: Source, line: int, record: dict[str, Any]) -> list[str]:
-    for column in ID_COLUMNS:
-        check_column(path, line, column, record)
-    columns = [column for column in record if column not in ID_COLUMNS]
-    if not columns:
-        refuse(path, line, None, "there are no columns of features.", kind="column-count")
-    return columns
+def _table_rows(path: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a table: all have the columns of the first, an utterance, a phoneme and features."""
+    header: set[str] = set()
+    for line, record in read_records(path):
+        for column in ID_COLUMNS:
+            check_column(path, line, column, record)
+            name = record[column]
+            if isinstance(name, bool) or not isinstance(name, (str, int)) or str(name).strip() == "":
+                refuse(path, line, column, f"wanted a name, got {_show(name)}.")
+        header = header or set(record)
+        if len(header) == len(ID_COLUMNS):
+            refuse(path, line, None, "there are no columns of features.", kind="column-count")
+        if record.keys() != header:
+            refuse(
+                path, line, 1, f"the row has the columns {_show(sorted(record))}, the first {_show(sorted(header))}."
+            )
+        yield line, record
 
 
-def _text(path: Source, line: int, record: dict[str, Any], column: str) -> str:
-    check_column(path, line, column, record)
-    value = record[column]
-    if isinstance(value, bool) or not isinstance(value, (str, int)) or str(value).strip() == "":
-        refuse(path, line, column, f"wanted a name, got {_show(value)}.")
-    return str(value).strip()
-
-
-def _number(path: Source, line: int, record: dict[str, Any], column: str) -> float:
-    check_column(path, line, column, record)
-    value = record[column]
+def _number(path: Source, line: int, column: str, value: Any) -> float:
     try:
         number = float("nan" if isinstance(value, bool) else value)
     except (TypeError, ValueError, OverflowError):
@@ -307,46 +339,8 @@ def _number(path: Source, line: int, record: dict[str, Any], column: str) -> flo
 
 
 def _show(value: Any) -> str:
-    """Return a value as a message shows it: a text or number by its beginning, anything else by its kind."""
-    return repr(value)[:80] if isinstance(value, (str, int, float)) else type(value).__name__
-
-
-class _StackedFrames:
-    """Collects utterances; single frames are kept, and `size` of them, an odd number, stacked only in the end."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.n_rows = 0
-        self.first: Source | None = None
-        self.width = 0
-        self.utterances: list[tuple[Floats, npt.NDArray[np.intp]]] = []  # frames, and where windows begin
-        self.labels: list[Ids] = []
-
-    def add(self, source: Source, frames: Floats, labels: Ids) -> None:
-        """Add the frames of one utterance; those labelled −1 are neighbours only."""
-        if self.first is None:
-            self.first, self.width = source, frames.shape[1]
-        if frames.shape[1] != self.width:
-            others = f"those of {display_name(self.first)} have {self.width}"
-            problem = f"its vectors have {frames.shape[1]} entries, {others}; all must be of one kind."
-            refuse(source, None, None, problem, kind="column-count")
-        middles = labels[self.size // 2 :][: max(0, len(frames) - self.size + 1)]
-        starts = np.flatnonzero(middles >= 0)
-        if len(starts):
-            self.utterances.append((frames, starts))
-            self.labels.append(middles[starts])
-            self.n_rows += len(starts)
-
-    def matrix(self) -> Floats:
-        """Return all rows."""
-        X = np.empty((self.n_rows, self.size * self.width), np.float32)
-        first = 0
-        for frames, starts in self.utterances:
-            last = first + len(starts)
-            for place in range(self.size):
-                X[first:last, place * self.width : (place + 1) * self.width] = frames[starts + place]
-            first = last
-        return X
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 # ---------------------------------------------------------------- HTK
@@ -358,12 +352,9 @@ class _StackedFrames:
 LARGEST_FILE = 2**28  # bytes; an hour of speech has a fifth of that
 
 _HEADER = Struct(">iihH")
-_BASE_KIND = 0o77
-_NOT_VECTORS = {0: "WAVEFORM", 5: "IREFC", 10: "DISCRETE"}
+_NOT_VECTORS = (0, 5, 10)  # base kinds WAVEFORM, IREFC and DISCRETE
 _COMPRESSED, _CHECKSUM = 0o2000, 0o10000
 _SCALES = 4  # compressed vectors that the two scaling vectors take the room of; nSamples counts them
-_ORDER = "HTK writes big-endian numbers"
-_BLOCK = 1 << 20
 
 
 def read_htk(path: Source) -> tuple[Floats, int]:
@@ -371,55 +362,34 @@ def read_htk(path: Source) -> tuple[Floats, int]:
 
     The header is checked against the size of the file before any vector is made.
     """
-    content = _content(path)
+    content = read_bytes(path, LARGEST_FILE)
     if len(content) < _HEADER.size:
         _refuse(path, f"it has {len(content)} bytes, fewer than the {_HEADER.size} of a header")
     n_samples, period, n_bytes, kind = _HEADER.unpack_from(content)
-    if n_samples < 1 or period < 1 or n_bytes < 2:
-        _refuse(path, f"its header says {n_samples} vectors of {n_bytes} bytes, one every {period} · 100 ns; {_ORDER}")
-    wanted = _HEADER.size + n_samples * n_bytes + (2 if kind & _CHECKSUM else 0)
-    if len(content) != wanted:
-        _refuse(path, f"its header says {wanted:,} bytes, but it has {len(content):,}; {_ORDER}")
-    if kind & _BASE_KIND in _NOT_VECTORS:
-        _refuse(path, f"it holds {_NOT_VECTORS[kind & _BASE_KIND]}, not vectors of features such as MFCC")
-    width, rest = divmod(n_bytes, 2 if kind & _COMPRESSED else 4)
-    if rest:
-        _refuse(path, f"its vectors of {n_bytes} bytes are no whole number of entries")
-    if kind & _COMPRESSED:
-        values = _decompress(path, content, n_samples, width)
+    is_compressed = bool(kind & _COMPRESSED)
+    n_frames = n_samples - _SCALES if is_compressed else n_samples
+    width, rest = divmod(n_bytes, 2 if is_compressed else 4)
+    size = _HEADER.size + n_samples * n_bytes + (2 if kind & _CHECKSUM else 0)
+    if kind & 0o77 in _NOT_VECTORS or n_frames < 1 or period < 1 or width < 1 or rest or len(content) != size:
+        _refuse(
+            path,
+            f"its header says {n_samples} samples of {n_bytes} bytes, of kind {kind:#o}, one every {period} · 100 ns, "
+            f"but it has {len(content):,} bytes; wanted are big-endian vectors of features such as MFCC",
+        )
+    if is_compressed:  # x_short = A x − B, for each entry of the vector
+        with np.errstate(all="ignore"):  # what is not finite is refused below
+            A, B = np.frombuffer(content, ">f4", 2 * width, _HEADER.size).reshape(2, width).astype(np.float64)
+            if not (np.isfinite(A).all() and A.all()):
+                _refuse(path, "a scale of the compression is 0 or no finite number")
+            integers = np.frombuffer(content, ">i2", n_frames * width, _HEADER.size + 8 * width)
+            values = ((integers.reshape(n_frames, width) + B) / A).astype(np.float32)
     else:
-        values = np.frombuffer(content, ">f4", n_samples * width, _HEADER.size).reshape(n_samples, width)
+        values = np.frombuffer(content, ">f4", n_frames * width, _HEADER.size).reshape(n_frames, width)
         values = values.astype(np.float32)
     if not np.isfinite(values).all():
         frame = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         _refuse(path, f"the vector of frame {frame} has an entry that is no finite number")
     return values, period
-
-
-def _content(path: Source) -> bytes:
-    """Read a file block by block: memory follows its true size, not the size that its header claims."""
-    blocks, n_bytes = [], 0
-    with open_for_reading(path) as stream:
-        while block := stream.read(_BLOCK):
-            blocks.append(block)
-            n_bytes += len(block)
-            if n_bytes > LARGEST_FILE:
-                _refuse(path, f"it has more than {LARGEST_FILE:,} bytes, which is more than one utterance")
-    return b"".join(blocks)
-
-
-def _decompress(path: Source, content: bytes, n_samples: int, width: int) -> Floats:
-    """Undo x_short = A x − B, for each entry of the vector."""
-    n_frames = n_samples - _SCALES
-    if n_frames < 1:
-        _refuse(path, f"it is compressed and has {n_samples} vectors, of which {_SCALES} are the scales'")
-    with np.errstate(invalid="ignore"):  # a signalling NaN is one NaN more to refuse
-        A, B = np.frombuffer(content, ">f4", 2 * width, _HEADER.size).reshape(2, width).astype(np.float64)
-    if not (np.isfinite(A).all() and np.isfinite(B).all() and A.all()):
-        _refuse(path, "a scale of the compression is 0 or no finite number")
-    integers = np.frombuffer(content, ">i2", n_frames * width, _HEADER.size + 8 * width).reshape(n_frames, width)
-    with np.errstate(over="ignore"):  # an overflow is infinite, and refused as such
-        return ((integers + B) / A).astype(np.float32)
 
 
 def _refuse(path: Source, problem: str) -> NoReturn:

@@ -1,7 +1,7 @@
 """WIPO-alpha: English patents as XML records, labelled with symbols of the International Patent Classification.
 
 The standard library's expat parses the records; it neither follows the DTD nor loads entities. Declared entities, which
-can make a huge text of a small file, are refused, and so are files, tags and nestings larger than a patent has.
+can make a huge text of a small file, are refused, and so are files larger than a patent.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 import html.entities
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from os import PathLike, fspath
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 from cladist import progress
 from cladist.datasets.dataset import Dataset, as_objects
-from cladist.datasets.loaders.catalogue import files_below, parts_below
+from cladist.datasets.loaders.catalogue import files_below, parts_below, read_bytes
 from cladist.errors import ParameterError, TaxonomyError, one_of
-from cladist.files import Source, iterate_text_lines, open_for_reading, refuse
+from cladist.files import iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 from cladist.taxonomy.formats.ipc import LEVELS, IpcSymbol, ipc_taxonomy, parse_ipc
 
@@ -29,9 +28,6 @@ PARTS = {"title": "ti", "abstract": "ab", "claims": "cl", "text": "txt"}
 ENCODINGS = (None, "utf-8", "utf-16", "us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252")
 
 LARGEST_RECORD = 32 * 2**20  # bytes; patents with long listings have a few megabytes
-LONGEST_TAG = 2**20  # bytes of one tag or comment
-DEEPEST = 100  # elements inside each other
-_BLOCK = 1 << 16
 
 
 def read_wipo_alpha(
@@ -81,107 +77,85 @@ def read_wipo_alpha(
     """
     one_of("read_wipo_alpha", "level", level, LEVELS)
     one_of("read_wipo_alpha", "section", section, (None, *"ABCDEFGH"))
-    wanted = [parts] if isinstance(parts, str) else list(parts)
-    if not wanted or not all(isinstance(part, str) and part in PARTS for part in wanted):
-        choices = ", ".join(map(repr, PARTS))
-        raise ParameterError(f"read_wipo_alpha: parts must be some of {choices}; got {parts!r}.")
-    wanted = list(dict.fromkeys(wanted))
-    labels = _SymbolNames(level, None if taxonomy is None else as_taxonomy(taxonomy))
+    wanted = list(dict.fromkeys([parts] if isinstance(parts, str) else parts))
+    if not wanted or not all(part in PARTS for part in wanted):
+        raise ParameterError(f"read_wipo_alpha: parts must be some of {', '.join(map(repr, PARTS))}; got {parts!r}.")
+    tree = None if taxonomy is None else as_taxonomy(taxonomy)
+    given = {} if tree is None else _names_by_symbol(tree)
+    name_of: dict[IpcSymbol, str] = {}  # each name is held once
     split = _files(folder)
-    texts, rows, ends = _read_records(split, labels, wanted, section, main_only)
-    if not any(texts):
-        problem = f"there is no English {' or '.join(wanted)} in any of its {sum(map(len, split))} records"
-        refuse(folder, None, None, f"{problem}{'' if section is None else f' of section {section}'}.", kind="no-rows")
-    y: Any = as_objects([row[0] for row in rows]) if main_only else rows
-    fields: dict[str, Any] = {"taxonomy": labels.tree(), "source": f"WIPO-alpha, {fspath(folder)}"}
-    if len(ends) == 2:
-        fields |= {"train_rows": slice(0, ends[0]), "test_rows": slice(ends[0], ends[1])}
-    return Dataset(as_objects(texts), y, **fields)
-
-
-def _read_records(
-    split: list[list[str]], labels: _SymbolNames, parts: list[str], section: str | None, main_only: bool
-) -> tuple[list[str], list[list[str]], list[int]]:
-    """Return texts and labels of the records of a section, and the number of rows up to the end of each part."""
     texts: list[str] = []
     rows: list[list[str]] = []
     ends: list[int] = []
     with progress.task("Reading WIPO-alpha", total=sum(map(len, split))) as task:
         for paths in split:
             for path in paths:
-                record = read_record(path, parts, main_only=main_only)
-                if section in (None, record.main.head[0]):
-                    texts.append(" ".join(filter(None, (record.texts[part] for part in parts))))
-                    rows.append(labels.of(path, [record.main, *record.others]))
+                record = _Record(path, wanted, main_only)
+                if section in (None, record.symbols[0].head[0]):
+                    texts.append(record.text)
+                    labels = dict.fromkeys(_label(path, symbol, level) for symbol in record.symbols)
+                    for label in labels:
+                        if tree is not None and label not in given:
+                            refuse(
+                                path, None, None, f"{label.name} is not in the taxonomy{tree.suggestion(label.name)}"
+                            )
+                        name_of.setdefault(label, given.get(label, label.name))
+                    rows.append([name_of[label] for label in labels])
                 task.advance()
             ends.append(len(texts))
-    return texts, rows, ends
+    if not any(texts):
+        problem = f"there is no English {' or '.join(wanted)} in any of its {sum(map(len, split))} records"
+        refuse(folder, None, None, f"{problem}{'' if section is None else f' of section {section}'}.", kind="no-rows")
+    y: Any = as_objects([row[0] for row in rows]) if main_only else rows
+    tree = tree or ipc_taxonomy(name_of, level=level)
+    fields: dict[str, Any] = {"taxonomy": tree, "source": f"WIPO-alpha, {fspath(folder)}"}
+    if len(ends) == 2:
+        fields |= {"train_rows": slice(0, ends[0]), "test_rows": slice(ends[0], ends[1])}
+    return Dataset(as_objects(texts), y, **fields)
 
 
-class _SymbolNames:
-    """Symbols → names of nodes at a level, each name held once."""
+def _label(path: str, symbol: IpcSymbol, level: str) -> IpcSymbol:
+    label = symbol.at(level)
+    if label is None:
+        refuse(path, None, None, f"{symbol.name} is a {symbol.level}, above the level asked for, {level}.")
+    return label
 
-    def __init__(self, level: str, taxonomy: Taxonomy | None) -> None:
-        self.level, self.taxonomy = level, taxonomy
-        self.name_of: dict[IpcSymbol, str] = {}
-        self.given: dict[IpcSymbol, str] = {}
-        for name in taxonomy or ():
-            try:
-                symbol = parse_ipc(name)
-            except TaxonomyError:
-                continue  # a root above the sections, say
-            if symbol in self.given:
-                raise TaxonomyError(f"The nodes {self.given[symbol]!r} and {name!r} are the same IPC symbol.")
-            self.given[symbol] = name
 
-    def of(self, path: str, symbols: Iterable[IpcSymbol]) -> list[str]:
-        """Return the different labels of one record, in order."""
-        return list(dict.fromkeys(self._name(path, symbol) for symbol in symbols))
-
-    def _name(self, path: str, symbol: IpcSymbol) -> str:
-        label = symbol.at(self.level)
-        if label is None:
-            refuse(path, None, None, f"{symbol.name} is a {symbol.level}, above the level asked for, {self.level}.")
-        if label not in self.name_of:
-            if self.taxonomy is not None and label not in self.given:
-                refuse(path, None, None, f"{label.name} is not in the taxonomy{self.taxonomy.suggestion(label.name)}")
-            self.name_of[label] = self.given.get(label, label.name)
-        return self.name_of[label]
-
-    def tree(self) -> Taxonomy:
-        """Return the given taxonomy, or the one that the symbols span."""
-        return self.taxonomy or ipc_taxonomy(self.name_of, level=self.level)
+def _names_by_symbol(taxonomy: Taxonomy) -> dict[IpcSymbol, str]:
+    """Return the nodes that are IPC symbols, in any spelling."""
+    names: dict[IpcSymbol, str] = {}
+    for name in taxonomy:
+        try:
+            symbol = parse_ipc(name)
+        except TaxonomyError:
+            continue  # a root above the sections, say
+        if symbol in names:
+            raise TaxonomyError(f"The nodes {names[symbol]!r} and {name!r} are the same IPC symbol.")
+        names[symbol] = name
+    return names
 
 
 def _files(folder: Folder) -> list[list[str]]:
     """Return the paths of all records, or, where the collection is split, of those for training and for testing."""
     parts = parts_below(folder)
-    if parts is not None:
-        split = [files_below(part, ".xml") for part in parts]
-    else:
-        split = _split_by_lists(folder, files_below(folder, ".xml"))
-    for place, paths in zip(parts or [folder] * 2, split, strict=False):
+    split = [files_below(part, ".xml") for part in parts or [folder]]
+    for place, paths in zip(parts or [folder], split, strict=True):
         if not paths:
             refuse(place, None, None, "there are no .xml files.")
-    return split
-
-
-def _split_by_lists(folder: Folder, paths: list[str]) -> list[list[str]]:
-    """Split paths by the files train.txt and test.txt, if they are there."""
     lists = [os.path.join(folder, f"{part}.txt") for part in ("train", "test")]
-    exist = [os.path.isfile(path) for path in lists]
-    if not any(exist):
-        return [paths]
-    if not all(exist):
+    n_lists = sum(map(os.path.isfile, lists))
+    if parts or not n_lists:
+        return split
+    if n_lists == 1:
         refuse(folder, None, None, "of train.txt and test.txt, only one is there.")
     path_of: dict[str, str] = {}
-    for path in paths:
+    for path in split[0]:
         name = _record_name(path)
         path_of[name] = "" if name in path_of else path
-    return [list(_find_records(listing, path_of)) for listing in lists]
+    return [list(_listed_files(listing, path_of)) for listing in lists]
 
 
-def _find_records(listing: str, path_of: dict[str, str]) -> Iterator[str]:
+def _listed_files(listing: str, path_of: dict[str, str]) -> Iterator[str]:
     """Yield the paths that the lines of a list name; a record stands on one list, once."""
     with open_for_reading(listing) as stream:
         for line, text in iterate_text_lines(listing, stream):
@@ -199,35 +173,17 @@ def _record_name(path: str) -> str:
     return os.path.basename(path).lower().partition(".xml")[0]
 
 
-# ---------------------------------------------------------------- one record
+class _Record:
+    """The symbols of a patent, the main one first, and the wanted parts of its text; its methods are expat's handlers.
 
+    With `main_only`, the other symbols are ignored, even malformed ones.
+    """
 
-@dataclass
-class Record:
-    """The main symbol of a patent, its other symbols, and the wanted parts of its text by name."""
-
-    main: IpcSymbol
-    others: list[IpcSymbol] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
-
-
-def read_record(path: Source, parts: Iterable[str], *, main_only: bool = False) -> Record:
-    """Read one file; with `main_only`, the other symbols are ignored, even malformed ones."""
-    with open_for_reading(path) as stream:
-        return _RecordParser(path, parts, main_only).parse(stream)
-
-
-class _RecordParser:
-    """Handlers of expat, and the record that they have read so far."""
-
-    def __init__(self, path: Source, parts: Iterable[str], main_only: bool) -> None:
+    def __init__(self, path: str, parts: list[str], main_only: bool) -> None:
         self.path, self.main_only = path, main_only
+        self.symbols: list[IpcSymbol] = []
         self.texts = {PARTS[part]: io.StringIO() for part in parts}
-        self.main: IpcSymbol | None = None
-        self.others: list[IpcSymbol] = []
-        self.depth = 0
-        self.inside = 0  # the depth of the part that is being read, 0: none
-        self.out: io.StringIO | None = None
+        self.open: list[io.StringIO | None] = []  # of each open element, the part it belongs to
         self.expat = expat.ParserCreate()
         self.expat.buffer_text = True
         self.expat.XmlDeclHandler = self._declaration
@@ -236,26 +192,15 @@ class _RecordParser:
         self.expat.StartElementHandler = self._start
         self.expat.EndElementHandler = self._end
         self.expat.CharacterDataHandler = self._characters
-
-    def parse(self, stream: IO[bytes]) -> Record:
         try:
-            n_bytes = 0
-            while block := stream.read(_BLOCK):
-                n_bytes += len(block)
-                self.expat.Parse(block, False)
-                if n_bytes - self.expat.CurrentByteIndex > LONGEST_TAG:
-                    self._refuse(f"a tag or comment is longer than {LONGEST_TAG:,} bytes.")
-                if n_bytes > LARGEST_RECORD:
-                    self._refuse(f"the record is longer than {LARGEST_RECORD:,} bytes.")
-            self.expat.Parse(b"", True)
+            self.expat.Parse(read_bytes(path, LARGEST_RECORD), True)
         except expat.ExpatError as problem:
             what = expat.ErrorString(problem.code) or "malformed"
-            refuse(self.path, problem.lineno, problem.offset + 1, f"not well-formed XML ({what}).")
-        if self.main is None:
-            refuse(self.path, self.expat.CurrentLineNumber, 1, 'the record has no <ipcs mc="…">, its main IPC symbol.')
-        part_of = {tag: part for part, tag in PARTS.items()}
-        texts = {part_of[tag]: out.getvalue().strip() for tag, out in self.texts.items()}
-        return Record(self.main, self.others, texts)
+            refuse(path, problem.lineno, problem.offset + 1, f"not well-formed XML ({what}).")
+        if not self.symbols:
+            self._refuse('the record has no <ipcs mc="…">, its main IPC symbol.')
+        self.text = " ".join(filter(None, (part.getvalue().strip() for part in self.texts.values())))
+        del self.expat, self.texts  # which refer to each other, and would stay in memory
 
     def _refuse(self, problem: str) -> NoReturn:
         refuse(self.path, self.expat.CurrentLineNumber, self.expat.CurrentColumnNumber + 1, problem)
@@ -273,35 +218,30 @@ class _RecordParser:
             self._characters(html.entities.html5.get(f"{name};", f"&{name};"))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self.depth += 1
-        if self.depth == 1 and name != "record":
+        if not self.open and name != "record":
             self._refuse(f"a WIPO-alpha file holds one <record>; this one holds <{name[:80]}>.")
-        if self.depth > DEEPEST:
-            self._refuse(f"more than {DEEPEST} elements are inside each other.")
         if name == "ipcs":
-            if self.main is not None:
+            if self.symbols:
                 self._refuse("the record has two <ipcs>, but one main IPC symbol is wanted.")
-            self.main = self._symbol(attributes, "mc")
+            self._symbol(attributes, "mc")
         elif name == "ipc" and not self.main_only:
-            self.others.append(self._symbol(attributes, "ic"))
-        elif self.out is not None:
-            self.out.write(" ")  # an element inside a part is a paragraph, where a word ends
-        elif name in self.texts and attributes.get("xml:lang", "EN").upper().startswith("EN"):
-            self.out, self.inside = self.texts[name], self.depth
+            self._symbol(attributes, "ic")
+        self._characters(" ")  # an element inside a part is a paragraph, where a word ends
+        part = self.open[-1] if self.open else None
+        if part is None and attributes.get("xml:lang", "EN").upper().startswith("EN"):
+            part = self.texts.get(name)
+        self.open.append(part)
 
     def _end(self, name: str) -> None:
-        if self.out is not None:
-            self.out.write(" ")
-            if self.depth == self.inside:
-                self.out = None
-        self.depth -= 1
+        self._characters(" ")
+        self.open.pop()
 
     def _characters(self, text: str) -> None:
-        if self.out is not None:
-            self.out.write(text)
+        if self.open and self.open[-1] is not None:
+            self.open[-1].write(text)
 
-    def _symbol(self, attributes: dict[str, str], name: str) -> IpcSymbol:
+    def _symbol(self, attributes: dict[str, str], name: str) -> None:
         try:
-            return parse_ipc(attributes.get(name, ""))
+            self.symbols.append(parse_ipc(attributes.get(name, "")))
         except TaxonomyError as problem:
             self._refuse(f"{name}={problem}")

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from cladist.datasets.dataset import Dataset, T, stack_rows
 from cladist.errors import DatasetError
-from cladist.files import PACKED_ENDINGS, data_suffix
+from cladist.files import PACKED_ENDINGS, Source, data_suffix, open_for_reading, refuse
 
 VARIABLE = "CLADIST_DATA"
 
@@ -42,22 +42,16 @@ class CatalogueEntry:
 
     Attributes
     ----------
-    name : str
-        The key in `DATA_SETS`.
-    title : str
-        Its name for people.
+    name, title, loader : str
+        The key in `DATA_SETS`, the name for people, the call that loads it.
     folder : str
         Below the folder that ``CLADIST_DATA`` names.
-    files : tuple of str
-        The files that must be there, relative to `folder`; a name that ends with ``/`` is a folder.
-    loader : str
-        The call that loads it.
+    files, optional_files : tuple of str
+        The files that must and may be there, relative to `folder`; a name that ends with ``/`` is a folder.
     source, licence : str
         Where the files come from, and on what terms.
     used_by : tuple of str
         The papers whose tables have rows for it.
-    optional_files : tuple of str
-        Files that are read if they are there.
     """
 
     name: str
@@ -73,10 +67,7 @@ class CatalogueEntry:
     def locate(self, folder: Folder = None) -> Path:
         """Return the folder that holds the files; `folder` itself, or the one below ``CLADIST_DATA``.
 
-        Raises
-        ------
-        DatasetError
-            If the folder or one of the files is missing. It names them and where they come from.
+        A missing folder or file is a `DatasetError` that names it and where it comes from.
         """
         above = os.environ.get(VARIABLE)
         if folder is None and not above:
@@ -257,6 +248,17 @@ def _check_folder(folder: str | PathLike[str]) -> str:
 
 def _refuse(problem: OSError) -> NoReturn:
     raise DatasetError(f"{problem.filename}: cannot be read ({problem.strerror}).") from problem
+
+
+def read_bytes(source: Source, largest: int) -> bytearray:
+    """Read a file whole, block by block: memory follows its true size, not the largest one."""
+    content = bytearray()
+    with open_for_reading(source) as stream:
+        while block := stream.read(1 << 16):
+            content += block
+            if len(content) > largest:
+                refuse(source, None, None, f"longer than {largest:,} bytes, the most that is read of such a file.")
+    return content
 
 
 def vectorise(data: Dataset[T], vectoriser: Any) -> Dataset[T]:

@@ -20,10 +20,10 @@ import numpy as np
 
 from cladist.datasets.dataset import Dataset, as_objects
 from cladist.datasets.formats.tables.records import read_records
-from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of, vectorise
+from cladist.datasets.loaders.catalogue import DATA_SETS, Folder, path_of, read_bytes, vectorise
 from cladist.errors import CladistError, DatasetError, one_of
 from cladist.features import text_features
-from cladist.files import decode, open_for_reading, refuse
+from cladist.files import decode, refuse
 from cladist.taxonomy import RelationGraph, Taxonomy
 
 # ---------------------------------------------------------------- ICD-10-CM
@@ -38,10 +38,8 @@ Level = Literal["chapter", "block", "category", "code"]
 def load_icd10cm(*, level: Level = "category") -> Dataset[Taxonomy]:
     """Load ICD-10-CM from the package ``simple-icd-10-cm``: descriptions to train on, other terms to test on.
 
-    There are chapters ("1"), blocks ("A00-A09"), categories ("A00") and the codes below them ("A00.0"). Every
-    entry at or below `level` gives its description as a training row and its inclusion terms (other wordings
-    of the diagnosis) as test rows; their label is the entry's ancestor at that level, or the entry itself.
-    Entries above the level are dropped.
+    Every entry at or below `level` gives its description as a training row and its inclusion terms (other wordings of
+    the diagnosis) as test rows; their label is the entry's ancestor at that level, or the entry itself.
 
     Parameters
     ----------
@@ -51,20 +49,17 @@ def load_icd10cm(*, level: Level = "category") -> Dataset[Taxonomy]:
     Returns
     -------
     Dataset
-        Split. `X` is TF-IDF of words and word pairs, float32 CSR, fitted on the training part; `texts` has
-        the raw texts, `descriptions` the text of every node. The taxonomy is a forest of chapters down to
-        `level`; the few blocks that hold no category are in it only where blocks are the labels.
+        Split. `X` is TF-IDF of words and word pairs, fitted on the training part; `texts` has the raw texts,
+        `descriptions` the text of every node. The taxonomy is a forest of chapters down to `level`; the few blocks
+        that hold no category are in it only where blocks are the labels.
 
     Notes
     -----
-    Some blocks hold a single category and have its code for a name (39 of them in the 2026 edition). The
-    package lists such a code twice and answers both times with the category's texts, and so do the rows here:
-    these categories have their description and their inclusion terms twice. In the taxonomy the block is told
-    apart as "B99-B99", in the way blocks are named.
+    A block with a single category has its code for a name, and the package lists that code twice with the category's
+    texts; so do the rows here. In the taxonomy the block is "B99-B99", in the way blocks are named.
 
-    How texts become features was chosen among four settings with the test terms of the category level in view (plain
-    or sublinear counts, words of one letter or not; accuracy of one linear SVM per node from 0.610 to 0.612). Compare
-    methods by these rows; for an unbiased figure of your own, hold out some of the training rows.
+    How texts become features was chosen with the test terms of the category level in view, among four settings between
+    0.610 and 0.612 accurate. Compare methods by these rows; for an unbiased figure, hold out some training rows.
 
     Examples
     --------
@@ -166,15 +161,14 @@ def load_naics2017(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``2017_NAICS_Index_File.csv`` and, for the titles of the codes, ``2-6 digit_2017_Codes.xlsx``; None:
-        ``naics2017`` below ``CLADIST_DATA``.
+        Holds the index and, for the titles of the codes, ``2-6 digit_2017_Codes.xlsx``; None: ``naics2017`` below
+        ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
         `X` is an array of texts, since features fitted before splitting would use the test part: call `split` and
-        put a vectoriser before the learner in a `Pipeline`. The taxonomy is a forest of 20 sectors, 5 levels deep.
-        Where the workbook is there, the taxonomy's titles and `descriptions` have the title of every code.
+        put a vectoriser before the learner in a `Pipeline`.
 
     Examples
     --------
@@ -211,13 +205,13 @@ def _naics_index(path: Path) -> tuple[list[str], list[str]]:
 
 
 def _naics_titles(path: Path) -> dict[str, str]:
-    """Return the title of each code: the second and third column of the workbook, below its header."""
+    """Return the title of each code: columns B and C of the workbook, below its header."""
     titles = {}
     for number, cells in sheet_rows(path):
         if number > 1:
-            if len(cells) < 3 or not _NAICS_CODE.fullmatch(cells[1]):
+            if "C" not in cells or not _NAICS_CODE.fullmatch(cells.get("B", "")):
                 raise DatasetError(f"{path}, row {number}: wanted a number, a code and a title, got {cells!r}.")
-            titles[cells[1]] = cells[2]
+            titles[cells["B"]] = cells["C"]
     return titles
 
 
@@ -225,7 +219,6 @@ def _naics_titles(path: Path) -> dict[str, str]:
 SHEET, TEXTS = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
 LARGEST_WORKBOOK = 4 * 2**20  # packed
 LARGEST_MEMBER = 4 * 2**20  # unpacked; a table of codes has under a megabyte, and its tree takes many times that
-MOST_COLUMNS = 16_384  # of the format itself
 _PREFIX = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 # Errors of zipfile on bytes that are no archive. KeyError: no such member; RuntimeError: encryption or compression
 # that is not known; the others: impossible lengths and places.
@@ -235,12 +228,9 @@ _DAMAGE = (
 )  # fmt: skip
 
 
-def sheet_rows(path: str | PathLike[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each row that holds anything, and its cells as text; "" where a cell is empty."""
-    with open_for_reading(path) as stream:
-        content = stream.read(LARGEST_WORKBOOK + 1)
-    if len(content) > LARGEST_WORKBOOK:
-        refuse(path, None, None, f"more than {LARGEST_WORKBOOK:,} bytes, which is no table of codes.")
+def sheet_rows(path: str | PathLike[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number of each row that holds anything, and its texts by column."""
+    content = read_bytes(path, LARGEST_WORKBOOK)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             texts = ["".join(t.text or "" for t in si.iter(f"{_PREFIX}t")) for si in _xml(path, archive, TEXTS)]
@@ -251,7 +241,7 @@ def sheet_rows(path: str | PathLike[str]) -> Iterator[tuple[int, list[str]]]:
         raise DatasetError(f"{path}: not an .xlsx workbook, or a damaged one ({problem}).") from problem
     for number, row in enumerate(sheet.iter(f"{_PREFIX}row"), start=1):
         cells = _cells(f"{path}, row {number}", row, texts)
-        if any(cells):
+        if cells:
             yield number, cells
 
 
@@ -270,22 +260,17 @@ def _xml(path: str | PathLike[str], archive: zipfile.ZipFile, member: str) -> El
         raise DatasetError(f"{path}: {member} is not valid XML ({problem}).") from problem
 
 
-def _cells(where: str, row: ElementTree.Element, texts: list[str]) -> list[str]:
-    cells: list[str] = []
+def _cells(where: str, row: ElementTree.Element, texts: list[str]) -> dict[str, str]:
+    """Return the texts of the cells that are not empty, by the letters of their columns."""
+    cells: dict[str, str] = {}
     for cell in row.iter(f"{_PREFIX}c"):
         value = cell.findtext(f"{_PREFIX}v") or ""
         if cell.get("t") == "s" and value:
             if not (value.isascii() and value.isdigit() and len(value) < 10 and int(value) < len(texts)):
                 raise DatasetError(f"{where}: {value!r} is not the number of a text in {TEXTS}.")
             value = texts[int(value)]
-        place = re.fullmatch("([A-Z]{1,3})[0-9]{1,7}", cell.get("r", ""))
-        column = 0  # A is 1
-        for letter in place[1] if place else "":
-            column = 26 * column + ord(letter) - ord("A") + 1
-        if not 1 <= column <= MOST_COLUMNS:
-            raise DatasetError(f"{where}: a cell stands at {cell.get('r', '')!r}; wanted is a place such as B17.")
-        cells.extend([""] * (column - len(cells)))
-        cells[column - 1] = value.strip()
+        if value.strip():
+            cells[cell.get("r", "").rstrip("0123456789")] = value.strip()
     return cells
 
 
@@ -307,16 +292,13 @@ def load_onet_titles(*, folder: Folder = None) -> Dataset[Taxonomy]:
     Parameters
     ----------
     folder : path, optional
-        Holds ``Alternate Titles.txt``, ``Occupation Data.txt`` and ``Related Occupations.txt``, as O*NET publishes
-        them; None: ``onet_titles`` below ``CLADIST_DATA``.
+        Holds the three files as O*NET publishes them; None: ``onet_titles`` below ``CLADIST_DATA``.
 
     Returns
     -------
     Dataset
-        `X` is an array of texts, since features fitted before splitting would use the test part: call `split` and
-        put a vectoriser before the learner in a `Pipeline`. The taxonomy is a forest of 23 major groups, 5 levels
-        deep; its titles name the occupations and `descriptions` describes them. `relations` joins two occupations
-        if either is listed as related to the other.
+        As of `load_naics2017`, with `descriptions` of the occupations; `relations` joins two of them if either is
+        listed as related to the other.
 
     Examples
     --------

@@ -4,9 +4,8 @@ Every strategy has ``fit(scores, Z)`` and ``predict(scores)``. They work on colu
 of the labels chosen are added by the caller, such as `cladist.learners.thresholded.Thresholded`.
 """
 
-from cladist.decoders.thresholds.cuts import PCut, RCut, SCut, Zero
+from cladist.decoders.thresholds.cuts import PCut, RCut, SCut, Strategy, Zero
 from cladist.decoders.thresholds.instance import InstanceBased, instance_targets
-from cladist.decoders.thresholds.strategy import Strategy
 
 __all__ = ["STRATEGIES", "InstanceBased", "PCut", "RCut", "SCut", "Strategy", "Zero", "instance_targets"]
 

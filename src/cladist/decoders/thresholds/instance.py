@@ -12,8 +12,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 
-from cladist.decoders.thresholds.cuts import count_levels, middle
-from cladist.decoders.thresholds.strategy import Mask, Scores, Strategy, indicator_of, is_vector, label_scores
+from cladist.decoders.thresholds.cuts import (
+    Mask,
+    Scores,
+    Strategy,
+    count_levels,
+    indicator_of,
+    is_vector,
+    label_scores,
+    middle,
+)
 from cladist.errors import LabelError, ParameterError, is_count, is_positive
 from cladist.kernels import threshold_levels
 
@@ -45,10 +53,8 @@ class InstanceBased(Strategy):
     Notes
     -----
     Infinite scores are compared with the threshold as they are; in the regression each counts as the lowest or highest
-    finite score of its example, or as 0 where there is none.
-
-    Cost of `fit` O(n L (log P + L) + L³) for L labels and P positives an example, with k for the second and third L if
-    top_k is given; memory two copies of the features of the regression. `predict` costs O(n L).
+    finite score of its example, or as 0 where there is none. `fit` costs O(n L (log P + L) + L³) for L labels and P
+    positives per example, with k for the second and third L if top_k is given; `predict` costs O(n L).
 
     Examples
     --------

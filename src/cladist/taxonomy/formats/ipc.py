@@ -36,6 +36,11 @@ class IpcSymbol(NamedTuple):
         0 above the level of groups.
     subgroup : str
         The digits behind the slash, at least two: ``00`` is the main group itself, "" is above the groups.
+
+    Examples
+    --------
+    >>> [symbol.name for symbol in IpcSymbol("A01B", 1, "06").path()]
+    ['A', 'A01', 'A01B', 'A01B 1/00', 'A01B 1/06']
     """
 
     head: str
@@ -51,38 +56,18 @@ class IpcSymbol(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The symbol as people write it, which is the name of its node.
-
-        Examples
-        --------
-        >>> IpcSymbol("A01B", 1, "06").name, IpcSymbol("A01").name
-        ('A01B 1/06', 'A01')
-        """
+        """The symbol as people write it, which is the name of its node."""
         return f"{self.head} {self.main_group}/{self.subgroup}" if self.main_group else self.head
 
     def path(self) -> list[IpcSymbol]:
-        """Return the symbols from the section down to this one.
-
-        Examples
-        --------
-        >>> [symbol.name for symbol in IpcSymbol("A01B", 1, "06").path()]
-        ['A', 'A01', 'A01B', 'A01B 1/00', 'A01B 1/06']
-        """
+        """Return the symbols from the section down to this one."""
         above = [IpcSymbol(self.head[:length]) for length in (1, 3, 4) if length <= len(self.head)]
         if self.main_group:
             above.append(IpcSymbol(self.head, self.main_group, "00"))
         return above if self.subgroup in ("", "00") else [*above, self]
 
     def at(self, level: str) -> IpcSymbol | None:
-        """Return the symbol at a level, above this one or itself; None if this one is above that level.
-
-        Examples
-        --------
-        >>> IpcSymbol("A01B", 1, "06").at("main-group").name
-        'A01B 1/00'
-        >>> IpcSymbol("A01B").at("main-group") is None
-        True
-        """
+        """Return the symbol at a level, above this one or itself; None if this one is above that level."""
         return next((symbol for symbol in self.path() if symbol.level == level), None)
 
 

@@ -86,7 +86,12 @@ class _Mesh:
         """Read the text of a tree file."""
         entries: dict[str, tuple[str, int]] = {}
         for line, content in iterate_lines(text.removeprefix("\ufeff")):
-            number, descriptor = _split_line(line, content)
+            descriptor, number = (part.strip() for part in content.rpartition(";")[::2])
+            if not descriptor or not _NUMBER.fullmatch(number):
+                shown = repr(content) if len(content) < 80 else repr(content[:76]) + "…"
+                raise TaxonomyError(
+                    f"line {line}: 'descriptor;tree number' is wanted, as 'Abdomen;A01.047'; got {shown}."
+                )
             if number in entries:
                 before = entries[number][1]
                 raise TaxonomyError(f"line {line}: the tree number {number} stands on line {before} already.")
@@ -156,15 +161,6 @@ class _Mesh:
         return Taxonomy(
             construction.from_edges(edges, on_cycle=on_cycle, links=links, where=lambda k: f"line {lines[k]}")
         )
-
-
-def _split_line(line: int, content: str) -> tuple[str, str]:
-    descriptor, _, number = content.rpartition(";")
-    descriptor, number = descriptor.strip(), number.strip()
-    if not descriptor or not _NUMBER.fullmatch(number):
-        shown = repr(content) if len(content) < 80 else repr(content[:76]) + "…"
-        raise TaxonomyError(f"line {line}: 'descriptor;tree number' is wanted, as 'Abdomen;A01.047'; got {shown}.")
-    return number, descriptor
 
 
 def _parent_number(number: str) -> str:

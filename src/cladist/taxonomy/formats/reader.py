@@ -327,40 +327,34 @@ NO_PARENT = "None"  # how RCV1 writes that a node is a root
 _RCV1_LINE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:(.*))?\s*")
 
 
-class _NodeRows:
-    """Collects rows of (node, parent or "", title or ""); a node's rows agree on its title and on being a root."""
+NodeRow = tuple[int, str, str, str]  # line, node, parent or "", title or ""
 
-    def __init__(self) -> None:
-        self.links = Links()
-        self.root_at: dict[str, int] = {}
-        self.titles: dict[str, str] = {}
 
-    def add(self, node: str, parent: str, title: str, line: int) -> None:
+def _draft_rows(rows: Iterable[NodeRow], on_cycle: str) -> Draft:
+    """Draft the taxonomy of some rows; those of a node agree on its title and on being a root."""
+    links, titles = Links(), dict[str, str]()
+    root_at: dict[str, int] = {}
+    for line, node, parent, title in rows:
         if not node:
             raise TaxonomyError(f"A node needs a name; line {line} has an empty one.")
         if parent:
-            self.links.link(parent, node, line)
+            links.link(parent, node, line)
         else:
-            self.links.node(node)
-            if self.root_at.setdefault(node, line) != line:
+            links.node(node)
+            if root_at.setdefault(node, line) != line:
                 raise TaxonomyError(f"line {line}: the node {quoted(node)} has a row without a parent already.")
-        if title and self.titles.setdefault(node, title) != title:
-            before = quoted(self.titles[node])
+        if title and titles.setdefault(node, title) != title:
+            before = quoted(titles[node])
             raise TaxonomyError(
                 f"line {line}: the node {quoted(node)} is called {quoted(title)} here, {before} before."
             )
-
-    def draft(self, on_cycle: str) -> Draft:
-        """Draft the taxonomy of all rows."""
-        roots = {self.links.id_of[node]: line for node, line in self.root_at.items()}
-        draft = self.links.draft(on_cycle, name_line)
-        below = np.diff(draft.indptr) > 0
-        for v, line in roots.items():
-            if below[v]:
-                name = quoted(draft.names[v])
-                raise TaxonomyError(f"line {line}: the node {name} has no parent here, and one in another row.")
-        draft.titles = self.titles
-        return draft
+    draft = links.draft(on_cycle, name_line)
+    for name, n_parents in zip(draft.names, np.diff(draft.indptr), strict=True):
+        if n_parents and name in root_at:
+            shown = quoted(name)
+            raise TaxonomyError(f"line {root_at[name]}: the node {shown} has no parent here, and one in another row.")
+    draft.titles = titles
+    return draft
 
 
 def find_column_delimiter(text: str) -> str | None:
@@ -398,13 +392,15 @@ def parse_columns(text: str, delimiters: str, on_cycle: str) -> Draft:
             _refuse_row(table.line, None, problem)
     parent = header.index("parent")
     name = header.index("name") if "name" in header else None
-    nodes = _NodeRows()
-    for line, row in table:
-        if len(row) != len(header):
-            shown = quoted(", ".join(row))
-            _refuse_row(line, None, f"{len(header)} columns are wanted; there are {len(row)}: {shown}.")
-        nodes.add(row[node], row[parent], row[name] if name is not None else "", line)
-    return nodes.draft(on_cycle)
+
+    def rows() -> Iterator[NodeRow]:
+        for line, row in table:
+            if len(row) != len(header):
+                shown = quoted(", ".join(row))
+                _refuse_row(line, None, f"{len(header)} columns are wanted; there are {len(row)}: {shown}.")
+            yield line, row[node], row[parent], row[name] if name is not None else ""
+
+    return _draft_rows(rows(), on_cycle)
 
 
 def are_rcv1_lines(text: str) -> bool:
@@ -414,11 +410,13 @@ def are_rcv1_lines(text: str) -> bool:
 
 def parse_rcv1(text: str, on_cycle: str) -> Draft:
     """Read the lines of RCV1's topic files; descriptions become titles."""
-    rows = _NodeRows()
-    for number, line in iterate_lines(text):
-        match = _RCV1_LINE.fullmatch(line)
-        if match is None:
-            raise TaxonomyError(f"line {number}: 'parent: X child: Y' is wanted; got {quoted(line)}.")
-        parent, child, title = match.groups()
-        rows.add(child, "" if parent == NO_PARENT else parent, (title or "").strip(), number)
-    return rows.draft(on_cycle)
+
+    def rows() -> Iterator[NodeRow]:
+        for number, line in iterate_lines(text):
+            match = _RCV1_LINE.fullmatch(line)
+            if match is None:
+                raise TaxonomyError(f"line {number}: 'parent: X child: Y' is wanted; got {quoted(line)}.")
+            parent, child, title = match.groups()
+            yield number, child, "" if parent == NO_PARENT else parent, (title or "").strip()
+
+    return _draft_rows(rows(), on_cycle)
