@@ -27,7 +27,7 @@ from cladist.learners.structured.labelling_classifier import (
     WeightModel,
 )
 from cladist.losses import node_costs
-from cladist.solvers.structured import KernelLabellings, LabellingLoss, LinearLabellings, ascend
+from cladist.solvers.structured.ascent import KernelLabellings, LabellingLoss, LinearLabellings, ascend
 
 Floats = npt.NDArray[np.float64]
 SPACES = ("all", "consistent")
@@ -70,7 +70,7 @@ class MaxMarginMarkov(LabellingClassifier):
     cache_size : float
         Memory for kernel columns during training, in MB.
     random_state, n_jobs, executor : int, RandomState or None; int or None; Executor or None
-        The seed of the order of rows; the number of threads that measure gaps, or what runs instead of them (see
+        The seed of the order of rows; the threads that measure gaps, or what runs instead of them (see
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
@@ -78,8 +78,7 @@ class MaxMarginMarkov(LabellingClassifier):
     Attributes
     ----------
     classes_, taxonomy_ : array, Taxonomy
-        The labels that can be predicted, in taxonomy order (for sets all nodes, otherwise the labels seen), and the
-        taxonomy in use.
+        The labels seen, in taxonomy order (for sets, all nodes), and the taxonomy in use.
     edge_coef_ : array (nodes × 4 × features)
         Weights of the states −−, −+, +−, ++ of (parent, node); linear only.
     support_, dual_coef_, support_vectors_, n_support_ : arrays, int

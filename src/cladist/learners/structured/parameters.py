@@ -19,7 +19,8 @@ from cladist.learners.explanation import Explanation, explain_rows, nodes_to_exp
 from cladist.learners.kernel_functions import Kernel
 from cladist.learners.linear_classifier import warn_of_gap
 from cladist.learners.structured.labelling_classifier import KernelColumns, LabellingClassifier
-from cladist.solvers.structured import SAMPLINGS, Ascent, InitialWeights, PerceptronState, Sweeps
+from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Sweeps
+from cladist.solvers.structured.perceptron import InitialWeights, PerceptronState
 
 Ids = npt.NDArray[np.int64]
 STEPS = ("1/sqrt(T)", "1/(R sqrt(T))")
@@ -159,16 +160,22 @@ def prepare_rounds(
     return state, order, [uniforms[first:last].tolist() for first, last in pairwise(ends)]
 
 
-def explain_paths(model: LabellingClassifier, X: Any, nodes: Any) -> list[Explanation]:
-    """Return the contribution of every feature to the score of a label's path, for one label per row."""
-    rows = model._fitted_rows(X)
-    if model.decodes_sets:
+def explain_paths(self: LabellingClassifier, X: Any, nodes: Any = None) -> list[Explanation]:
+    """Return the contribution of every feature to a label's score along its path; they sum to the score.
+
+    Parameters
+    ----------
+    X, nodes : rows, sequence of labels or None
+        The rows, and the label to explain of each; None: the predicted one.
+    """
+    rows = self._fitted_rows(X)
+    if self.decodes_sets:
         raise ParameterError(
-            f"{type(model).__name__}: the margins of nodes in a set are no sums over features; explain single "
+            f"{type(self).__name__}: the margins of nodes in a set are no sums over features; explain single "
             "labels, or multiply rows by node_coef_."
         )
-    ids = model.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], model.taxonomy_)
-    return explain_rows(rows, ids, model.model_.W, model.taxonomy_, getattr(model, "feature_names_in_", None))
+    ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+    return explain_rows(rows, ids, self.model_.W, self.taxonomy_, getattr(self, "feature_names_in_", None))
 
 
 # ---------------------------------------------------------------- large-margin learners

@@ -18,16 +18,8 @@ from cladist.learners.base import random_generator
 from cladist.learners.structured import parameters
 from cladist.learners.structured.labelling_classifier import LabellingClassifier, WeightModel
 from cladist.losses import HLoss, SymmetricDifference, node_costs
-from cladist.solvers.structured import (
-    LabellingLoss,
-    LabellingOracle,
-    LinearLabellings,
-    PathDual,
-    PathLoss,
-    PathOracle,
-    ascend,
-    cutting_plane,
-)
+from cladist.solvers.structured.ascent import LabellingLoss, LinearLabellings, PathDual, PathLoss, ascend
+from cladist.solvers.structured.cutting_plane import LabellingOracle, PathOracle, cutting_plane
 
 Floats = npt.NDArray[np.float64]
 SOLVERS, RESCALINGS, ATTRIBUTES = ("bcfw", "cutting_plane"), ("margin", "slack"), ("path", "unit")
@@ -73,7 +65,7 @@ class StructuralSVM(LabellingClassifier):
     sampling : {"permutation", "working_set", "gap"}
         Whether a pass visits all rows in random order, those whose gap is not closed, or rows drawn by their gaps.
     random_state, n_jobs, executor : int, RandomState or None; int or None; Executor or None
-        The seed of the order of rows; the number of threads that measure gaps, or what runs instead of them (see
+        The seed of the order of rows; the threads that measure gaps, or what runs instead of them (see
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
@@ -81,8 +73,7 @@ class StructuralSVM(LabellingClassifier):
     Attributes
     ----------
     classes_, taxonomy_ : array, Taxonomy
-        The labels that can be predicted, in taxonomy order (for sets all nodes, otherwise the labels seen), and the
-        taxonomy in use.
+        The labels seen, in taxonomy order (for sets, all nodes), and the taxonomy in use.
     node_coef_ : array (nodes × features)
         Weights, times those of `attributes` if given.
     coef_ : array (classes × features)
