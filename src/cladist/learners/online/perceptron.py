@@ -17,10 +17,10 @@ from cladist.errors import ModelFormatError, ParameterError, is_count
 from cladist.kernels import perceptron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners import row_arrays
-from cladist.learners.explanation import Explanation
 from cladist.learners.kernel_functions import Kernel, gamma_for
+from cladist.learners.online import node_decisions
 from cladist.learners.online.base import Entry, Ids, OnlineClassifier
-from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
+from cladist.learners.online.node_decisions import UNSEEN, Margins, check_decision_parameters
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
 from cladist.taxonomy import Taxonomy
 
@@ -94,6 +94,7 @@ class HierarchicalPerceptron(OnlineClassifier):
     """
 
     answers_sets: ClassVar[bool] = True
+    threshold: ClassVar[float] = 0.0  # the score 0 is positive
     perceptrons_: Any
 
     def __init__(
@@ -155,7 +156,7 @@ class HierarchicalPerceptron(OnlineClassifier):
             return (margins if everywhere else None), h_losses
 
         n_before = self.perceptrons_.n_updates
-        entry, predictions = self._decisions.run_rounds(self, train, X, labels, predicting=predicting)
+        entry, predictions = node_decisions.run_rounds(self, train, X, labels, predicting=predicting)
         self.converged_ = self.perceptrons_.n_updates == n_before
         return entry, predictions
 
@@ -187,34 +188,19 @@ class HierarchicalPerceptron(OnlineClassifier):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
-        return row_arrays.normalize_rows(rows, rows.dtype) if self.normalize and self.kernel == "linear" else rows
+        return row_arrays.normalize_rows(rows, rows.dtype) if node_decisions.scales_rows(self) else rows
 
-    def _check_lengths(self, X: Any) -> None:
-        if not (self.normalize and self.kernel == "linear"):
-            row_arrays.check_lengths(type(self).__name__, X)
+    _check_lengths = node_decisions.check_row_lengths
 
     # ---------------------------------------------------------------- prediction
 
-    @property
-    def _decisions(self) -> NodeDecisions:
-        return NodeDecisions(self.taxonomy_, self.decodes_sets, self.gated, self.repair, 0.0)
+    predict_sets, class_scores = node_decisions.predict_sets, node_decisions.class_scores
+    explain_nodes = node_decisions.explain_nodes
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
         """Return the margin of every (validated) row and node."""
         margins: Margins = self.perceptrons_.margins(X)
         return margins
-
-    def predict_sets(self, X: Any) -> LabelMatrix:
-        """Return the predicted labels of every (validated) row."""
-        return self._decisions.predict_sets(self, X)
-
-    def class_scores(self, X: Any) -> Margins:
-        """Return the score of every class for every (validated) row."""
-        return self._decisions.class_scores(self.node_margins(X), self.class_nodes_)
-
-    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
-        """Explain node ``nodes[i]`` of every (validated) row i."""
-        return self._decisions.explain(self, X, nodes)
 
     @property
     def node_coef_(self) -> npt.NDArray[np.float64]:

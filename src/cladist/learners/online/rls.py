@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
-from cladist.learners.explanation import Explanation
 from cladist.learners.kernel_functions import Kernel, gamma_for
+from cladist.learners.online import node_decisions
 from cladist.learners.online.base import Entry, Ids, OnlineClassifier
-from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
+from cladist.learners.online.node_decisions import UNSEEN, Margins, check_decision_parameters
 from cladist.learners.online.ridge import EVERY_ROW, DualRidge, NodeGroups, PrimalRidge, RidgeRule
-from cladist.learners.row_arrays import check_lengths, normalize_rows
+from cladist.learners.row_arrays import normalize_rows
 from cladist.storage.array_groups import Arrays
 
 MOST_PRIMAL_FEATURES = 512  # solver="auto" uses d × d inverses up to this number of features
@@ -185,14 +185,13 @@ class HierarchicalRLS(OnlineClassifier):
 
     def run_rounds(self, X: Any, labels: LabelMatrix, *, predicting: bool) -> tuple[Entry, Any]:
         """Make one round per row: compute its margins, then add it to the examples of the nodes it is shown to."""
-        decisions = self._decisions
 
         def train(rows: Any, part: LabelMatrix, first_round: int, everywhere: bool) -> tuple[Margins | None, Ids]:
             margins = self.ridge_.train(rows, part.to_indicator(), first_round, everywhere=everywhere)
             margins = _round_to_zero(margins)
-            return (margins if everywhere else None), decisions.count_first_mistakes(margins, part)
+            return (margins if everywhere else None), node_decisions.count_first_mistakes(self, margins, part)
 
-        entry, predictions = decisions.run_rounds(self, train, X, labels, predicting=predicting)
+        entry, predictions = node_decisions.run_rounds(self, train, X, labels, predicting=predicting)
         self.converged_ = entry["objective"] == 0
         return {**entry, "stored": int(sum(self.ridge_.counts))}, predictions
 
@@ -246,35 +245,18 @@ class HierarchicalRLS(OnlineClassifier):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
-        if self.normalize and self.kernel == "linear":
-            return normalize_rows(rows)
-        return rows.astype(np.float64, copy=False)
+        return normalize_rows(rows) if node_decisions.scales_rows(self) else rows.astype(np.float64, copy=False)
 
-    def _check_lengths(self, X: Any) -> None:
-        if not (self.normalize and self.kernel == "linear"):
-            check_lengths(type(self).__name__, X)
+    _check_lengths = node_decisions.check_row_lengths
 
     # ---------------------------------------------------------------- prediction
 
-    @property
-    def _decisions(self) -> NodeDecisions:
-        return NodeDecisions(self.taxonomy_, self.decodes_sets, self.gated, self.repair, self.threshold)
+    predict_sets, class_scores = node_decisions.predict_sets, node_decisions.class_scores
+    explain_nodes = node_decisions.explain_nodes
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
         """Return the margin of every (validated) row and node; with `signs_only` only their signs are right."""
         return _round_to_zero(self.ridge_.margins(X, signs_only=signs_only))
-
-    def predict_sets(self, X: Any) -> LabelMatrix:
-        """Return the predicted labels of every (validated) row."""
-        return self._decisions.predict_sets(self, X)
-
-    def class_scores(self, X: Any) -> Margins:
-        """Return the score of every class for every (validated) row."""
-        return self._decisions.class_scores(self.node_margins(X), self.class_nodes_)
-
-    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
-        """Explain node ``nodes[i]`` of every (validated) row i."""
-        return self._decisions.explain(self, X, nodes)
 
     @property
     def n_stored_(self) -> Ids:
