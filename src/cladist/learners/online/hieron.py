@@ -14,7 +14,6 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from cladist import progress
 from cladist.decoders import path_scores, prototype_argmax
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import hieron as rounds
@@ -22,8 +21,8 @@ from cladist.labels import LabelMatrix
 from cladist.learners import row_arrays
 from cladist.learners.explanation import Explanation, explain_rows
 from cladist.learners.kernel_functions import Kernel, check_kernel, gamma_for
-from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier
-from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier, progress_blocks
+from cladist.storage.array_groups import Arrays, pack_matrix, prefixed
 from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[Any]
@@ -267,8 +266,7 @@ class Hieron(OnlineClassifier):
     @property
     def node_coef_(self) -> Floats:
         """The vectors w_v, one row per node in `taxonomy_.names` order; a view, not a copy."""
-        W: Floats = self._form(WeightPrototypes, "node_coef_").W
-        return W.T
+        return np.asarray(self._form(WeightPrototypes, "node_coef_").W.T)
 
     @property
     def coef_(self) -> Floats:
@@ -278,8 +276,7 @@ class Hieron(OnlineClassifier):
     @property
     def support_(self) -> Ids:
         """The numbers of the rows whose α is positive."""
-        support: Ids = self._form(KernelPrototypes, "support_").support
-        return support
+        return np.asarray(self._form(KernelPrototypes, "support_").support)
 
     @property
     def dual_coef_(self) -> Any:
@@ -328,13 +325,10 @@ class WeightPrototypes:
     def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats, predictions: Ids) -> None:
         """Make one round for each row in `order`; `predictions`, unless empty, receives the prediction before each."""
         rows = row_arrays.to_csr_arrays(X)
-        with progress.task("Hieron", len(order)) as running:
-            for start in range(0, len(order), ROUNDS_PER_CALL):
-                part = slice(start, start + ROUNDS_PER_CALL)
-                state, now = (self.W, self.acc, self.tree), self.n_rounds + 1
-                rounds.run_rounds(rows, labels, order[part], *state, rule, now, start, tally, predictions[part])
-                self.n_rounds += len(order[part])
-                running.advance(len(order[part]))
+        for part in progress_blocks("Hieron", len(order), ROUNDS_PER_CALL):
+            state, now = (self.W, self.acc, self.tree), self.n_rounds + 1
+            rounds.run_rounds(rows, labels, order[part], *state, rule, now, part.start, tally, predictions[part])
+            self.n_rounds += len(order[part])
 
     def scores(self, X: Any) -> Floats:
         """Return s_v = w_v·x for every row and node."""
@@ -352,10 +346,7 @@ class WeightPrototypes:
     @classmethod
     def unpack(cls, taxonomy: Taxonomy, n_features: int, arrays: Arrays) -> WeightPrototypes:
         """Restore packed weights."""
-        W = unpack_matrix(group("weights", arrays), taxonomy.n_nodes)
-        if W.shape[0] != n_features:
-            raise ModelFormatError(f"Its weights are for {W.shape[0]} features; {n_features} are wanted.")
-        return cls(taxonomy, W)
+        return cls(taxonomy, row_arrays.unpack_weights("weights", arrays, n_features, taxonomy.n_nodes))
 
 
 class KernelPrototypes:
@@ -384,24 +375,21 @@ class KernelPrototypes:
         """Make one round for each row in `order`; `predictions`, unless empty, receives the prediction before each."""
         place_of = {int(row) - self.first_row: k for k, row in enumerate(self.support)}
         tree = (self.taxonomy.parent, self.taxonomy.depth)
-        with progress.task("Hieron", len(order)) as running:
-            for start in range(0, len(order), KERNEL_BLOCK):
-                part = slice(start, start + KERNEL_BLOCK)
-                rows, n_support = order[part], len(self.support)
-                # A row that is a support already, from an earlier pass, keeps its place; others would follow.
-                column_of = np.array([place_of.get(int(row), n_support + k) for k, row in enumerate(rows)], np.int64)
-                space = tuple(np.concatenate([u, np.zeros(len(rows), u.dtype)]) for u in (*self.updates, self.round_of))
-                block = X[rows]
-                values = self.kernel.between(block, block)
-                if self.vectors is not None:
-                    values = np.hstack([self.kernel.between(block, self.vectors), values])
-                given = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
-                counters = self.n_rounds + 1, start, tally, predictions[part]
-                n_updates = rounds.run_kernel_rounds(*given, tree, rule, *counters)
-                support, alpha, y, r, self.round_of = (u[:n_updates] for u in space)
-                self.updates = (self._add_supports(X, rows, support, place_of), alpha, y, r)
-                self.n_rounds += len(rows)
-                running.advance(len(rows))
+        for part in progress_blocks("Hieron", len(order), KERNEL_BLOCK):
+            rows, n_support = order[part], len(self.support)
+            # A row that is a support already, from an earlier pass, keeps its place; others would follow.
+            column_of = np.array([place_of.get(int(row), n_support + k) for k, row in enumerate(rows)], np.int64)
+            space = tuple(np.concatenate([u, np.zeros(len(rows), u.dtype)]) for u in (*self.updates, self.round_of))
+            block = X[rows]
+            values = self.kernel.between(block, block)
+            if self.vectors is not None:
+                values = np.hstack([self.kernel.between(block, self.vectors), values])
+            given = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
+            counters = self.n_rounds + 1, part.start, tally, predictions[part]
+            n_updates = rounds.run_kernel_rounds(*given, tree, rule, *counters)
+            support, alpha, y, r, self.round_of = (u[:n_updates] for u in space)
+            self.updates = (self._add_supports(X, rows, support, place_of), alpha, y, r)
+            self.n_rounds += len(rows)
 
     def _add_supports(self, X: Any, rows: Ids, support: Ids, place_of: dict[int, int]) -> Ids:
         """Make supports of the block's rows that updates refer to; returns the updates' supports renumbered."""

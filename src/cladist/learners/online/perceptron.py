@@ -12,16 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist import progress
 from cladist.errors import ModelFormatError, ParameterError, is_count
 from cladist.kernels import perceptron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners import row_arrays
 from cladist.learners.kernel_functions import Kernel, gamma_for
 from cladist.learners.online import node_decisions
-from cladist.learners.online.base import Entry, Ids, OnlineClassifier
+from cladist.learners.online.base import Entry, Ids, OnlineClassifier, progress_blocks
 from cladist.learners.online.node_decisions import UNSEEN, Margins, check_decision_parameters
-from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
+from cladist.storage.array_groups import Arrays, pack_matrix, prefixed, unpack_ids
 from cladist.taxonomy import Taxonomy
 
 WHO = "HierarchicalPerceptron"
@@ -295,11 +294,9 @@ class WeightPerceptrons(NodePerceptrons):
         """Restore packed weights."""
         shape = self.W.shape
         self.unpack_seen(arrays["seen"])
-        self.W = _to_dense(unpack_matrix(group("weights", arrays), shape[1]))
+        self.W = row_arrays.unpack_weights("weights", arrays, *shape)
         if self.average:
-            self.acc = _to_dense(unpack_matrix(group("acc", arrays), shape[1]))
-        if self.W.shape != shape or (self.average and self.acc.shape != shape):
-            raise ModelFormatError("Its weights do not have one row per feature.")
+            self.acc = row_arrays.unpack_weights("acc", arrays, *shape)
 
 
 class KernelPerceptrons(NodePerceptrons):
@@ -318,11 +315,8 @@ class KernelPerceptrons(NodePerceptrons):
 
     def train(self, X: Any, labels: LabelMatrix, margins: Margins, h_losses: Ids) -> None:
         """Make one round per row; writes the uniform H-losses and, unless it is empty, the margins before each."""
-        with progress.task(WHO, X.shape[0]) as running:
-            for start in range(0, X.shape[0], KERNEL_BLOCK):
-                at = slice(start, min(start + KERNEL_BLOCK, X.shape[0]))
-                self._train_block(X[at], labels[at], margins[at], h_losses[at])
-                running.advance(at.stop - at.start)
+        for at in progress_blocks(WHO, X.shape[0], KERNEL_BLOCK):
+            self._train_block(X[at], labels[at], margins[at], h_losses[at])
 
     def _train_block(self, X: Any, labels: LabelMatrix, margins: Margins, h_losses: Ids) -> None:
         base, base_acc = self._sum_updates(X)
@@ -381,7 +375,3 @@ class KernelPerceptrons(NodePerceptrons):
             if len(shapes) > 1 or np.any((ids < 0) | (ids >= limit)) or np.any(np.abs(sign) != 1):
                 raise ModelFormatError("Its updates do not fit its supports and its taxonomy.")
         self.updates = (support, node, sign, when)
-
-
-def _to_dense(matrix: Any) -> Any:
-    return matrix.toarray() if sparse.issparse(matrix) else matrix

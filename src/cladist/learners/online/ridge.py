@@ -15,16 +15,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist import progress
 from cladist.errors import ModelFormatError
 from cladist.kernels.ridge import budget_rounds, dual_rounds, primal_rounds
 from cladist.learners.kernel_functions import Kernel
+from cladist.learners.online.base import Ids, progress_blocks
 from cladist.learners.online.growing_factor import GrowingFactor, limit_blas_threads
-from cladist.learners.row_arrays import append_rows, pack_rows, squared_lengths, unpack_rows
+from cladist.learners.row_arrays import append_rows, pack_rows, unpack_rows
 from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids
 from cladist.taxonomy import Taxonomy
 
-Ids = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 EVERY_ROW = -1  # the gate of a group that is trained on all rows
@@ -108,8 +107,8 @@ class Ridge:
 
     counts: list[int]  # the number of examples of each group
 
-    def __init__(self, groups: NodeGroups, rule: RidgeRule) -> None:
-        self.groups, self.rule = groups, rule
+    def __init__(self, groups: NodeGroups, rule: RidgeRule, kernel: Kernel) -> None:
+        self.groups, self.rule, self.kernel = groups, rule, kernel
 
     def train(self, X: Any, on: Any, first_round: int, *, everywhere: bool) -> Matrix:
         """Make one round per row of X (float64), and return the margins before its update.
@@ -118,18 +117,11 @@ class Ridge:
         that are not shown a row are 0.
         """
         margins = np.zeros((X.shape[0], on.shape[1]))
-        with progress.task("HierarchicalRLS", X.shape[0]) as running:
-            for start in range(0, X.shape[0], BLOCK):
-                at = slice(start, min(start + BLOCK, X.shape[0]))
-                rows, rounds = X[at], first_round + np.arange(at.start, at.stop)
-                block = RowBlock(rows, on[at].toarray().astype(bool), rounds, self.squares(rows) > 0)
-                self.train_block(block, margins[at], everywhere)
-                running.advance(at.stop - at.start)
+        for at in progress_blocks("HierarchicalRLS", X.shape[0], BLOCK):
+            rows, rounds = X[at], first_round + np.arange(at.start, at.stop)
+            block = RowBlock(rows, on[at].toarray().astype(bool), rounds, self.kernel.diagonal(rows) > 0)
+            self.train_block(block, margins[at], everywhere)
         return margins
-
-    def squares(self, X: Any) -> Matrix:
-        """Return K(x, x) of every row."""
-        raise NotImplementedError
 
     def train_block(self, block: RowBlock, margins: Matrix, everywhere: bool) -> None:
         """Make the rounds of all groups on a block of rows."""
@@ -166,15 +158,11 @@ class PrimalRidge(Ridge):
     """P = (αI + S Sᵀ)⁻¹ and w = P S s of every group that has examples. Memory: O(d²) per group."""
 
     def __init__(self, groups: NodeGroups, rule: RidgeRule, n_features: int) -> None:
-        super().__init__(groups, rule)
+        super().__init__(groups, rule, Kernel("linear"))
         self.n_features = n_features
         self.counts = [0] * len(groups)
         self.inverses: dict[int, Matrix] = {}
         self.weights: dict[int, Matrix] = {}
-
-    def squares(self, X: Any) -> Matrix:
-        """Return ‖x‖² of every row."""
-        return squared_lengths(X)
 
     def train_block(self, block: RowBlock, margins: Matrix, everywhere: bool) -> None:
         """Make the rounds of all groups on a block of rows."""
@@ -252,8 +240,8 @@ class DualRidge(Ridge):
     """
 
     def __init__(self, groups: NodeGroups, rule: RidgeRule, kernel: Kernel, budget: int | None) -> None:
-        super().__init__(groups, rule)
-        self.kernel, self.budget = kernel, budget
+        super().__init__(groups, rule, kernel)
+        self.budget = budget
         self.rows: Any = None  # the rows that some group holds
         self.factors = [GrowingFactor(budget) for _ in groups.nodes]  # L
         self.members: list[Ids] = [np.zeros(0, np.int64) for _ in groups.nodes]  # S, as places among `rows`
@@ -277,10 +265,6 @@ class DualRidge(Ridge):
         self.factors.append(GrowingFactor(self.budget))
         self.members.append(np.zeros(0, np.int64))
         self.targets.append(np.zeros((0, 1)))
-
-    def squares(self, X: Any) -> Matrix:
-        """Return K(x, x) of every row."""
-        return self.kernel.diagonal(X)
 
     def train(self, X: Any, on: Any, first_round: int, *, everywhere: bool) -> Matrix:
         """Make one round per row of X, and return the margins before its update."""

@@ -24,6 +24,7 @@ from cladist.solvers.structured.cutting_plane import LabellingOracle, PathOracle
 Floats = npt.NDArray[np.float64]
 SOLVERS, RESCALINGS, ATTRIBUTES = ("bcfw", "cutting_plane"), ("margin", "slack"), ("path", "unit")
 SINGLE_LOSSES = ("tree", "zero_one")
+FORMS = ("single labels", "sets of labels")
 MOST_LOSS_BYTES = 2**30  # the matrix of losses between labels
 
 
@@ -157,6 +158,7 @@ class StructuralSVM(LabellingClassifier):
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)
         self.__dict__.pop("n_constraints_", None)
+        self._check_form()
         parameters.refuse_large_weights("StructuralSVM", X.shape[1], self.taxonomy_.n_nodes, "take fewer features")
         dual, oracle = self._set_problem(X, labels) if self.decodes_sets else self._path_problem(X, labels)
         random, sweeps = random_generator("StructuralSVM", self.random_state), parameters.sweeps_of(self)
@@ -173,7 +175,6 @@ class StructuralSVM(LabellingClassifier):
 
     def _set_problem(self, X: Any, labels: LabelMatrix) -> tuple[Any, Any]:
         """Return the dual over consistent labellings, or the oracle of the cutting plane; the other is None."""
-        self._check_for_sets()
         name, factor = "hamming" if self.loss == "auto" else self.loss, self._node_factors()
         cost = node_costs(self.node_weights, self.taxonomy_)
         if self.solver == "bcfw":
@@ -187,7 +188,6 @@ class StructuralSVM(LabellingClassifier):
 
     def _path_problem(self, X: Any, labels: LabelMatrix) -> tuple[Any, Any]:
         """Return the dual over single labels, or the oracle of the cutting plane; the other is None."""
-        self._check_for_single()
         nodes, tree = self.class_nodes_, self.taxonomy_.parent
         true = np.searchsorted(nodes, labels.nodes("StructuralSVM"))
         slack = self.rescaling == "slack"
@@ -204,35 +204,19 @@ class StructuralSVM(LabellingClassifier):
 
     # ---------------------------------------------------------------- D and λ
 
-    def _check_for_sets(self) -> None:
-        """Refuse parameters that are for single labels."""
-        if not isinstance(self.loss, str) or self.loss in SINGLE_LOSSES:
-            raise ParameterError(
-                "StructuralSVM: for sets of labels loss must be one of 'auto', 'hamming', 'hierarchical', over which "
-                f"the most violated set can be found; got {_describe(self.loss)}."
-            )
-        if self.rescaling == "slack":
-            raise ParameterError(
-                "StructuralSVM: rescaling='slack' is for single labels, since the most violated set cannot be found; "
-                "use 'margin'."
-            )
-        if isinstance(self.attributes, str) and self.attributes == "unit":
-            raise ParameterError(
-                "StructuralSVM: attributes='unit' is for single labels; use 'path' or one weight per node."
-            )
-
-    def _check_for_single(self) -> None:
-        """Refuse parameters that are for sets."""
-        if isinstance(self.loss, str) and self.loss in parameters.SET_LOSSES:
-            raise ParameterError(
-                f"StructuralSVM: loss={self.loss!r} is for sets of labels; use 'tree', 'zero_one' or a matrix, or "
-                "write each row of y as a set, {'label'}."
-            )
-        if not isinstance(self.node_weights, str) or self.node_weights != "uniform":
-            raise ParameterError(
-                "StructuralSVM: node_weights are for sets of labels; give the costs of labels as a matrix, loss=..., "
-                "instead."
-            )
+    def _check_form(self) -> None:
+        """Refuse parameters that are for single labels where y has sets, and the reverse."""
+        sets, named = self.decodes_sets, isinstance(self.loss, str)
+        refused = {
+            "loss": (not named or self.loss in SINGLE_LOSSES) if sets else named and self.loss in parameters.SET_LOSSES,
+            "rescaling": sets and self.rescaling == "slack",  # the most violated set cannot be found
+            "attributes": sets and isinstance(self.attributes, str) and self.attributes == "unit",
+            "node_weights": not sets and not (isinstance(self.node_weights, str) and self.node_weights == "uniform"),
+        }
+        for name, is_refused in refused.items():
+            if is_refused:
+                value, (only_for, form) = _describe(getattr(self, name)), FORMS if sets else FORMS[::-1]
+                raise ParameterError(f"StructuralSVM: {name}={value} is for {only_for}, and y has {form}.")
 
     def _loss_matrix(self) -> Floats:
         """Return D between all classes."""
