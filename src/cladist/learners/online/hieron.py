@@ -7,6 +7,7 @@ w_v are held as weights, or with a kernel as the rows that changed them and thei
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ KERNEL_BLOCK = 512  # rows whose kernel values with all supports are held at onc
 UPDATE_NAMES = ("update_support", "update_alpha", "update_label", "update_competitor")
 
 
+@dataclass(eq=False, repr=False)
 class Hieron(OnlineClassifier):
     r"""Prototypes along the taxonomy's paths, trained by passive-aggressive rounds.
 
@@ -100,42 +102,22 @@ class Hieron(OnlineClassifier):
     True
     """
 
-    prototypes_: Any
-
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        update: str = "max_loss",
-        average: bool = True,
-        margin: str = "sqrt_distance",
-        C: Any = None,
-        kernel: Any = "linear",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: Any = "scale",
-        max_iter: int = 1,
-        shuffle: bool = True,
-        allowed_labels: Any = "all",
-        decode: str = "auto",
-        random_state: Any = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.update = update
-        self.average = average
-        self.margin = margin
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.allowed_labels = allowed_labels
-        self.decode = decode
-        self.random_state = random_state
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    update: str = "max_loss"
+    average: bool = True
+    margin: str = "sqrt_distance"
+    C: Any = None
+    kernel: Any = "linear"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: Any = "scale"
+    max_iter: int = 1
+    shuffle: bool = True
+    allowed_labels: Any = "all"
+    decode: str = "auto"
+    random_state: Any = None
+    verbose: bool | int = 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -177,7 +159,7 @@ class Hieron(OnlineClassifier):
         """Set all prototypes to 0."""
         if self.kernel == "linear":
             W = row_arrays.allocate_weights("Hieron", X.shape[1], self.taxonomy_.n_nodes, X.dtype)
-            self.prototypes_ = WeightPrototypes(self.taxonomy_, W)
+            self.prototypes_: Any = WeightPrototypes(self.taxonomy_, W)
         else:
             self.gamma_ = gamma_for(self.gamma, X)
             gram = np.asarray(X, np.float64) if self.kernel == "precomputed" else None

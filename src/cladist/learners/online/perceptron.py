@@ -6,6 +6,7 @@ both.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ KERNEL_BLOCK = 256  # rows whose kernel values with each other are held at once
 UPDATE_NAMES = ("update_support", "update_node", "update_sign", "update_when")
 
 
+@dataclass(eq=False, repr=False)
 class HierarchicalPerceptron(OnlineClassifier):
     """A perceptron at every node, trained on the rows of its parent and read from the roots down.
 
@@ -94,44 +96,23 @@ class HierarchicalPerceptron(OnlineClassifier):
 
     answers_sets: ClassVar[bool] = True
     threshold: ClassVar[float] = 0.0  # the score 0 is positive
-    perceptrons_: Any
-
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        average: bool = False,
-        gated: bool = True,
-        normalize: bool = True,
-        kernel: Any = "linear",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: Any = "scale",
-        unseen: str = "positive",
-        repair: str = "top_down",
-        allowed_labels: Any = "seen",
-        max_iter: int = 1,
-        shuffle: bool = True,
-        decode: str = "auto",
-        random_state: Any = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.average = average
-        self.gated = gated
-        self.normalize = normalize
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.unseen = unseen
-        self.repair = repair
-        self.allowed_labels = allowed_labels
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.decode = decode
-        self.random_state = random_state
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    average: bool = False
+    gated: bool = True
+    normalize: bool = True
+    kernel: Any = "linear"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: Any = "scale"
+    unseen: str = "positive"
+    repair: str = "top_down"
+    allowed_labels: Any = "seen"
+    max_iter: int = 1
+    shuffle: bool = True
+    decode: str = "auto"
+    random_state: Any = None
+    verbose: bool | int = 0
 
     # ---------------------------------------------------------------- training
 
@@ -168,7 +149,7 @@ class HierarchicalPerceptron(OnlineClassifier):
         options: Any = {"gated": self.gated, "empty": UNSEEN[self.unseen], "average": self.average}
         size = self.taxonomy_, self.n_features_in_
         if self.kernel == "linear":
-            self.perceptrons_ = WeightPerceptrons(*size, dtype, **options)
+            self.perceptrons_: Any = WeightPerceptrons(*size, dtype, **options)
         else:
             self.perceptrons_ = KernelPerceptrons(*size, Kernel.of(self, normalize=self.normalize), **options)
 

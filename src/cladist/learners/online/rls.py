@@ -5,6 +5,7 @@ Cesa-Bianchi, Gentile & Zaniboni, "Incremental Algorithms for Hierarchical Class
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ SOLVERS = ("auto", "primal", "dual")
 ROUNDING = 1e-14  # rounding error of a margin, which is about 1 for rows of unit length
 
 
+@dataclass(eq=False, repr=False)
 class HierarchicalRLS(OnlineClassifier):
     """Regularised least squares at every node, trained row by row on the rows of its parent.
 
@@ -122,54 +124,28 @@ class HierarchicalRLS(OnlineClassifier):
     """
 
     answers_sets: ClassVar[bool] = True
-    ridge_: Any
-
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        alpha: float = 1.0,
-        sparse: bool = False,
-        margin_constant: float = 5.0,
-        budget: int | None = None,
-        gated: bool = True,
-        include_current: bool = True,
-        normalize: bool = True,
-        solver: str = "auto",
-        kernel: Any = "linear",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: Any = "scale",
-        threshold: float = 0.0,
-        unseen: str = "positive",
-        repair: str = "top_down",
-        allowed_labels: Any = "seen",
-        shuffle: bool = True,
-        decode: str = "auto",
-        random_state: Any = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.alpha = alpha
-        self.sparse = sparse
-        self.margin_constant = margin_constant
-        self.budget = budget
-        self.gated = gated
-        self.include_current = include_current
-        self.normalize = normalize
-        self.solver = solver
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.threshold = threshold
-        self.unseen = unseen
-        self.repair = repair
-        self.allowed_labels = allowed_labels
-        self.shuffle = shuffle
-        self.decode = decode
-        self.random_state = random_state
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    alpha: float = 1.0
+    sparse: bool = False
+    margin_constant: float = 5.0
+    budget: int | None = None
+    gated: bool = True
+    include_current: bool = True
+    normalize: bool = True
+    solver: str = "auto"
+    kernel: Any = "linear"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: Any = "scale"
+    threshold: float = 0.0
+    unseen: str = "positive"
+    repair: str = "top_down"
+    allowed_labels: Any = "seen"
+    shuffle: bool = True
+    decode: str = "auto"
+    random_state: Any = None
+    verbose: bool | int = 0
 
     # ---------------------------------------------------------------- training
 
@@ -201,7 +177,7 @@ class HierarchicalRLS(OnlineClassifier):
         groups = NodeGroups.of(self.taxonomy_, gated=self.gated, shared=not self.sparse)
         self.solver_ = self._choose_solver(len(groups), X.shape[1])
         if self.solver_ == "primal":
-            self.ridge_ = PrimalRidge(groups, self._rule(), X.shape[1])
+            self.ridge_: Any = PrimalRidge(groups, self._rule(), X.shape[1])
         else:
             self.ridge_ = DualRidge(groups, self._rule(), Kernel.of(self, normalize=self.normalize), self.budget)
 

@@ -5,6 +5,7 @@ Rousu, Saunders, Szedmak & Shawe-Taylor, "Learning Hierarchical Multi-Category T
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ Floats = npt.NDArray[np.float64]
 SPACES = ("all", "consistent")
 
 
+@dataclass(eq=False, repr=False)
 class MaxMarginMarkov(LabellingClassifier):
     """Weights for the states of edges, with a margin over all labellings that grows with their loss (H-M³).
 
@@ -114,48 +116,26 @@ class MaxMarginMarkov(LabellingClassifier):
 
     _saved: ClassVar[tuple[str, ...]] = ("gamma_",)
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        C: float = 1.0,
-        loss: str = "hamming",
-        node_weights: Any = "uniform",
-        train_space: str = "all",
-        kernel: Any = "linear",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: Any = "scale",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        inner_iter: int = 5,
-        sampling: str = "permutation",
-        cache_size: float = 200.0,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.loss = loss
-        self.node_weights = node_weights
-        self.train_space = train_space
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.tol = tol
-        self.max_iter = max_iter
-        self.inner_iter = inner_iter
-        self.sampling = sampling
-        self.cache_size = cache_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    C: float = 1.0
+    loss: str = "hamming"
+    node_weights: Any = "uniform"
+    train_space: str = "all"
+    kernel: Any = "linear"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: Any = "scale"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    inner_iter: int = 5
+    sampling: str = "permutation"
+    cache_size: float = 200.0
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""

@@ -7,6 +7,7 @@ via Stochastic Perceptron", AAAI 2013, Algorithms 1 to 3.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 from scipy import sparse
@@ -19,6 +20,7 @@ from cladist.learners.structured.labelling_classifier import Ids, LabellingClass
 from cladist.solvers.structured.perceptron import PerceptronSolution, RowWeights
 
 
+@dataclass(eq=False, repr=False)
 class HardPerceptron(LabellingClassifier):
     """Weights with a large margin over all other consistent labellings, from the worst row of each round (HP).
 
@@ -89,34 +91,19 @@ class HardPerceptron(LabellingClassifier):
 
     _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "n_support_")
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        max_iter: int | None = None,
-        eps: float = 0.1,
-        step: Any = "1/sqrt(T)",
-        average: bool = True,
-        init: str = "zeros",
-        early_stopping: bool = True,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.max_iter = max_iter
-        self.eps = eps
-        self.step = step
-        self.average = average
-        self.init = init
-        self.early_stopping = early_stopping
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    max_iter: int | None = None
+    eps: float = 0.1
+    step: Any = "1/sqrt(T)"
+    average: bool = True
+    init: str = "zeros"
+    early_stopping: bool = True
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     explain = parameters.explain_paths
 
@@ -149,6 +136,7 @@ class HardPerceptron(LabellingClassifier):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class StochasticPerceptron(LabellingClassifier):
     """Weights with a large margin over all other consistent labellings, from rows drawn at random (SP).
 
@@ -216,40 +204,22 @@ class StochasticPerceptron(LabellingClassifier):
 
     _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "eta_", "n_support_", "c_", "cv_results_")
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        max_iter: int | None = None,
-        eps: float = 0.1,
-        step: Any = "1/sqrt(T)",
-        average: bool = True,
-        init: str = "zeros",
-        eta: Any = "auto",
-        c: Any = 1.0,
-        n_chunks: int = 1,
-        cache_size: float = 200.0,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.max_iter = max_iter
-        self.eps = eps
-        self.step = step
-        self.average = average
-        self.init = init
-        self.eta = eta
-        self.c = c
-        self.n_chunks = n_chunks
-        self.cache_size = cache_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    max_iter: int | None = None
+    eps: float = 0.1
+    step: Any = "1/sqrt(T)"
+    average: bool = True
+    init: str = "zeros"
+    eta: Any = "auto"
+    c: Any = 1.0
+    n_chunks: int = 1
+    cache_size: float = 200.0
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     explain = parameters.explain_paths
 
@@ -269,6 +239,7 @@ class StochasticPerceptron(LabellingClassifier):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class KernelStochasticPerceptron(LabellingClassifier):
     """`StochasticPerceptron` with kernels: W is a sum over the rows drawn, and rows enter by K(x, x') alone (KSP).
 
@@ -338,48 +309,26 @@ class KernelStochasticPerceptron(LabellingClassifier):
 
     _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "eta_", "gamma_", "c_", "cv_results_")
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        kernel: Any = "linear",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: Any = "scale",
-        max_iter: int | None = None,
-        eps: float = 0.1,
-        step: Any = "1/sqrt(T)",
-        average: bool = True,
-        init: str = "zeros",
-        eta: Any = "auto",
-        c: Any = 1.0,
-        n_chunks: int = 1,
-        cache_size: float = 200.0,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.eps = eps
-        self.step = step
-        self.average = average
-        self.init = init
-        self.eta = eta
-        self.c = c
-        self.n_chunks = n_chunks
-        self.cache_size = cache_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: Any = "scale"
+    max_iter: int | None = None
+    eps: float = 0.1
+    step: Any = "1/sqrt(T)"
+    average: bool = True
+    init: str = "zeros"
+    eta: Any = "auto"
+    c: Any = 1.0
+    n_chunks: int = 1
+    cache_size: float = 200.0
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     @property
     def _keeps_rows(self) -> bool:

@@ -5,6 +5,7 @@ Tsochantaridis, Joachims, Hofmann & Altun, JMLR 6, 2005; Cai & Hofmann, CIKM 200
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ FORMS = ("single labels", "sets of labels")
 MOST_LOSS_BYTES = 2**30  # the matrix of losses between labels
 
 
+@dataclass(eq=False, repr=False)
 class StructuralSVM(LabellingClassifier):
     """Weights of nodes, with a margin over all other outputs that grows with their loss (LM-2, HSVM).
 
@@ -105,42 +107,23 @@ class StructuralSVM(LabellingClassifier):
 
     _saved: ClassVar[tuple[str, ...]] = ("n_constraints_",)
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        C: float = 1.0,
-        loss: Any = "auto",
-        node_weights: Any = "uniform",
-        rescaling: str = "margin",
-        attributes: Any = "path",
-        solver: str = "bcfw",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        inner_iter: int = 5,
-        sampling: str = "permutation",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.loss = loss
-        self.node_weights = node_weights
-        self.rescaling = rescaling
-        self.attributes = attributes
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.inner_iter = inner_iter
-        self.sampling = sampling
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    C: float = 1.0
+    loss: Any = "auto"
+    node_weights: Any = "uniform"
+    rescaling: str = "margin"
+    attributes: Any = "path"
+    solver: str = "bcfw"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    inner_iter: int = 5
+    sampling: str = "permutation"
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
