@@ -190,16 +190,19 @@ class StructuralSVM(LabellingClassifier):
     def _check_form(self) -> None:
         """Refuse parameters that are for single labels where y has sets, and the reverse."""
         sets, named = self.decodes_sets, isinstance(self.loss, str)
-        refused = {
-            "loss": (not named or self.loss in SINGLE_LOSSES) if sets else named and self.loss in parameters.SET_LOSSES,
-            "rescaling": sets and self.rescaling == "slack",  # the most violated set cannot be found
-            "attributes": sets and isinstance(self.attributes, str) and self.attributes == "unit",
-            "node_weights": not sets and not (isinstance(self.node_weights, str) and self.node_weights == "uniform"),
+        of_single, of_sets = not named or self.loss in SINGLE_LOSSES, named and self.loss in parameters.SET_LOSSES
+        is_unit = isinstance(self.attributes, str) and self.attributes == "unit"
+        is_uniform = isinstance(self.node_weights, str) and self.node_weights == "uniform"
+        refused = {  # by parameter: whether its value is for the other form, and what to give instead
+            "loss": (of_single if sets else of_sets, "'hamming' or 'hierarchical'" if sets else "'tree' or 'zero_one'"),
+            "rescaling": (sets and self.rescaling == "slack", "'margin'"),  # the most violated set cannot be found
+            "attributes": (sets and is_unit, "'path' or one weight per node"),
+            "node_weights": (not sets and not is_uniform, "a matrix of costs as loss"),
         }
-        for name, is_refused in refused.items():
+        for name, (is_refused, instead) in refused.items():
             if is_refused:
-                value, (only_for, form) = _describe(getattr(self, name)), FORMS if sets else FORMS[::-1]
-                raise ParameterError(f"StructuralSVM: {name}={value} is for {only_for}, and y has {form}.")
+                value, (other, form) = _describe(getattr(self, name)), FORMS if sets else FORMS[::-1]
+                raise ParameterError(f"StructuralSVM: {name}={value} is for {other}, and y has {form}; use {instead}.")
 
     def _loss_matrix(self) -> Floats:
         """Return D between all classes."""
