@@ -288,32 +288,38 @@ def smallest_last(indptr, indices):
     for v in range(n):
         degree[v] = indptr[v + 1] - indptr[v]
         most = max(most, degree[v])
-    # One stack per degree, as linked entries: a node has one entry for each degree it has had, and those of earlier
-    # degrees are skipped.
-    first = np.full(most + 1, -1, np.int64)
-    node, below_it = np.empty(n + indices.shape[0], np.int64), np.empty(n + indices.shape[0], np.int64)
-    n_entries = 0
+    first = np.full(most + 1, -1, np.int64)  # doubly linked lists, one per degree
+    after, before = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     for v in range(n - 1, -1, -1):
-        node[n_entries], below_it[n_entries] = v, first[degree[v]]
-        first[degree[v]] = n_entries
-        n_entries += 1
+        after[v] = first[degree[v]]
+        if after[v] >= 0:
+            before[after[v]] = v
+        first[degree[v]] = v
     order = np.empty(n, np.int64)
     gone = np.zeros(n, np.bool_)
     least = 0
     for place in range(n - 1, -1, -1):
         least = max(0, least - 1)
-        v = -1
-        while v < 0 or gone[v] or degree[v] != least:
-            while first[least] < 0:
-                least += 1
-            v = node[first[least]]
-            first[least] = below_it[first[least]]
+        while first[least] < 0:
+            least += 1
+        v = first[least]
+        first[least] = after[v]
+        if after[v] >= 0:
+            before[after[v]] = -1
         order[place], gone[v] = v, True
         for k in range(indptr[v], indptr[v + 1]):
             u = indices[k]
-            if not gone[u]:
-                degree[u] -= 1
-                node[n_entries], below_it[n_entries] = u, first[degree[u]]
-                first[degree[u]] = n_entries
-                n_entries += 1
+            if gone[u]:
+                continue
+            if before[u] >= 0:
+                after[before[u]] = after[u]
+            else:
+                first[degree[u]] = after[u]
+            if after[u] >= 0:
+                before[after[u]] = before[u]
+            degree[u] -= 1
+            before[u], after[u] = -1, first[degree[u]]
+            if after[u] >= 0:
+                before[after[u]] = u
+            first[degree[u]] = u
     return order
