@@ -21,7 +21,7 @@ from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners import row_arrays
 from cladist.learners.explanation import Explanation, explain_rows
-from cladist.learners.kernel_functions import Kernel, check_kernel, gamma_for
+from cladist.learners.kernel_functions import Kernel, check_kernel, check_values, gamma_for
 from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier, progress_blocks
 from cladist.storage.array_groups import Arrays, pack_matrix, prefixed
 from cladist.taxonomy import Taxonomy
@@ -196,11 +196,10 @@ class Hieron(OnlineClassifier):
         one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
         one_of("Hieron", "margin", self.margin, tuple(MARGINS))
         check_kernel(self)
-        if not is_count(self.max_iter):
-            raise ParameterError(f"Hieron: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
+        check_values(self, is_count, "a whole number from 1 up", "max_iter")
         self._check_decode(self.decode)
-        if self.C is not None and not is_positive(self.C):
-            raise ParameterError(f"Hieron: C must be positive or None; got {self.C!r}.")
+        if self.C is not None:
+            check_values(self, is_positive, "positive or None", "C")
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._checked_rows(X, reset=reset)

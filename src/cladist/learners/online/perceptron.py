@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.errors import ModelFormatError, ParameterError, is_count
+from cladist.errors import ModelFormatError, is_count
 from cladist.kernels import perceptron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners import row_arrays
-from cladist.learners.kernel_functions import Kernel, gamma_for
+from cladist.learners.kernel_functions import Kernel, check_values, gamma_for
 from cladist.learners.online import node_decisions
 from cladist.learners.online.base import Entry, Ids, OnlineClassifier, progress_blocks
 from cladist.learners.online.node_decisions import UNSEEN, Margins, check_decision_parameters
@@ -162,8 +162,7 @@ class HierarchicalPerceptron(OnlineClassifier):
     def check_parameters(self) -> None:
         """Raise unless all parameters are valid."""
         check_decision_parameters(self, flags=("gated", "normalize", "shuffle", "average"))
-        if not is_count(self.max_iter):
-            raise ParameterError(f"{WHO}: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
+        check_values(self, is_count, "a whole number from 1 up", "max_iter")
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
@@ -174,7 +173,8 @@ class HierarchicalPerceptron(OnlineClassifier):
 
     # ---------------------------------------------------------------- prediction
 
-    predict_sets, class_scores = node_decisions.predict_sets, node_decisions.class_scores
+    predict_sets = node_decisions.predict_sets
+    class_scores = node_decisions.class_scores
     explain_nodes = node_decisions.explain_nodes
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:

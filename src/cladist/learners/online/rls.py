@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
-from cladist.learners.kernel_functions import Kernel, gamma_for
+from cladist.learners.kernel_functions import Kernel, check_values, gamma_for
 from cladist.learners.online import node_decisions
 from cladist.learners.online.base import Entry, Ids, OnlineClassifier
 from cladist.learners.online.node_decisions import UNSEEN, Margins, check_decision_parameters
@@ -208,13 +208,10 @@ class HierarchicalRLS(OnlineClassifier):
         who = type(self).__name__
         check_decision_parameters(self, flags=("gated", "normalize", "shuffle", "sparse", "include_current"))
         one_of(who, "solver", self.solver, SOLVERS)
-        for name in ("alpha", "margin_constant"):
-            if not is_positive(getattr(self, name)):
-                raise ParameterError(f"{who}: {name} must be positive; got {getattr(self, name)!r}.")
-        if np.isinf(self.alpha):
-            raise ParameterError(f"{who}: alpha must be a finite number; got {self.alpha!r}.")
-        if self.budget is not None and not is_count(self.budget):
-            raise ParameterError(f"{who}: budget must be a whole number from 1 up, or None; got {self.budget!r}.")
+        check_values(self, is_positive, "positive", "alpha", "margin_constant")
+        check_values(self, np.isfinite, "a finite number", "alpha")
+        if self.budget is not None:
+            check_values(self, is_count, "a whole number from 1 up, or None", "budget")
         if self.solver == "primal" and (self.budget is not None or self.kernel != "linear"):
             raise ParameterError(f"{who}: a budget and kernels need solver='dual', which holds examples.")
 
@@ -227,7 +224,8 @@ class HierarchicalRLS(OnlineClassifier):
 
     # ---------------------------------------------------------------- prediction
 
-    predict_sets, class_scores = node_decisions.predict_sets, node_decisions.class_scores
+    predict_sets = node_decisions.predict_sets
+    class_scores = node_decisions.class_scores
     explain_nodes = node_decisions.explain_nodes
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:

@@ -15,11 +15,11 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from cladist.decoders import node_probabilities, path_scores
-from cladist.errors import ParameterError, is_positive, one_of
+from cladist.errors import is_positive, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.kernel_functions import check_kernel
+from cladist.learners.kernel_functions import check_kernel, check_values
 from cladist.learners.structured import parameters
 from cladist.learners.structured.labelling_classifier import (
     KernelColumns,
@@ -139,13 +139,11 @@ class MaxMarginMarkov(LabellingClassifier):
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
-        who = "MaxMarginMarkov"
         parameters.check_margin(self)
-        one_of(who, "loss", self.loss, parameters.SET_LOSSES)
-        one_of(who, "train_space", self.train_space, SPACES)
+        one_of("MaxMarginMarkov", "loss", self.loss, parameters.SET_LOSSES)
+        one_of("MaxMarginMarkov", "train_space", self.train_space, SPACES)
         check_kernel(self)
-        if not is_positive(self.cache_size):
-            raise ParameterError(f"{who}: cache_size must be positive; got {self.cache_size!r}.")
+        check_values(self, is_positive, "positive", "cache_size")
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, or on their kernel values, starting anew; y has one label per row, or sets."""
