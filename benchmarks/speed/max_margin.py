@@ -76,7 +76,7 @@ def curve(run: str, loss: str) -> dict[str, Any]:
     from cladist.labels import encode
     from cladist.learners.structured.labelling_classifier import WeightModel
     from cladist.losses import node_costs
-    from cladist.solvers.structured import LabellingLoss, LinearLabellings, Sweeps, ascend
+    from cladist.solvers.structured.ascent import LabellingLoss, LinearLabellings, Sweeps, ascend
 
     data, form = data_of(run)
     y = [data.y_train, data.y_test]

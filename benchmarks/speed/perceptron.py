@@ -40,8 +40,8 @@ def rounds(kernel: str) -> dict[str, Any]:
     from cladist.labels import encode
     from cladist.learners.kernel_functions import Kernel
     from cladist.learners.structured.labelling_classifier import KernelColumns
-    from cladist.solvers.structured import ScoreCache
     from cladist.solvers.structured.columns import blocks
+    from cladist.solvers.structured.perceptron import ScoreCache
 
     data = load_news20()
     X, y = data.X_train, [{label} for label in data.y_train]

@@ -22,7 +22,7 @@ from benchmarks.harness import print_rows, write_results
 from benchmarks.speed.labelling import EXAMPLES, NODES, TURNS
 from cladist import Taxonomy
 from cladist.decoders import best_labelling, second_best_labelling
-from cladist.solvers.structured import ScoreCache
+from cladist.solvers.structured.perceptron import ScoreCache
 
 TARGET = 0.5  # µs an example
 

@@ -38,12 +38,12 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.learners.online.rls import HierarchicalRLS as HierarchicalRLS
     from cladist.learners.recursive import RecursiveLogistic as RecursiveLogistic
     from cladist.learners.recursive import RecursiveSVM as RecursiveSVM
-    from cladist.learners.structured.hard_perceptron import HardPerceptron as HardPerceptron
-    from cladist.learners.structured.kernel_stochastic_perceptron import (
+    from cladist.learners.structured.max_margin_markov import MaxMarginMarkov as MaxMarginMarkov
+    from cladist.learners.structured.perceptrons import HardPerceptron as HardPerceptron
+    from cladist.learners.structured.perceptrons import (
         KernelStochasticPerceptron as KernelStochasticPerceptron,
     )
-    from cladist.learners.structured.max_margin_markov import MaxMarginMarkov as MaxMarginMarkov
-    from cladist.learners.structured.stochastic_perceptron import StochasticPerceptron as StochasticPerceptron
+    from cladist.learners.structured.perceptrons import StochasticPerceptron as StochasticPerceptron
     from cladist.learners.structured.structural_svm import StructuralSVM as StructuralSVM
     from cladist.learners.thresholded import Thresholded as Thresholded
     from cladist.persistence.models import load as load

@@ -104,19 +104,19 @@ METHODS: tuple[Method, ...] = (
     ),
     Method(
         "hp",
-        "cladist.learners.structured.hard_perceptron:HardPerceptron",
+        "cladist.learners.structured.perceptrons:HardPerceptron",
         "Liu, Tu, Qian & Zhang 2013 (HP)",
         "weights with a large margin over all labellings, from the worst row of each round; sets of labels",
     ),
     Method(
         "sp",
-        "cladist.learners.structured.stochastic_perceptron:StochasticPerceptron",
+        "cladist.learners.structured.perceptrons:StochasticPerceptron",
         "Liu, Tu, Qian & Zhang 2013 (SP)",
         "weights with a large margin over all labellings, from rows drawn by their margins; sets of labels",
     ),
     Method(
         "ksp",
-        "cladist.learners.structured.kernel_stochastic_perceptron:KernelStochasticPerceptron",
+        "cladist.learners.structured.perceptrons:KernelStochasticPerceptron",
         "Liu, Tu, Qian & Zhang 2013 (KSP)",
         "the stochastic perceptron (SP) with kernels; sets of labels",
     ),

@@ -121,7 +121,7 @@ def test_colours_differ_along_every_edge_and_are_few(parents):
     degeneracy = max(nx.core_number(graph_of(neighbours).to_undirected()).values())
     assert colour.max() <= degeneracy
     assert set(colour.tolist()) == set(range(colour.max() + 1))
-    even = same_as_python(dag.coloured_evenly, *csr(neighbours), order, int(colour.max()) + 1)
+    even = same_as_python(dag.coloured, *csr(neighbours), order, int(colour.max()) + 1)
     assert all(even[u] != even[v] for u, v in np.argwhere(neighbours))
     assert set(even.tolist()) == set(range(even.max() + 1))
 

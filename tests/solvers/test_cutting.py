@@ -7,17 +7,8 @@ from hypothesis import strategies as st
 
 from cladist.execution import Serial
 from cladist.losses import HLoss, SymmetricDifference
-from cladist.solvers.structured import (
-    LabellingLoss,
-    LabellingOracle,
-    LinearLabellings,
-    PathDual,
-    PathLoss,
-    PathOracle,
-    Sweeps,
-    ascend,
-    cutting_plane,
-)
+from cladist.solvers.structured.ascent import LabellingLoss, LinearLabellings, PathDual, PathLoss, Sweeps, ascend
+from cladist.solvers.structured.cutting_plane import LabellingOracle, PathOracle, cutting_plane
 from tests.solvers.structured_reference import labellings, optimum, random_forest, random_labels
 
 seeds = st.integers(0, 2**32 - 1)

@@ -11,7 +11,7 @@ from cladist.execution import Serial, Threads
 from cladist.kernels import markov
 from cladist.labels import encode
 from cladist.losses import HLoss, SymmetricDifference, node_costs
-from cladist.solvers.structured import KernelLabellings, LabellingLoss, LinearLabellings, Sweeps, ascend
+from cladist.solvers.structured.ascent import KernelLabellings, LabellingLoss, LinearLabellings, Sweeps, ascend
 from tests.solvers.structured_reference import (
     edge_features,
     edge_states,
@@ -71,7 +71,7 @@ def test_edge_losses_sum_to_the_loss(seed, name, n_roots):
     gains, every = np.empty((len(parent), 4)), labellings(parent, consistent=False)
     form = HLoss(name[1], simplified=True) if name[0] == "hierarchical" else SymmetricDifference()
     for y in labels.to_indicator().toarray():
-        markov.fill_gains(np.zeros(4 * len(parent)), y.astype(np.uint8), parent, loss.arrays(), gains)
+        markov.fill_gains(np.zeros(4 * len(parent)), y.astype(np.uint8), parent, tuple(loss), gains)
         summed = np.take_along_axis(gains[None], edge_states(every, parent)[:, :, None], axis=2).sum(axis=(1, 2))
         expected = form.per_example(np.tile(y, (len(every), 1)), every, labels.taxonomy)
         np.testing.assert_allclose(summed, expected, atol=1e-12)

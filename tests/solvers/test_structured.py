@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from cladist import LabelMatrix, Taxonomy
 from cladist.decoders import best_labelling, second_best_labelling
-from cladist.solvers.structured import Expansion, RowWeights, ScoreCache
 from cladist.solvers.structured.columns import BLOCK, ColumnStore, blocks
+from cladist.solvers.structured.perceptron import Expansion, RowWeights, ScoreCache
 
 FOREST = Taxonomy.from_paths(["a/b/c", "a/d", "e", "f/g"])
 

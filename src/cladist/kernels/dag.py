@@ -246,32 +246,14 @@ def back_edges(indptr, children):
 
 
 @kernel
-def coloured(indptr, indices, order):
-    """Give each node, in this order, the lowest colour that none of its neighbours has; cost O(nodes + edges)."""
-    n = indptr.shape[0] - 1
-    colour = np.full(n, -1, np.int64)
-    taken = np.full(n + 1, -1, np.int64)
-    for i in range(n):
-        v = order[i]
-        for k in range(indptr[v], indptr[v + 1]):
-            c = colour[indices[k]]
-            if c >= 0:
-                taken[c] = i
-        c = 0
-        while taken[c] == i:
-            c += 1
-        colour[v] = c
-    return colour
+def coloured(indptr, indices, order, n_colours=0):
+    """Give each node, in this order, the lowest colour that none of its neighbours has; cost O(nodes + edges).
 
-
-@kernel
-def coloured_evenly(indptr, indices, order, n_colours):
-    """Give each node, in this order, of the colours that none of its neighbours has the one that fewest nodes have.
-
-    There are `n_colours` to begin with; where none is left for a node, there is one more. Cost O(nodes · colours +
-    edges).
+    With `n_colours`, there are as many to begin with, and of those that no neighbour has each node gets the one that
+    fewest nodes have; where none is left for a node, there is one more. Cost O(nodes · colours + edges).
     """
     n = indptr.shape[0] - 1
+    evenly = n_colours > 0
     colour = np.full(n, -1, np.int64)
     taken = np.full(n + n_colours + 1, -1, np.int64)
     counts = np.zeros(n + n_colours + 1, np.int64)
@@ -285,6 +267,8 @@ def coloured_evenly(indptr, indices, order, n_colours):
         for c in range(n_colours):
             if taken[c] != i and (best == n_colours or counts[c] < counts[best]):
                 best = c
+                if not evenly:
+                    break
         if best == n_colours:
             n_colours += 1
         colour[v] = best

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -91,18 +92,26 @@ class Kernel:
         return np.sqrt(np.where(squares > 0, squares, 1.0))
 
 
+def check_values(model: Any, is_valid: Callable[[Any], bool], wanted: str, *names: str) -> None:
+    """Raise unless these parameters of a learner are valid; `wanted` says what they must be."""
+    for name in names:
+        value = getattr(model, name)
+        if not is_valid(value):
+            raise ParameterError(f"{type(model).__name__}: {name} must be {wanted}; got {value!r}.")
+
+
 def check_kernel(model: Any) -> None:
     """Raise unless the parameters kernel, gamma, degree and coef0 of a learner are valid."""
-    who, gamma = type(model).__name__, model.gamma
     if not callable(model.kernel):
-        one_of(who, "kernel", model.kernel, NAMES)
-    for name in ("degree", "coef0"):
-        value = getattr(model, name)
-        if not isinstance(value, Real) or not math.isfinite(value):
-            raise ParameterError(f"{who}: {name} must be a finite number; got {value!r}.")
-    is_word = isinstance(gamma, str) and gamma in ("scale", "auto")
-    if not is_word and not (is_positive(gamma) and math.isfinite(gamma)):
-        raise ParameterError(f"{who}: gamma must be 'scale', 'auto' or a positive number; got {gamma!r}.")
+        one_of(type(model).__name__, "kernel", model.kernel, NAMES)
+    check_values(model, lambda v: isinstance(v, Real) and math.isfinite(v), "a finite number", "degree", "coef0")
+    if not (isinstance(model.gamma, str) and model.gamma in ("scale", "auto")):
+        check_values(model, is_positive_finite, "'scale', 'auto' or a positive number", "gamma")
+
+
+def is_positive_finite(value: Any) -> bool:
+    """Return whether a value is a finite number above 0."""
+    return is_positive(value) and math.isfinite(value)
 
 
 def gamma_for(gamma: Any, X: Any) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.errors import DatasetError, TooLargeError
+from cladist.errors import DatasetError, ModelFormatError, TooLargeError
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
 # ‖x‖². float32 ends at 3e38 and float64 at 1e308; learners sum products of squared lengths.
@@ -91,6 +91,14 @@ def move_columns(who: str, columns: Any, new_id: npt.NDArray[np.int64], n_nodes:
     moved = allocate_weights(who, columns.shape[0], n_nodes, columns.dtype)
     moved[:, new_id] = columns
     return moved
+
+
+def unpack_weights(name: str, arrays: Arrays, n_features: int, n_nodes: int) -> Any:
+    """Restore packed weights (features × nodes) as an array; raise if they have another shape."""
+    W = unpack_matrix(group(name, arrays), n_nodes)
+    if W.shape[0] != n_features:
+        raise ModelFormatError(f"Its weights are for {W.shape[0]} features; {n_features} are expected.")
+    return W.toarray() if sparse.issparse(W) else W
 
 
 def pack_rows(name: str, rows: Any) -> Arrays:

@@ -311,6 +311,15 @@ class OnlineClassifier(HierarchicalClassifier):
             self.gamma_ = state["gamma"]
 
 
+def progress_blocks(who: str, n_rows: int, size: int) -> Iterator[slice]:
+    """Yield slices of at most `size` rows, reporting progress after each."""
+    with progress.task(who, n_rows) as running:
+        for start in range(0, n_rows, size):
+            block = slice(start, min(start + size, n_rows))
+            yield block
+            running.advance(block.stop - block.start)
+
+
 def _is_valid(X: Any, n_features: int) -> bool:
     """Return whether rows need no conversion and validation would accept them."""
     is_csr = isinstance(X, (sparse.csr_array, sparse.csr_matrix))

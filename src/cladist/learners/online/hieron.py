@@ -7,6 +7,7 @@ w_v are held as weights, or with a kernel as the rows that changed them and thei
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,16 +15,15 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from cladist import progress
 from cladist.decoders import path_scores, prototype_argmax
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners import row_arrays
 from cladist.learners.explanation import Explanation, explain_rows
-from cladist.learners.kernel_functions import Kernel, check_kernel, gamma_for
-from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier
-from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.learners.kernel_functions import Kernel, check_kernel, check_values, gamma_for
+from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier, progress_blocks
+from cladist.storage.array_groups import Arrays, pack_matrix, prefixed
 from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[Any]
@@ -34,6 +34,7 @@ KERNEL_BLOCK = 512  # rows whose kernel values with all supports are held at onc
 UPDATE_NAMES = ("update_support", "update_alpha", "update_label", "update_competitor")
 
 
+@dataclass(eq=False, repr=False)
 class Hieron(OnlineClassifier):
     r"""Prototypes along the taxonomy's paths, trained by passive-aggressive rounds.
 
@@ -101,42 +102,22 @@ class Hieron(OnlineClassifier):
     True
     """
 
-    prototypes_: Any
-
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        update: str = "max_loss",
-        average: bool = True,
-        margin: str = "sqrt_distance",
-        C: Any = None,
-        kernel: Any = "linear",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: Any = "scale",
-        max_iter: int = 1,
-        shuffle: bool = True,
-        allowed_labels: Any = "all",
-        decode: str = "auto",
-        random_state: Any = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.update = update
-        self.average = average
-        self.margin = margin
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.allowed_labels = allowed_labels
-        self.decode = decode
-        self.random_state = random_state
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    update: str = "max_loss"
+    average: bool = True
+    margin: str = "sqrt_distance"
+    C: Any = None
+    kernel: Any = "linear"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: Any = "scale"
+    max_iter: int = 1
+    shuffle: bool = True
+    allowed_labels: Any = "all"
+    decode: str = "auto"
+    random_state: Any = None
+    verbose: bool | int = 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -178,7 +159,7 @@ class Hieron(OnlineClassifier):
         """Set all prototypes to 0."""
         if self.kernel == "linear":
             W = row_arrays.allocate_weights("Hieron", X.shape[1], self.taxonomy_.n_nodes, X.dtype)
-            self.prototypes_ = WeightPrototypes(self.taxonomy_, W)
+            self.prototypes_: Any = WeightPrototypes(self.taxonomy_, W)
         else:
             self.gamma_ = gamma_for(self.gamma, X)
             gram = np.asarray(X, np.float64) if self.kernel == "precomputed" else None
@@ -215,11 +196,10 @@ class Hieron(OnlineClassifier):
         one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
         one_of("Hieron", "margin", self.margin, tuple(MARGINS))
         check_kernel(self)
-        if not is_count(self.max_iter):
-            raise ParameterError(f"Hieron: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
+        check_values(self, is_count, "a whole number from 1 up", "max_iter")
         self._check_decode(self.decode)
-        if self.C is not None and not is_positive(self.C):
-            raise ParameterError(f"Hieron: C must be positive or None; got {self.C!r}.")
+        if self.C is not None:
+            check_values(self, is_positive, "positive or None", "C")
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._checked_rows(X, reset=reset)
@@ -267,8 +247,7 @@ class Hieron(OnlineClassifier):
     @property
     def node_coef_(self) -> Floats:
         """The vectors w_v, one row per node in `taxonomy_.names` order; a view, not a copy."""
-        W: Floats = self._form(WeightPrototypes, "node_coef_").W
-        return W.T
+        return np.asarray(self._form(WeightPrototypes, "node_coef_").W.T)
 
     @property
     def coef_(self) -> Floats:
@@ -278,8 +257,7 @@ class Hieron(OnlineClassifier):
     @property
     def support_(self) -> Ids:
         """The numbers of the rows whose α is positive."""
-        support: Ids = self._form(KernelPrototypes, "support_").support
-        return support
+        return np.asarray(self._form(KernelPrototypes, "support_").support)
 
     @property
     def dual_coef_(self) -> Any:
@@ -328,13 +306,10 @@ class WeightPrototypes:
     def run(self, X: Any, labels: Ids, order: Ids, rule: Rule, tally: Floats, predictions: Ids) -> None:
         """Make one round for each row in `order`; `predictions`, unless empty, receives the prediction before each."""
         rows = row_arrays.to_csr_arrays(X)
-        with progress.task("Hieron", len(order)) as running:
-            for start in range(0, len(order), ROUNDS_PER_CALL):
-                part = slice(start, start + ROUNDS_PER_CALL)
-                state, now = (self.W, self.acc, self.tree), self.n_rounds + 1
-                rounds.run_rounds(rows, labels, order[part], *state, rule, now, start, tally, predictions[part])
-                self.n_rounds += len(order[part])
-                running.advance(len(order[part]))
+        for part in progress_blocks("Hieron", len(order), ROUNDS_PER_CALL):
+            state, now = (self.W, self.acc, self.tree), self.n_rounds + 1
+            rounds.run_rounds(rows, labels, order[part], *state, rule, now, part.start, tally, predictions[part])
+            self.n_rounds += len(order[part])
 
     def scores(self, X: Any) -> Floats:
         """Return s_v = w_v·x for every row and node."""
@@ -352,10 +327,7 @@ class WeightPrototypes:
     @classmethod
     def unpack(cls, taxonomy: Taxonomy, n_features: int, arrays: Arrays) -> WeightPrototypes:
         """Restore packed weights."""
-        W = unpack_matrix(group("weights", arrays), taxonomy.n_nodes)
-        if W.shape[0] != n_features:
-            raise ModelFormatError(f"Its weights are for {W.shape[0]} features; {n_features} are wanted.")
-        return cls(taxonomy, W)
+        return cls(taxonomy, row_arrays.unpack_weights("weights", arrays, n_features, taxonomy.n_nodes))
 
 
 class KernelPrototypes:
@@ -384,24 +356,21 @@ class KernelPrototypes:
         """Make one round for each row in `order`; `predictions`, unless empty, receives the prediction before each."""
         place_of = {int(row) - self.first_row: k for k, row in enumerate(self.support)}
         tree = (self.taxonomy.parent, self.taxonomy.depth)
-        with progress.task("Hieron", len(order)) as running:
-            for start in range(0, len(order), KERNEL_BLOCK):
-                part = slice(start, start + KERNEL_BLOCK)
-                rows, n_support = order[part], len(self.support)
-                # A row that is a support already, from an earlier pass, keeps its place; others would follow.
-                column_of = np.array([place_of.get(int(row), n_support + k) for k, row in enumerate(rows)], np.int64)
-                space = tuple(np.concatenate([u, np.zeros(len(rows), u.dtype)]) for u in (*self.updates, self.round_of))
-                block = X[rows]
-                values = self.kernel.between(block, block)
-                if self.vectors is not None:
-                    values = np.hstack([self.kernel.between(block, self.vectors), values])
-                given = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
-                counters = self.n_rounds + 1, start, tally, predictions[part]
-                n_updates = rounds.run_kernel_rounds(*given, tree, rule, *counters)
-                support, alpha, y, r, self.round_of = (u[:n_updates] for u in space)
-                self.updates = (self._add_supports(X, rows, support, place_of), alpha, y, r)
-                self.n_rounds += len(rows)
-                running.advance(len(rows))
+        for part in progress_blocks("Hieron", len(order), KERNEL_BLOCK):
+            rows, n_support = order[part], len(self.support)
+            # A row that is a support already, from an earlier pass, keeps its place; others would follow.
+            column_of = np.array([place_of.get(int(row), n_support + k) for k, row in enumerate(rows)], np.int64)
+            space = tuple(np.concatenate([u, np.zeros(len(rows), u.dtype)]) for u in (*self.updates, self.round_of))
+            block = X[rows]
+            values = self.kernel.between(block, block)
+            if self.vectors is not None:
+                values = np.hstack([self.kernel.between(block, self.vectors), values])
+            given = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
+            counters = self.n_rounds + 1, part.start, tally, predictions[part]
+            n_updates = rounds.run_kernel_rounds(*given, tree, rule, *counters)
+            support, alpha, y, r, self.round_of = (u[:n_updates] for u in space)
+            self.updates = (self._add_supports(X, rows, support, place_of), alpha, y, r)
+            self.n_rounds += len(rows)
 
     def _add_supports(self, X: Any, rows: Ids, support: Ids, place_of: dict[int, int]) -> Ids:
         """Make supports of the block's rows that updates refer to; returns the updates' supports renumbered."""

@@ -6,22 +6,22 @@ both.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist import progress
-from cladist.errors import ModelFormatError, ParameterError, is_count
+from cladist.errors import ModelFormatError, is_count
 from cladist.kernels import perceptron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners import row_arrays
-from cladist.learners.explanation import Explanation
-from cladist.learners.kernel_functions import Kernel, gamma_for
-from cladist.learners.online.base import Entry, Ids, OnlineClassifier
-from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
-from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
+from cladist.learners.kernel_functions import Kernel, check_values, gamma_for
+from cladist.learners.online import node_decisions
+from cladist.learners.online.base import Entry, Ids, OnlineClassifier, progress_blocks
+from cladist.learners.online.node_decisions import UNSEEN, Margins, check_decision_parameters
+from cladist.storage.array_groups import Arrays, pack_matrix, prefixed, unpack_ids
 from cladist.taxonomy import Taxonomy
 
 WHO = "HierarchicalPerceptron"
@@ -29,6 +29,7 @@ KERNEL_BLOCK = 256  # rows whose kernel values with each other are held at once
 UPDATE_NAMES = ("update_support", "update_node", "update_sign", "update_when")
 
 
+@dataclass(eq=False, repr=False)
 class HierarchicalPerceptron(OnlineClassifier):
     """A perceptron at every node, trained on the rows of its parent and read from the roots down.
 
@@ -94,44 +95,24 @@ class HierarchicalPerceptron(OnlineClassifier):
     """
 
     answers_sets: ClassVar[bool] = True
-    perceptrons_: Any
-
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        average: bool = False,
-        gated: bool = True,
-        normalize: bool = True,
-        kernel: Any = "linear",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: Any = "scale",
-        unseen: str = "positive",
-        repair: str = "top_down",
-        allowed_labels: Any = "seen",
-        max_iter: int = 1,
-        shuffle: bool = True,
-        decode: str = "auto",
-        random_state: Any = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.average = average
-        self.gated = gated
-        self.normalize = normalize
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.unseen = unseen
-        self.repair = repair
-        self.allowed_labels = allowed_labels
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.decode = decode
-        self.random_state = random_state
-        self.verbose = verbose
+    threshold: ClassVar[float] = 0.0  # the score 0 is positive
+    taxonomy: Any = None
+    _: KW_ONLY
+    average: bool = False
+    gated: bool = True
+    normalize: bool = True
+    kernel: Any = "linear"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: Any = "scale"
+    unseen: str = "positive"
+    repair: str = "top_down"
+    allowed_labels: Any = "seen"
+    max_iter: int = 1
+    shuffle: bool = True
+    decode: str = "auto"
+    random_state: Any = None
+    verbose: bool | int = 0
 
     # ---------------------------------------------------------------- training
 
@@ -155,7 +136,7 @@ class HierarchicalPerceptron(OnlineClassifier):
             return (margins if everywhere else None), h_losses
 
         n_before = self.perceptrons_.n_updates
-        entry, predictions = self._decisions.run_rounds(self, train, X, labels, predicting=predicting)
+        entry, predictions = node_decisions.run_rounds(self, train, X, labels, predicting=predicting)
         self.converged_ = self.perceptrons_.n_updates == n_before
         return entry, predictions
 
@@ -168,7 +149,7 @@ class HierarchicalPerceptron(OnlineClassifier):
         options: Any = {"gated": self.gated, "empty": UNSEEN[self.unseen], "average": self.average}
         size = self.taxonomy_, self.n_features_in_
         if self.kernel == "linear":
-            self.perceptrons_ = WeightPerceptrons(*size, dtype, **options)
+            self.perceptrons_: Any = WeightPerceptrons(*size, dtype, **options)
         else:
             self.perceptrons_ = KernelPerceptrons(*size, Kernel.of(self, normalize=self.normalize), **options)
 
@@ -181,40 +162,25 @@ class HierarchicalPerceptron(OnlineClassifier):
     def check_parameters(self) -> None:
         """Raise unless all parameters are valid."""
         check_decision_parameters(self, flags=("gated", "normalize", "shuffle", "average"))
-        if not is_count(self.max_iter):
-            raise ParameterError(f"{WHO}: max_iter must be a whole number from 1 up; got {self.max_iter!r}.")
+        check_values(self, is_count, "a whole number from 1 up", "max_iter")
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
-        return row_arrays.normalize_rows(rows, rows.dtype) if self.normalize and self.kernel == "linear" else rows
+        return row_arrays.normalize_rows(rows, rows.dtype) if node_decisions.scales_rows(self) else rows
 
-    def _check_lengths(self, X: Any) -> None:
-        if not (self.normalize and self.kernel == "linear"):
-            row_arrays.check_lengths(type(self).__name__, X)
+    _check_lengths = node_decisions.check_row_lengths
 
     # ---------------------------------------------------------------- prediction
 
-    @property
-    def _decisions(self) -> NodeDecisions:
-        return NodeDecisions(self.taxonomy_, self.decodes_sets, self.gated, self.repair, 0.0)
+    predict_sets = node_decisions.predict_sets
+    class_scores = node_decisions.class_scores
+    explain_nodes = node_decisions.explain_nodes
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
         """Return the margin of every (validated) row and node."""
         margins: Margins = self.perceptrons_.margins(X)
         return margins
-
-    def predict_sets(self, X: Any) -> LabelMatrix:
-        """Return the predicted labels of every (validated) row."""
-        return self._decisions.predict_sets(self, X)
-
-    def class_scores(self, X: Any) -> Margins:
-        """Return the score of every class for every (validated) row."""
-        return self._decisions.class_scores(self.node_margins(X), self.class_nodes_)
-
-    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
-        """Explain node ``nodes[i]`` of every (validated) row i."""
-        return self._decisions.explain(self, X, nodes)
 
     @property
     def node_coef_(self) -> npt.NDArray[np.float64]:
@@ -309,11 +275,9 @@ class WeightPerceptrons(NodePerceptrons):
         """Restore packed weights."""
         shape = self.W.shape
         self.unpack_seen(arrays["seen"])
-        self.W = _to_dense(unpack_matrix(group("weights", arrays), shape[1]))
+        self.W = row_arrays.unpack_weights("weights", arrays, *shape)
         if self.average:
-            self.acc = _to_dense(unpack_matrix(group("acc", arrays), shape[1]))
-        if self.W.shape != shape or (self.average and self.acc.shape != shape):
-            raise ModelFormatError("Its weights do not have one row per feature.")
+            self.acc = row_arrays.unpack_weights("acc", arrays, *shape)
 
 
 class KernelPerceptrons(NodePerceptrons):
@@ -332,11 +296,8 @@ class KernelPerceptrons(NodePerceptrons):
 
     def train(self, X: Any, labels: LabelMatrix, margins: Margins, h_losses: Ids) -> None:
         """Make one round per row; writes the uniform H-losses and, unless it is empty, the margins before each."""
-        with progress.task(WHO, X.shape[0]) as running:
-            for start in range(0, X.shape[0], KERNEL_BLOCK):
-                at = slice(start, min(start + KERNEL_BLOCK, X.shape[0]))
-                self._train_block(X[at], labels[at], margins[at], h_losses[at])
-                running.advance(at.stop - at.start)
+        for at in progress_blocks(WHO, X.shape[0], KERNEL_BLOCK):
+            self._train_block(X[at], labels[at], margins[at], h_losses[at])
 
     def _train_block(self, X: Any, labels: LabelMatrix, margins: Margins, h_losses: Ids) -> None:
         base, base_acc = self._sum_updates(X)
@@ -395,7 +356,3 @@ class KernelPerceptrons(NodePerceptrons):
             if len(shapes) > 1 or np.any((ids < 0) | (ids >= limit)) or np.any(np.abs(sign) != 1):
                 raise ModelFormatError("Its updates do not fit its supports and its taxonomy.")
         self.updates = (support, node, sign, when)
-
-
-def _to_dense(matrix: Any) -> Any:
-    return matrix.toarray() if sparse.issparse(matrix) else matrix

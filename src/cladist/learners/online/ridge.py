@@ -7,7 +7,7 @@ costs one triangular solve with many right-hand sides; a small kernel then makes
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,18 +15,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist import progress
 from cladist.errors import ModelFormatError
 from cladist.kernels.ridge import budget_rounds, dual_rounds, primal_rounds
 from cladist.learners.kernel_functions import Kernel
+from cladist.learners.online.base import Ids, progress_blocks
 from cladist.learners.online.growing_factor import GrowingFactor, limit_blas_threads
-from cladist.learners.row_arrays import append_rows, pack_rows, squared_lengths, unpack_rows
+from cladist.learners.row_arrays import append_rows, pack_rows, unpack_rows
 from cladist.storage.array_groups import Arrays, group, prefixed, unpack_ids
 from cladist.taxonomy import Taxonomy
 
-Ids = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Given = tuple[Matrix, Mask, Ids]  # targets (rows × nodes), whether rows may be stored, the numbers of their rounds
+GroupRounds = tuple[int, Ids, Given, Matrix]  # number of a group, rows of the block, their rounds, margins to write
 EVERY_ROW = -1  # the gate of a group that is trained on all rows
 BLOCK = 128  # rows per block: within a block rows go one by one, with earlier examples as matrix products
 MOST_EXAMPLES = 2**31  # of a group in a model file: sizes of arrays are products of them
@@ -81,35 +82,13 @@ class RidgeRule(NamedTuple):
     empty: float  # the margin of a node without examples
 
 
-class RowBlock(NamedTuple):
-    """Some rows, in the order of their rounds."""
-
-    X: Any
-    on: Mask  # true labels (rows × nodes)
-    round_of: Ids
-    has_length: Mask  # K(x, x) > 0; a row of length 0 has margin 0 everywhere and is never stored
-
-    def rounds_of(self, rows: Ids, nodes: Ids) -> tuple[Matrix, Ids]:
-        """Return the targets of some rows at some nodes, ±1, and the numbers of their rounds.
-
-        P(on | x) = (1 + u·x) / 2 makes u·x the mean of the targets.
-        """
-        return np.where(self.on[:, nodes], 1.0, -1.0)[rows], self.round_of[rows]
-
-    def select_rows(self, gate: int, *, everywhere: bool) -> tuple[Ids, Mask]:
-        """Return the rows that a group with this gate computes margins of, and which of them it may store."""
-        shown = np.ones(len(self.on), bool) if gate == EVERY_ROW else self.on[:, gate]
-        rows = np.arange(len(shown)) if everywhere else np.flatnonzero(shown)
-        return rows, shown[rows] & self.has_length[rows]
-
-
 class Ridge:
     """The groups, the constants of a round, and the rounds block by block; the base of both forms."""
 
     counts: list[int]  # the number of examples of each group
 
-    def __init__(self, groups: NodeGroups, rule: RidgeRule) -> None:
-        self.groups, self.rule = groups, rule
+    def __init__(self, groups: NodeGroups, rule: RidgeRule, kernel: Kernel) -> None:
+        self.groups, self.rule, self.kernel = groups, rule, kernel
 
     def train(self, X: Any, on: Any, first_round: int, *, everywhere: bool) -> Matrix:
         """Make one round per row of X (float64), and return the margins before its update.
@@ -118,20 +97,27 @@ class Ridge:
         that are not shown a row are 0.
         """
         margins = np.zeros((X.shape[0], on.shape[1]))
-        with progress.task("HierarchicalRLS", X.shape[0]) as running:
-            for start in range(0, X.shape[0], BLOCK):
-                at = slice(start, min(start + BLOCK, X.shape[0]))
-                rows, rounds = X[at], first_round + np.arange(at.start, at.stop)
-                block = RowBlock(rows, on[at].toarray().astype(bool), rounds, self.squares(rows) > 0)
-                self.train_block(block, margins[at], everywhere)
-                running.advance(at.stop - at.start)
+        for at in progress_blocks("HierarchicalRLS", X.shape[0], BLOCK):
+            rounds, labels = first_round + np.arange(at.start, at.stop), on[at].toarray().astype(bool)
+            self.train_block(X[at], self._group_rounds(X[at], labels, rounds, margins[at], everywhere))
         return margins
 
-    def squares(self, X: Any) -> Matrix:
-        """Return K(x, x) of every row."""
-        raise NotImplementedError
+    def _group_rounds(
+        self, X: Any, on: Mask, round_of: Ids, margins: Matrix, everywhere: bool
+    ) -> Iterator[GroupRounds]:
+        """Yield the rounds of each group that is shown rows of a block, and write its margins after them."""
+        has_length = self.kernel.diagonal(X) > 0  # a row of length 0 has margin 0 everywhere and is never stored
+        for k, (gate, nodes) in enumerate(zip(self.groups.gates, self.groups.nodes, strict=True)):
+            is_shown = np.ones(len(on), bool) if gate == EVERY_ROW else on[:, gate]
+            rows = np.arange(len(on)) if everywhere else np.flatnonzero(is_shown)
+            if len(rows):
+                # P(on | x) = (1 + u·x) / 2 makes u·x the mean of the targets ±1.
+                targets = np.where(on[:, nodes], 1.0, -1.0)[rows]
+                own = np.empty((len(rows), len(nodes)))
+                yield k, rows, (targets, is_shown[rows] & has_length[rows], round_of[rows]), own
+                margins[np.ix_(rows, nodes)] = own
 
-    def train_block(self, block: RowBlock, margins: Matrix, everywhere: bool) -> None:
+    def train_block(self, X: Any, groups: Iterator[GroupRounds]) -> None:
         """Make the rounds of all groups on a block of rows."""
         raise NotImplementedError
 
@@ -166,29 +152,20 @@ class PrimalRidge(Ridge):
     """P = (αI + S Sᵀ)⁻¹ and w = P S s of every group that has examples. Memory: O(d²) per group."""
 
     def __init__(self, groups: NodeGroups, rule: RidgeRule, n_features: int) -> None:
-        super().__init__(groups, rule)
+        super().__init__(groups, rule, Kernel("linear"))
         self.n_features = n_features
         self.counts = [0] * len(groups)
         self.inverses: dict[int, Matrix] = {}
         self.weights: dict[int, Matrix] = {}
 
-    def squares(self, X: Any) -> Matrix:
-        """Return ‖x‖² of every row."""
-        return squared_lengths(X)
-
-    def train_block(self, block: RowBlock, margins: Matrix, everywhere: bool) -> None:
+    def train_block(self, X: Any, groups: Iterator[GroupRounds]) -> None:
         """Make the rounds of all groups on a block of rows."""
-        X = block.X.toarray() if sparse.issparse(block.X) else np.ascontiguousarray(block.X)
-        for k, nodes in enumerate(self.groups.nodes):
-            rows, learns = block.select_rows(self.groups.gates[k], everywhere=everywhere)
-            if not len(rows):
-                continue
-            (P, W), own = self.state(k), np.empty((len(rows), len(nodes)))
-            targets, round_of = block.rounds_of(rows, nodes)
-            count = primal_rounds(X[rows], targets, learns, round_of, P, W, self.counts[k], *self.rule[1:], own)
+        X = X.toarray() if sparse.issparse(X) else np.ascontiguousarray(X)
+        for k, rows, given, own in groups:
+            P, W = self.state(k)
+            count = primal_rounds(X[rows], *given, P, W, self.counts[k], *self.rule[1:], own)
             if count:
                 self.counts[k], self.inverses[k], self.weights[k] = count, P, W
-            margins[np.ix_(rows, nodes)] = own
 
     def state(self, k: int) -> tuple[Matrix, Matrix]:
         """Return P and W of a group; without examples I / α and 0."""
@@ -252,8 +229,8 @@ class DualRidge(Ridge):
     """
 
     def __init__(self, groups: NodeGroups, rule: RidgeRule, kernel: Kernel, budget: int | None) -> None:
-        super().__init__(groups, rule)
-        self.kernel, self.budget = kernel, budget
+        super().__init__(groups, rule, kernel)
+        self.budget = budget
         self.rows: Any = None  # the rows that some group holds
         self.factors = [GrowingFactor(budget) for _ in groups.nodes]  # L
         self.members: list[Ids] = [np.zeros(0, np.int64) for _ in groups.nodes]  # S, as places among `rows`
@@ -278,46 +255,33 @@ class DualRidge(Ridge):
         self.members.append(np.zeros(0, np.int64))
         self.targets.append(np.zeros((0, 1)))
 
-    def squares(self, X: Any) -> Matrix:
-        """Return K(x, x) of every row."""
-        return self.kernel.diagonal(X)
-
     def train(self, X: Any, on: Any, first_round: int, *, everywhere: bool) -> Matrix:
         """Make one round per row of X, and return the margins before its update."""
         with limit_blas_threads(max(self.counts)):
             return super().train(X, on, first_round, everywhere=everywhere)
 
-    def train_block(self, block: RowBlock, margins: Matrix, everywhere: bool) -> None:
+    def train_block(self, X: Any, groups: Iterator[GroupRounds]) -> None:
         """Make the rounds of all groups on a block of rows."""
-        known = self.kernel.between(block.X, self.rows) if self.n_rows else np.zeros((block.X.shape[0], 0))
-        among = self.kernel.between(block.X, block.X)
+        known = self.kernel.between(X, self.rows) if self.n_rows else np.zeros((X.shape[0], 0))
+        among = self.kernel.between(X, X)
         run_group = self._run_group if self.budget is None else self._run_group_on_budget
         changed = []
-        for k, nodes in enumerate(self.groups.nodes):
-            rows, learns = block.select_rows(self.groups.gates[k], everywhere=everywhere)
-            if not len(rows):
-                continue
-            own = np.empty((len(rows), len(nodes)))
-            values = known[np.ix_(rows, self.members[k])], among[np.ix_(rows, rows)]
-            places = run_group(k, *values, *block.rounds_of(rows, nodes), learns, own)
-            margins[np.ix_(rows, nodes)] = own
+        for k, rows, given, own in groups:
+            places = run_group(k, known[np.ix_(rows, self.members[k])], among[np.ix_(rows, rows)], given, own)
             if places is not None:
                 # Rows of the block are numbered after all rows kept, until `_keep_rows` renumbers them.
                 self.members[k] = np.concatenate([self.members[k], rows + self.n_rows])[places]
                 self._duals.pop(k, None)
                 changed.append(k)
-        self._keep_rows(block.X, changed)
+        self._keep_rows(X, changed)
 
-    def _run_group(
-        self, k: int, known: Matrix, among: Matrix, targets: Matrix, round_of: Ids, learns: Mask, margins: Matrix
-    ) -> Ids | None:
+    def _run_group(self, k: int, known: Matrix, among: Matrix, given: Given, margins: Matrix) -> Ids | None:
         """Make the rounds of a group; returns its examples' places among the old ones and the rows, if they changed."""
         factor, U = self.factors[k], self.targets[k]
         Z = factor.solve(known.T)
         n = len(among)
-        LT, new_U, stored = np.zeros((n, n)), np.zeros(targets.shape), np.empty(n, np.int64)
-        given = among - Z.T @ Z, Z.T @ U, targets, learns, round_of
-        n_new = dual_rounds(*given, len(U), *self.rule, LT, new_U, stored, margins)
+        LT, new_U, stored = np.zeros((n, n)), np.zeros(margins.shape), np.empty(n, np.int64)
+        n_new = dual_rounds(among - Z.T @ Z, Z.T @ U, *given, len(U), *self.rule, LT, new_U, stored, margins)
         if not n_new:
             return None
         stored = stored[:n_new]
@@ -325,15 +289,13 @@ class DualRidge(Ridge):
         self.targets[k] = np.concatenate([U, new_U[:n_new]])
         return np.concatenate([np.arange(len(U)), len(U) + stored])
 
-    def _run_group_on_budget(
-        self, k: int, known: Matrix, among: Matrix, targets: Matrix, round_of: Ids, learns: Mask, margins: Matrix
-    ) -> Ids | None:
+    def _run_group_on_budget(self, k: int, known: Matrix, among: Matrix, given: Given, margins: Matrix) -> Ids | None:
         """Make the rounds of a group that has a budget; returns the same as `_run_group`."""
         panel, before = self.factors[k].panels[0], len(self.targets[k])
-        U, place = np.zeros((panel.capacity, targets.shape[1])), np.arange(panel.capacity)
+        U, place = np.zeros((panel.capacity, margins.shape[1])), np.arange(panel.capacity)
         U[:before] = self.targets[k]
-        given = np.concatenate([known, among], axis=1), np.diag(among).copy(), targets, learns, round_of
-        count = budget_rounds(*given, place, before, *self.rule, panel.corner, U, margins)
+        values = np.concatenate([known, among], axis=1), np.diag(among).copy()
+        count = budget_rounds(*values, *given, place, before, *self.rule, panel.corner, U, margins)
         panel.n_rows = count
         self.targets[k] = U[:count]
         is_same = count == before and np.array_equal(place[:count], np.arange(before))

@@ -5,6 +5,7 @@ Cesa-Bianchi, Gentile & Zaniboni, "Incremental Algorithms for Hierarchical Class
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,12 +13,12 @@ import numpy.typing as npt
 
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
-from cladist.learners.explanation import Explanation
-from cladist.learners.kernel_functions import Kernel, gamma_for
+from cladist.learners.kernel_functions import Kernel, check_values, gamma_for
+from cladist.learners.online import node_decisions
 from cladist.learners.online.base import Entry, Ids, OnlineClassifier
-from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions, check_decision_parameters
+from cladist.learners.online.node_decisions import UNSEEN, Margins, check_decision_parameters
 from cladist.learners.online.ridge import EVERY_ROW, DualRidge, NodeGroups, PrimalRidge, RidgeRule
-from cladist.learners.row_arrays import check_lengths, normalize_rows
+from cladist.learners.row_arrays import normalize_rows
 from cladist.storage.array_groups import Arrays
 
 MOST_PRIMAL_FEATURES = 512  # solver="auto" uses d × d inverses up to this number of features
@@ -26,6 +27,7 @@ SOLVERS = ("auto", "primal", "dual")
 ROUNDING = 1e-14  # rounding error of a margin, which is about 1 for rows of unit length
 
 
+@dataclass(eq=False, repr=False)
 class HierarchicalRLS(OnlineClassifier):
     """Regularised least squares at every node, trained row by row on the rows of its parent.
 
@@ -122,54 +124,28 @@ class HierarchicalRLS(OnlineClassifier):
     """
 
     answers_sets: ClassVar[bool] = True
-    ridge_: Any
-
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        alpha: float = 1.0,
-        sparse: bool = False,
-        margin_constant: float = 5.0,
-        budget: int | None = None,
-        gated: bool = True,
-        include_current: bool = True,
-        normalize: bool = True,
-        solver: str = "auto",
-        kernel: Any = "linear",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: Any = "scale",
-        threshold: float = 0.0,
-        unseen: str = "positive",
-        repair: str = "top_down",
-        allowed_labels: Any = "seen",
-        shuffle: bool = True,
-        decode: str = "auto",
-        random_state: Any = None,
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.alpha = alpha
-        self.sparse = sparse
-        self.margin_constant = margin_constant
-        self.budget = budget
-        self.gated = gated
-        self.include_current = include_current
-        self.normalize = normalize
-        self.solver = solver
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.threshold = threshold
-        self.unseen = unseen
-        self.repair = repair
-        self.allowed_labels = allowed_labels
-        self.shuffle = shuffle
-        self.decode = decode
-        self.random_state = random_state
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    alpha: float = 1.0
+    sparse: bool = False
+    margin_constant: float = 5.0
+    budget: int | None = None
+    gated: bool = True
+    include_current: bool = True
+    normalize: bool = True
+    solver: str = "auto"
+    kernel: Any = "linear"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: Any = "scale"
+    threshold: float = 0.0
+    unseen: str = "positive"
+    repair: str = "top_down"
+    allowed_labels: Any = "seen"
+    shuffle: bool = True
+    decode: str = "auto"
+    random_state: Any = None
+    verbose: bool | int = 0
 
     # ---------------------------------------------------------------- training
 
@@ -185,14 +161,13 @@ class HierarchicalRLS(OnlineClassifier):
 
     def run_rounds(self, X: Any, labels: LabelMatrix, *, predicting: bool) -> tuple[Entry, Any]:
         """Make one round per row: compute its margins, then add it to the examples of the nodes it is shown to."""
-        decisions = self._decisions
 
         def train(rows: Any, part: LabelMatrix, first_round: int, everywhere: bool) -> tuple[Margins | None, Ids]:
             margins = self.ridge_.train(rows, part.to_indicator(), first_round, everywhere=everywhere)
             margins = _round_to_zero(margins)
-            return (margins if everywhere else None), decisions.count_first_mistakes(margins, part)
+            return (margins if everywhere else None), node_decisions.count_first_mistakes(self, margins, part)
 
-        entry, predictions = decisions.run_rounds(self, train, X, labels, predicting=predicting)
+        entry, predictions = node_decisions.run_rounds(self, train, X, labels, predicting=predicting)
         self.converged_ = entry["objective"] == 0
         return {**entry, "stored": int(sum(self.ridge_.counts))}, predictions
 
@@ -202,7 +177,7 @@ class HierarchicalRLS(OnlineClassifier):
         groups = NodeGroups.of(self.taxonomy_, gated=self.gated, shared=not self.sparse)
         self.solver_ = self._choose_solver(len(groups), X.shape[1])
         if self.solver_ == "primal":
-            self.ridge_ = PrimalRidge(groups, self._rule(), X.shape[1])
+            self.ridge_: Any = PrimalRidge(groups, self._rule(), X.shape[1])
         else:
             self.ridge_ = DualRidge(groups, self._rule(), Kernel.of(self, normalize=self.normalize), self.budget)
 
@@ -233,48 +208,29 @@ class HierarchicalRLS(OnlineClassifier):
         who = type(self).__name__
         check_decision_parameters(self, flags=("gated", "normalize", "shuffle", "sparse", "include_current"))
         one_of(who, "solver", self.solver, SOLVERS)
-        for name in ("alpha", "margin_constant"):
-            if not is_positive(getattr(self, name)):
-                raise ParameterError(f"{who}: {name} must be positive; got {getattr(self, name)!r}.")
-        if np.isinf(self.alpha):
-            raise ParameterError(f"{who}: alpha must be a finite number; got {self.alpha!r}.")
-        if self.budget is not None and not is_count(self.budget):
-            raise ParameterError(f"{who}: budget must be a whole number from 1 up, or None; got {self.budget!r}.")
+        check_values(self, is_positive, "positive", "alpha", "margin_constant")
+        check_values(self, np.isfinite, "a finite number", "alpha")
+        if self.budget is not None:
+            check_values(self, is_count, "a whole number from 1 up, or None", "budget")
         if self.solver == "primal" and (self.budget is not None or self.kernel != "linear"):
             raise ParameterError(f"{who}: a budget and kernels need solver='dual', which holds examples.")
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
-        if self.normalize and self.kernel == "linear":
-            return normalize_rows(rows)
-        return rows.astype(np.float64, copy=False)
+        return normalize_rows(rows) if node_decisions.scales_rows(self) else rows.astype(np.float64, copy=False)
 
-    def _check_lengths(self, X: Any) -> None:
-        if not (self.normalize and self.kernel == "linear"):
-            check_lengths(type(self).__name__, X)
+    _check_lengths = node_decisions.check_row_lengths
 
     # ---------------------------------------------------------------- prediction
 
-    @property
-    def _decisions(self) -> NodeDecisions:
-        return NodeDecisions(self.taxonomy_, self.decodes_sets, self.gated, self.repair, self.threshold)
+    predict_sets = node_decisions.predict_sets
+    class_scores = node_decisions.class_scores
+    explain_nodes = node_decisions.explain_nodes
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
         """Return the margin of every (validated) row and node; with `signs_only` only their signs are right."""
         return _round_to_zero(self.ridge_.margins(X, signs_only=signs_only))
-
-    def predict_sets(self, X: Any) -> LabelMatrix:
-        """Return the predicted labels of every (validated) row."""
-        return self._decisions.predict_sets(self, X)
-
-    def class_scores(self, X: Any) -> Margins:
-        """Return the score of every class for every (validated) row."""
-        return self._decisions.class_scores(self.node_margins(X), self.class_nodes_)
-
-    def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
-        """Explain node ``nodes[i]`` of every (validated) row i."""
-        return self._decisions.explain(self, X, nodes)
 
     @property
     def n_stored_(self) -> Ids:

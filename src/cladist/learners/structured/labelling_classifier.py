@@ -18,12 +18,12 @@ from threadpoolctl import threadpool_limits
 
 from cladist import progress
 from cladist.decoders import best_labelling, node_margins, path_scores
-from cladist.errors import ModelFormatError, ParameterError, TooLargeError
+from cladist.errors import ModelFormatError, ParameterError
 from cladist.kernels import batch_perceptron
 from cladist.labels import LabelMatrix
 from cladist.learners.base import CHUNK_BYTES, HierarchicalClassifier
 from cladist.learners.kernel_functions import Kernel, gamma_for
-from cladist.learners.row_arrays import check_lengths, squared_lengths
+from cladist.learners.row_arrays import allocate_weights, check_lengths, squared_lengths, unpack_weights
 from cladist.solvers.structured.columns import blocks
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
@@ -41,14 +41,7 @@ class WeightModel:
     @classmethod
     def from_rows(cls, X: Any, rows: Ids, coefs: sparse.csr_array) -> WeightModel:
         """Return W = Σ_k coefs[:, k] x_rows[k]ᵀ."""
-        shape = X.shape[1], coefs.shape[0]
-        try:
-            W = np.zeros(shape)
-        except MemoryError:
-            raise TooLargeError(
-                f"Weights for {shape[0]} features × {shape[1]} nodes need {8 * shape[0] * shape[1] / 2**30:.1f} GiB, "
-                "which this machine does not have; KernelStochasticPerceptron keeps rows instead."
-            ) from None
+        W = allocate_weights("The perceptron", X.shape[1], coefs.shape[0])
         W += (X[rows].T @ coefs.T) if not sparse.issparse(X) else (coefs @ X[rows]).toarray().T
         return cls(W)
 
@@ -63,10 +56,7 @@ class WeightModel:
     @classmethod
     def unpack(cls, n_nodes: int, n_features: int, arrays: Arrays) -> WeightModel:
         """Restore the arrays of `pack`."""
-        W = unpack_matrix(group("weights", arrays), n_nodes)
-        if W.shape[0] != n_features:
-            raise ModelFormatError(f"Its weights are for {W.shape[0]} features; {n_features} are expected.")
-        return cls(np.asarray(W, dtype=np.float64))
+        return cls(np.asarray(unpack_weights("weights", arrays, n_features, n_nodes), dtype=np.float64))
 
 
 class SupportModel:

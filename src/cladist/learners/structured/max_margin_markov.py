@@ -5,6 +5,7 @@ Rousu, Saunders, Szedmak & Shawe-Taylor, "Learning Hierarchical Multi-Category T
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,11 +15,11 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from cladist.decoders import node_probabilities, path_scores
-from cladist.errors import ParameterError, is_positive, one_of
+from cladist.errors import is_positive, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.kernel_functions import check_kernel
+from cladist.learners.kernel_functions import check_kernel, check_values
 from cladist.learners.structured import parameters
 from cladist.learners.structured.labelling_classifier import (
     KernelColumns,
@@ -27,12 +28,13 @@ from cladist.learners.structured.labelling_classifier import (
     WeightModel,
 )
 from cladist.losses import node_costs
-from cladist.solvers.structured import KernelLabellings, LabellingLoss, LinearLabellings, ascend
+from cladist.solvers.structured.ascent import KernelLabellings, LabellingLoss, LinearLabellings, ascend
 
 Floats = npt.NDArray[np.float64]
 SPACES = ("all", "consistent")
 
 
+@dataclass(eq=False, repr=False)
 class MaxMarginMarkov(LabellingClassifier):
     """Weights for the states of edges, with a margin over all labellings that grows with their loss (H-M³).
 
@@ -70,7 +72,7 @@ class MaxMarginMarkov(LabellingClassifier):
     cache_size : float
         Memory for kernel columns during training, in MB.
     random_state, n_jobs, executor : int, RandomState or None; int or None; Executor or None
-        The seed of the order of rows; the number of threads that measure gaps, or what runs instead of them (see
+        The seed of the order of rows; the threads that measure gaps, or what runs instead of them (see
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
@@ -78,8 +80,7 @@ class MaxMarginMarkov(LabellingClassifier):
     Attributes
     ----------
     classes_, taxonomy_ : array, Taxonomy
-        The labels that can be predicted, in taxonomy order (for sets all nodes, otherwise the labels seen), and the
-        taxonomy in use.
+        The labels seen, in taxonomy order (for sets, all nodes), and the taxonomy in use.
     edge_coef_ : array (nodes × 4 × features)
         Weights of the states −−, −+, +−, ++ of (parent, node); linear only.
     support_, dual_coef_, support_vectors_, n_support_ : arrays, int
@@ -115,58 +116,34 @@ class MaxMarginMarkov(LabellingClassifier):
 
     _saved: ClassVar[tuple[str, ...]] = ("gamma_",)
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        C: float = 1.0,
-        loss: str = "hamming",
-        node_weights: Any = "uniform",
-        train_space: str = "all",
-        kernel: Any = "linear",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma: Any = "scale",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        inner_iter: int = 5,
-        sampling: str = "permutation",
-        cache_size: float = 200.0,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.loss = loss
-        self.node_weights = node_weights
-        self.train_space = train_space
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma = gamma
-        self.tol = tol
-        self.max_iter = max_iter
-        self.inner_iter = inner_iter
-        self.sampling = sampling
-        self.cache_size = cache_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    C: float = 1.0
+    loss: str = "hamming"
+    node_weights: Any = "uniform"
+    train_space: str = "all"
+    kernel: Any = "linear"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: Any = "scale"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    inner_iter: int = 5
+    sampling: str = "permutation"
+    cache_size: float = 200.0
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
-        who = "MaxMarginMarkov"
         parameters.check_margin(self)
-        one_of(who, "loss", self.loss, parameters.SET_LOSSES)
-        one_of(who, "train_space", self.train_space, SPACES)
+        one_of("MaxMarginMarkov", "loss", self.loss, parameters.SET_LOSSES)
+        one_of("MaxMarginMarkov", "train_space", self.train_space, SPACES)
         check_kernel(self)
-        if not is_positive(self.cache_size):
-            raise ParameterError(f"{who}: cache_size must be positive; got {self.cache_size!r}.")
+        check_values(self, is_positive, "positive", "cache_size")
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, or on their kernel values, starting anew; y has one label per row, or sets."""

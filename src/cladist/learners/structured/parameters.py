@@ -16,10 +16,11 @@ from cladist.labels import LabelMatrix
 from cladist.learners import select_c
 from cladist.learners.base import random_generator
 from cladist.learners.explanation import Explanation, explain_rows, nodes_to_explain
-from cladist.learners.kernel_functions import Kernel
+from cladist.learners.kernel_functions import Kernel, check_values, is_positive_finite
 from cladist.learners.linear_classifier import warn_of_gap
 from cladist.learners.structured.labelling_classifier import KernelColumns, LabellingClassifier
-from cladist.solvers.structured import SAMPLINGS, Ascent, InitialWeights, PerceptronState, Sweeps
+from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Sweeps
+from cladist.solvers.structured.perceptron import InitialWeights, PerceptronState
 
 Ids = npt.NDArray[np.int64]
 STEPS = ("1/sqrt(T)", "1/(R sqrt(T))")
@@ -37,10 +38,9 @@ RANDOM_NORM = 1e-3  # large enough to break ties, too small to influence the res
 def check_rounds(model: Any) -> None:
     """Refuse values of max_iter, eps, step, init and decode that make no sense."""
     who = type(model).__name__
-    if model.max_iter is not None and not is_count(model.max_iter):
-        raise ParameterError(f"{who}: max_iter must be a whole number from 1 up, or None; got {model.max_iter!r}.")
-    if not is_positive(model.eps):
-        raise ParameterError(f"{who}: eps must be positive; got {model.eps!r}.")
+    if model.max_iter is not None:
+        check_values(model, is_count, "a whole number from 1 up, or None", "max_iter")
+    check_values(model, is_positive, "positive", "eps")
     if not is_positive(model.step):
         one_of(who, "step", model.step, STEPS)
     one_of(who, "init", model.init, INITIAL_WEIGHTS)
@@ -49,15 +49,12 @@ def check_rounds(model: Any) -> None:
 
 def check_sampling(model: Any) -> None:
     """Refuse values of eta, c, n_chunks and cache_size that make no sense."""
-    who = type(model).__name__
-    if not is_positive(model.eta) and not (isinstance(model.eta, str) and model.eta == "auto"):
-        raise ParameterError(f"{who}: eta must be positive or 'auto'; got {model.eta!r}.")
-    if not is_positive(model.c) and not (isinstance(model.c, str) and model.c == "cv"):
-        raise ParameterError(f"{who}: c must be positive, or 'cv' to choose it; got {model.c!r}.")
-    if not is_count(model.n_chunks):
-        raise ParameterError(f"{who}: n_chunks must be a whole number from 1 up; got {model.n_chunks!r}.")
-    if not is_positive(model.cache_size):
-        raise ParameterError(f"{who}: cache_size must be positive, in MB; got {model.cache_size!r}.")
+    if not (isinstance(model.eta, str) and model.eta == "auto"):
+        check_values(model, is_positive, "positive or 'auto'", "eta")
+    if not (isinstance(model.c, str) and model.c == "cv"):
+        check_values(model, is_positive, "positive, or 'cv' to choose it", "c")
+    check_values(model, is_count, "a whole number from 1 up", "n_chunks")
+    check_values(model, is_positive, "positive, in MB", "cache_size")
 
 
 def number_of_rounds(max_iter: int | None, eps: float, n_rows: int) -> int:
@@ -159,16 +156,22 @@ def prepare_rounds(
     return state, order, [uniforms[first:last].tolist() for first, last in pairwise(ends)]
 
 
-def explain_paths(model: LabellingClassifier, X: Any, nodes: Any) -> list[Explanation]:
-    """Return the contribution of every feature to the score of a label's path, for one label per row."""
-    rows = model._fitted_rows(X)
-    if model.decodes_sets:
+def explain_paths(self: LabellingClassifier, X: Any, nodes: Any = None) -> list[Explanation]:
+    """Return the contribution of every feature to a label's score along its path; they sum to the score.
+
+    Parameters
+    ----------
+    X, nodes : rows, sequence of labels or None
+        The rows, and the label to explain of each; None: the predicted one.
+    """
+    rows = self._fitted_rows(X)
+    if self.decodes_sets:
         raise ParameterError(
-            f"{type(model).__name__}: the margins of nodes in a set are no sums over features; explain single "
+            f"{type(self).__name__}: the margins of nodes in a set are no sums over features; explain single "
             "labels, or multiply rows by node_coef_."
         )
-    ids = model.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], model.taxonomy_)
-    return explain_rows(rows, ids, model.model_.W, model.taxonomy_, getattr(model, "feature_names_in_", None))
+    ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+    return explain_rows(rows, ids, self.model_.W, self.taxonomy_, getattr(self, "feature_names_in_", None))
 
 
 # ---------------------------------------------------------------- large-margin learners
@@ -176,14 +179,9 @@ def explain_paths(model: LabellingClassifier, X: Any, nodes: Any) -> list[Explan
 
 def check_margin(model: Any) -> None:
     """Refuse values of C, tol, max_iter, inner_iter, sampling and decode that make no sense."""
-    who = type(model).__name__
-    for name in ("C", "tol"):
-        if not is_positive(getattr(model, name)) or not np.isfinite(getattr(model, name)):
-            raise ParameterError(f"{who}: {name} must be positive; got {getattr(model, name)!r}.")
-    for name in ("max_iter", "inner_iter"):
-        if not is_count(getattr(model, name)):
-            raise ParameterError(f"{who}: {name} must be a whole number from 1 up; got {getattr(model, name)!r}.")
-    one_of(who, "sampling", model.sampling, SAMPLINGS)
+    check_values(model, is_positive_finite, "positive", "C", "tol")
+    check_values(model, is_count, "a whole number from 1 up", "max_iter", "inner_iter")
+    one_of(type(model).__name__, "sampling", model.sampling, SAMPLINGS)
     model._check_decode(model.decode)
 
 

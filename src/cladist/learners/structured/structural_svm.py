@@ -5,6 +5,7 @@ Tsochantaridis, Joachims, Hofmann & Altun, JMLR 6, 2005; Cai & Hofmann, CIKM 200
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,23 +19,17 @@ from cladist.learners.base import random_generator
 from cladist.learners.structured import parameters
 from cladist.learners.structured.labelling_classifier import LabellingClassifier, WeightModel
 from cladist.losses import HLoss, SymmetricDifference, node_costs
-from cladist.solvers.structured import (
-    LabellingLoss,
-    LabellingOracle,
-    LinearLabellings,
-    PathDual,
-    PathLoss,
-    PathOracle,
-    ascend,
-    cutting_plane,
-)
+from cladist.solvers.structured.ascent import LabellingLoss, LinearLabellings, PathDual, PathLoss, ascend
+from cladist.solvers.structured.cutting_plane import LabellingOracle, PathOracle, cutting_plane
 
 Floats = npt.NDArray[np.float64]
 SOLVERS, RESCALINGS, ATTRIBUTES = ("bcfw", "cutting_plane"), ("margin", "slack"), ("path", "unit")
 SINGLE_LOSSES = ("tree", "zero_one")
+FORMS = ("single labels", "sets of labels")
 MOST_LOSS_BYTES = 2**30  # the matrix of losses between labels
 
 
+@dataclass(eq=False, repr=False)
 class StructuralSVM(LabellingClassifier):
     """Weights of nodes, with a margin over all other outputs that grows with their loss (LM-2, HSVM).
 
@@ -73,7 +68,7 @@ class StructuralSVM(LabellingClassifier):
     sampling : {"permutation", "working_set", "gap"}
         Whether a pass visits all rows in random order, those whose gap is not closed, or rows drawn by their gaps.
     random_state, n_jobs, executor : int, RandomState or None; int or None; Executor or None
-        The seed of the order of rows; the number of threads that measure gaps, or what runs instead of them (see
+        The seed of the order of rows; the threads that measure gaps, or what runs instead of them (see
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
@@ -81,8 +76,7 @@ class StructuralSVM(LabellingClassifier):
     Attributes
     ----------
     classes_, taxonomy_ : array, Taxonomy
-        The labels that can be predicted, in taxonomy order (for sets all nodes, otherwise the labels seen), and the
-        taxonomy in use.
+        The labels seen, in taxonomy order (for sets, all nodes), and the taxonomy in use.
     node_coef_ : array (nodes × features)
         Weights, times those of `attributes` if given.
     coef_ : array (classes × features)
@@ -113,42 +107,23 @@ class StructuralSVM(LabellingClassifier):
 
     _saved: ClassVar[tuple[str, ...]] = ("n_constraints_",)
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        C: float = 1.0,
-        loss: Any = "auto",
-        node_weights: Any = "uniform",
-        rescaling: str = "margin",
-        attributes: Any = "path",
-        solver: str = "bcfw",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        inner_iter: int = 5,
-        sampling: str = "permutation",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.loss = loss
-        self.node_weights = node_weights
-        self.rescaling = rescaling
-        self.attributes = attributes
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.inner_iter = inner_iter
-        self.sampling = sampling
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    C: float = 1.0
+    loss: Any = "auto"
+    node_weights: Any = "uniform"
+    rescaling: str = "margin"
+    attributes: Any = "path"
+    solver: str = "bcfw"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    inner_iter: int = 5
+    sampling: str = "permutation"
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
@@ -166,6 +141,7 @@ class StructuralSVM(LabellingClassifier):
         X, labels = self.validate_fit(X, y)
         self.set_label_classes(labels)
         self.__dict__.pop("n_constraints_", None)
+        self._check_form()
         parameters.refuse_large_weights("StructuralSVM", X.shape[1], self.taxonomy_.n_nodes, "take fewer features")
         dual, oracle = self._set_problem(X, labels) if self.decodes_sets else self._path_problem(X, labels)
         random, sweeps = random_generator("StructuralSVM", self.random_state), parameters.sweeps_of(self)
@@ -182,7 +158,6 @@ class StructuralSVM(LabellingClassifier):
 
     def _set_problem(self, X: Any, labels: LabelMatrix) -> tuple[Any, Any]:
         """Return the dual over consistent labellings, or the oracle of the cutting plane; the other is None."""
-        self._check_for_sets()
         name, factor = "hamming" if self.loss == "auto" else self.loss, self._node_factors()
         cost = node_costs(self.node_weights, self.taxonomy_)
         if self.solver == "bcfw":
@@ -196,7 +171,6 @@ class StructuralSVM(LabellingClassifier):
 
     def _path_problem(self, X: Any, labels: LabelMatrix) -> tuple[Any, Any]:
         """Return the dual over single labels, or the oracle of the cutting plane; the other is None."""
-        self._check_for_single()
         nodes, tree = self.class_nodes_, self.taxonomy_.parent
         true = np.searchsorted(nodes, labels.nodes("StructuralSVM"))
         slack = self.rescaling == "slack"
@@ -213,35 +187,22 @@ class StructuralSVM(LabellingClassifier):
 
     # ---------------------------------------------------------------- D and λ
 
-    def _check_for_sets(self) -> None:
-        """Refuse parameters that are for single labels."""
-        if not isinstance(self.loss, str) or self.loss in SINGLE_LOSSES:
-            raise ParameterError(
-                "StructuralSVM: for sets of labels loss must be one of 'auto', 'hamming', 'hierarchical', over which "
-                f"the most violated set can be found; got {_describe(self.loss)}."
-            )
-        if self.rescaling == "slack":
-            raise ParameterError(
-                "StructuralSVM: rescaling='slack' is for single labels, since the most violated set cannot be found; "
-                "use 'margin'."
-            )
-        if isinstance(self.attributes, str) and self.attributes == "unit":
-            raise ParameterError(
-                "StructuralSVM: attributes='unit' is for single labels; use 'path' or one weight per node."
-            )
-
-    def _check_for_single(self) -> None:
-        """Refuse parameters that are for sets."""
-        if isinstance(self.loss, str) and self.loss in parameters.SET_LOSSES:
-            raise ParameterError(
-                f"StructuralSVM: loss={self.loss!r} is for sets of labels; use 'tree', 'zero_one' or a matrix, or "
-                "write each row of y as a set, {'label'}."
-            )
-        if not isinstance(self.node_weights, str) or self.node_weights != "uniform":
-            raise ParameterError(
-                "StructuralSVM: node_weights are for sets of labels; give the costs of labels as a matrix, loss=..., "
-                "instead."
-            )
+    def _check_form(self) -> None:
+        """Refuse parameters that are for single labels where y has sets, and the reverse."""
+        sets, named = self.decodes_sets, isinstance(self.loss, str)
+        of_single, of_sets = not named or self.loss in SINGLE_LOSSES, named and self.loss in parameters.SET_LOSSES
+        is_unit = isinstance(self.attributes, str) and self.attributes == "unit"
+        is_uniform = isinstance(self.node_weights, str) and self.node_weights == "uniform"
+        refused = {  # by parameter: whether its value is for the other form, and what to give instead
+            "loss": (of_single if sets else of_sets, "'hamming' or 'hierarchical'" if sets else "'tree' or 'zero_one'"),
+            "rescaling": (sets and self.rescaling == "slack", "'margin'"),  # the most violated set cannot be found
+            "attributes": (sets and is_unit, "'path' or one weight per node"),
+            "node_weights": (not sets and not is_uniform, "a matrix of costs as loss"),
+        }
+        for name, (is_refused, instead) in refused.items():
+            if is_refused:
+                value, (other, form) = _describe(getattr(self, name)), FORMS if sets else FORMS[::-1]
+                raise ParameterError(f"StructuralSVM: {name}={value} is for {other}, and y has {form}; use {instead}.")
 
     def _loss_matrix(self) -> Floats:
         """Return D between all classes."""

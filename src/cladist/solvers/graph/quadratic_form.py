@@ -112,7 +112,7 @@ class Graph:
         indptr, indices = self.adjacency.indptr, self.adjacency.indices
         order = dag.smallest_last(indptr, indices)
         n_colours = int(dag.coloured(indptr, indices, order).max()) + 1
-        return dag.coloured_evenly(indptr, indices, order, n_colours)
+        return dag.coloured(indptr, indices, order, n_colours)
 
     @cached_property
     def loose(self) -> list[Ids]:

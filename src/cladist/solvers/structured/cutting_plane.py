@@ -22,8 +22,7 @@ from cladist.execution import Executor
 from cladist.kernels import path_margin
 from cladist.labels import LabelMatrix
 from cladist.losses import Loss
-from cladist.solvers.structured.ascent import Ascent, Objectives, RowDual, Sweeps, ascend
-from cladist.solvers.structured.paths import PathLoss
+from cladist.solvers.structured.ascent import Ascent, Objectives, PathLoss, RowDual, Sweeps, ascend
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
