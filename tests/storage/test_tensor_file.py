@@ -6,11 +6,9 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cladist.errors import ModelFormatError
-from cladist.storage import Spool, is_mapped, is_unread, read_folder, write_folder
+from cladist.storage import is_mapped, is_unread, read_folder, write_folder
 from cladist.storage.tensor_file import LARGE_BYTES, read_arrays
 
 ARRAYS = {
@@ -204,15 +202,3 @@ def test_truth_values_are_true_or_false(tmp_path):
     )
     with pytest.raises(ModelFormatError, match="neither"):
         read(tmp_path / "file")
-
-
-@given(st.lists(st.integers(0, 5), max_size=6), st.sampled_from([0, 12, 2**20]))
-def test_pieces_become_one_array_in_memory_or_in_a_file(lengths, in_memory):
-    spool, pieces = Spool(np.float32, in_memory=in_memory), []
-    for k, length in enumerate(lengths):
-        pieces.append(np.full(length, k))
-        assert spool.append(pieces[-1]) == sum(lengths[:k])
-    whole = spool.array()
-    np.testing.assert_array_equal(whole, np.concatenate([np.zeros(0), *pieces]))
-    assert whole.dtype == np.float32
-    assert is_mapped(whole) == (4 * sum(lengths) > in_memory)
