@@ -220,10 +220,6 @@ class DifferenceWeights(Weights):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "index"}
 
-    @property
-    def _node_arrays(self) -> tuple[Any, Any, Any]:
-        return self.bias, self.order.parent, self.order.class_of
-
     def scores(self, X: Any) -> Floats32:
         """Return w_k·x_i + b_k for all rows and classes."""
         rows, n_rows, leaves = csr_arrays(X), X.shape[0], self.order.leaf_positions
@@ -270,7 +266,7 @@ class DifferenceWeights(Weights):
         """
         rows, n_rows = csr_arrays(X), X.shape[0]
         if beam is None and self.has_index:
-            return rank_by_index(rows, n_rows, k, self.index, self._node_arrays)
+            return rank_by_index(rows, n_rows, k, self.index, (self.bias, self.order.parent, self.order.class_of))
         best, scores = np.empty((n_rows, k), np.int64), np.empty((n_rows, k), np.float32)
         incomplete = self._search(rows, n_rows, beam or max(1, len(self.bias)), best, scores)
         if len(incomplete):
