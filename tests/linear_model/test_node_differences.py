@@ -12,7 +12,7 @@ from cladist.errors import ModelFormatError
 from cladist.linear_model import node_differences
 from cladist.linear_model import sparse as sparse_form
 from cladist.linear_model.node_differences import LevelOrder
-from cladist.linear_model.path_sums import DifferenceBuilder, NodeVectors, Spool
+from cladist.linear_model.path_sums import DifferenceBuilder, Spool
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.storage import is_mapped
 
@@ -45,7 +45,7 @@ def made(tree, random, n_features=7, prune=0.0):
         some = nodes[first : first + 16]
         block, constants = np.zeros((n_features, 16), np.float32), np.zeros(16, np.float32)
         block[:, : len(some)], constants[: len(some)] = V[some][:, feature_of].T, bias[some]
-        builder.add(NodeVectors(some, block, constants))
+        builder.add(some, block, constants)
     return builder.build(), np.where(np.abs(V) > prune, V, 0), bias
 
 

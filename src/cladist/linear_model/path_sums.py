@@ -39,7 +39,6 @@ SparseVector = tuple[npt.NDArray[np.int32], Floats32]  # features and values
 IN_MEMORY = 2**26  # bytes; larger arrays go to a file without a name, which ends with its last reader
 EVERY_LANE = np.uint32(2**WIDTH - 1)
 IDENTITY = np.eye(WIDTH, dtype=np.float32)
-NO_BIAS = np.zeros(0, np.float32)
 _NUMBERED_ROOTS = ("zero", "free", "fixed")  # the first versions saved an index into this tuple: never reorder it
 
 
@@ -200,44 +199,23 @@ def _alphas_of(shares: sparse.csr_array, classes: Ids) -> BlockAlphas:
 # ---------------------------------------------------------------- the vectors of nodes: differences from their parents
 
 
-class NodeVectors(NamedTuple):
-    """The vectors of up to sixteen nodes (features in use × 16), and the biases of these nodes."""
+def block_vectors(paths: PathSumWeights, b: int, W: Floats32) -> Iterator[tuple[Ids, Floats32, float]]:
+    """Put the vectors of a block's leaves, and then of the nodes above them that are not stored, into W.
 
-    nodes: Ids
-    weights: Floats32
-    bias: Floats32
-
-
-def node_vectors(paths: PathSumWeights) -> Iterator[NodeVectors]:
-    """Yield the vectors of all nodes: the stored ones, and those that follow from the rows; all in one array."""
-    sums = paths.sums
-    stored_nodes, W = sums.layout.stored_nodes, aligned_zeros(sums.rows.n_used)
-    for first in range(0, len(stored_nodes), WIDTH):
-        nodes = stored_nodes[first : first + WIDTH]
-        W[:, : len(nodes)] = sums.V[first : first + WIDTH].T
-        yield NodeVectors(nodes, W, NO_BIAS)
-    for b in range(len(sums.layout.blocks)):
-        for vectors, _, _ in block_vectors(paths, b, W):
-            yield vectors
-
-
-def block_vectors(paths: PathSumWeights, b: int, W: Floats32) -> Iterator[tuple[NodeVectors, Floats32, float]]:
-    """Yield the vectors of a block's leaves and of the nodes above them that are not stored, all of them in W.
-
-    With them come the leaves below each node (16 × 16), and the weight of its penalty.
+    Yields the nodes whose vectors are there, the leaves below each (16 × 16), and the weight of their penalty.
     """
     sums, layout = paths.sums, paths.sums.layout
     block, mask = layout.blocks[b], np.full(len(sums.rows), EVERY_LANE)
     own = sums.state[b] if sums.own is None else sums.own[b]
     block.put_weights(W, None, sums.rows, mask, (own, IDENTITY))
-    yield NodeVectors(paths.tree.leaves[block.classes], W, NO_BIAS), IDENTITY, 1.0
+    yield paths.tree.leaves[block.classes], IDENTITY, 1.0
     local_nodes, below = _local_nodes(paths, b)
     for first in range(0, len(local_nodes), WIDTH):
         nodes = local_nodes[first : first + WIDTH]
         lanes = np.zeros((WIDTH, WIDTH), np.float32)
         lanes[:, : len(nodes)] = below[:, first : first + WIDTH]
         block.put_weights(W, None, sums.rows, mask, (sums.state[b], np.float32(layout.sharing) * lanes))
-        yield NodeVectors(nodes, W, NO_BIAS), np.ascontiguousarray(lanes.T), 1 / layout.sharing
+        yield nodes, np.ascontiguousarray(lanes.T), 1 / layout.sharing
 
 
 def _local_nodes(paths: PathSumWeights, b: int) -> tuple[Ids, Floats32]:
@@ -264,10 +242,20 @@ def _local_nodes(paths: PathSumWeights, b: int) -> tuple[Ids, Floats32]:
 def differences_of_paths(paths: PathSumWeights, prune: float = 0.0) -> DifferenceWeights:
     """Return the differences of path sums that are larger than `prune`."""
     builder = DifferenceBuilder(LevelOrder.from_tree(paths.tree), paths.feature_of, paths.n_features, prune)
-    for vectors in node_vectors(paths):
-        has_constant = paths.sums.rows.has_constant
-        bias = vectors.weights[-1].copy() if has_constant else np.zeros(WIDTH, np.float32)
-        builder.add(vectors._replace(weights=vectors.weights[: len(paths.feature_of)], bias=bias))
+    sums, stored_nodes = paths.sums, paths.sums.layout.stored_nodes
+    W = aligned_zeros(sums.rows.n_used)
+
+    def add(nodes: Ids) -> None:
+        bias = W[-1] if sums.rows.has_constant else np.zeros(WIDTH, np.float32)
+        builder.add(nodes, W[: len(paths.feature_of)], bias)
+
+    for first in range(0, len(stored_nodes), WIDTH):
+        nodes = stored_nodes[first : first + WIDTH]
+        W[:, : len(nodes)] = sums.V[first : first + WIDTH].T
+        add(nodes)
+    for b in range(len(sums.layout.blocks)):
+        for nodes, _, _ in block_vectors(paths, b, W):
+            add(nodes)
     return builder.build()
 
 
@@ -285,13 +273,13 @@ def differences_of_leaves(
         W = np.vstack([block, intercepts])
         if inner is not None:
             W[:, : len(classes)] -= inner.vectors_of(above[classes]).T
-        builder.add(NodeVectors(tree.leaves[classes], W[:-1], W[-1]))
+        builder.add(tree.leaves[classes], W[:-1], W[-1])
     if inner is not None:
         for first in range(0, len(tree.inner), WIDTH):
             nodes = tree.inner[first : first + WIDTH]
             W = aligned_zeros(inner.vectors.shape[1])
             W[:, : len(nodes)] = (inner.vectors_of(nodes) - inner.vectors_of(tree.parent[nodes])).T
-            builder.add(NodeVectors(nodes, W[:-1], W[-1]))
+            builder.add(nodes, W[:-1], W[-1])
     return builder.build()
 
 
@@ -315,15 +303,15 @@ class DifferenceBuilder:
         self.ranges = np.zeros((len(order.node_at), 2), np.int64)
         self.bias = np.zeros(len(order.node_at), np.float32)
 
-    def add(self, vectors: NodeVectors) -> None:
-        """Add the weights of some nodes that are larger than `prune`."""
-        positions = self.order.position_of[vectors.nodes]
-        self.bias[positions] = vectors.bias[: len(positions)]
+    def add(self, nodes: Ids, weights: Floats32, bias: Floats32) -> None:
+        """Add the weights (features in use × 16) of up to sixteen nodes that are larger than `prune`, and biases."""
+        positions = self.order.position_of[nodes]
+        self.bias[positions] = bias[: len(positions)]
         counts, prune = np.zeros(len(positions), np.int64), np.float32(self.prune)
-        linear_scores.count_lanes(vectors.weights, prune, counts)
+        linear_scores.count_lanes(weights, prune, counts)
         ends = np.cumsum(counts)
         features, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
-        linear_scores.list_lanes(vectors.weights, prune, ends - counts, features, values)
+        linear_scores.list_lanes(weights, prune, ends - counts, features, values)
         for position, first, last in zip(positions.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
             self.add_sparse(position, self.feature_of[features[first:last]], values[first:last])
 

@@ -138,10 +138,6 @@ class Descent:
     def _is_smooth(self) -> bool:
         return self.prox.surrogate.smooth
 
-    def _may_accelerate(self, gap: float) -> bool:
-        """Tell whether acceleration, rather than more exact nodes, may close a gap."""
-        return self.acceleration is None if self._is_smooth else gap > COARSE
-
     def _sweep_accelerated(self, number: int, acceleration: Anderson | Momentum) -> None:
         """Move components as a whole, then all nodes; if that ends higher than it began, W is what it was.
 
@@ -246,7 +242,8 @@ class Descent:
         entry = duality_gap(primal, dual)
         gap = entry["gap"]
         slow = gap > SLOW * self.last_gap and left <= TRIFLE * (primal - dual)
-        if slow and self.accelerates and self._may_accelerate(gap):
+        may_accelerate = self.acceleration is None if self._is_smooth else gap > COARSE
+        if slow and self.accelerates and may_accelerate:
             kind = Anderson if self._is_smooth else Momentum
             self.acceleration = self.acceleration or kind(self.graph, self.W.shape[1])
         elif gap > STAGNANT * self.last_gap or left > SHARE_OF_GAP * (primal - dual):
