@@ -116,10 +116,6 @@ class Descent:
             turns.append((range(first, len(self.blocks)), plain))
         return turns
 
-    def state(self, order: Ids) -> GraphState:
-        """Return the state for a warm start, given the order of the rows."""
-        return GraphState(self.W, order, [block.alpha for block in self.blocks])
-
     def nodes_of(self, b: int) -> Ids:
         """Return the nodes in the lanes of a block that are in use."""
         return self.graph.nodes[self.blocks[b].classes]
@@ -129,14 +125,10 @@ class Descent:
     def coloured(self, number: int) -> None:
         """Move all nodes once, a colour at a time; at first with little effort, as neighbours have yet to move."""
         self.prox.sweeps, self.prox.active_sweeps = min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS)
-        if self.acceleration is not None and (self._is_smooth or self.last_gap > COARSE):
+        if self.acceleration is not None and (self.prox.surrogate.smooth or self.last_gap > COARSE):
             self._sweep_accelerated(number, self.acceleration)
         else:
             self._sweep(number)
-
-    @property
-    def _is_smooth(self) -> bool:
-        return self.prox.surrogate.smooth
 
     def _sweep_accelerated(self, number: int, acceleration: Anderson | Momentum) -> None:
         """Move components as a whole, then all nodes; if that ends higher than it began, W is what it was.
@@ -242,9 +234,9 @@ class Descent:
         entry = duality_gap(primal, dual)
         gap = entry["gap"]
         slow = gap > SLOW * self.last_gap and left <= TRIFLE * (primal - dual)
-        may_accelerate = self.acceleration is None if self._is_smooth else gap > COARSE
+        may_accelerate = self.acceleration is None if self.prox.surrogate.smooth else gap > COARSE
         if slow and self.accelerates and may_accelerate:
-            kind = Anderson if self._is_smooth else Momentum
+            kind = Anderson if self.prox.surrogate.smooth else Momentum
             self.acceleration = self.acceleration or kind(self.graph, self.W.shape[1])
         elif gap > STAGNANT * self.last_gap or left > SHARE_OF_GAP * (primal - dual):
             self.prox.tighten()

@@ -143,7 +143,8 @@ def solve_graph(
                     break
     weights = DenseWeights.from_matrix(search.W[graph.nodes], problem.rows)
     converged = history[-1]["gap"] <= settings.tol
-    return Solution(weights, weights.intercepts, history, converged, search.state(order) if keep_state else None)
+    end_state = GraphState(search.W, order, [block.alpha for block in search.blocks]) if keep_state else None
+    return Solution(weights, weights.intercepts, history, converged, end_state)
 
 
 # ---------------------------------------------------------------- where descent begins
