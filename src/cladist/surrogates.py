@@ -25,7 +25,6 @@ balanced_shares(P, N)       the shares r and q with P r = N q that maximise P ga
 first_violation(c)          the violation that sweeps over blocks of a joint dual leave at first; c is the largest cost
 leaf_violation(tol, c)      the violation to which leaves are solved given their parents, for a relative gap of tol
 """
-# ruff: noqa: D102 - the docstring above says what methods return
 
 from __future__ import annotations
 

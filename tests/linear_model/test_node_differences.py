@@ -11,10 +11,10 @@ from scipy import sparse
 from cladist.errors import ModelFormatError
 from cladist.linear_model import node_differences
 from cladist.linear_model import sparse as sparse_form
-from cladist.linear_model.difference_builder import DifferenceBuilder
 from cladist.linear_model.node_differences import LevelOrder
-from cladist.linear_model.path_sums import NodeVectors
+from cladist.linear_model.path_sums import DifferenceBuilder, Spool
 from cladist.linear_model.problem_tree import ProblemTree
+from cladist.storage import is_mapped
 
 
 @st.composite
@@ -45,7 +45,7 @@ def made(tree, random, n_features=7, prune=0.0):
         some = nodes[first : first + 16]
         block, constants = np.zeros((n_features, 16), np.float32), np.zeros(16, np.float32)
         block[:, : len(some)], constants[: len(some)] = V[some][:, feature_of].T, bias[some]
-        builder.add(NodeVectors(some, block, constants))
+        builder.add(some, block, constants)
     return builder.build(), np.where(np.abs(V) > prune, V, 0), bias
 
 
@@ -173,3 +173,15 @@ def test_arrays_of_any_content_are_answered_or_refused_and_nothing_else(part, in
                     assert best.min() >= 0
                     assert best.max() < 8
     assert refused or part in ("ends", "lanes", "values")
+
+
+@given(st.lists(st.integers(0, 5), max_size=6), st.sampled_from([0, 12, 2**20]))
+def test_pieces_become_one_array_in_memory_or_in_a_file(lengths, in_memory):
+    spool, pieces = Spool(np.float32, in_memory=in_memory), []
+    for k, length in enumerate(lengths):
+        pieces.append(np.full(length, k))
+        assert spool.append(pieces[-1]) == sum(lengths[:k])
+    whole = spool.array()
+    np.testing.assert_array_equal(whole, np.concatenate([np.zeros(0), *pieces]))
+    assert whole.dtype == np.float32
+    assert is_mapped(whole) == (4 * sum(lengths) > in_memory)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from fuzz.model_zoo import models
 from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 import cladist
@@ -247,6 +248,39 @@ def test_a_column_transformer_without_a_part_is_refused():
         columns.transformers_ = parts
         with pytest.raises(ModelFormatError, match=message):
             check_width(columns, 3, "transformer")
+
+
+@pytest.mark.parametrize("columns", [[0], [0, 1, 2], [True, False, False], slice(0, 1), slice("a", "b"), []])
+def test_a_column_transformer_with_other_columns_than_its_part_was_fitted_to_is_refused(columns):
+    rows = np.arange(12.0).reshape(4, 3)
+    transformer = ColumnTransformer([("a", StandardScaler(), [0, 1]), ("b", StandardScaler(), [2])]).fit(rows)
+    (name, part, _), other = transformer.transformers_
+    for same in ([0, 1], [True, True, False], np.array([1, 2]), slice(2), slice(0, 3, 2)):
+        transformer.transformers_ = [(name, part, same), other]
+        check_width(transformer, 3, "transformer")
+    transformer.transformers_ = [(name, part, columns), other]
+    with pytest.raises(ModelFormatError, match="columns"):
+        check_width(transformer, 3, "transformer")
+
+
+def test_the_lists_of_columns_by_name_agree():
+    transformer = ColumnTransformer([("a", StandardScaler(), [0, 1])]).fit(np.arange(12.0).reshape(4, 3))
+    for listed in ([0], [0, 3]):
+        transformer._transformer_to_input_indices["a"] = listed
+        with pytest.raises(ModelFormatError, match="does not fit its columns"):
+            check_width(transformer, 2, "transformer")
+
+
+def test_a_saved_column_transformer_that_lost_a_column_is_refused_at_load(tmp_path):
+    rows, y = np.arange(12.0).reshape(4, 3), ["a", "b", "a", "b"]
+    columns = ColumnTransformer([("a", StandardScaler(), [0, 1]), ("b", StandardScaler(), [2])])
+    cladist.save(Pipeline([("columns", columns), ("model", cladist.Hieron())]).fit(rows, y), tmp_path / "model")
+    content, arrays = read_folder(tmp_path / "model")
+    step = content["features"]["params"]["steps"][0]["$tuple"][1]["$transformer"]
+    step["fitted"]["transformers_"][0]["$tuple"][2].pop()
+    write_folder(tmp_path / "model", content, arrays)
+    with pytest.raises(ModelFormatError, match="columns"):
+        cladist.load(tmp_path / "model")
 
 
 def test_a_fault_of_the_compiler_is_not_blamed_on_the_model(saved, monkeypatch):

@@ -10,7 +10,7 @@ from benchmarks.speed.acceleration import short_texts
 from cladist.execution import Serial, Threads
 from cladist.solvers import Settings
 from cladist.solvers.graph import block_descent
-from cladist.solvers.graph.acceleration import FASTEST, Anderson, Momentum
+from cladist.solvers.graph.block_descent import FASTEST, Anderson, Momentum
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.solvers.graph.solver import solve_graph
 from tests.solvers.problems import LOSSES

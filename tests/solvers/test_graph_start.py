@@ -8,8 +8,8 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from cladist.execution import Serial
-from cladist.solvers.graph.block_descent import common_score, initial_point
 from cladist.solvers.graph.quadratic_form import Graph
+from cladist.solvers.graph.solver import common_score, initial_point
 from cladist.surrogates import SURROGATES
 from tests.solvers.problems import LOSSES
 from tests.solvers.test_related import graph_case, objective, optimum, random_graph
@@ -69,7 +69,7 @@ def test_what_shares_prove_is_true_everywhere(loss, ridge, C):
         alone = np.bincount(graph.components)[graph.components] == 1
         of_alone = sum(problem.primal(k, W[v]) for k, v in enumerate(graph.nodes) if alone[v])
         of_alone += sum((graph.pull[v] - 1) * W[v] @ W[v] / 2 for v in graph.nodes if alone[v])
-        bounds = started(problem, graph).bounds
+        _, bounds = started(problem, graph)
         assert np.isfinite(bounds).any()
         assert not np.isfinite(bounds[graph.components[alone]]).any()
         assert bounds[np.isfinite(bounds)].sum() <= (best - of_alone) * (1 + 1e-6)
@@ -79,20 +79,20 @@ def test_what_shares_prove_is_true_everywhere(loss, ridge, C):
 def test_where_relations_pull_hard_the_start_is_nearly_the_optimum(loss):
     graph = Graph(sparse.csr_array(1 - np.eye(5)), np.arange(5))
     problem = graph_case(1, graph, loss, 1e-5, constant=True)
-    start, W = started(problem, graph), np.zeros((5, problem.X.shape[1]))
-    W[:, -1] = start.levels[0]
+    (levels, bounds), W = started(problem, graph), np.zeros((5, problem.X.shape[1]))
+    W[:, -1] = levels[0]
     here = objective(problem, graph, W)
-    assert here * (1 - 1e-3) <= start.bounds[0] <= here * (1 + 1e-6)
+    assert here * (1 - 1e-3) <= bounds[0] <= here * (1 + 1e-6)
 
 
 def test_nothing_is_computed_where_descent_will_soon_know_better():
     graph = random_graph(2, density=0.6)
     problem = graph_case(2, graph, "hinge", 100.0)
-    assert not np.isfinite(started(problem, graph, tol=1e-6).bounds).any()
+    assert not np.isfinite(started(problem, graph, tol=1e-6)[1]).any()
 
 
 def test_nodes_without_relations_begin_at_zero():
     graph = Graph(sparse.csr_array((3, 3)), np.array([0, 2]))
-    start = started(graph_case(0, graph, "hinge"), graph)
-    assert not start.levels.any()
-    assert not np.isfinite(start.bounds).any()
+    levels, bounds = started(graph_case(0, graph, "hinge"), graph)
+    assert not levels.any()
+    assert not np.isfinite(bounds).any()

@@ -15,8 +15,8 @@ from benchmarks.speed.peers.shared import timed
 from benchmarks.speed.recursive_studies.measuring import Row, say
 from benchmarks.speed.recursive_studies.shapes import data_of
 from cladist.datasets import Dataset
-from cladist.linear_model.difference_builder import DifferenceBuilder
 from cladist.linear_model.node_differences import DifferenceWeights, LevelOrder
+from cladist.linear_model.path_sums import DifferenceBuilder
 
 
 def make(name: str, n_leaves: int, folder: Path) -> None:

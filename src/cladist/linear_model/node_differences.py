@@ -121,16 +121,6 @@ class Chunks(NamedTuple):
     lanes: npt.NDArray[np.uint8]
     values: Floats32
 
-    @property
-    def starts(self) -> tuple[Ids, Ids]:
-        """Where the features and the weights of each chunk begin."""
-        return self.features_at, self.weights_at
-
-    @property
-    def weights(self) -> tuple[Any, ...]:
-        """The arrays of weights that kernels take."""
-        return self.features, self.ends, self.lanes, self.values
-
 
 class DifferenceWeights(Weights):
     """The difference of every node in use from its parent; a leaf's weights are the sum along its path.
@@ -207,11 +197,12 @@ class DifferenceWeights(Weights):
     def index(self) -> InvertedIndex:
         """All weights by feature, as in `cladist.kernels.linear_scores`, with positions as classes."""
         chunks, counts = self.chunks, np.zeros(self.n_features, np.int64)
-        sound = kernels.count_by_feature(chunks.starts, chunks.weights, counts)
+        starts, weights = chunks[:2], chunks[2:]
+        sound = kernels.count_by_feature(starts, weights, counts)
         limits = np.cumsum(counts)
         nodes, values = (np.zeros(counts.sum(), kind) for kind in (np.int32, np.float32))
         cursor, chunk_start = limits - counts, self.order.chunk_start
-        sound &= kernels.list_by_feature(chunks.starts, chunks.weights, chunk_start, cursor, limits, nodes, values)
+        sound &= kernels.list_by_feature(starts, weights, chunk_start, cursor, limits, nodes, values)
         require_sound(sound)
         features = np.flatnonzero(counts)
         lists = features.astype(np.int32), np.append(0, limits[features]), nodes, values
@@ -219,10 +210,6 @@ class DifferenceWeights(Weights):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "index"}
-
-    @property
-    def _node_arrays(self) -> tuple[Any, Any, Any]:
-        return self.bias, self.order.parent, self.order.class_of
 
     def scores(self, X: Any) -> Floats32:
         """Return w_k·x_i + b_k for all rows and classes."""
@@ -270,7 +257,7 @@ class DifferenceWeights(Weights):
         """
         rows, n_rows = csr_arrays(X), X.shape[0]
         if beam is None and self.has_index:
-            return rank_by_index(rows, n_rows, k, self.index, self._node_arrays)
+            return rank_by_index(rows, n_rows, k, self.index, (self.bias, self.order.parent, self.order.class_of))
         best, scores = np.empty((n_rows, k), np.int64), np.empty((n_rows, k), np.float32)
         incomplete = self._search(rows, n_rows, beam or max(1, len(self.bias)), best, scores)
         if len(incomplete):
@@ -320,10 +307,10 @@ class DifferenceWeights(Weights):
     ) -> tuple[npt.NDArray[Any], ...]:
         """Return the positions, scores, gains and upper bounds of the children of all (row, node) pairs."""
         order, chunks = self.order, self.chunks
-        layout = order.first_chunk, order.chunk_start, chunks.features_at, chunks.weights_at, self.bias
+        layout = order.first_chunk, order.chunk_start, *chunks[:2], self.bias
         gains, bounds = (np.empty(n_children if with_bounds else 0, np.float32) for _ in range(2))
         children = np.empty(n_children, np.int64), np.empty(n_children, np.float32), gains, bounds
-        require_sound(kernels.expand(rows, pairs, by_node, layout, chunks.weights, table, with_bounds, children))
+        require_sound(kernels.expand(rows, pairs, by_node, layout, chunks[2:], table, with_bounds, children))
         return children
 
     # ---------------------------------------------------------------- matrices

@@ -2,27 +2,43 @@
 
 Stored nodes have a vector each; the nodes below them follow from the coefficients α y of the training rows. A leaf
 takes 8 bytes for each row that supports it, where dense weights take 4 bytes for each feature.
+
+Below, the vectors of all nodes become `DifferenceWeights`, block by block, so that at most one is dense at a time.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from cladist.errors import ModelFormatError
+from cladist.files import name_errors
+from cladist.kernels import linear_scores
+from cladist.kernels.beam import CHILDREN
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.problem_tree import ROOTS, BlockAlphas, LeafBlocks, ProblemTree, build_leaf_blocks
+from cladist.linear_model.node_differences import Chunks, DifferenceWeights, LevelOrder
+from cladist.linear_model.problem_tree import (
+    ROOTS,
+    BlockAlphas,
+    InnerVectors,
+    LeafBlocks,
+    ProblemTree,
+    build_leaf_blocks,
+)
 from cladist.linear_model.training_rows import Floats32, Ids, TrainingRows, aligned_zeros
 from cladist.linear_model.weights import BlockedWeights, require_fit
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
 
+SparseVector = tuple[npt.NDArray[np.int32], Floats32]  # features and values
+IN_MEMORY = 2**26  # bytes; larger arrays go to a file without a name, which ends with its last reader
 EVERY_LANE = np.uint32(2**WIDTH - 1)
 IDENTITY = np.eye(WIDTH, dtype=np.float32)
-NO_BIAS = np.zeros(0, np.float32)
 _NUMBERED_ROOTS = ("zero", "free", "fixed")  # the first versions saved an index into this tuple: never reorder it
 
 
@@ -183,44 +199,23 @@ def _alphas_of(shares: sparse.csr_array, classes: Ids) -> BlockAlphas:
 # ---------------------------------------------------------------- the vectors of nodes: differences from their parents
 
 
-class NodeVectors(NamedTuple):
-    """The vectors of up to sixteen nodes (features in use × 16), and the biases of these nodes."""
+def block_vectors(paths: PathSumWeights, b: int, W: Floats32) -> Iterator[tuple[Ids, Floats32, float]]:
+    """Put the vectors of a block's leaves, and then of the nodes above them that are not stored, into W.
 
-    nodes: Ids
-    weights: Floats32
-    bias: Floats32
-
-
-def node_vectors(paths: PathSumWeights) -> Iterator[NodeVectors]:
-    """Yield the vectors of all nodes: the stored ones, and those that follow from the rows; all in one array."""
-    sums = paths.sums
-    stored_nodes, W = sums.layout.stored_nodes, aligned_zeros(sums.rows.n_used)
-    for first in range(0, len(stored_nodes), WIDTH):
-        nodes = stored_nodes[first : first + WIDTH]
-        W[:, : len(nodes)] = sums.V[first : first + WIDTH].T
-        yield NodeVectors(nodes, W, NO_BIAS)
-    for b in range(len(sums.layout.blocks)):
-        for vectors, _, _ in block_vectors(paths, b, W):
-            yield vectors
-
-
-def block_vectors(paths: PathSumWeights, b: int, W: Floats32) -> Iterator[tuple[NodeVectors, Floats32, float]]:
-    """Yield the vectors of a block's leaves and of the nodes above them that are not stored, all of them in W.
-
-    With them come the leaves below each node (16 × 16), and the weight of its penalty.
+    Yields the nodes whose vectors are there, the leaves below each (16 × 16), and the weight of their penalty.
     """
     sums, layout = paths.sums, paths.sums.layout
     block, mask = layout.blocks[b], np.full(len(sums.rows), EVERY_LANE)
     own = sums.state[b] if sums.own is None else sums.own[b]
     block.put_weights(W, None, sums.rows, mask, (own, IDENTITY))
-    yield NodeVectors(paths.tree.leaves[block.classes], W, NO_BIAS), IDENTITY, 1.0
+    yield paths.tree.leaves[block.classes], IDENTITY, 1.0
     local_nodes, below = _local_nodes(paths, b)
     for first in range(0, len(local_nodes), WIDTH):
         nodes = local_nodes[first : first + WIDTH]
         lanes = np.zeros((WIDTH, WIDTH), np.float32)
         lanes[:, : len(nodes)] = below[:, first : first + WIDTH]
         block.put_weights(W, None, sums.rows, mask, (sums.state[b], np.float32(layout.sharing) * lanes))
-        yield NodeVectors(nodes, W, NO_BIAS), np.ascontiguousarray(lanes.T), 1 / layout.sharing
+        yield nodes, np.ascontiguousarray(lanes.T), 1 / layout.sharing
 
 
 def _local_nodes(paths: PathSumWeights, b: int) -> tuple[Ids, Floats32]:
@@ -239,3 +234,204 @@ def _local_nodes(paths: PathSumWeights, b: int) -> tuple[Ids, Floats32]:
     for column, lanes in enumerate(lanes_below.values()):
         below[lanes, column] = 1
     return np.array(list(lanes_below), np.int64), below
+
+
+# ---------------------------------------------------------------- differences of all nodes
+
+
+def differences_of_paths(paths: PathSumWeights, prune: float = 0.0) -> DifferenceWeights:
+    """Return the differences of path sums that are larger than `prune`."""
+    builder = DifferenceBuilder(LevelOrder.from_tree(paths.tree), paths.feature_of, paths.n_features, prune)
+    sums, stored_nodes = paths.sums, paths.sums.layout.stored_nodes
+    W = aligned_zeros(sums.rows.n_used)
+
+    def add(nodes: Ids) -> None:
+        bias = W[-1] if sums.rows.has_constant else np.zeros(WIDTH, np.float32)
+        builder.add(nodes, W[: len(paths.feature_of)], bias)
+
+    for first in range(0, len(stored_nodes), WIDTH):
+        nodes = stored_nodes[first : first + WIDTH]
+        W[:, : len(nodes)] = sums.V[first : first + WIDTH].T
+        add(nodes)
+    for b in range(len(sums.layout.blocks)):
+        for nodes, _, _ in block_vectors(paths, b, W):
+            add(nodes)
+    return builder.build()
+
+
+def differences_of_leaves(
+    leaves: BlockedWeights, tree: ProblemTree, root: str, prune: float = 0.0
+) -> DifferenceWeights:
+    """Return the differences of leaves from the optimal inner nodes above them, which are 0 if nothing is shared.
+
+    Inner nodes are dense here, for trees that have few of them.
+    """
+    builder = DifferenceBuilder(LevelOrder.from_tree(tree), leaves.feature_of, leaves.n_features, prune)
+    inner = _solve_inner(leaves, tree, root) if tree.sharing > 0 and len(tree.inner) > 0 else None
+    above = tree.parent[tree.leaves]
+    for classes, block, intercepts in leaves.iter_blocks():
+        W = np.vstack([block, intercepts])
+        if inner is not None:
+            W[:, : len(classes)] -= inner.vectors_of(above[classes]).T
+        builder.add(tree.leaves[classes], W[:-1], W[-1])
+    if inner is not None:
+        for first in range(0, len(tree.inner), WIDTH):
+            nodes = tree.inner[first : first + WIDTH]
+            W = aligned_zeros(inner.vectors.shape[1])
+            W[:, : len(nodes)] = (inner.vectors_of(nodes) - inner.vectors_of(tree.parent[nodes])).T
+            builder.add(nodes, W[:-1], W[-1])
+    return builder.build()
+
+
+def _solve_inner(leaves: BlockedWeights, tree: ProblemTree, root: str) -> InnerVectors:
+    inner = InnerVectors(tree, root, len(leaves.feature_of) + 1)
+    sums = np.zeros((len(inner.nodes) + 1, len(leaves.feature_of) + 1), np.float32)
+    for classes, block, intercepts in leaves.iter_blocks():
+        W = np.vstack([block, intercepts])[:, : len(classes)]
+        np.add.at(sums, inner.position[tree.parent[tree.leaves[classes]]], W.T)
+    inner.solve(sums[:-1])
+    return inner
+
+
+class DifferenceBuilder:
+    """Collects sparse vectors of nodes in any order; `build` puts siblings together."""
+
+    def __init__(self, order: LevelOrder, feature_of: Ids, n_features: int, prune: float) -> None:
+        self.order, self.n_features, self.prune = order, n_features, prune
+        self.feature_of = feature_of.astype(np.int32)
+        self.features, self.values = Spool(np.int32), Spool(np.float32)
+        self.ranges = np.zeros((len(order.node_at), 2), np.int64)
+        self.bias = np.zeros(len(order.node_at), np.float32)
+
+    def add(self, nodes: Ids, weights: Floats32, bias: Floats32) -> None:
+        """Add the weights (features in use × 16) of up to sixteen nodes that are larger than `prune`, and biases."""
+        positions = self.order.position_of[nodes]
+        self.bias[positions] = bias[: len(positions)]
+        counts, prune = np.zeros(len(positions), np.int64), np.float32(self.prune)
+        linear_scores.count_lanes(weights, prune, counts)
+        ends = np.cumsum(counts)
+        features, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
+        linear_scores.list_lanes(weights, prune, ends - counts, features, values)
+        for position, first, last in zip(positions.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
+            self.add_sparse(position, self.feature_of[features[first:last]], values[first:last])
+
+    def add_sparse(self, position: int, features: Any, values: Any) -> None:
+        """Add the sparse vector of one position, whole."""
+        order = np.argsort(features)
+        start = self.features.append(features[order])
+        self.values.append(values[order])
+        self.ranges[position] = start, self.features.length
+
+    def build(self) -> DifferenceWeights:
+        """Return the weights, chunk after chunk."""
+        order, vectors = self.order, _SparseVectors(self.ranges, self.features.array(), self.values.array())
+        bounds = _upper_bounds(order, vectors, self.prune)
+        spools = Spool(np.int32), Spool(np.uint32), Spool(np.uint8), Spool(np.float32)
+        features_at, weights_at = (np.zeros(order.n_chunks + 1, np.int64) for _ in range(2))
+        for c in range(order.n_chunks):
+            for spool, part in zip(spools, _build_chunk(order.chunk(c), vectors, bounds), strict=True):
+                spool.append(part)
+            features_at[c + 1], weights_at[c + 1] = spools[0].length, spools[3].length
+        chunks = Chunks(features_at, weights_at, *(spool.array() for spool in spools))
+        return DifferenceWeights(order, chunks, self.bias, self.n_features)
+
+
+class _SparseVectors(NamedTuple):
+    """Sparse vectors of all positions: where each begins and ends, and their features and values."""
+
+    ranges: Ids
+    features: Any
+    values: Any
+
+    def entries(self, positions: Ids) -> tuple[Any, Any, Any]:
+        """Return the features, indices into `positions`, and values of some positions."""
+        parts = [slice(*self.ranges[position].tolist()) for position in positions.tolist()]
+        lanes = np.repeat(np.arange(len(positions)), np.diff(self.ranges[positions])[:, 0])
+        return np.concatenate([self.features[p] for p in parts]), lanes, np.concatenate([self.values[p] for p in parts])
+
+
+def _upper_bounds(order: LevelOrder, vectors: _SparseVectors, prune: float) -> dict[int, SparseVector]:
+    """Return for each inner position the most that a path below it gains by each feature, if more than `prune`.
+
+    From the bottom up: the maximum over children of their own difference plus their bound, or 0.
+    """
+    bounds: dict[int, SparseVector] = {}
+    for position in np.flatnonzero(order.class_of < 0)[::-1].tolist():
+        parts = []
+        for c in range(order.first_chunk[position + 1], order.first_chunk[position + 2]):
+            entries = _join_bounds(order.chunk(c), vectors, bounds, first_lane=0)
+            features, _, values = _reduce_entries(*entries, np.add)
+            features, values = _maxima(features, values)
+            parts.append((features[values > 0], values[values > 0]))
+        features, values = _maxima(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        bounds[position] = features[values > prune].astype(np.int32), values[values > prune]
+    return bounds
+
+
+def _join_bounds(
+    children: Ids, vectors: _SparseVectors, bounds: dict[int, SparseVector], first_lane: int
+) -> tuple[Any, Any, Any]:
+    """Return the features, lanes and values of siblings, and then those of their bounds, in lanes from `first_lane`."""
+    parts = [vectors.entries(children)]
+    for lane, position in enumerate(children.tolist(), first_lane):
+        if position in bounds:
+            features, values = bounds[position]
+            parts.append((features, np.full(len(features), lane), values))
+    features, lanes, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return features, lanes, values
+
+
+def _maxima(features: Any, values: Any) -> tuple[Any, Any]:
+    """Return the features in order, and the largest value of each."""
+    features, _, values = _reduce_entries(features, np.zeros(len(features), np.int64), values, np.maximum)
+    return features, values
+
+
+def _reduce_entries(features: Any, lanes: Any, values: Any, reduce: np.ufunc) -> tuple[Any, Any, Any]:
+    """Return entries sorted by feature and lane, those of equal feature and lane reduced to one."""
+    order = np.lexsort((lanes, features))
+    features, lanes, values = features[order], lanes[order], values[order]
+    first = np.flatnonzero(np.append(True, (np.diff(features) != 0) | (np.diff(lanes) != 0))[: len(features)])
+    return features[first], lanes[first], reduce.reduceat(values, first) if len(first) else values
+
+
+def _build_chunk(children: Ids, vectors: _SparseVectors, bounds: dict[int, SparseVector]) -> tuple[Any, ...]:
+    """Return siblings and their bounds as one chunk: features, ends, lanes and weights; their bounds are dropped."""
+    features, lanes, values = _join_bounds(children, vectors, bounds, first_lane=CHILDREN)
+    for position in children.tolist():
+        bounds.pop(position, None)
+    order = np.lexsort((lanes, features))
+    features = features[order]
+    ends = np.append(np.flatnonzero(np.diff(features)) + 1, len(features)) if len(features) else np.zeros(0, np.int64)
+    return features[ends - 1], ends.astype(np.uint32), lanes[order].astype(np.uint8), values[order]
+
+
+class Spool:
+    """An array that grows piece by piece, in memory while it is small and in a temporary file beyond that."""
+
+    def __init__(self, dtype: npt.DTypeLike, *, in_memory: int = IN_MEMORY) -> None:
+        self.dtype, self.in_memory = np.dtype(dtype), in_memory
+        self.length = 0
+        self._pieces: list[npt.NDArray[Any]] = []
+        self._file: IO[bytes] | None = None
+
+    def append(self, piece: npt.NDArray[Any]) -> int:
+        """Append a piece; return where it begins."""
+        piece = np.ascontiguousarray(piece, self.dtype)
+        start, self.length = self.length, self.length + len(piece)
+        self._pieces.append(piece)
+        if self._file is None and self.length * self.dtype.itemsize > self.in_memory:
+            self._file = tempfile.TemporaryFile(prefix="cladist-")  # noqa: SIM115 - it lives as long as its array
+        if self._file is not None:
+            with name_errors(tempfile.gettempdir()):
+                self._file.writelines(part.data for part in self._pieces)
+            self._pieces = []
+        return start
+
+    def array(self) -> npt.NDArray[Any]:
+        """Return all pieces as one array, mapped if it is in a file; nothing can be appended later."""
+        if self._file is None:
+            return np.concatenate([np.zeros(0, self.dtype), *self._pieces])
+        with name_errors(tempfile.gettempdir()), self._file as file:  # mapped, it stays until the array goes
+            file.flush()
+            return np.memmap(file, self.dtype, "r", shape=(self.length,))

@@ -439,11 +439,34 @@ def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) ->
 def _trace_columns(transformer: Any, is_missing: bool, where: str) -> tuple[int | None, bool]:
     """Do as `_trace` for a ColumnTransformer; one whose parts do not have the widths of its output is refused."""
     slices, leaves_missing = transformer.output_indices_, False
+    indices = getattr(transformer, "_transformer_to_input_indices", {})
     if {part for part, _, _ in transformer.transformers_} | {"remainder"} != slices.keys() | {"remainder"}:
         raise ModelFormatError(f"{where}: the parts of its ColumnTransformer are not those of its columns.")
-    for name, part in ((name, part) for name, part, _ in transformer.transformers_ if not isinstance(part, str)):
-        width, part_leaves_missing = _trace(part, None, is_missing, where)
+    for name, part, columns in transformer.transformers_:
+        before = _count_columns(transformer, columns, where)
+        listed = indices.get(name, [0] * (before or 1))
+        fits = before in (None, len(listed)) and max(listed, default=0) < transformer.n_features_in_
+        width, part_leaves_missing = None, False
+        if not isinstance(part, str):
+            width, part_leaves_missing = _trace(part, before, is_missing, where)
         leaves_missing = leaves_missing or part_leaves_missing
-        if width is not None and (name not in slices or width != slices[name].stop - slices[name].start):
+        if width is not None:
+            fits = fits and name in slices and width == slices[name].stop - slices[name].start
+        if not fits:
             raise ModelFormatError(f"{where}: part {name[:40]!r} of its ColumnTransformer does not fit its columns.")
     return max((part.stop for part in slices.values()), default=0), leaves_missing
+
+
+def _count_columns(transformer: Any, columns: Any, where: str) -> int | None:
+    """Return how many columns a part of a ColumnTransformer takes; None for a single one, which is 1-D."""
+    if isinstance(columns, (int, str)):
+        return None
+    if not isinstance(columns, slice):
+        return int(sum(columns)) if all(isinstance(column, (bool, np.bool_)) for column in columns) else len(columns)
+    names = list(getattr(transformer, "feature_names_in_", ()))
+    try:  # the last of two names is part of a slice
+        start = names.index(columns.start) if isinstance(columns.start, str) else columns.start
+        stop = names.index(columns.stop) + 1 if isinstance(columns.stop, str) else columns.stop
+        return len(range(*slice(start, stop, columns.step).indices(transformer.n_features_in_)))
+    except (TypeError, ValueError) as problem:
+        raise ModelFormatError(f"{where}: there are no columns {repr(columns)[:60]}.") from problem

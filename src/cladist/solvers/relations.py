@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator
 
 from cladist.errors import ParameterError, TaxonomyError, TooLargeError, is_count, is_positive, one_of
 from cladist.execution import Executor
-from cladist.linear_model.difference_builder import differences_of_leaves
 from cladist.linear_model.node_differences import DifferenceWeights
+from cladist.linear_model.path_sums import differences_of_leaves
 from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.weights import Weights
@@ -229,7 +229,7 @@ class TreeCoupling:
         """Minimise the coupled objective of all problems."""
         tree, root = self.tree, self.root
         if self.solver == "alternating" and self.sharing > 0:
-            return solve_alternating(problem, tree, settings, root=root, exact_inner=True, executor=executor)
+            return solve_alternating(problem, tree, settings, root=root, executor=executor)
         if form != "dual" and suits_direct_recursive(problem, tree):
             solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
             if form == "differences":

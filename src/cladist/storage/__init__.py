@@ -3,12 +3,10 @@
 from cladist.locks import lock_folder
 from cladist.storage.array_groups import pack_strings, unpack_strings
 from cladist.storage.folder import check_replaceable, read_folder, write_folder
-from cladist.storage.spool import Spool
 from cladist.storage.tensor_file import is_mapped, is_unread
 from cladist.storage.values import from_json_value, to_json_value
 
 __all__ = [
-    "Spool",
     "check_replaceable",
     "from_json_value",
     "is_mapped",

@@ -107,23 +107,19 @@ def _checksum(body: dict[str, Any]) -> str:
 
 
 def _check_entry(entry: Any, path: object) -> None:
-    if not isinstance(entry, dict):
-        raise ModelFormatError(f"{path}: each entry of 'arrays' must be an object, not {entry!r}.")
-    name, digest, size = entry.get("file"), entry.get("sha256"), entry.get("size")
-    match = _ARRAY_FILE.fullmatch(name) if isinstance(name, str) else None
-    if match is None:
+    """Raise a `ModelFormatError` unless an entry of 'arrays' names a file by its checksum, and has its size."""
+    fields = entry if isinstance(entry, dict) else {}
+    name, digests = str(fields.get("file")), [fields.get("sha256")]
+    if "header" in fields:  # manifests of the first versions have no checksums of parts
+        large = fields.get("large")
+        digests += [fields["header"], fields.get("small"), *(large.values() if isinstance(large, dict) else [None])]
+    match = _ARRAY_FILE.fullmatch(name)
+    fits = all(isinstance(digest, str) and _SHA256.fullmatch(digest) for digest in digests)
+    if match is None or not fits or match[1] != fields["sha256"][:12] or type(fields.get("size")) is not int:
         raise ModelFormatError(
-            f"{path}: {name!r} is no name of an array file; one is called arrays-<12 hex digits>.safetensors."
+            f"{path}: an entry of 'arrays' must have a file arrays-<12 hex digits>.safetensors, named by its sha256, "
+            f"the file's size, and checksums of its parts; it is {repr(entry)[:120]}."
         )
-    if not isinstance(digest, str) or not _SHA256.fullmatch(digest) or match[1] != digest[:12]:
-        raise ModelFormatError(f"{path}: the sha256 of {name} is {digest!r}, which does not fit its name.")
-    if type(size) is not int:
-        raise ModelFormatError(f"{path}: the size of {name} must be a whole number, not {size!r}.")
-    if "header" in entry:  # manifests of the first versions have no checksums of parts
-        large = entry.get("large")
-        digests = [entry["header"], entry.get("small"), *(large.values() if isinstance(large, dict) else [None])]
-        if not all(isinstance(digest, str) and _SHA256.fullmatch(digest) for digest in digests):
-            raise ModelFormatError(f"{path}: the checksums of the parts of {name} are not as cladist writes them.")
 
 
 # -------------------------------------------------------------------- reading

@@ -128,10 +128,8 @@ def parse_header(raw: bytes, n_bytes: int, path: object) -> list[Extent]:
         header = parse_json(raw[8:])
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"{path} is not a sound safetensors file ({error}).") from error
-    if not isinstance(header, dict):
-        raise ModelFormatError(f"{path} is not a sound safetensors file (its header is no object).")
-    if "__metadata__" in header:
-        raise ModelFormatError(f"{path} has metadata, which cladist never writes; it is no array file of a model.")
+    if not isinstance(header, dict) or "__metadata__" in header:
+        raise ModelFormatError(f"{path} is not a sound safetensors file (its header is no object of arrays alone).")
     extents = sorted((_parse_extent(name, entry, path) for name, entry in header.items()), key=lambda one: one[3:])
     if [*(extent.begin for extent in extents), n_bytes] != [0, *(extent.end for extent in extents)]:
         raise ModelFormatError(
@@ -146,22 +144,21 @@ def parse_header(raw: bytes, n_bytes: int, path: object) -> list[Extent]:
 
 def _parse_extent(name: str, entry: Any, path: object) -> Extent:
     """Return the extent of an array, if its type, shape and offsets fit each other."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str) or entry["dtype"] not in _NAMES:
-        raise ModelFormatError(f"{path}: array {name!r} is of a type that cladist never writes.")
-    shape: Any = entry.get("shape")
-    offsets: Any = entry.get("data_offsets")
-    are_counts = all(
-        isinstance(counts, list) and all(type(n) is int and 0 <= n <= _MOST_BYTES for n in counts)
-        for counts in (shape, offsets)
-    )
-    if not are_counts or len(offsets) != 2 or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise ModelFormatError(f"{path}: the shape or the offsets of array {name!r} are not whole numbers.")
-    dtype = np.dtype(_NAMES[entry["dtype"]]).newbyteorder("<")
-    if len(shape) > 32 or prod(max(1, n) for n in shape) * dtype.itemsize > _MOST_BYTES:
-        raise ModelFormatError(f"{path}: array {name!r} has a shape that no array can have.")
-    if prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
-        raise ModelFormatError(f"{path}: array {name!r} has a shape that does not fit its bytes.")
-    return Extent(name, dtype, tuple(shape), *offsets)
+    try:
+        dtype = np.dtype(_NAMES[entry["dtype"]]).newbyteorder("<")
+        shape, (begin, end) = entry["shape"], entry["data_offsets"]
+        fits = isinstance(shape, list) and len(shape) <= 32 and entry.keys() == {"dtype", "shape", "data_offsets"}
+        fits = fits and all(type(n) is int and 0 <= n <= _MOST_BYTES for n in (*shape, begin, end))
+        fits = fits and prod(max(1, n) for n in shape) * dtype.itemsize <= _MOST_BYTES
+        fits = fits and prod(shape) * dtype.itemsize == end - begin
+    except (KeyError, TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ModelFormatError(
+            f"{path}: array {name!r} needs a type, a shape and offsets that fit each other, as cladist writes them, not"
+            f" {repr(entry)[:80]}."
+        )
+    return Extent(name, dtype, tuple(shape), begin, end)
 
 
 # -------------------------------------------------------------------- reading

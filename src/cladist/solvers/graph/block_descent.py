@@ -4,24 +4,22 @@ Problem   min ½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖² +
 Moves     a node with rows: dual coordinate descent around the mean m of its neighbours, its costs divided by
           S_n = Σ_v a_nv + ridge (eq. 11 of Gopal & Yang 2013); one without: m
 Schedules "coloured": nodes of one colour of a colouring at a time, which are no neighbours: the objective falls
-          with every move; where that is slow, the components' means are accelerated, see `acceleration`
+          with every move; where that is slow, the components' means are accelerated, see below
           "jacobi": all at once, from one snapshot; if the objective rose, the step is shortened until it does not:
           1 / colours of it is sure to do, being the mean of steps each of which is as good as a coloured one
 Dual      max Σ gain(α) − ½ tr(AᵀM⁺A), a_n = Σ_i α_in y_in x_i = S_n (w_n − m_n) at the nodes' α
-Begins    at equal nodes in each component, w having a weight for the constant feature only: the best of these for
-          min_w Σ_i P_i ℓ(w·x_i) + N_i ℓ(−w·x_i), P_i and N_i being what row i costs in all nodes of a component that it
-          is a positive and a negative row of. Where relations pull more than rows do this is nearly the optimum, which
-          descent from 0 takes many sweeps to come to
 Found by  Gopal & Yang 2013, §3.2
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from cladist.execution import Executor
@@ -29,11 +27,9 @@ from cladist.kernels import graph_products
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import ACTIVE_SWEEPS
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
-from cladist.solvers.graph.acceleration import Acceleration, Anderson, Momentum
-from cladist.solvers.graph.quadratic_form import DualCost, Graph, VectorSummary
+from cladist.solvers.graph.quadratic_form import DualCost, Graph, VectorSummary, chunks
 from cladist.solvers.linear.block_prox import SHARE_OF_GAP, SWEEPS, BlockProx, NodeBlock
 from cladist.solvers.problem import OneVsRest, Settings, duality_gap, fill_lanes
-from cladist.surrogates import Surrogate
 
 STAGNANT = 0.99  # of the last gap; above it, nodes are solved more exactly
 SLOW = 0.9  # of the last gap; above it, if the nodes' own gaps are negligible, components are accelerated
@@ -41,10 +37,11 @@ TRIFLE = 0.01  # share of the gap below which the nodes' own gaps are negligible
 COARSE = 1e-3  # the gap down to which momentum pays; below it, float32 weights leave little to gain
 RISE = 1e-8  # relative rise of the objective that may be due to rounding
 PRECISION = 0.05  # of the dual, as a share of the gap wanted, or of the last gap where that is wider
-FURTHEST, STEPS = 40.0, 60  # scores between which, and steps by which, the best common one is looked for
-HOPELESS = 3.0  # times the gap wanted: where the initial shares leave more, descent will soon know better
-INITIAL_PRECISION = 0.1  # of their bounds, as a share of the gap wanted
 ONES = np.ones(WIDTH, np.float32)
+SLOWEST, FASTEST = 1.0, 64.0  # of a feature that keeps its direction
+FASTER, SLOWER = 2.0, 0.25
+MEMORY = 5  # sweeps that a fixed point is extrapolated from
+SINGULAR = 1e-10  # of the largest eigenvalue of their Gram matrix: what float32 weights cannot tell apart
 
 
 @dataclass(frozen=True)
@@ -63,10 +60,11 @@ class GraphState:
 class Descent:
     """Block descent over all nodes; rows are visited in their order in memory, which is random.
 
-    `accelerates` tells whether the means of components may be accelerated, which happens once `acceleration` is set.
+    `start` are the levels and bounds of `cladist.solvers.graph.solver.initial_point`. `accelerates` tells whether the
+    means of components may be accelerated, which happens once `acceleration` is set.
     """
 
-    acceleration: Acceleration | None = None
+    acceleration: Anderson | Momentum | None = None
 
     def __init__(
         self,
@@ -74,6 +72,7 @@ class Descent:
         graph: Graph,
         executor: Executor,
         settings: Settings,
+        start: tuple[Floats64, Floats64],
         state: GraphState | None = None,
         *,
         accelerates: bool = False,
@@ -86,15 +85,15 @@ class Descent:
         self.last_gap, self.own_dual = np.inf, -np.inf
         self.accelerates = accelerates
         self.turns = self._turns()
-        start = initial_point(problem, graph, settings.tol, executor)
+        levels, bounds = start
         nothing = np.zeros((len(graph.loose), problem.rows.n_used))
-        self.best = DualCost(-start.bounds, nothing, graph.loose_components)
+        self.best = DualCost(-bounds, nothing, graph.loose_components)
         self.W = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32)
         if state is not None:
             self.W[:] = state.vectors
             self.blocks = [replace(block, alpha=a) for block, a in zip(self.blocks, state.alphas, strict=True)]
         elif problem.rows.has_constant:
-            self.W[:, -1] = start.levels[graph.components]
+            self.W[:, -1] = levels[graph.components]
         self.place_blocks()
 
     def _turns(self) -> list[tuple[range, Ids]]:
@@ -117,10 +116,6 @@ class Descent:
             turns.append((range(first, len(self.blocks)), plain))
         return turns
 
-    def state(self, order: Ids) -> GraphState:
-        """Return the state for a warm start, given the order of the rows."""
-        return GraphState(self.W, order, [block.alpha for block in self.blocks])
-
     def nodes_of(self, b: int) -> Ids:
         """Return the nodes in the lanes of a block that are in use."""
         return self.graph.nodes[self.blocks[b].classes]
@@ -130,20 +125,12 @@ class Descent:
     def coloured(self, number: int) -> None:
         """Move all nodes once, a colour at a time; at first with little effort, as neighbours have yet to move."""
         self.prox.sweeps, self.prox.active_sweeps = min(number + 1, SWEEPS), min(number + 1, ACTIVE_SWEEPS)
-        if self.acceleration is not None and (self._is_smooth or self.last_gap > COARSE):
+        if self.acceleration is not None and (self.prox.surrogate.smooth or self.last_gap > COARSE):
             self._sweep_accelerated(number, self.acceleration)
         else:
             self._sweep(number)
 
-    @property
-    def _is_smooth(self) -> bool:
-        return self.prox.surrogate.smooth
-
-    def _may_accelerate(self, gap: float) -> bool:
-        """Tell whether acceleration, rather than more exact nodes, may close a gap."""
-        return self.acceleration is None if self._is_smooth else gap > COARSE
-
-    def _sweep_accelerated(self, number: int, acceleration: Acceleration) -> None:
+    def _sweep_accelerated(self, number: int, acceleration: Anderson | Momentum) -> None:
         """Move components as a whole, then all nodes; if that ends higher than it began, W is what it was.
 
         α are not restored: descent can continue from any α, and any α prove a bound.
@@ -247,8 +234,9 @@ class Descent:
         entry = duality_gap(primal, dual)
         gap = entry["gap"]
         slow = gap > SLOW * self.last_gap and left <= TRIFLE * (primal - dual)
-        if slow and self.accelerates and self._may_accelerate(gap):
-            kind = Anderson if self._is_smooth else Momentum
+        may_accelerate = self.acceleration is None if self.prox.surrogate.smooth else gap > COARSE
+        if slow and self.accelerates and may_accelerate:
+            kind = Anderson if self.prox.surrogate.smooth else Momentum
             self.acceleration = self.acceleration or kind(self.graph, self.W.shape[1])
         elif gap > STAGNANT * self.last_gap or left > SHARE_OF_GAP * (primal - dual):
             self.prox.tighten()
@@ -278,72 +266,109 @@ class Descent:
         return shares
 
 
-# ---------------------------------------------------------------- where descent begins
+# ---------------------------------------------------------------- acceleration of the mean vector of each component
+#
+# Problem   where nothing pulls a component to 0, or little does, its mean is held by rows alone: a sweep moves every
+#           node only as far as its neighbours let it, and the mean by a little, sweep after sweep in the same direction
+# Anderson  for losses with a continuous slope: a sweep is nearly a linear map of the mean, whose fixed point is
+#           extrapolated from the last sweeps
+# Momentum  for the hinge, whose kinks mislead extrapolation: each feature of the mean moves further by `pace` times
+#           what the last sweep moved it; the pace doubles while the direction stays, and is a quarter where it turns
+# Guard     the caller takes a move back if the sweep after it ends higher than it began
+# Found by  Anderson 1965; Riedmiller & Braun 1993 (Rprop), for the pace
 
 
-class InitialPoint(NamedTuple):
-    """The initial scores of components, and lower bounds."""
+class _ComponentMeans:
+    """The mean vector of each component of two or more nodes, now and where a sweep began."""
 
-    levels: Floats64  # the score that all rows have in all nodes, by the weight of the constant feature, or 0
-    bounds: Floats64  # lower bounds of the objective, from shares that cancel; −∞ where nothing is known
+    def __init__(self, graph: Graph, n_features: int) -> None:
+        sizes = np.bincount(graph.components)
+        self.nodes = np.flatnonzero(sizes[graph.components] > 1)
+        self.part = np.unique(graph.components[self.nodes], return_inverse=True)[1]
+        share = 1 / sizes[graph.components[self.nodes]]
+        shape = int(self.part.max(initial=-1)) + 1, graph.n_nodes
+        self._matrix = sparse.csr_array((share, (self.part, self.nodes)), shape=shape)
+        self.began = np.zeros((shape[0], n_features))
+
+    def means(self, W: Floats32) -> Floats64:
+        """Return the means (components × features)."""
+        means = np.empty(self.began.shape)
+        for columns in chunks(W):
+            means[:, columns] = self._matrix @ W[:, columns].astype(np.float64)
+        return means
+
+    def add(self, steps: npt.NDArray[np.floating], W: Floats32) -> None:
+        """Add a step to all nodes of each component, in place."""
+        for k, node in zip(self.part.tolist(), self.nodes.tolist(), strict=True):
+            W[node] += steps[k]
+
+    def begin(self, W: Floats32) -> None:
+        """Remember where a sweep begins."""
+        self.began = self.means(W)
 
 
-def initial_point(problem: OneVsRest, graph: Graph, tol: float, executor: Executor) -> InitialPoint:
-    """Return the point, with bounds for components of several nodes if they may be near the gap wanted.
+class Anderson(_ComponentMeans):
+    """The fixed point of sweeps, extrapolated from how the last of them changed the means.
 
-    In the dual, α is r_i times their cost for positive and q_i times it for negative rows, P_i r_i = N_i q_i: what a
-    row adds to the shares of all nodes is 0, as the dual of a component that nothing pulls to 0 wants it.
+    With residual f = (mean after a sweep) − (mean before it), the next mean is g − Σ γ_j Δg_j, g being the mean after
+    the last sweep and γ what makes ‖f − Σ γ_j Δf_j‖ least, for each component by itself.
+
+    Memory: 40 bytes per component and feature, and 8 while a move is made.
     """
-    sizes = np.bincount(graph.components)
-    levels, bounds = np.zeros(len(sizes)), np.full(len(sizes), -np.inf)
-    component, surrogate = graph.components[graph.nodes], problem.surrogate
-    shares, lost = np.zeros((graph.n_nodes, problem.rows.n_used), np.float32), 0.0
-    indptr, rows = problem.members
-    weight = problem.weights32.astype(np.float64)
-    members = sparse.csr_array((weight[rows], rows, indptr), shape=(problem.n_classes, len(weight)))
-    for k in np.unique(component[sizes[component] > 1]).tolist():
-        part = np.flatnonzero(component == k)
-        costs, own = problem.costs[:, part].astype(np.float64), members[part]
-        P = costs[0] @ own
-        N = np.maximum(costs[1].sum() * weight - costs[1] @ own, 0)
-        r, q = surrogate.balanced_shares(P, N)
-        bounds[k] = float(P @ surrogate.gain(r) + N @ surrogate.gain(q))
-        _add_shares(problem, costs, own, weight, (r, q), graph.nodes[part], shares)
-        if problem.rows.has_constant:
-            levels[k] = common_score(surrogate, float(P.sum()), float(N.sum()), graph.ridge * sizes[k])
-        lost += float(P.sum() * surrogate.value(levels[k]) + N.sum() * surrogate.value(-levels[k]))
-    known = np.isfinite(bounds)
-    left = lost - bounds[known].sum()
-    if not known.any() or left + graph.least_cost(shares, executor) > HOPELESS * tol * lost:
-        return InitialPoint(levels, np.full(len(sizes), -np.inf))
-    cost = graph.dual_cost(shares, None, INITIAL_PRECISION * tol * lost, executor).fixed  # all, since shares cancel
-    return InitialPoint(levels, np.where(known, bounds - cost, -np.inf))
+
+    def __init__(self, graph: Graph, n_features: int) -> None:
+        super().__init__(graph, n_features)
+        self.reject()
+
+    def reject(self) -> None:
+        """Forget all sweeps."""
+        self.last: tuple[Floats64, Floats64] | None = None
+        self.changes: deque[tuple[Floats32, Floats32]] = deque(maxlen=MEMORY)
+
+    def move(self, W: Floats32) -> None:
+        """Move the means to where their sweeps tend."""
+        if self.last is None or not self.changes:
+            return
+        residual, _ = self.last
+        of_residual, of_mean = (np.array(changes) for changes in zip(*self.changes, strict=True))
+        gram = np.einsum("ikd,jkd->kij", of_residual, of_residual, dtype=np.float64)
+        right = np.einsum("ikd,kd->ki", of_residual, residual, dtype=np.float64)
+        factors = np.einsum("kij,kj->ki", np.linalg.pinv(gram, rcond=SINGULAR, hermitian=True), right)
+        self.add(-np.einsum("ki,ikd->kd", factors, of_mean).astype(np.float32), W)
+
+    def end(self, W: Floats32) -> None:
+        """Remember how this sweep's mean and residual differ from the last one's."""
+        mean = self.means(W)
+        now = mean - self.began, mean
+        if self.last is not None:
+            changed = [(a - b).astype(np.float32) for a, b in zip(now, self.last, strict=True)]
+            self.changes.append((changed[0], changed[1]))
+        self.last = now
 
 
-def _add_shares(
-    problem: OneVsRest, costs: Floats64, own: Any, weight: Floats64, factors: Any, nodes: Ids, shares: Any
-) -> None:
-    """Write Σ α y x of some nodes into `shares`."""
-    r, q = factors
-    indptr, indices, data = problem.rows.arrays
-    X = sparse.csr_array((data, indices.astype(np.int64), indptr), shape=(len(weight), problem.rows.n_used))
-    alike = (weight * q) @ X
-    pairs = sparse.diags_array(costs[0]) @ own @ sparse.diags_array(r)
-    pairs = pairs + sparse.diags_array(costs[1]) @ own @ sparse.diags_array(q)
-    different = sparse.csr_array(pairs @ X)
-    for k, node in enumerate(nodes.tolist()):
-        shares[node] = -costs[1, k] * alike
-        ends = slice(different.indptr[k], different.indptr[k + 1])
-        shares[node, different.indices[ends]] += different.data[ends]
+class Momentum(_ComponentMeans):
+    """How fast the mean of each component moves, feature by feature.
 
+    Memory: 8 bytes per component and feature.
+    """
 
-def common_score(surrogate: Surrogate, P: float, N: float, ridge: float) -> float:
-    """Return the score z that minimises P ℓ(z) + N ℓ(−z) + ½ ridge z², by bisection."""
-    low, high = np.float64(-FURTHEST), np.float64(FURTHEST)
-    for _ in range(STEPS):
-        z = (low + high) / 2
-        if ridge * z + P * surrogate.slope(z) - N * surrogate.slope(-z) > 0:
-            high = z
-        else:
-            low = z
-    return float((low + high) / 2)
+    def __init__(self, graph: Graph, n_features: int) -> None:
+        super().__init__(graph, n_features)
+        self.pace, self.drift = np.zeros((2, *self.began.shape), np.float32)
+
+    def move(self, W: Floats32) -> None:
+        """Move the means as far again as the pace says."""
+        self.add(self.pace * self.drift, W)
+
+    def end(self, W: Floats32) -> None:
+        """Record how far the sweep moved the means; features that keep their direction get faster, others slower."""
+        drift = (self.means(W) - self.began).astype(np.float32)
+        steady, turning = drift * self.drift > 0, drift * self.drift < 0
+        self.pace[steady] = np.clip(FASTER * self.pace[steady], SLOWEST, FASTEST)
+        self.pace[turning] *= SLOWER
+        self.drift = drift
+
+    def reject(self) -> None:
+        """Go slower everywhere, and not where the last sweep went."""
+        self.pace *= SLOWER
+        self.drift[:] = 0

@@ -54,24 +54,10 @@ class Graph:
 
     tr(WᵀMW) = Σ_edges a_uv ‖w_u − w_v‖² + ridge Σ_u ‖w_u‖², each edge once. A node without edges is pulled to 0 by
     ‖w‖² where there is no ridge: an ordinary problem.
-
-    Attributes
-    ----------
-    adjacency : CSR (nodes × nodes)
-        Symmetric, with the edges' weights; the diagonal is empty.
-    nodes : array (problems,), int64
-        The node of each problem: different ones.
-    ridge : float
-
-    Examples
-    --------
-    >>> graph = Graph(sparse.csr_array(np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0]])), np.array([0, 2]))
-    >>> graph.pull.tolist(), graph.matrix.toarray().tolist()
-    ([2.0, 2.0, 1.0], [[2.0, -2.0, 0.0], [-2.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
     """
 
-    adjacency: sparse.csr_array
-    nodes: Ids
+    adjacency: sparse.csr_array  # (nodes × nodes) symmetric, with the edges' weights; the diagonal is empty
+    nodes: Ids  # (problems,) the node of each problem: different ones
     ridge: float = 0.0
 
     @property

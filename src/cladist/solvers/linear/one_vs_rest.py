@@ -98,7 +98,30 @@ def solve_one_vs_rest(
     settings = settings or Settings()
     one_of("solve_one_vs_rest", "form", form, FORMS)
     if suits_direct(problem):
-        return _solve_dense(problem, settings, executor, form, prune, state, keep_state)
+        parts, state, history = _solve_dense(problem, settings, executor, form, prune, state)
+    else:
+        problem, parts, state, history = _solve_blocks(problem, settings, executor, form, prune, state, keep_state)
+    weights = _assemble(parts, problem, form)
+    if isinstance(weights, DualWeights):
+        history = _certify_dual(weights, problem, history)
+    converged = all(entry["gap"] <= settings.tol for entry in history)
+    return Solution(weights, weights.intercepts, history, converged, state if keep_state else None)
+
+
+def growth(loss: str, factor: float) -> float:
+    """Return the factor of α at a warm start where all costs are multiplied by a factor."""
+    return SURROGATES[loss].growth(factor)
+
+
+def scaled(state: Any, factor: float) -> Any:
+    """Return the state to begin from when all costs are multiplied by a factor: α scales with them."""
+    return [alpha * np.float32(factor) for alpha in state] if isinstance(state, list) else state
+
+
+def _solve_blocks(
+    problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any, keep_state: bool
+) -> tuple[OneVsRest, list[Any], Any, History]:
+    """Solve all blocks; return the problem with its rows reordered, the blocks' weights, the state and the history."""
     n_blocks = -(-problem.n_classes // WIDTH)
     # Rows in a random order in memory: visited one after the other they are read fast, and converge as random ones do.
     shuffled = np.random.default_rng(settings.seed).permutation(len(problem.rows))
@@ -116,24 +139,9 @@ def solve_one_vs_rest(
             return _block_weights(block, problem, form, prune), alpha, block.history
 
         blocks = list((executor or Serial()).map(solve, range(n_blocks)))
-    history = [entry for _, _, entries in blocks for entry in entries]
-    weights = _assemble([part for part, _, _ in blocks], problem, form)
-    if isinstance(weights, DualWeights):
-        history = _certify_dual(weights, problem, history)
-    converged = all(entry["gap"] <= settings.tol for entry in history)
     place = np.argsort(shuffled)
     alphas = [alpha[place] for _, alpha, _ in blocks] if keep_state else None
-    return Solution(weights, weights.intercepts, history, converged, alphas)
-
-
-def growth(loss: str, factor: float) -> float:
-    """Return the factor of α at a warm start where all costs are multiplied by a factor."""
-    return SURROGATES[loss].growth(factor)
-
-
-def scaled(state: Any, factor: float) -> Any:
-    """Return the state to begin from when all costs are multiplied by a factor: α scales with them."""
-    return [alpha * np.float32(factor) for alpha in state] if isinstance(state, list) else state
+    return problem, [part for part, _, _ in blocks], alphas, [entry for _, _, entries in blocks for entry in entries]
 
 
 # ---------------------------------------------------------------- sixteen classes
@@ -377,31 +385,21 @@ def _duals(history: History) -> Floats64:
 
 
 def _solve_dense(
-    problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any, keep_state: bool
-) -> Solution:
-    """Solve low-dimensional dense problems, and round their weights to float32."""
+    problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any
+) -> tuple[list[Any], Floats64, History]:
+    """Solve low-dimensional dense problems; return blocks of weights in float32, the exact ones, and the history."""
     # In the dual form weights are w(α), which w approaches only as the gap closes; that takes a few steps more.
     exact = replace(settings, tol=settings.tol * 1e-7) if form == "dual" else settings
     solutions = solve_directly(problem, exact, executor=executor, start=state, keep_alpha=form == "dual")
     W = np.array([one.weights for one in solutions]).reshape(problem.n_classes, problem.rows.n_used)
     history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in solutions]
-    blocks, lengths = [], np.ones(len(solutions))
+    parts = []
     for b, lanes in enumerate(_lane_problems(problem)):
         classes, wide = slice(b * WIDTH, (b + 1) * WIDTH), np.ascontiguousarray(W[_classes_of(problem, b)].T)
-        blocks.append(aligned_zeros(problem.rows.n_used))
-        duals = _duals(history[classes])
-        longer, certificate = _round_weights(lanes, problem.surrogate, wide, duals, settings.tol, blocks[-1])
-        lengths[classes] = longer[: len(W[classes])]
+        rounded, duals = aligned_zeros(problem.rows.n_used), _duals(history[classes])
+        lengths, certificate = _round_weights(lanes, problem.surrogate, wide, duals, settings.tol, rounded)
         history[classes] = certificate.update_history(history[classes])
-    dense = DenseWeights.from_blocks(blocks, problem.n_classes, problem.rows)
-    weights: Weights = dense
-    if form == "sparse":
-        weights = SparseWeights.from_weights(dense, prune)
-    elif form == "dual" and solutions:
-        shares = np.array([one.alpha for one in solutions]) * lengths[:, None]  # α, and α y below
-        for k in range(problem.n_classes):
-            shares[k, np.setdiff1d(np.arange(len(problem.rows)), problem.members_of(k))] *= -1
-        weights = dual = _dual_weights(sparse.csr_array(shares), dense.intercepts, problem)
-        history = _certify_dual(dual, problem, history)
-    converged = all(entry["gap"] <= settings.tol for entry in history)
-    return Solution(weights, weights.intercepts, history, converged, W if keep_state else None)
+        alpha = np.array([one.alpha for one in solutions[classes]]).T
+        block = _SolvedBlock(rounded, alpha, lanes.mask, lengths, history[classes])
+        parts.append(_block_weights(block, problem, form, prune))
+    return parts, W, history

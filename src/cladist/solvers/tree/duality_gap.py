@@ -77,10 +77,12 @@ def evaluate_dual(joint: JointDual) -> DualValue:
 
     def block_terms(b: int) -> _BlockTerms:
         with joint.workspace() as space:
-            kernels.put_rows(*joint.states[b].alphas, space.alpha)
-            terms = _dual_terms(joint, b, joint.lanes(b), space)
-            kernels.clear(joint.states[b].alphas.rows, space.alpha)
-        return terms
+            lanes, alphas = joint.lanes(b), joint.states[b].alphas
+            kernels.put_rows(*alphas, space.alpha)
+            gain = kernels.dual_gain(lanes, joint.surrogate, alphas.rows, space.alpha)
+            product = _dual_product(joint, b, lanes, space)
+            kernels.clear(alphas.rows, space.alpha)
+        return _BlockTerms(gain, product)
 
     joint.refresh()
     return _sum_dual(joint, list(joint.executor.map(block_terms, range(len(joint.states)))))
@@ -103,14 +105,11 @@ def stored_energy(joint: JointDual) -> float:
     return float(sum(squared_norms(joint.V[u]) for u in pulled)) / float(joint.sharing)
 
 
-def _dual_terms(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> _BlockTerms:
-    """Return the dual terms of a block whose α are in the workspace; `space.W` is overwritten."""
-    gain = kernels.dual_gain(lanes, joint.surrogate, joint.states[b].alphas.rows, space.alpha)
-    return _BlockTerms(gain, _dual_product(joint, b, lanes, space))
-
-
 def _dual_product(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> float:
-    """Return Σ α m of a block's leaves at w(α), without stored nodes if there are free roots."""
+    """Return Σ α m of a block's leaves at w(α), without stored nodes if there are free roots.
+
+    The block's α are in the workspace; `space.W` is overwritten.
+    """
     block, alphas = joint.layout.blocks[b], joint.states[b].alphas
     W = np.zeros(space.W.shape) if joint.needs_float64(b) else space.W
     block.put_weights(W, None if len(joint.free) else joint.V, joint.rows, lanes.mask, (alphas, block.local))
@@ -171,7 +170,8 @@ def _solve_leaves(joint: JointDual, b: int, eps: float, max_sweeps: int, dense: 
     lanes = joint.lanes(b)
     with joint.workspace() as space:
         kernels.put_rows(*joint.states[b].alphas, space.alpha)
-        terms = _dual_terms(joint, b, lanes, space)
+        gain = kernels.dual_gain(lanes, joint.surrogate, joint.states[b].alphas.rows, space.alpha)
+        product = _dual_product(joint, b, lanes, space)
         inner = _put_parents(joint, b, lanes, space)
         W, alpha = joint.load(b, lanes, space)
         visits = joint.order, np.flatnonzero(lanes.mask).astype(np.int32)
@@ -190,7 +190,7 @@ def _solve_leaves(joint: JointDual, b: int, eps: float, max_sweeps: int, dense: 
         leaves = kernels.squared_distance(W, space.above, lanes.n_lanes)
         lost, _, _ = kernels.joint_terms(lanes, joint.surrogate, W, alpha)
         kernels.clear(own.rows, alpha)
-        terms = terms._replace(inner=inner, leaves=leaves, lost=lost, longest=_longest(W, lanes.n_lanes))
+        terms = _BlockTerms(gain, product, inner, leaves, lost, _longest(W, lanes.n_lanes))
         return W.copy() if dense else own, terms
 
 
@@ -231,9 +231,9 @@ def primal_of_differences(paths: PathSumWeights, joint: JointDual) -> float:
     for b, block in enumerate(joint.layout.blocks):
         total = np.zeros(W.shape)
         kernels.put_paths(joint.V, block.paths, block.groups, total)
-        for vectors, lanes, pull in block_vectors(paths, b, W):
-            apart += pull * float(np.sum(squared_norms(vectors.weights)[: len(vectors.nodes)]))
-            total += vectors.weights.astype(np.float64) @ lanes
+        for nodes, lanes, pull in block_vectors(paths, b, W):
+            apart += pull * float(np.sum(squared_norms(W)[: len(nodes)]))
+            total += W.astype(np.float64) @ lanes
         W[:] = total
         lost += kernels.joint_terms(joint.lanes(b), joint.surrogate, W, no_alpha)[0]
     return apart / 2 + lost

@@ -20,8 +20,7 @@ import numpy as np
 from cladist import progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
-from cladist.linear_model.difference_builder import differences_of_leaves, differences_of_paths
-from cladist.linear_model.path_sums import PathSumWeights
+from cladist.linear_model.path_sums import PathSumWeights, differences_of_leaves, differences_of_paths
 from cladist.linear_model.problem_tree import ROOTS, BlockAlphas, ProblemTree, build_leaf_blocks, schedule_rounds
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids
