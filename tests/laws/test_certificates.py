@@ -14,8 +14,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from cladist import MaxMarginMarkov, StructuralSVM
+from cladist.linear_model.difference_builder import differences_of_paths
 from cladist.linear_model.node_differences import DifferenceWeights
-from cladist.linear_model.path_sums import PathSumWeights, differences_of_paths
+from cladist.linear_model.path_sums import PathSumWeights
 from tests.laws.certificate_problems import (
     COSTS,
     LABELS,

@@ -73,18 +73,26 @@ def test_the_optimum_is_the_joint_one(tree, root, loss, C):
     at_the_optimum(problem, tree, root, solve(problem, tree, root))
 
 
+@every_tree
+@every_root
+@every_loss
+def test_solving_all_inner_nodes_at_once_leads_there_too(tree, root, loss):
+    problem = tree_case(1, tree, loss)
+    at_the_optimum(problem, tree, root, solve(problem, tree, root, exact_inner=True))
+
+
 @every_root
 @every_loss
 @settings(max_examples=15)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_any_tree_costs_and_weights(root, loss, seed):
+@given(seed=st.integers(0, 2**32 - 1), exact_inner=st.booleans())
+def test_any_tree_costs_and_weights(root, loss, seed, exact_inner):
     random, tree = np.random.default_rng(seed), random_tree(seed)
     n_classes = len(tree.leaves)
     # What a free root leaves unregularised may have no optimum; one leaf alone has the float32 margins' for a floor.
     assume(n_classes >= (3 if root == "free" else 2))
     costs, row_weights = random.uniform(0.3, 3, (2, n_classes)), random.uniform(0.2, 3, 40)
     problem = tree_case(seed, tree, loss, costs=costs, row_weights=row_weights, constant=root != "free")
-    solution = solve(problem, tree, root, Settings(1e-5, 5000))
+    solution = solve(problem, tree, root, Settings(1e-5, 5000), exact_inner=exact_inner)
     at_the_optimum(problem, tree, root, solution)
 
 
@@ -161,9 +169,10 @@ def test_leaves_satisfy_the_conditions_of_optimality(root, loss):
 
 @every_root
 @every_loss
-def test_the_objective_never_rises(root, loss):
+@pytest.mark.parametrize("exact_inner", [False, True])
+def test_the_objective_never_rises(root, loss, exact_inner):
     for seed, tree in enumerate(TREES.values()):
-        solution = solve(tree_case(seed, tree, loss), tree, root, Settings(1e-6, 30))
+        solution = solve(tree_case(seed, tree, loss), tree, root, Settings(1e-6, 30), exact_inner=exact_inner)
         objectives = np.array([entry["objective"] for entry in solution.history])
         assert np.all(objectives[1:] <= objectives[:-1] * (1 + 1e-6))
 
@@ -222,10 +231,11 @@ def test_the_reference_closes_its_own_gap(loss):
 
 @every_root
 @every_loss
-def test_bits_do_not_depend_on_the_executor(root, loss):
+@pytest.mark.parametrize("exact_inner", [False, True])
+def test_bits_do_not_depend_on_the_executor(root, loss, exact_inner):
     tree = ProblemTree(np.append([-1, 0, 0, 1], np.arange(40) % 4), np.arange(4, 44))
     problem, few = tree_case(9, tree, loss, n_rows=80), Settings(1e-4, 5)
-    one, two = (solve(problem, tree, root, few, executor=e) for e in (Serial(), Threads(3)))
+    one, two = (solve(problem, tree, root, few, exact_inner=exact_inner, executor=e) for e in (Serial(), Threads(3)))
     np.testing.assert_array_equal(one.weights.matrix(), two.weights.matrix())
     np.testing.assert_array_equal(one.state["alpha"], two.state["alpha"])
     for node, vector in one.state["inner"].items():
@@ -289,3 +299,7 @@ def test_trees_know_their_nodes(seed):
     assert tree.inner.tolist() == sorted(used - ends)
     for node in range(20):
         assert tree.n_children[node] == sum(tree.parent[n] == node for n in used)
+    for parity in (0, 1):
+        assert tree.select_parity(tree.leaves, parity).tolist() == [
+            k for k, p in enumerate(paths) if len(p) % 2 != parity
+        ]

@@ -80,6 +80,10 @@ class ProblemTree:
         above = self.parent[self.in_use]
         return np.bincount(above[above >= 0], minlength=len(self.parent))
 
+    def select_parity(self, nodes: Ids, parity: int) -> Ids:
+        """Return the positions in `nodes` of the nodes of odd depth (1) or even depth (0)."""
+        return np.flatnonzero(self.depth[nodes] % 2 == parity)
+
 
 class InnerVectors:
     """The weight vectors of the inner nodes, parents before their children."""
@@ -108,6 +112,15 @@ class InnerVectors:
         vectors[self.position[nodes] < 0] = 0
         return vectors
 
+    def average(self, chosen: Ids, sums: Floats32) -> None:
+        """Set nodes to the mean of parent and children; `sums` are the sums over children that are leaves."""
+        sums *= self.sharing
+        is_chosen = np.zeros(len(self.nodes) + 1, bool)
+        is_chosen[chosen] = True
+        for child in np.flatnonzero(is_chosen[self.parents]):
+            sums[self.parents[child]] += self.vectors[child]
+        self._descend(chosen, sums, self.penalties.astype(np.float64))
+
     def solve(self, sums: Floats32) -> None:
         """Set all nodes so that each is the mean of parent and children: one elimination up, one substitution down."""
         sums *= self.sharing
@@ -116,7 +129,10 @@ class InnerVectors:
             if self.parents[u] >= 0:
                 weight[self.parents[u]] -= 1 / weight[u]
                 sums[self.parents[u]] += sums[u] * np.float32(1 / weight[u])
-        for u in np.flatnonzero(~self.fixed).tolist():
+        self._descend(np.arange(len(self.nodes)), sums, weight)
+
+    def _descend(self, chosen: Ids, sums: Floats32, weight: Floats64) -> None:
+        for u in chosen[~self.fixed[chosen]].tolist():
             above = self.vectors[self.parents[u]] if self.parents[u] >= 0 else np.float32(0)
             self.vectors[u] = (sums[u] + above) * np.float32(1 / weight[u])
 

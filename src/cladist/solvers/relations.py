@@ -229,7 +229,7 @@ class TreeCoupling:
         """Minimise the coupled objective of all problems."""
         tree, root = self.tree, self.root
         if self.solver == "alternating" and self.sharing > 0:
-            return solve_alternating(problem, tree, settings, root=root, executor=executor)
+            return solve_alternating(problem, tree, settings, root=root, exact_inner=True, executor=executor)
         if form != "dual" and suits_direct_recursive(problem, tree):
             solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
             if form == "differences":

@@ -2,10 +2,11 @@
 
 Problem   min ½ Σ_n ‖w_n − w_parent(n)‖² + Σ_leaves n Σ_i c_in ℓ(y_in w_n·x_i)
 Moves     a leaf: dual coordinate descent around its parent's vector p, w = p + Σ_i α_i y_i x_i
-          all inner nodes at once, given the leaves: each the mean of its parent and children
+          an inner node: the mean of its parent and children; or all inner nodes at once, given the leaves
 Dual      max Σ gain(α) − ½ Σ_n ‖v_n‖², v_n = Σ_{leaves m below n} Σ_i α_im y_im x_i: the joint one, at the leaves' α
 Stops     when (primal − dual) / primal ≤ tol; no move raises the objective by more than rounding does
-Found by  Gopal & Yang 2013, §3
+Found by  Gopal & Yang 2013, §3. It is slow where a node has many children: it moves by 1 / (children + 1) of what the
+          leaves pull.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def solve_alternating(
     *,
     root: str = "zero",
     executor: Executor | None = None,
+    exact_inner: bool = False,
     keep_state: bool = False,
 ) -> Solution:
     """Minimise ½ Σ_n ‖w_n − w_parent(n)‖² + Σ_leaves Σ_i c_i ℓ(y_i w·x_i) as Gopal & Yang 2013 do.
@@ -49,6 +51,8 @@ def solve_alternating(
         Whether inner roots are pulled to 0, pulled nowhere, or held at 0. A leaf that is a root is always pulled to 0.
     executor : Executor, optional
         Runs the blocks of sixteen leaves; the result does not depend on it.
+    exact_inner : bool
+        Whether a sweep solves for all inner nodes at once and then for the leaves, instead of odd levels and then even.
     keep_state : bool
         Whether to return the state: {"inner": {node: vector over the features in use}, "alpha": rows × problems}.
 
@@ -86,7 +90,7 @@ def solve_alternating(
     started = time.perf_counter()
     with progress.task("alternating", settings.max_iter) as running:
         for number in range(settings.max_iter):
-            search.sweep(number)
+            search.sweep(number, exact_inner)
             entry = search.evaluate()
             history.append({**entry, "seconds": time.perf_counter() - started})
             running.advance()
@@ -104,35 +108,51 @@ class _Alternation:
     def __init__(self, problem: OneVsRest, tree: ProblemTree, root: str, executor: Executor, seed: int) -> None:
         self.problem, self.executor = problem, executor
         self.inner = InnerVectors(tree, root, problem.rows.n_used)
+        self.inner_of = [tree.select_parity(self.inner.nodes, parity) for parity in (0, 1)]
         self.prox = BlockProx(problem, seed)
         self.blocks: list[NodeBlock] = []
         self.parents: list[Ids] = []  # of each block's lanes: places among the inner nodes, −1 for none
-        for parity in (0, 1):  # of the leaves' depth; the number of a block seeds the order of its rows
-            chosen = np.flatnonzero(tree.depth[tree.leaves] % 2 == parity)
+        self.blocks_of: list[range] = []
+        for parity in (0, 1):
+            first, chosen = len(self.blocks), tree.select_parity(tree.leaves, parity)
             for laid_out in build_leaf_blocks(replace(tree, leaves=tree.leaves[chosen]), "zero").blocks:
                 classes = chosen[laid_out.classes]
                 self.blocks.append(self.prox.initial_block(classes))
                 self.parents.append(self.inner.position[tree.parent[tree.leaves[fill_lanes(classes)]]])
+            self.blocks_of.append(range(first, len(self.blocks)))
 
     # ---------------------------------------------------------------- one sweep
 
-    def sweep(self, number: int) -> None:
-        """Move all nodes once: inner nodes given the leaves, then the leaves given their parents."""
-        self.inner.solve(self._sums(lambda block: block.weights))
+    def sweep(self, number: int, exact_inner: bool) -> None:
+        """Move all nodes once."""
+        everything = range(len(self.blocks))
+        if exact_inner:
+            self.inner.solve(self._sums(everything, lambda block: block.weights))
+            self._visit_all(everything, number)
+            return
+        for parity in (1, 0):
+            self._visit_all(self.blocks_of[parity], number)
+            sums = self._sums(self.blocks_of[1 - parity], lambda block: block.weights)
+            self.inner.average(self.inner_of[parity], sums)
+
+    def _sums(self, blocks: range, what: Callable[[NodeBlock], Floats32]) -> Floats32:
+        """Return the sums over each inner node's children that are leaves."""
+        sums = np.zeros_like(self.inner.vectors)
+        for b in blocks:
+            block = self.blocks[b]
+            for k, parent in enumerate(self.parents[b][: len(block)].tolist()):
+                if parent >= 0:
+                    sums[parent] += what(block)[:, k]
+        return sums
+
+    def _visit_all(self, blocks: range, number: int) -> None:
+        """Solve the leaves of blocks around their parents."""
 
         def solve(b: int) -> NodeBlock:
             return self.prox.solve_block(self.blocks[b], self._above(b), b, number)
 
-        self.blocks = list(self.executor.map(solve, range(len(self.blocks))))
-
-    def _sums(self, what: Callable[[NodeBlock], Floats32]) -> Floats32:
-        """Return the sums over each inner node's children that are leaves."""
-        sums = np.zeros_like(self.inner.vectors)
-        for block, parents in zip(self.blocks, self.parents, strict=True):
-            for k, parent in enumerate(parents[: len(block)].tolist()):
-                if parent >= 0:
-                    sums[parent] += what(block)[:, k]
-        return sums
+        for b, block in zip(blocks, self.executor.map(solve, blocks), strict=True):
+            self.blocks[b] = block
 
     def _above(self, b: int) -> Floats32:
         """Return the vectors of a block's parents, side by side."""
@@ -152,7 +172,7 @@ class _Alternation:
             dual += np.sum(block.gain[:n] - shares[:n] / 2)
             left += np.sum(np.maximum(block.left[:n], 0))
             reach = max(reach, float(np.sqrt(length.max())))
-        dual -= self.inner.dual_cost(self._sums(lambda block: block.sums), reach)
+        dual -= self.inner.dual_cost(self._sums(range(len(self.blocks)), lambda block: block.sums), reach)
         # √(2 left) is how far the sum of all Σ α y x can be from where it belongs, which a free root multiplies.
         if left + np.any(self.inner.free) * reach * np.sqrt(2 * left) > SHARE_OF_GAP * (primal - dual):
             self.prox.tighten()
@@ -161,7 +181,7 @@ class _Alternation:
 
     def finish(self, energy: float, dual: float) -> dict[str, float]:
         """Set inner nodes to the best given the leaves; return objective, dual and gap with them."""
-        self.inner.solve(self._sums(lambda block: block.weights))
+        self.inner.solve(self._sums(range(len(self.blocks)), lambda block: block.weights))
         primal = energy / 2 + float(sum(np.sum(block.lost[: len(block)]) for block in self.blocks))
         return duality_gap(primal, dual)
 
