@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy.typing as npt
@@ -98,6 +98,7 @@ def sum_blocks(history: list[dict[str, float]]) -> dict[str, float]:
     }
 
 
+@dataclass(eq=False, repr=False)
 class FlatSVM(_Training, LinearClassifier):
     """A linear SVM for every label against all others; the hierarchy only says which sets of labels are consistent.
 
@@ -178,44 +179,24 @@ class FlatSVM(_Training, LinearClassifier):
     [['art']]
     """
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        C: Any = 1.0,
-        loss: str = "squared_hinge",
-        targets: str = "leaves",
-        repair: str = "top_down",
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        weights: str = "auto",
-        prune: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.loss = loss
-        self.targets = targets
-        self.repair = repair
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.weights = weights
-        self.prune = prune
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    C: Any = 1.0
+    loss: str = "squared_hinge"
+    targets: str = "leaves"
+    repair: str = "top_down"
+    fit_intercept: bool = True
+    class_weight: Any = None
+    weights: str = "auto"
+    prune: float = 0.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+    warm_start: bool = False
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     def check_parameters(self) -> None:
         """Raise a `ParameterError` if a parameter has no meaning."""
@@ -223,6 +204,7 @@ class FlatSVM(_Training, LinearClassifier):
         super().check_parameters()
 
 
+@dataclass(eq=False, repr=False)
 class FlatLogistic(_Training, LinearClassifier):
     """Logistic regression for every label against all others.
 
@@ -300,42 +282,23 @@ class FlatLogistic(_Training, LinearClassifier):
     loss = "logistic"
     has_probabilities: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        C: Any = 1.0,
-        targets: str = "leaves",
-        repair: str = "top_down",
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        weights: str = "auto",
-        prune: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.targets = targets
-        self.repair = repair
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.weights = weights
-        self.prune = prune
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    C: Any = 1.0
+    targets: str = "leaves"
+    repair: str = "top_down"
+    fit_intercept: bool = True
+    class_weight: Any = None
+    weights: str = "auto"
+    prune: float = 0.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+    warm_start: bool = False
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     def check_parameters(self) -> None:
         """Raise a `ParameterError` if a parameter has no meaning."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy.typing as npt
 
@@ -22,7 +21,7 @@ from cladist.solvers.relations import DEFAULTS, LARGEST_SHARING, Relations, as_r
 from cladist.storage.array_groups import Arrays, group, prefixed
 from cladist.taxonomy import RelationGraph
 
-Given = ParamSpec("Given")
+Learner = TypeVar("Learner")
 
 
 def gather_options(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -34,19 +33,21 @@ def gather_options(parameters: dict[str, Any]) -> dict[str, Any]:
     return others
 
 
-def refuse_options(init: Callable[Given, None]) -> Callable[Given, None]:
-    """Let an `__init__` say where options of `Relations` belong if it is given one."""
+def refuse_options(learner: type[Learner]) -> type[Learner]:
+    """Let the `__init__` of a learner say where options of `Relations` belong if it is given one."""
+    init = learner.__init__
 
     @wraps(init)
-    def checked_init(*args: Given.args, **parameters: Given.kwargs) -> None:
+    def checked_init(self: Any, *args: Any, **parameters: Any) -> None:
         for name in DEFAULTS.keys() & parameters.keys():
             raise TypeError(
-                f"{type(args[0]).__name__} has no parameter {name!r}: it is an option of relations; write "
+                f"{type(self).__name__} has no parameter {name!r}: it is an option of relations; write "
                 f"relations=Relations({name}={parameters[name]!r}), with the graph first if there is one."
             )
-        init(*args, **parameters)
+        init(self, *args, **parameters)
 
-    return checked_init
+    learner.__init__ = checked_init  # type: ignore[method-assign]
+    return learner
 
 
 if TYPE_CHECKING:
@@ -170,6 +171,8 @@ class _Training(_Learner):
         self._coupling = relations.couple(self.taxonomy_, self.target_nodes_, self.sharing_, self.relations_)
 
 
+@refuse_options
+@dataclass(eq=False, repr=False)
 class RecursiveSVM(_Training, LinearClassifier):
     """Linear SVMs of all labels, trained together: every node's weights are pulled towards its parent's.
 
@@ -268,47 +271,25 @@ class RecursiveSVM(_Training, LinearClassifier):
     [['art']]
     """
 
-    @refuse_options
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        C: Any = 1.0,
-        loss: str = "hinge",
-        relations: Any = None,
-        sharing: Any = 1.0,
-        empty_leaf: str = "skip",
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        weights: str = "auto",
-        prune: float = 0.0,
-        tol: float = 1e-2,
-        max_iter: int = 200,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.loss = loss
-        self.relations = relations
-        self.sharing = sharing
-        self.empty_leaf = empty_leaf
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.weights = weights
-        self.prune = prune
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    C: Any = 1.0
+    loss: str = "hinge"
+    relations: Any = None
+    sharing: Any = 1.0
+    empty_leaf: str = "skip"
+    fit_intercept: bool = True
+    class_weight: Any = None
+    weights: str = "auto"
+    prune: float = 0.0
+    tol: float = 1e-2
+    max_iter: int = 200
+    warm_start: bool = False
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     def check_parameters(self) -> None:
         """Raise a `ParameterError` if a parameter has no meaning."""
@@ -316,6 +297,8 @@ class RecursiveSVM(_Training, LinearClassifier):
         super().check_parameters()
 
 
+@refuse_options
+@dataclass(eq=False, repr=False)
 class RecursiveLogistic(_Training, LinearClassifier):
     """Logistic regressions of all labels, trained together: every node's weights are pulled towards its parent's.
 
@@ -404,42 +387,21 @@ class RecursiveLogistic(_Training, LinearClassifier):
     loss = "logistic"
     has_probabilities: ClassVar[bool] = True
 
-    @refuse_options
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        C: Any = 1.0,
-        relations: Any = None,
-        sharing: Any = 1.0,
-        empty_leaf: str = "skip",
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        weights: str = "auto",
-        prune: float = 0.0,
-        tol: float = 1e-2,
-        max_iter: int = 200,
-        warm_start: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.relations = relations
-        self.sharing = sharing
-        self.empty_leaf = empty_leaf
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.weights = weights
-        self.prune = prune
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    C: Any = 1.0
+    relations: Any = None
+    sharing: Any = 1.0
+    empty_leaf: str = "skip"
+    fit_intercept: bool = True
+    class_weight: Any = None
+    weights: str = "auto"
+    prune: float = 0.0
+    tol: float = 1e-2
+    max_iter: int = 200
+    warm_start: bool = False
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0

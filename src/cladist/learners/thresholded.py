@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from cladist.taxonomy import Taxonomy, as_taxonomy
 Ids = npt.NDArray[np.int64]
 
 
+@dataclass(eq=False, repr=False)
 class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Sets of labels from the scores of any learner, by a trained threshold.
 
@@ -81,20 +83,12 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     [['chess', 'tennis'], ['chess', 'tennis']]
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        strategy: Any = "scut",
-        cv: int = 5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.strategy = strategy
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    estimator: Any
+    _: KW_ONLY
+    strategy: Any = "scut"
+    cv: int = 5
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -36,6 +37,7 @@ ALWAYS, NEVER = np.inf, -np.inf  # scores of nodes that all rows of their parent
 CERTAIN = 1.0  # the margin of a label to which all rows belong: ∞ cannot be compared
 
 
+@dataclass(eq=False, repr=False)
 class NodewiseSVM(HierarchicalClassifier):
     """A linear SVM at every node says whether rows that belong to its parent belong to it, too.
 
@@ -105,34 +107,19 @@ class NodewiseSVM(HierarchicalClassifier):
 
     answers_sets: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        C: Any = 1.0,
-        loss: str = "squared_hinge",
-        fit_intercept: bool = True,
-        prune: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.prune = prune
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    C: Any = 1.0
+    loss: str = "squared_hinge"
+    fit_intercept: bool = True
+    prune: float = 0.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+    random_state: Any = 0
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     # ---------------------------------------------------------------- training
 

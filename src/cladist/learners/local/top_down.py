@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -58,6 +59,7 @@ def _has_weights(model: Any) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class TopDown(HierarchicalClassifier):
     """A classifier at every inner node chooses among its children, from the top down to a leaf.
 
@@ -131,38 +133,21 @@ class TopDown(HierarchicalClassifier):
     [['sport', 'chess']]
     """
 
-    def __init__(
-        self,
-        taxonomy: Any = None,
-        *,
-        estimator: Any = None,
-        C: Any = 1.0,
-        loss: str = "squared_hinge",
-        fit_intercept: bool = True,
-        prune: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-        stop: bool = False,
-        n_jobs: int | None = None,
-        executor: Any = None,
-        decode: str = "auto",
-        verbose: bool | int = 0,
-    ) -> None:
-        self.taxonomy = taxonomy
-        self.estimator = estimator
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.prune = prune
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.stop = stop
-        self.n_jobs = n_jobs
-        self.executor = executor
-        self.decode = decode
-        self.verbose = verbose
+    taxonomy: Any = None
+    _: KW_ONLY
+    estimator: Any = None
+    C: Any = 1.0
+    loss: str = "squared_hinge"
+    fit_intercept: bool = True
+    prune: float = 0.0
+    tol: float = 1e-3
+    max_iter: int = 1000
+    random_state: Any = 0
+    stop: bool = False
+    n_jobs: int | None = None
+    executor: Any = None
+    decode: str = "auto"
+    verbose: bool | int = 0
 
     # ---------------------------------------------------------------- training
 
