@@ -222,7 +222,7 @@ def test_a_folder_that_somebody_makes_meanwhile_is_left_untouched(tmp_path, monk
         (tmp_path / "model" / "mine.txt").write_text("mine")
 
     meanwhile(monkeypatch, "rename", make)
-    with pytest.raises(ModelFormatError, match="left untouched"):
+    with pytest.raises(ModelFormatError, match="was not changed"):
         write_folder(tmp_path / "model", *NEW)
     assert os.listdir(tmp_path) == ["model"]
     assert os.listdir(tmp_path / "model") == ["mine.txt"]

@@ -203,7 +203,7 @@ def test_a_line_that_is_not_utf8_is_named(refused, shop):
 def test_a_damaged_model_is_refused(refused, shop):
     (arrays,) = Path("model").glob("*.safetensors")
     arrays.write_bytes(arrays.read_bytes()[:-1])
-    assert "cut or altered" in refused("predict", "model", "-", input="tent")
+    assert "truncated or altered" in refused("predict", "model", "-", input="tent")
 
 
 # ---------------------------------------------------------------- sets of labels

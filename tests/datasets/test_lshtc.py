@@ -126,13 +126,13 @@ def test_cycles() -> None:
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (b"29 3:1 2:1 3:4\n", {}, "line 1, column 12: the index 3 stands twice in the row"),
-        (b"29 1:1\n33 13:1 3:1 03:4\n", {}, "line 2, column 13: the index 3 stands twice in the row"),
+        (b"29 3:1 2:1 3:4\n", {}, "line 1, column 12: the index 3 is in the row twice"),
+        (b"29 1:1\n33 13:1 3:1 03:4\n", {}, "line 2, column 13: the index 3 is in the row twice"),
         (b"29 0:1 3:1\n33 3:1\n", {}, "line 2, column 4: wanted the document's number as 0:number, .* got '3:1'"),
         (b"29 0:1 3:1\n33\n", {}, "line 2, column 3: wanted the document's number"),
         (b"29 3:1\n", {"document_id": True}, "line 1, column 4: wanted the document's number"),
         (b"29 0:x 3:1\n", {}, "line 1, column 6: wanted a finite number, got 'x'"),
-        (b"29 0:1 0:1 0:1\n", {}, "line 1, column 8: the index 0 stands twice"),
+        (b"29 0:1 0:1 0:1\n", {}, "line 1, column 8: the index 0 is in the row twice"),
         (b"29, 3:1\n", {}, "line 1, column 5: a label is empty"),
         (b"29,\n", {}, "line 1, column 4: a label is empty"),
         (b"29 , 31 3:1\n", {}, "line 1, column 4: wanted index:value, got ','"),

@@ -427,7 +427,7 @@ def test_a_row_with_nothing_in_it_is_not_lost() -> None:
         (np.eye(1), ["\ud800"], "cannot be written as UTF-8"),
         (np.eye(1), ["x" * 1001], "a label has 1,001 bytes, more than 1,000: 'x{40}'"),
         (np.eye(1), [["x"] * 100_001], "row 0 has 100,001 labels; at most 100,000 are read again"),
-        (np.eye(2), ["a"], "X has 2 rows and y 1; both want the same, at least 1"),
+        (np.eye(2), ["a"], "X has 2 rows and y 1; both need the same number, at least 1"),
         (np.zeros((0, 2)), [], "X has 0 rows and y 0"),
         (np.zeros((1, 0)), [[]], "a row without labels and without columns"),
         (np.array([[1, np.nan]]), ["a"], "row 0 of X holds nan; only finite numbers can be written"),

@@ -29,7 +29,7 @@ def objects(rows):
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_lists_that_read_as_paths(method, y):
     with (
-        pytest.warns(LabelWarning, match=r"read as paths.*np\.array\(rows, dtype=object\).*write sets"),
+        pytest.warns(LabelWarning, match=r"look like paths.*np\.array\(rows, dtype=object\).*write sets"),
         pytest.raises(LabelError, match="one label per row") if method.name in ONE_LABEL else nullcontext(),
     ):
         method.load()().fit(X, y)
@@ -83,6 +83,6 @@ def test_what_may_end_above_is_counted_once():
 def test_the_first_rows_of_a_stream_that_read_as_paths_are_told():
     model = HierarchicalPerceptron()
     paths = [["a", "b"], ["c", "d"], ["a", "e"], ["c", "d"]]
-    with pytest.warns(LabelWarning, match="rows of y read as paths"):
+    with pytest.warns(LabelWarning, match="rows of y look like paths"):
         model.partial_fit(np.eye(4), paths, classes=list("abcde"))
     model.partial_fit(np.eye(4), paths)

@@ -369,7 +369,7 @@ def test_forged_transformers_are_refused(change, message):
 def test_a_vocabulary_with_a_term_twice_is_refused():
     encoded, arrays = encode_transformer(CountVectorizer(vocabulary={"ab": 0, "ac": 1}))
     arrays["CountVectorizer/vocabulary/utf8"] = np.frombuffer(b"abab", np.uint8)
-    with pytest.raises(ModelFormatError, match="a term stands twice"):
+    with pytest.raises(ModelFormatError, match="a term is in the vocabulary twice"):
         decode_transformer(encoded, arrays)
 
 

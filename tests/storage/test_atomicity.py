@@ -187,7 +187,7 @@ def test_a_damaged_model_survives_a_save_that_fails(tmp_path, monkeypatch):
 @pytest.mark.parametrize("text", ["", "{}", '{"format": "other"}'])
 def test_a_folder_of_something_else_is_left_untouched(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    with pytest.raises(ModelFormatError, match="holds files but no cladist model"):
+    with pytest.raises(ModelFormatError, match="contains files but no cladist model"):
         write_folder(tmp_path, *NEW)
     assert os.listdir(tmp_path) == [name]
     assert (tmp_path / name).read_text() == text

@@ -58,7 +58,7 @@ def test_a_file_that_was_cut_is_refused_without_being_read(tmp_path):
     write_folder(tmp_path / "model", {}, ARRAYS)
     file = next((tmp_path / "model").glob("arrays-*"))
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(ModelFormatError, match="cut or altered"):
+    with pytest.raises(ModelFormatError, match="truncated or altered"):
         read_folder(tmp_path / "model", keep_in_file=every)
 
 

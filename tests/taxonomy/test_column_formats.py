@@ -56,7 +56,7 @@ def test_the_line_of_excel_says_the_delimiter(tmp_path, first, delimiter, name):
 def test_the_said_delimiter_holds_whatever_the_header_has():
     text = "sep=;\nnode;parent;a,b\na;;1,2\nb;a;\nc d;b;\n"
     assert parse(text, "csv") == TREE
-    with pytest.raises(TaxonomyError, match=r"line 2: .* the header has 'node,parent'"):
+    with pytest.raises(TaxonomyError, match=r"line 2: .* which has 'node,parent'"):
         parse("sep=;\nnode,parent\na,\n", "csv")
 
 
@@ -72,14 +72,17 @@ def test_the_header_tells_the_delimiter_of_a_csv_file(tmp_path, delimiter, heade
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("code;above\nJ;\n", "line 1: the columns 'node' and 'parent' are wanted; the header has 'code, above'."),
-        ("code\tabove\nJ\t\n", "line 1: the columns 'node' and 'parent' are wanted; the header has 'code, above'."),
-        ("sep=;\n", "line 1: the columns 'node' and 'parent' are wanted; the header has ''."),
+        ("code;above\nJ;\n", "line 1: the columns 'node' and 'parent' must be in the header, which has 'code, above'."),
+        (
+            "code\tabove\nJ\t\n",
+            "line 1: the columns 'node' and 'parent' must be in the header, which has 'code, above'.",
+        ),
+        ("sep=;\n", "line 1: the columns 'node' and 'parent' must be in the header, which has ''."),
         ("sep=;\nnode;node;parent\n", "line 2: the header names 'node' twice, so it is not clear which is meant."),
-        ("sep=;\nnode;parent\na;\nb;a;c\n", "line 4: 2 columns are wanted; there are 3: 'b, a, c'."),
+        ("sep=;\nnode;parent\na;\nb;a;c\n", "line 4: 2 columns are needed; there are 3: 'b, a, c'."),
         ("sep=;\nnode;parent\na;\n ;a\n", "A node needs a name; line 4 has an empty one."),
-        ("sep=ab\nnode,parent\n", "line 1: the columns 'node' and 'parent' are wanted; the header has 'sep=ab'."),
-        ('sep="\nnode,parent\n', "line 1: the columns 'node' and 'parent' are wanted; the header has 'sep=\"'."),
+        ("sep=ab\nnode,parent\n", "line 1: the columns 'node' and 'parent' must be in the header, which has 'sep=ab'."),
+        ('sep="\nnode,parent\n', "line 1: the columns 'node' and 'parent' must be in the header, which has 'sep=\"'."),
         ("node;parent\na;\na ;\n", "line 3: the node 'a' has a row without a parent already."),
     ],
 )

@@ -226,7 +226,7 @@ def test_a_drawing_shows_a_node_once():
         "└── right",
         "    └── end",
         "        └── tip",
-        "↗ has several parents; what is below it stands at the deepest",
+        "↗ marks a node with several parents; its children are drawn below the deepest one",
     ]
     assert repr(DIAMOND) == "Taxonomy(dag, 5 nodes, 1 leaf, 5 edges, depth 3)"
 

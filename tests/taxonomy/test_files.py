@@ -276,7 +276,7 @@ def test_an_edge_file_with_a_line_too_long_is_not_taken_for_paths(tmp_path):
     ("text", "message"),
     [
         ('{"a": "b",\n"b": "a"}', r"closed by entry 1"),
-        ('{"a": null,\n"b": "a",\n"a": "b"}', "The key 'a' stands twice"),
+        ('{"a": null,\n"b": "a",\n"a": "b"}', "The key 'a' is in one JSON object twice"),
     ],
 )
 def test_json_errors_name_the_entry_or_the_key(tmp_path, text, message):
@@ -413,7 +413,7 @@ def check_read_or_refused(tmp_path_factory, content, format, on_cycle):  # noqa:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("t.json", '{"z":{"v":["q"],":x":{}, ":x":{}}}', "The key ':x' stands twice"),
+        ("t.json", '{"z":{"v":["q"],":x":{}, ":x":{}}}', "The key ':x' is in one JSON object twice"),
         ("t.csv", "node,parent,parent\na,,\nb,a,c\n", "line 1: the header names 'parent' twice"),
         ("t.csv", "node,node,parent\na,b,\n", "line 1: the header names 'node' twice"),
         ("t.txt", "sport tennis\n".encode("utf-16-le"), "line 1: a byte 0, which no text has"),
@@ -421,7 +421,7 @@ def check_read_or_refused(tmp_path_factory, content, format, on_cycle):  # noqa:
         ("t.txt", "a,b\na,c\n", "say so in a first line parent,child"),
         ("t.json", '{"a": null, "b": "a",}', "not JSON: Expecting property name"),
         ("t.json", '[["a", "b"],]', "not JSON: Expecting value"),
-        ("t.parquet", "PAR1", "no taxonomy files"),
+        ("t.parquet", "PAR1", "not taxonomy files"),
         ("t.txt", "a->b\na->c\n", "put blanks around it: parent -> child"),
         ("t.txt", "a -> b\na -> c -> d\n", "line 2: an edge of this file is 'parent -> child'.* name '->' as"),
         ("t.txt", "a -> b\nart\na chess\n", "line 3: an edge of this file is 'parent -> child', but here is 'a chess'"),

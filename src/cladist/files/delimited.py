@@ -37,7 +37,7 @@ class DelimitedText:
     """The header and the rows of a delimited text; iterating yields the rows, empty lines left out.
 
     The delimiter is the first of `delimiters` that makes a header that `fits`, or else the one with most columns. A
-    first line ``sep=;``, as Excel writes it, states it, and the header stands below. `strip` leaves out the blanks
+    first line ``sep=;``, as Excel writes it, states it, and the header is below it. `strip` leaves out the blanks
     around fields, except inside quotes. `header` has the column names, none where there is no header, `line` is the
     line on which it starts, and `head` its first line as it stands.
     """

@@ -26,11 +26,11 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 
 def warn_of_paths(who: str, form: LabelForm, y: Any) -> None:
-    """Warn if lists in y, given without a taxonomy, read as paths: they are trained on as sets of labels."""
+    """Warn if lists in y, given without a taxonomy, look like paths: they are trained on as sets of labels."""
     has_lists = form.kind == "sets" and form.element in ("list", "tuple")
     if has_lists and look_like_paths(row for row in y):
         warn_caller(
-            f"{who}: rows of y read as paths, and without a taxonomy they are trained on as sets of "
+            f"{who}: rows of y look like paths, and without a taxonomy they are trained on as sets of "
             "unrelated labels. If they are paths, give a 2-D array, np.array(rows, dtype=object) with short rows "
             'padded by ""; if they are sets of labels, write sets, or give a taxonomy.',
             LabelWarning,

@@ -279,7 +279,7 @@ class _Reader:
         if tag in ("$strings", "$unicode"):
             return np.array(strings, dtype=object if tag == "$strings" else np.str_)
         if len(set(strings)) != len(strings):
-            raise ModelFormatError(f"{where}: a term stands twice in the vocabulary.")
+            raise ModelFormatError(f"{where}: a term is in the vocabulary twice.")
         return set(strings) if tag == "$set" else dict(zip(strings, range(len(strings)), strict=True))
 
     def find(self, name: Any, where: str) -> NDArray[Any]:

@@ -156,7 +156,9 @@ def _read_once(source: Path, raw: bytes, keep_in_file: ByName | None, verify: bo
         for entry in files:
             path = source / entry["file"]
             if (size := _regular_size(path)) != entry["size"]:
-                raise ModelFormatError(f"{path} has {size:,} bytes instead of {entry['size']:,}; it is cut or altered.")
+                raise ModelFormatError(
+                    f"{path} has {size:,} bytes instead of {entry['size']:,}; it is truncated or altered."
+                )
             with open(path, "rb") as file:
                 more = read_arrays(file, entry, keep_in_file=keep_in_file, verify=verify)
             if twice := arrays.keys() & more.keys():
@@ -230,7 +232,7 @@ def check_replaceable(folder: str | os.PathLike[str]) -> None:
         _parse(read_manifest(folder), folder / MANIFEST)
     except ModelFormatError as error:
         raise ModelFormatError(
-            f"{folder} holds files but no cladist model, and is left untouched; choose a new or empty folder."
+            f"{folder} contains files but no cladist model, and was not changed; choose a new or empty folder."
         ) from error
 
 

@@ -134,7 +134,7 @@ def parse_header(raw: bytes, n_bytes: int, path: object) -> list[Extent]:
     if [*(extent.begin for extent in extents), n_bytes] != [0, *(extent.end for extent in extents)]:
         raise ModelFormatError(
             f"{path}: its arrays do not fill it one after the other: they overlap, leave gaps, or do not lie within"
-            " the file; it is cut or altered."
+            " the file; it is truncated or altered."
         )
     for extent in extents:
         if (len(raw) + extent.begin) % extent.dtype.itemsize:
@@ -232,7 +232,7 @@ def _read_array(file: BufferedReader, extent: Extent, start: int) -> NDArray[Any
     array = np.empty(extent.shape, extent.dtype)
     file.seek(start + extent.begin)
     if array.size and file.readinto(_bytes_of(array).data) != array.nbytes:
-        raise ModelFormatError(f"{file.name} became shorter while it was read; it is cut or altered.")
+        raise ModelFormatError(f"{file.name} became shorter while it was read; it is truncated or altered.")
     return array.astype(extent.dtype.newbyteorder("="), copy=False)
 
 

@@ -172,7 +172,7 @@ def check_on_cycle(on_cycle: str) -> None:
 def from_parents(parents: Any, *, on_cycle: str | None = None) -> Draft:
     """Draft a taxonomy from {child: parent, or a list of parents, or None}; `on_cycle` None: callers have no choice."""
     if type(parents).__name__ != "Series" and not isinstance(parents, Mapping):
-        raise TaxonomyError(f"from_parents wants a mapping of child to parent; got {type(parents).__name__}.")
+        raise TaxonomyError(f"from_parents needs a mapping of child to parent; got {type(parents).__name__}.")
     links = Links()
     for position, (child, parent) in enumerate(parents.items()):
         # Plain texts are names as they are; making a message for the others costs time.
@@ -216,11 +216,9 @@ def from_edges(
 def from_networkx(graph: Any, *, on_cycle: str = "error") -> Draft:
     """Draft a taxonomy from a directed graph of networkx."""
     if not hasattr(graph, "is_directed"):
-        raise TaxonomyError(f"from_networkx wants a networkx DiGraph; got {type(graph).__name__}.")
+        raise TaxonomyError(f"from_networkx needs a networkx DiGraph; got {type(graph).__name__}.")
     if not graph.is_directed():
-        raise TaxonomyError(
-            "from_networkx wants a DiGraph with edges from parent to child; this one has no directions."
-        )
+        raise TaxonomyError("from_networkx needs a DiGraph with edges from parent to child; this one is undirected.")
     links = Links()
     for node in graph.nodes:
         links.node(as_name(node, f"node {node!r}"))

@@ -341,7 +341,7 @@ def draw(taxonomy: Taxonomy, *, most_lines: int = MOST_LINES, most_children: int
             children = taxonomy.child_ids(node).tolist()
             stack.extend(_entries(taxonomy, children, indent + below, most_children, parent=node)[::-1])
     if taxonomy.kind == "dag":
-        lines.append(f"{ELSEWHERE} has several parents; what is below it stands at the deepest")
+        lines.append(f"{ELSEWHERE} marks a node with several parents; its children are drawn below the deepest one")
     return "\n".join(lines)
 
 

@@ -108,9 +108,9 @@ class RelationGraph(NamedNodes):
     def from_networkx(cls, graph: Any) -> RelationGraph:
         """Build from an undirected networkx ``Graph``; its edge attribute ``weight`` is used where there is one."""
         if not hasattr(graph, "is_directed"):
-            raise TaxonomyError(f"from_networkx wants a networkx Graph; got {type(graph).__name__}.")
+            raise TaxonomyError(f"from_networkx needs a networkx Graph; got {type(graph).__name__}.")
         if graph.is_directed():
-            raise TaxonomyError("from_networkx wants an undirected Graph; this one is directed, see to_undirected().")
+            raise TaxonomyError("from_networkx needs an undirected Graph; this one is directed, see to_undirected().")
         edges = ((u, v, data.get("weight", 1.0)) for u, v, data in graph.edges(data=True))
         return cls.from_edges(edges, nodes=graph.nodes, where=lambda k: f"edge {k}")
 

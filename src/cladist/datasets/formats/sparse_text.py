@@ -186,7 +186,7 @@ def _sort(chunk: RowChunk) -> None:
         start = int(chunk.row_starts[row])
         matches = re.finditer(rb"(?<![^\s])0*%d:" % index, chunk.block.text[start:].tobytes())
         second = [match.start() for match in islice(matches, 2)][-1]
-        chunk.block.refuse(start + second, f"the index {index} stands twice in the row.", "repeated-index")
+        chunk.block.refuse(start + second, f"the index {index} is in the row twice.", "repeated-index")
 
 
 def _refuse_row(block: TextBlock, error: int, position: int, form: RowFormat) -> NoReturn:

@@ -156,7 +156,9 @@ def prepare_rows(X: Any, y: Any, where: str) -> tuple[sparse.csr_matrix, list[st
     """Return X in CSR and the label field of each row, or refuse them."""
     rows, labels = as_rows(X, where), label_texts(y, where)
     if rows.shape[0] != len(labels) or not rows.shape[0]:
-        raise DatasetError(f"{where}: X has {rows.shape[0]} rows and y {len(labels)}; both want the same, at least 1.")
+        raise DatasetError(
+            f"{where}: X has {rows.shape[0]} rows and y {len(labels)}; both need the same number, at least 1."
+        )
     return rows, labels
 
 

@@ -34,7 +34,7 @@ def _as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:
-            raise TaxonomyError(f"The key {quoted(key)} stands twice in one JSON object.")
+            raise TaxonomyError(f"The key {quoted(key)} is in one JSON object twice.")
         content[key] = value
     return content
 
@@ -89,7 +89,9 @@ def _entries(nodes: PathNodes, v: int, value: Any) -> list[Entry]:
     if isinstance(value, list):
         return [(v, None, entry) for entry in reversed(value)]
     if value is not None or v < 0:
-        raise TaxonomyError(f"Below {_show_path(nodes, v)}, an object, a list or null is wanted; got {quoted(value)}.")
+        raise TaxonomyError(
+            f"Below {_show_path(nodes, v)}, an object, a list or null is expected; got {quoted(value)}."
+        )
     return []
 
 

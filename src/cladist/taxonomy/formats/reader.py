@@ -6,7 +6,7 @@
 | paths | ``sport/tennis`` per line, or ``1 2 20`` |
 | csv, tsv | columns ``node,parent[,name]``; several rows give a node several parents |
 | json | ``{child: parent}``, nested objects and lists, or a list of ``[parent, child]`` |
-| indented | a child stands below its parent, indented further |
+| indented | a child is below its parent, indented further |
 | rcv1 | ``parent: CCAT child: C15 child-description: PERFORMANCE`` per line |
 | mesh | ``Abdomen;A01.047`` per line: a MeSH descriptor and one of its places; read only |
 """
@@ -67,7 +67,7 @@ def check_ending(path: Source, format: str | None) -> None:  # noqa: A002
     ending = data_suffix(path)
     if format is None and ending in OTHER_FILES:
         raise TaxonomyError(
-            f"{display_name(path)}: {ending} files are no taxonomy files{OTHER_FILES[ending]}; taxonomies are read "
+            f"{display_name(path)}: {ending} files are not taxonomy files{OTHER_FILES[ending]}; taxonomies are read "
             f"from {', '.join(FORMATS)} and MeSH's tree files."
         )
 
@@ -196,7 +196,7 @@ def parse_edges(text: str, on_cycle: str) -> Draft:
         if len(fields) > 2:
             raise TaxonomyError(
                 f"line {number}: an edge is 'parent child', but there are {len(fields)} fields: {quoted(line)}. "
-                "Names with spaces want a tab between parent and child."
+                "Names with spaces need a tab between parent and child."
             )
         if not all(fields):
             raise TaxonomyError(f"A node needs a name; line {number} has an empty one.")
@@ -312,7 +312,7 @@ def _read_indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[s
             children_at.append(margin)
         if children_at[depth] != margin:
             raise TaxonomyError(
-                f"line {number}: {quoted(name)} does not stand below its siblings; give the children of one node the "
+                f"line {number}: {quoted(name)} is not aligned with its siblings; give the children of one node the "
                 "same indentation, all in spaces or all in tabs."
             )
         path.append(name)
@@ -384,7 +384,9 @@ def parse_columns(text: str, delimiters: str, on_cycle: str) -> Draft:
     header = [name.lower() for name in table.header]
     if not _has_columns(header):
         shown = ", ".join(header[:10]) + (", …" if len(header) > 10 else "")
-        _refuse_row(table.line, None, f"the columns 'node' and 'parent' are wanted; the header has {quoted(shown)}.")
+        _refuse_row(
+            table.line, None, f"the columns 'node' and 'parent' must be in the header, which has {quoted(shown)}."
+        )
     node = next(header.index(column) for column in NODE_COLUMNS if column in header)
     for column in ("parent", header[node], "name"):
         if header.count(column) > 1:
@@ -397,7 +399,7 @@ def parse_columns(text: str, delimiters: str, on_cycle: str) -> Draft:
         for line, row in table:
             if len(row) != len(header):
                 shown = quoted(", ".join(row))
-                _refuse_row(line, None, f"{len(header)} columns are wanted; there are {len(row)}: {shown}.")
+                _refuse_row(line, None, f"{len(header)} columns are needed; there are {len(row)}: {shown}.")
             yield line, row[node], row[parent], row[name] if name is not None else ""
 
     return _draft_rows(rows(), on_cycle)
