@@ -115,7 +115,7 @@ def test_an_older_model_is_replaced(run, shop):
         (["description", "--out", "new"], "repeat it for each: --text title --text description"),
         ([], "--out"),
         (["--out", "train.csv"], "is a file"),
-        (["--out", "."], "holds files but no cladist model"),
+        (["--out", "."], "contains files but no cladist model"),
         (["--text", "titel", "--out", "new"], "there is no column 'titel'"),
         (["--label", "kind", "--out", "new"], "there is no column 'kind'"),
         (["--taxonomy", "nowhere.csv", "--out", "new"], "nowhere.csv"),

@@ -57,7 +57,7 @@ def command(
 def write_sample(folder: Path) -> list[str]:
     """Write the files into a new or empty folder and return their names."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DatasetError(f"{folder} is not an empty folder, and is left untouched; name a new or empty folder.")
+        raise DatasetError(f"{folder} is not an empty folder, and was not changed; name a new or empty folder.")
     files = sample_files()
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():

@@ -251,7 +251,7 @@ def _write_new(target: Path, manifest: dict[str, Any], arrays: Mapping[str, NDAr
             if not os.path.lexists(target):
                 raise
             raise ModelFormatError(
-                f"{target} was made by somebody else while the model was written, and is left untouched; choose a new "
+                f"{target} was made by somebody else while the model was written, and was not changed; choose a new "
                 "or empty folder."
             ) from None
     _sync_folder(target.parent)
