@@ -14,9 +14,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from cladist import MaxMarginMarkov, StructuralSVM
-from cladist.linear_model.difference_builder import differences_of_paths
 from cladist.linear_model.node_differences import DifferenceWeights
-from cladist.linear_model.path_sums import PathSumWeights
+from cladist.linear_model.path_sums import PathSumWeights, differences_of_paths
 from tests.laws.certificate_problems import (
     COSTS,
     LABELS,
