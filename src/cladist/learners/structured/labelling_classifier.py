@@ -316,7 +316,7 @@ class LabellingClassifier(HierarchicalClassifier):
         self.set_objectives()
 
     def set_objectives(self) -> None:
-        """Set objective_, dual_objective_ and gap_ of a large-margin learner to those of its last measurement."""
+        """Set `objective_`, `dual_objective_` and `gap_` of a large-margin learner to those of its last measurement."""
         last = self.history_[-1]
         if "dual" in last:
             self.objective_, self.dual_objective_, self.gap_ = last["objective"], last["dual"], last["gap"]
