@@ -18,9 +18,8 @@ from cladist.kernels import perceptron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners import row_arrays
 from cladist.learners.kernel_functions import Kernel, check_values, gamma_for
-from cladist.learners.online import node_decisions
 from cladist.learners.online.base import Entry, Ids, OnlineClassifier, progress_blocks
-from cladist.learners.online.node_decisions import UNSEEN, Margins, check_decision_parameters
+from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions
 from cladist.storage.array_groups import Arrays, pack_matrix, prefixed, unpack_ids
 from cladist.taxonomy import Taxonomy
 
@@ -30,7 +29,7 @@ UPDATE_NAMES = ("update_support", "update_node", "update_sign", "update_when")
 
 
 @dataclass(eq=False, repr=False)
-class HierarchicalPerceptron(OnlineClassifier):
+class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
     """A perceptron at every node, trained on the rows of its parent and read from the roots down.
 
     Node v is on if w_v·x ≥ 0 and its parent is on. The true labels z ∈ {0, 1} are then revealed, and every node whose
@@ -95,7 +94,7 @@ class HierarchicalPerceptron(OnlineClassifier):
     """
 
     answers_sets: ClassVar[bool] = True
-    threshold: ClassVar[float] = 0.0  # the score 0 is positive
+    threshold = 0.0  # the score 0 is positive
     taxonomy: Any = None
     _: KW_ONLY
     average: bool = False
@@ -136,7 +135,7 @@ class HierarchicalPerceptron(OnlineClassifier):
             return (margins if everywhere else None), h_losses
 
         n_before = self.perceptrons_.n_updates
-        entry, predictions = node_decisions.run_rounds(self, train, X, labels, predicting=predicting)
+        entry, predictions = self.train_in_chunks(train, X, labels, predicting=predicting)
         self.converged_ = self.perceptrons_.n_updates == n_before
         return entry, predictions
 
@@ -161,21 +160,15 @@ class HierarchicalPerceptron(OnlineClassifier):
 
     def check_parameters(self) -> None:
         """Raise unless all parameters are valid."""
-        check_decision_parameters(self, flags=("gated", "normalize", "shuffle", "average"))
+        self.check_decision_parameters(flags=("gated", "normalize", "shuffle", "average"))
         check_values(self, is_count, "a whole number from 1 up", "max_iter")
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
-        return row_arrays.normalize_rows(rows, rows.dtype) if node_decisions.scales_rows(self) else rows
-
-    _check_lengths = node_decisions.check_row_lengths
+        return row_arrays.normalize_rows(rows, rows.dtype) if self.scales_rows() else rows
 
     # ---------------------------------------------------------------- prediction
-
-    predict_sets = node_decisions.predict_sets
-    class_scores = node_decisions.class_scores
-    explain_nodes = node_decisions.explain_nodes
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
         """Return the margin of every (validated) row and node."""

@@ -14,9 +14,8 @@ import numpy.typing as npt
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import Kernel, check_values, gamma_for
-from cladist.learners.online import node_decisions
 from cladist.learners.online.base import Entry, Ids, OnlineClassifier
-from cladist.learners.online.node_decisions import UNSEEN, Margins, check_decision_parameters
+from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions
 from cladist.learners.online.ridge import EVERY_ROW, DualRidge, NodeGroups, PrimalRidge, RidgeRule
 from cladist.learners.row_arrays import normalize_rows
 from cladist.storage.array_groups import Arrays
@@ -28,7 +27,7 @@ ROUNDING = 1e-14  # rounding error of a margin, which is about 1 for rows of uni
 
 
 @dataclass(eq=False, repr=False)
-class HierarchicalRLS(OnlineClassifier):
+class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     """Regularised least squares at every node, trained row by row on the rows of its parent.
 
     Node v stores examples S_v (columns) with targets s_v = ±1 for whether they belong to v. A row x of unit length gets
@@ -165,9 +164,9 @@ class HierarchicalRLS(OnlineClassifier):
         def train(rows: Any, part: LabelMatrix, first_round: int, everywhere: bool) -> tuple[Margins | None, Ids]:
             margins = self.ridge_.train(rows, part.to_indicator(), first_round, everywhere=everywhere)
             margins = _round_to_zero(margins)
-            return (margins if everywhere else None), node_decisions.count_first_mistakes(self, margins, part)
+            return (margins if everywhere else None), self.count_first_mistakes(margins, part)
 
-        entry, predictions = node_decisions.run_rounds(self, train, X, labels, predicting=predicting)
+        entry, predictions = self.train_in_chunks(train, X, labels, predicting=predicting)
         self.converged_ = entry["objective"] == 0
         return {**entry, "stored": int(sum(self.ridge_.counts))}, predictions
 
@@ -206,7 +205,7 @@ class HierarchicalRLS(OnlineClassifier):
     def check_parameters(self) -> None:
         """Raise unless all parameters are valid."""
         who = type(self).__name__
-        check_decision_parameters(self, flags=("gated", "normalize", "shuffle", "sparse", "include_current"))
+        self.check_decision_parameters(flags=("gated", "normalize", "shuffle", "sparse", "include_current"))
         one_of(who, "solver", self.solver, SOLVERS)
         check_values(self, is_positive, "positive", "alpha", "margin_constant")
         check_values(self, np.isfinite, "a finite number", "alpha")
@@ -218,15 +217,9 @@ class HierarchicalRLS(OnlineClassifier):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
-        return normalize_rows(rows) if node_decisions.scales_rows(self) else rows.astype(np.float64, copy=False)
-
-    _check_lengths = node_decisions.check_row_lengths
+        return normalize_rows(rows) if self.scales_rows() else rows.astype(np.float64, copy=False)
 
     # ---------------------------------------------------------------- prediction
-
-    predict_sets = node_decisions.predict_sets
-    class_scores = node_decisions.class_scores
-    explain_nodes = node_decisions.explain_nodes
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
         """Return the margin of every (validated) row and node; with `signs_only` only their signs are right."""
