@@ -275,11 +275,11 @@ def test_an_edge_file_with_a_line_too_long_is_not_taken_for_paths(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"a": "b",\n"b": "a"}', r"closed by entry 1"),
-        ('{"a": null,\n"b": "a",\n"a": "b"}', "The key 'a' is in one JSON object twice"),
+        ('{"a": "b",\n"b": "a"}', r"closed by line 1"),
+        ('{"a": null,\n"b": "a",\n"a": "b"}', "line 3: the key 'a' is in one JSON object twice"),
     ],
 )
-def test_json_errors_name_the_entry_or_the_key(tmp_path, text, message):
+def test_json_errors_name_the_line(tmp_path, text, message):
     with pytest.raises(TaxonomyError, match=message):
         read(tmp_path, text, "tree.json")
 
@@ -305,8 +305,7 @@ def test_reading_takes_at_most_three_times_what_it_returns(tmp_path, ending):
     assert peak <= 3 * held + 2 * 2**20
 
 
-def test_reading_a_dag_or_a_label_graph_takes_a_few_times_what_it_returns(tmp_path):
-    """All edges of a JSON file are held at once, as lists of two texts."""
+def test_reading_a_dag_or_a_label_graph_takes_at_most_three_times_what_it_returns(tmp_path):
     edges = [(f"node{k // 3}", f"node{k + 1}") for k in range(40_000)] + [
         ("node0", f"node{k}") for k in range(5, 20_000)
     ]
@@ -314,7 +313,7 @@ def test_reading_a_dag_or_a_label_graph_takes_a_few_times_what_it_returns(tmp_pa
     taxonomy.write(tmp_path / "dag.json")
     RelationGraph.from_taxonomy(taxonomy).write(tmp_path / "graph.tsv")
     del taxonomy, edges
-    for read, name, most in ((Taxonomy.read, "dag.json", 6), (RelationGraph.read, "graph.tsv", 3)):
+    for read, name in ((Taxonomy.read, "dag.json"), (RelationGraph.read, "graph.tsv")):
         gc.collect()
         tracemalloc.start()
         try:
@@ -323,7 +322,7 @@ def test_reading_a_dag_or_a_label_graph_takes_a_few_times_what_it_returns(tmp_pa
         finally:
             tracemalloc.stop()
         assert found.n_nodes == 40_001
-        assert peak <= most * held + 2 * 2**20
+        assert peak <= 3 * held + 2 * 2**20
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
@@ -413,14 +412,14 @@ def check_read_or_refused(tmp_path_factory, content, format, on_cycle):  # noqa:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("t.json", '{"z":{"v":["q"],":x":{}, ":x":{}}}', "The key ':x' is in one JSON object twice"),
+        ("t.json", '{"z":{"v":["q"],":x":{}, ":x":{}}}', "line 1: the key ':x' is in one JSON object twice"),
         ("t.csv", "node,parent,parent\na,,\nb,a,c\n", "line 1: the header names 'parent' twice"),
         ("t.csv", "node,node,parent\na,b,\n", "line 1: the header names 'node' twice"),
         ("t.txt", "sport tennis\n".encode("utf-16-le"), "line 1: a byte 0, which no text has"),
         ("t.arff", "@relation x\n", "read_arff_hmc"),
         ("t.txt", "a,b\na,c\n", "say so in a first line parent,child"),
-        ("t.json", '{"a": null, "b": "a",}', "not JSON: Expecting property name"),
-        ("t.json", '[["a", "b"],]', "not JSON: Expecting value"),
+        ("t.json", '{"a": null, "b": "a",}', "another entry is wanted after a comma"),
+        ("t.json", '[["a", "b"],]', "another entry is wanted after a comma"),
         ("t.parquet", "PAR1", "not taxonomy files"),
         ("t.txt", "a->b\na->c\n", "put blanks around it: parent -> child"),
         ("t.txt", "a -> b\na -> c -> d\n", "line 2: an edge of this file is 'parent -> child'.* name '->' as"),

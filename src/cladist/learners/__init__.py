@@ -1,1 +1,1 @@
-"""The learners: scikit-learn estimators, one file an algorithm, one folder a family."""
+"""The learners: scikit-learn estimators, one file per algorithm or pair of algorithms, one folder per family."""
