@@ -15,6 +15,7 @@ violation_per_gap           the violation of optimality that leaves about the re
 constant_factor             a factor of it where all rows share a constant feature
 largest_violation           the violation that descent begins with at most
 smallest_violation          the smallest violation that float64 can distinguish from rounding
+newton_steps                the usual number of Newton steps over all rows, or their equivalent in steps over some rows
 
 `value`, `slope`, `curvature`, `gain` and `lower_bound` take numpy's float64 numbers or arrays; `dual_bounds`,
 `dual_step`, `violation` and `rests` take numpy numbers, arrays, or the sixteen lanes of a kernel, as float32 or
@@ -51,6 +52,7 @@ class Hinge(NamedTuple):
     constant_factor: float = 1.0
     largest_violation: float = 0.1
     smallest_violation: float = 1e-10
+    newton_steps: int = 20
 
     def value(self, margin: Any) -> Any:
         return where(margin < ONE, ONE - margin, ZERO)
@@ -105,6 +107,7 @@ class SquaredHinge(NamedTuple):
     constant_factor: float = 0.25
     largest_violation: float = 0.5
     smallest_violation: float = 1e-10
+    newton_steps: int = 5
 
     def value(self, margin: Any) -> Any:
         miss = where(margin < ONE, ONE - margin, ZERO)
@@ -162,6 +165,7 @@ class Logistic(NamedTuple):
     constant_factor: float = 1.0
     largest_violation: float = 0.1
     smallest_violation: float = 1e-6  # exponentials are float32 in either precision
+    newton_steps: int = 7
 
     def value(self, margin: Any) -> Any:
         below = where(margin < ZERO, margin, ZERO)
@@ -238,6 +242,7 @@ class Squared(NamedTuple):
     constant_factor: float = 0.25
     largest_violation: float = 0.1
     smallest_violation: float = 1e-10
+    newton_steps: int = 1
 
     def value(self, margin: Any) -> Any:
         return (1.0 - margin) * (1.0 - margin)

@@ -242,7 +242,9 @@ def test_visit_block(loss, seed, full, passes):
     active = leaves.order[:4].copy()
     order = leaves.order if full else leaves.order[:0]
     arguments = (leaves.problem, loss, order, active, W, alpha, leaves.overlap, 1e-3, np.inf, passes)
-    remembered, after = close(joint.visit_block, *arguments, np.array([seed + 1], np.uint64), tolerance=1e-5)
+    remembered, after = close(
+        joint.visit_block, *arguments, np.array([seed + 1], np.uint64), np.zeros(3, np.int64), tolerance=1e-5
+    )
     found = after[5]
     np.testing.assert_allclose(after[4], leaves.weights_of(found), atol=1e-9)
     assert leaves.feasible(loss, found)
@@ -260,7 +262,18 @@ def test_many_visits_solve_the_block(loss):
     for visit in range(300):
         generator = np.array([visit + 1], np.uint64)
         joint.visit_block(
-            leaves.problem, loss, leaves.order, leaves.order, W, alpha, leaves.overlap, 1e-7, np.inf, 5, generator
+            leaves.problem,
+            loss,
+            leaves.order,
+            leaves.order,
+            W,
+            alpha,
+            leaves.overlap,
+            1e-7,
+            np.inf,
+            5,
+            generator,
+            np.zeros(3, np.int64),
         )
     lost, gap, product = joint.joint_terms(leaves.problem, loss, W, alpha)
     assert gap <= 1e-4 * (lost + abs(product))

@@ -174,7 +174,7 @@ def test_at_the_optimum_nothing_moves(seed):
     block = Block(seed)
     W, alpha = block.begun(SQUARED_HINGE)
     state, kept, order = state_of(np.float64), np.zeros_like(block.order), block.order
-    for _ in range(500):
+    for _ in range(3000):
         one_vs_rest.sweep(block.problem, SQUARED_HINGE, order, W, alpha, state, 0.0, kept)
     before = alpha.copy()
     one_vs_rest.sweep(block.problem, SQUARED_HINGE, order, W, alpha, state, 1e-6, kept)
@@ -223,14 +223,18 @@ def test_descend_and_visit_first(loss, seed, max_sweeps):
     generator = np.array([seed + 1], np.uint64)
     first = block.order[:4].copy()
     times = 1e8 if type(loss) is Logistic else 10.0
-    arguments = block.problem, loss, first, W, alpha, 1e-3
-    _, (*_, W, alpha, _) = close(one_vs_rest.visit_first, *arguments, dtype=np.float64, times=times)
-    arguments = block.problem, loss, block.order, first, W, alpha, 1e-3, max_sweeps, generator
+    effort = np.array([0, 2**62, 0])
+    arguments = block.problem, loss, first, W, alpha, 1e-3, effort
+    _, (*_, W, alpha, _, effort) = close(one_vs_rest.visit_first, *arguments, dtype=np.float64, times=times)
+    arguments = block.problem, loss, block.order, first, W, alpha, 1e-3, max_sweeps, generator, effort
     if type(loss) is Logistic:  # which row rests may hang on the last digit of exp, and all that follows on that
         one_vs_rest.descend(*arguments)
     else:
-        (done, _), (_, _, _, _, W, alpha, *_) = close(one_vs_rest.descend, *arguments, dtype=np.float64, times=1e4)
+        (done, _), (_, _, _, _, W, alpha, *_, after) = close(
+            one_vs_rest.descend, *arguments, dtype=np.float64, times=1e4
+        )
         assert done <= max_sweeps
+        assert after[one_vs_rest.VISITS] >= effort[one_vs_rest.VISITS] + done * len(block.order)
     np.testing.assert_allclose(W, block.X.T @ (alpha * block.signs), atol=1e-9)
 
 
@@ -244,9 +248,9 @@ def test_solve_block(dtype, loss, seed):
     for function in (one_vs_rest.solve_block, one_vs_rest.solve_block.py_func):
         (W, alpha), generator = Block(seed, dtype).begun(loss), np.array([7], np.uint64)
         primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.zeros(WIDTH)
-        first, limits = block.order[:3].copy(), (1e-2, 1e-4)
+        first, limits, effort = block.order[:3].copy(), (1e-2, 1e-4), np.array([0, 2**62, 0])
         found = primal, gap, scales
-        arguments = (block.problem, loss, block.order, first, W, alpha, limits, 1e-4, 1000, generator, *found)
+        arguments = (block.problem, loss, block.order, first, W, alpha, limits, 1e-4, 1000, generator, effort, *found)
         with as_python(*[one_vs_rest] * len(results)), np.errstate(all="ignore"):
             sweeps = function(*arguments)
         assert 0 < sweeps < 1000
@@ -256,6 +260,23 @@ def test_solve_block(dtype, loss, seed):
         assert np.all(gap <= 1e-4 * primal)
         results.append(primal)
     np.testing.assert_allclose(*results, rtol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("loss", "gap", "visits", "slow"),
+    [
+        (HINGE, 0.05, 300, False),  # a tenth of the gap for 200 visits, so 400 remain, and 500 are worth it
+        (HINGE, 0.05, 600, True),
+        (HINGE, 0.5, 300, True),  # it does not fall
+        (HINGE, 0.49, 40, False),  # too early to tell
+        (HINGE, 5e-4, 1000, True),  # twice as many as the other solver costs
+        (LOGISTIC, 0.49, 120, False),  # it may rest for a while
+        (LOGISTIC, 0.49, 140, True),
+    ],
+)
+def test_is_slow(loss, gap, visits, slow):
+    effort = np.array([visits, 500, 0])
+    assert same_as_python(one_vs_rest.is_slow, loss, 0.5, gap, 5e-4, min(100, visits // 2), effort) == slow
 
 
 @every_type

@@ -97,19 +97,14 @@ class Certified:
 
     def __str__(self):
         relations = self.options.get("relations")
-        options = (
-            []
-            if relations is None
-            else [relations.schedule if relations.graph is not None else relations.root, relations.solver]
-        )
-        said = "-".join([*options, *(str(value) for key, value in self.options.items() if key == "weights")])
+        options = [] if relations is None else [relations.schedule if relations.graph is not None else relations.root]
+        said = "-".join([*options, *(str(value) for key, value in self.options.items() if key != "relations")])
         return f"{self.learner.__name__}-{self.loss}-{said}-{self.shape}"
 
     @property
     def max_iter(self):
         """Sweeps: block descent takes long ones on few features, where it is not meant to be used."""
-        relations = self.options.get("relations", Relations())
-        slow = self.shape == "narrow" and (self.regularizer == "graph" or relations.solver == "alternating")
+        slow = self.shape == "narrow" and (self.regularizer == "graph" or self.options.get("solver") == "alternating")
         return 10 if slow else 60
 
     def build(self, C, tol, **more):
@@ -131,8 +126,8 @@ def linear_learners():
             for root in ("zero", "fixed", "free"):
                 for form in (*forms_of(loss), "differences"):
                     yield Certified(recursive, root, loss, shape, {"relations": Relations(root=root), "weights": form})
-                alternating = Relations(root=root, solver="alternating")
-                yield Certified(recursive, root, loss, shape, {"relations": alternating})
+                alternating = {"relations": Relations(root=root), "solver": "alternating"}
+                yield Certified(recursive, root, loss, shape, alternating)
             for schedule in ("coloured", "jacobi", "joint"):
                 relations = Relations(RELATIONS, ridge=RIDGE, schedule=schedule)
                 yield Certified(recursive, "graph", loss, shape, {"relations": relations})

@@ -17,7 +17,7 @@ LEARNERS = {
 }
 every_learner = pytest.mark.parametrize(("learner", "loss"), LEARNERS.values(), ids=LEARNERS)
 both = pytest.mark.parametrize("learner", [RecursiveSVM, RecursiveLogistic])
-SOLVERS = [(root, solver) for root in ("zero", "fixed", "free") for solver in ("joint", "alternating")]
+SOLVERS = [(root, solver) for root in ("zero", "fixed", "free") for solver in ("auto", "alternating")]
 every_root = pytest.mark.parametrize(("root", "solver"), SOLVERS)
 
 

@@ -32,7 +32,7 @@ from tests.learners.recursive_models import (
 def test_the_objective_is_that_of_the_definition(learner, loss, root, solver):
     X, y = single(60, labels=("tennis", "chess", "music", "film", "food"))
     tol = 1e-3 if root == "free" else 1e-5  # the former's bound is slow to close
-    options = {"relations": Relations(root=root, solver=solver), "tol": tol, "max_iter": 2000}
+    options = {"relations": Relations(root=root), "solver": solver, "tol": tol, "max_iter": 2000}
     model = learner(DEEP, fit_intercept=False, **options, **loss).fit(X, y)
     told = model.history_[-1]
     assert model.converged_
@@ -46,7 +46,7 @@ def test_the_objective_is_that_of_the_definition(learner, loss, root, solver):
 @pytest.mark.parametrize("taxonomy", [DEEP, TAXONOMY], ids=["tree", "forest"])
 def test_inner_nodes_are_means_of_their_neighbours(learner, loss, root, solver, taxonomy):
     X, y = single(labels=("tennis", "chess", "music", "film", "food"))
-    model = learner(taxonomy, relations=Relations(root=root, solver=solver), max_iter=5000, **loss).fit(X, y)
+    model = learner(taxonomy, relations=Relations(root=root), solver=solver, max_iter=5000, **loss).fit(X, y)
     W = model.node_coef_.toarray()
     assert W.shape == (taxonomy.n_nodes, X.shape[1])
     np.testing.assert_array_equal(W[model.class_nodes_], model.coef_)
@@ -65,13 +65,16 @@ def test_inner_nodes_are_means_of_their_neighbours(learner, loss, root, solver, 
 
 @every_learner
 @pytest.mark.parametrize("root", ["zero", "fixed"])
-def test_both_solvers_find_the_same(learner, loss, root):
+def test_all_solvers_find_the_same(learner, loss, root):
     X, y = single(labels=("tennis", "chess", "music", "sport"))
-    ways = [Relations(root=root, solver=solver) for solver in ("joint", "alternating")]
-    one, two = (learner(DEEP, relations=way, **loss, **CLOSE).fit(X, y) for way in ways)
-    assert one.history_[-1]["objective"] == pytest.approx(two.history_[-1]["objective"], rel=2e-5)
-    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=0.02)
-    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    options = {"relations": Relations(root=root), **loss, **CLOSE}
+    one, *others = (
+        learner(DEEP, solver=solver, **options).fit(X, y) for solver in ("coordinate", "newton", "alternating")
+    )
+    for other in others:
+        assert one.history_[-1]["objective"] == pytest.approx(other.history_[-1]["objective"], rel=2e-5)
+        np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=0.02)
+        np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
 @pytest.mark.parametrize("taxonomy", [None, TAXONOMY.flattened()], ids=["none", "flattened"])
@@ -236,7 +239,7 @@ def test_threads_change_nothing_and_rounds_little(learner):
         {},
         {"C": "cv", "sharing": "cv"},
         {"relations": Relations(root="free")},
-        {"relations": Relations(solver="alternating")},
+        {"solver": "alternating"},
         {"weights": "sparse"},
     ],
     ids=str,
@@ -270,14 +273,14 @@ def test_a_loaded_model_answers_the_same(learner, options, tmp_path):
         ({"weights": "thin"}, "weights must be one of"),
         ({"prune": 0.1}, "prune=0.1 needs weights='sparse'"),
         (
-            {"relations": Relations(solver="alternating"), "warm_start": True},
+            {"solver": "alternating", "warm_start": True},
             "solver='alternating' has dense weights and starts anew",
         ),
         (
-            {"relations": Relations(solver="alternating"), "weights": "dual"},
+            {"solver": "alternating", "weights": "dual"},
             "solver='alternating' has dense weights and starts anew",
         ),
-        ({"relations": Relations(solver="newton")}, "solver must be one of 'joint', 'alternating'; got 'newton'"),
+        ({"solver": "joint"}, "solver must be one of 'auto', 'coordinate', 'newton', 'alternating'; got 'joint'"),
         ({"relations": Relations(blocks_per_round=0)}, "blocks_per_round must be a whole number from 1 up; got 0"),
         ({"relations": Relations(blocks_per_round=1.5)}, "blocks_per_round must be a whole number from 1 up; got 1.5"),
         ({"C": -1}, "C must be"),
@@ -299,11 +302,11 @@ def test_an_unknown_loss_is_refused():
 
 
 @both
-@pytest.mark.parametrize("solver", ["joint", "alternating"])
+@pytest.mark.parametrize("solver", ["auto", "alternating"])
 def test_a_gap_that_is_not_closed_is_told(learner, solver):
     X, y = single()
     with pytest.warns(ConvergenceWarning, match=r"stopped after 1 sweeps with a gap of .*, over tol=1e-09"):
-        model = learner(DEEP, relations=Relations(solver=solver), C=100, tol=1e-9, max_iter=1).fit(X, y)
+        model = learner(DEEP, solver=solver, C=100, tol=1e-9, max_iter=1).fit(X, y)
     assert not model.converged_
     assert model.n_iter_ == 1
     assert model.history_[-1]["gap"] > 1e-9

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import ParameterError
 from cladist.execution import Serial, Threads
-from cladist.linear_model.problem_tree import ProblemTree
 from cladist.solvers import Settings, members_by_class
-from cladist.solvers import problem as problems
-from cladist.solvers.problem import suits_direct_recursive
 from cladist.solvers.tree.dense_recursive import TreeSystem, solve_recursive_directly
 from cladist.solvers.tree.recursive import solve_recursive
 from tests.solvers.joint_reference import ROOTS, TREES, joint_optimum, random_tree, regularizer, tree_case
@@ -94,18 +91,9 @@ def test_sweeps_lead_to_the_same(loss):
     assert steps.history[-1]["objective"] == pytest.approx(sweeps.history[-1]["objective"], rel=3e-6)
 
 
-def test_what_suits_it(monkeypatch):
+def test_an_unknown_root_is_refused():
     tree = TREES["nine nodes"]
     problem = tree_case(0, tree, "hinge").problem
-    assert suits_direct_recursive(problem, tree)
-    assert not suits_direct_recursive(problem, replace(tree, sharing=0.0))
-    assert not suits_direct_recursive(tree_case(0, tree, "hinge", n_features=60).problem, tree)  # more than rows
-    lone = ProblemTree(np.full(3, -1), np.arange(3))
-    assert not suits_direct_recursive(tree_case(0, lone, "hinge").problem, lone)
-    monkeypatch.setattr(problems, "MOST_ENTRIES", 9 * 7 * 7)  # nine nodes, seven features
-    assert suits_direct_recursive(problem, tree)
-    monkeypatch.setattr(problems, "MOST_ENTRIES", 9 * 7 * 7 - 1)
-    assert not suits_direct_recursive(problem, tree)
     with pytest.raises(ParameterError, match="root must be one of"):
         solve_recursive_directly(problem, tree, root="none")
 

@@ -10,16 +10,15 @@ from cladist.execution import Threads
 from cladist.solvers import Settings, TrainingRows, members_by_class, solve_one_vs_rest
 from cladist.solvers.linear import dense_solvers, one_vs_rest
 from cladist.solvers.linear.dense_solvers import minimise_hinge, minimise_smooth
-from cladist.solvers.problem import FEW_FEATURES, suits_direct
 from tests.solvers.problems import LOSSES, case, dual_bounds, random_case, random_rows
 
-TIGHT = Settings(tol=1e-7, max_iter=10_000)
+TIGHT = Settings(tol=1e-7, max_iter=10_000, solver="newton")
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 
 
 def dense_case(seed, loss, **fixed):
     problem = random_case(seed, loss, density=1.0, C=1.0, **fixed)
-    return problem if suits_direct(problem.problem) else dense_case(seed + 1000, loss, **fixed)
+    return problem if len(problem.X) > problem.X.shape[1] else dense_case(seed + 1000, loss, **fixed)
 
 
 def minimise(problem, k, settings):
@@ -31,11 +30,11 @@ def minimise(problem, k, settings):
 
 @every_loss
 @pytest.mark.parametrize("seed", range(5))
-def test_the_optimum_is_that_of_coordinate_descent(seed, loss, monkeypatch):
+def test_the_optimum_is_that_of_coordinate_descent(seed, loss):
     problem = dense_case(seed, loss)
-    directly = solve_one_vs_rest(problem.problem, Settings(tol=1e-6, max_iter=10_000))
-    monkeypatch.setattr(one_vs_rest, "suits_direct", lambda problem: False)
-    by_sweeps = solve_one_vs_rest(problem.problem, Settings(tol=1e-6, max_iter=10_000))
+    directly, by_sweeps = (
+        solve_one_vs_rest(problem.problem, Settings(1e-6, 10_000, solver=solver)) for solver in ("newton", "coordinate")
+    )
     assert directly.converged
     assert by_sweeps.converged
     W, V = problem.weights(directly), problem.weights(by_sweeps)
@@ -120,20 +119,6 @@ def test_rows_without_features(loss, constant):
     assert most == ([1] if constant else [0])
 
 
-def test_only_dense_rows_of_few_features_go_this_way():
-    random = np.random.default_rng(0)
-
-    def suits(X, constant):
-        members = members_by_class(np.zeros(len(X), np.int64), 1)
-        return suits_direct(case(X, members, "hinge", np.ones((2, 1)), constant=constant).problem)
-
-    for constant in (True, False):
-        assert suits(random.normal(size=(50, 10)), constant)
-        assert not suits(random.normal(size=(10, 50)), constant)
-        assert not suits(random_rows(random, 50, 10, 0.1), constant)
-        assert not suits(random.normal(size=(600, FEW_FEATURES)), constant)
-
-
 def test_dense_rows_are_those_of_the_matrix():
     X = random_rows(np.random.default_rng(0), 9, 5, 0.5).astype(np.float32)
     rows = TrainingRows.from_matrix(X, constant=True)
@@ -145,5 +130,5 @@ def test_weights_within_tol_are_taken_as_they_are_whatever_the_number_of_classes
     certify = one_vs_rest.Certificate.of
     monkeypatch.setattr(one_vs_rest.Certificate, "of", lambda *given: measured.append(1) or certify(*given))
     problem = dense_case(0, "hinge", n_classes=4)
-    assert solve_one_vs_rest(problem.problem, Settings(tol=1e-3)).converged
+    assert solve_one_vs_rest(problem.problem, Settings(tol=1e-3, solver="newton")).converged
     assert len(measured) == 1

@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 
 from cladist.solvers import Settings, members_by_class, solve_one_vs_rest
-from cladist.solvers.linear import one_vs_rest
 from cladist.solvers.linear.one_vs_rest import growth, scaled
 from tests.solvers.problems import LOSSES, case, certified, members_of_matrix, random_case, random_rows
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
-
-
-@pytest.fixture
-def by_sweeps(monkeypatch):
-    """Dense rows go the way of sparse ones too."""
-    monkeypatch.setattr(one_vs_rest, "suits_direct", lambda problem: False)
 
 
 @every_loss
@@ -26,18 +19,17 @@ def test_rows_of_many_classes_and_of_none(loss, constant):
     belongs[:, 2] = True
     X[5:15] = 0
     problem = case(X, members_of_matrix(belongs), loss, np.ones((2, 6)), constant=constant)
-    solution = solve_one_vs_rest(problem.problem, Settings(tol=1e-5, max_iter=10_000), keep_state=True)
+    solution = solve_one_vs_rest(problem.problem, Settings(1e-5, 10_000, solver="coordinate"), keep_state=True)
     certified(problem, solution, 1e-5)
 
 
 @every_loss
 @pytest.mark.parametrize("constant", [True, False])
 @pytest.mark.parametrize("features", [0, 3])
-@pytest.mark.usefixtures("by_sweeps")
 def test_one_row(loss, constant, features):
     members = members_by_class(np.zeros(1, np.int64), 1)
     problem = case(np.ones((1, features)), members, loss, np.ones((2, 1)), constant=constant)
-    solution = solve_one_vs_rest(problem.problem, Settings(tol=1e-5), keep_state=True)
+    solution = solve_one_vs_rest(problem.problem, Settings(tol=1e-5, solver="coordinate"), keep_state=True)
     certified(problem, solution, 1e-5)
     assert solution.weights.best(problem.given).tolist() == [0]
 
@@ -66,7 +58,8 @@ def passes(solution):
 @pytest.mark.parametrize("density", [0.2, 1.0])
 @pytest.mark.parametrize("factor", [1.0, 3.0, 0.2])
 def test_a_warm_start_leads_to_the_same_optimum(loss, density, factor):
-    n_cold, n_warm, tight = 0, 0, Settings(tol=1e-5, max_iter=10_000)
+    n_cold, n_warm = 0, 0
+    tight = Settings(1e-5, 10_000, solver="coordinate" if density < 1 else "newton")
     for seed in range(4):
         cheap = random_case(seed, loss, density=density, C=1.0)
         state = solve_one_vs_rest(cheap.problem, tight, keep_state=True).state

@@ -19,6 +19,7 @@ from cladist.kernels.one_vs_rest import (
     BELOW,
     HIGHEST,
     LOWEST,
+    VISITS,
     add_row,
     dot,
     put_terms,
@@ -116,17 +117,18 @@ def sweep_joint(problem, surrogate, visits, W, alpha, overlap, state, skip, acti
 
 
 @kernel
-def visit_block(problem, surrogate, order, active, W, alpha, overlap, eps, resting, passes, generator):
+def visit_block(problem, surrogate, order, active, W, alpha, overlap, eps, resting, passes, generator, effort):
     """Improve a block: one pass over the rows of `order`, then up to `passes` over those that stay active.
 
     Returns the rows that are active after the first pass, for a later visit; with an empty `order`, passes are over
-    `active`. Rows rest whose α is at a bound by more than `resting`.
+    `active`. Rows rest whose α is at a bound by more than `resting`. `effort` counts the visits to rows.
     """
     state = np.zeros((4, WIDTH), W.dtype)
     scratch = np.zeros((SCRATCH, WIDTH), W.dtype)
     skip = W.dtype.type(np.float32(0.1) * eps)
     n_rows = problem.mask.shape[0]
     visits, still_active = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
+    effort[VISITS] += order.shape[0]
     if order.shape[0]:
         rest_beyond(state, W.dtype.type(resting))
         n_visits = sweep_joint(problem, surrogate, order, W, alpha, overlap, state, skip, visits, scratch)
@@ -140,6 +142,7 @@ def visit_block(problem, surrogate, order, active, W, alpha, overlap, eps, resti
     for _ in range(passes):
         if done or n_visits == 0:
             break
+        effort[VISITS] += n_visits
         shuffle(visits[:n_visits], generator)
         n_visits = sweep_joint(
             problem, surrogate, visits[:n_visits], W, alpha, overlap, state, skip, still_active, scratch

@@ -21,6 +21,9 @@ from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, fused, load, spre
 from cladist.kernels.surrogate import dual_step, lower_bound, rests, slope, value
 
 HIGHEST, LOWEST, ABOVE, BELOW = 0, 1, 2, 3  # rows of `state`
+VISITS, MOST_VISITS, GAVE_UP = 0, 1, 2  # entries of `effort`
+JUDGED_FROM = 0.1  # of the visits that another solver costs, or more: from here on the rate of descent is judged
+SWEEPS_BEFORE_STAGNATION, STAGNATION = 250, 0.99  # descent ends where twice the sweeps lower the gap by less than 1 %
 SKIPPED = np.float32(0.1)  # share of the tolerance below which moving α costs more than it gains
 FIRST_SWEEPS = 5
 FEW = 8
@@ -142,10 +145,11 @@ def shuffle(rows, generator):
 
 
 @kernel
-def visit_first(problem, surrogate, first, W, alpha, eps):
+def visit_first(problem, surrogate, first, W, alpha, eps, effort):
     """Sweep a few times over the rows that change most with the others: the few positive ones."""
     state, active = np.empty((4, WIDTH), W.dtype), np.empty_like(first)
     for _ in range(FIRST_SWEEPS):
+        effort[VISITS] += first.shape[0]
         rest_beyond(state, np.float32(np.inf))
         sweep(problem, surrogate, first, W, alpha, state, W.dtype.type(SKIPPED * eps), active)
         if violation(state) <= eps:
@@ -153,10 +157,14 @@ def visit_first(problem, surrogate, first, W, alpha, eps):
 
 
 @kernel
-def descend(problem, surrogate, order, first, W, alpha, eps, max_sweeps, generator, active_sweeps=ACTIVE_SWEEPS):
+def descend(
+    problem, surrogate, order, first, W, alpha, eps, max_sweeps, generator, effort, active_sweeps=ACTIVE_SWEEPS
+):
     """Sweep over all rows and then over active ones, up to `max_sweeps` times; after each over those of `first`.
 
-    Active rows are visited up to `active_sweeps` times the number of all rows before all are visited again.
+    Active rows are visited up to `active_sweeps` times the number of all rows before all are visited again. `effort`
+    holds the number of visits to rows, which is counted on, and the number that another solver would cost; descent ends
+    after twice as many.
 
     Returns the number of sweeps over all rows, and whether the last of them left no violation above `eps`.
     """
@@ -164,21 +172,25 @@ def descend(problem, surrogate, order, first, W, alpha, eps, max_sweeps, generat
     active, still_active = np.empty_like(order), np.empty_like(order)
     skip = W.dtype.type(SKIPPED * eps)
     for done in range(1, max_sweeps + 1):
+        effort[VISITS] += order.shape[0]
         rest_beyond(state, np.float32(0.5) * eps)
         n_active = sweep(problem, surrogate, order, W, alpha, state, skip, active)
         if violation(state) <= eps:
             return done, True
-        visit_first(problem, surrogate, first, W, alpha, eps)
+        visit_first(problem, surrogate, first, W, alpha, eps, effort)
         visited = 0
-        while n_active > 0 and visited < active_sweeps * order.shape[0]:
+        while n_active > 0 and visited < active_sweeps * order.shape[0] and effort[VISITS] // 2 < effort[MOST_VISITS]:
             visited += n_active
+            effort[VISITS] += n_active
             rest_beyond(state, np.float32(0))
             shuffle(active[:n_active], generator)
             n_active = sweep(problem, surrogate, active[:n_active], W, alpha, state, skip, still_active)
             active[:n_active] = still_active[:n_active]
             if violation(state) <= eps:
                 break
-            visit_first(problem, surrogate, first, W, alpha, eps)
+            visit_first(problem, surrogate, first, W, alpha, eps, effort)
+        if effort[VISITS] // 2 >= effort[MOST_VISITS]:
+            return done, False
     return max_sweeps, False
 
 
@@ -298,30 +310,57 @@ def largest_gap(primal, gap):
 
 
 @kernel
-def solve_block(problem, surrogate, order, first, W, alpha, eps, tol, max_sweeps, generator, primal, gap, scales):
+def is_slow(surrogate, before, gap, tol, visits_before, effort):
+    """Tell whether another solver costs less than the visits that remain, if the gap goes on falling as it did.
+
+    Where the dual is not sparse it may rest for a while: descent is given more time there.
+    """
+    visits, most = effort[VISITS], effort[MOST_VISITS]
+    if visits // 2 >= most:
+        return True
+    judged_from = JUDGED_FROM if surrogate.sparse_dual else 2.5 * JUDGED_FROM
+    if visits < judged_from * most or not np.isfinite(before):
+        return False
+    if not gap < before:
+        return True
+    return np.log(gap / tol) * (visits - visits_before) > np.log(before / gap) * most
+
+
+@kernel
+def solve_block(
+    problem, surrogate, order, first, W, alpha, eps, tol, max_sweeps, generator, effort, primal, gap, scales
+):
     """Solve a block until every relative duality gap is at most `tol`; return the number of sweeps over all rows.
 
     `order` are all rows, best in a random order that is theirs in memory, too; `first` those to visit before. W must be
     w(α); both are changed, and primal and gap are set. `eps` holds the violation allowed at first, which is tightened
-    until the gap is small enough, and the smallest violation that makes sense. The gap certifies scales_k · w_k; scales
-    differ from 1 only for losses that are not smooth.
+    until the gap is small enough, and the smallest violation that makes sense. `effort` is that of `descend`; its last
+    entry becomes 1 where another solver would cost less than the visits that remain. The gap certifies scales_k · w_k;
+    scales differ from 1 only for losses that are not smooth.
     """
     eps, smallest = eps
     scales[:] = 1
-    visit_first(problem, surrogate, first, W, alpha, eps)
+    visit_first(problem, surrogate, first, W, alpha, eps, effort)
     often = first if first.shape[0] * FEW < order.shape[0] else first[:0]
-    done, until_check = 0, 2
+    done, until_check, before, visits_before = 0, 2, np.inf, 0
     while True:
         limit = min(until_check, max_sweeps - done)
-        swept, settled = descend(problem, surrogate, order, often, W, alpha, eps, limit, generator)
+        swept, settled = descend(problem, surrogate, order, often, W, alpha, eps, limit, generator, effort)
         done += swept
         objectives(problem, surrogate, W, alpha, primal, gap)
         largest = largest_gap(primal, gap)
         if not surrogate.smooth and largest > tol:
             best_scales(problem, surrogate, W, primal, gap, scales)
             largest = largest_gap(primal, gap)
-        if largest <= tol or done >= max_sweeps or (settled and eps <= smallest):
+        stagnant = not settled and done >= SWEEPS_BEFORE_STAGNATION and largest > STAGNATION * before
+        stagnant = stagnant and surrogate.smooth  # under the hinge the gap may rest for long before it falls
+        if largest <= tol or done >= max_sweeps or stagnant or (settled and eps <= smallest):
             return done
+        if is_slow(surrogate, before, largest, tol, visits_before, effort):
+            effort[GAVE_UP] = 1
+            return done
+        if surrogate.sparse_dual or before == np.inf:  # otherwise the rate is that since the first check
+            before, visits_before = largest, effort[VISITS]
         scales[:] = 1
         if settled:
             factor = 0.5 * tol / largest

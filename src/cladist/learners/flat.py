@@ -135,6 +135,10 @@ class FlatSVM(_Training, LinearClassifier):
         Relative duality gap that every classifier reaches.
     max_iter : int
         Most sweeps over all rows; if they do not suffice, a ConvergenceWarning says so.
+    solver : {"auto", "coordinate", "newton"}
+        Dual coordinate descent; or Newton's method for smooth losses and an interior point method for the hinge, for
+        dense rows of up to some hundred features. "auto": coordinate descent, and Newton steps as soon as it proves to
+        cost more than they would, for instance where features have very different scales. All reach the same optimum.
     warm_start : bool
         Whether `fit` starts from the solution of this object's last `fit`, if the numbers of rows, problems and
         features and the loss are the same. The state for it takes 4 bytes per row and label, and is not saved.
@@ -191,6 +195,7 @@ class FlatSVM(_Training, LinearClassifier):
     prune: float = 0.0
     tol: float = 1e-3
     max_iter: int = 1000
+    solver: str = "auto"
     warm_start: bool = False
     random_state: Any = 0
     n_jobs: int | None = None
@@ -239,6 +244,10 @@ class FlatLogistic(_Training, LinearClassifier):
         Relative duality gap that every classifier reaches.
     max_iter : int
         Most sweeps over all rows; if they do not suffice, a ConvergenceWarning says so.
+    solver : {"auto", "coordinate", "newton"}
+        Dual coordinate descent; or Newton's method for smooth losses and an interior point method for the hinge, for
+        dense rows of up to some hundred features. "auto": coordinate descent, and Newton steps as soon as it proves to
+        cost more than they would, for instance where features have very different scales. All reach the same optimum.
     warm_start : bool
         Whether `fit` starts from the solution of this object's last `fit`, if the numbers of rows, problems and
         features and the loss are the same. The state for it takes 4 bytes per row and label, and is not saved.
@@ -293,6 +302,7 @@ class FlatLogistic(_Training, LinearClassifier):
     prune: float = 0.0
     tol: float = 1e-3
     max_iter: int = 1000
+    solver: str = "auto"
     warm_start: bool = False
     random_state: Any = 0
     n_jobs: int | None = None

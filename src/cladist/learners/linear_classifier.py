@@ -39,12 +39,13 @@ Ids = npt.NDArray[np.int64]
 PIECE_BYTES = 2**29  # of scores for which weights that are made on demand are made once
 VECTORS_AT_ONCE = 16  # classes whose weights are held to explain their scores
 FORMS = ("auto", "dense", "sparse", "dual")
+SOLVERS = ("auto", "coordinate", "newton")
 PRUNED = ("sparse", "differences")
 LARGEST_C, LARGEST_VALUE = 1e12, 1e12  # float32 ends at 3e38, and squares of these are summed
 
 
 def check_linear(model: Any) -> None:
-    """Refuse values of `C`, `fit_intercept`, `tol`, `max_iter` and `prune` that make no sense."""
+    """Refuse values of `C`, `fit_intercept`, `tol`, `max_iter`, `solver` and `prune` that make no sense."""
     who = type(model).__name__
     if not isinstance(model.fit_intercept, (bool, np.bool_)):
         one_of(who, "fit_intercept", model.fit_intercept, (False, True))
@@ -55,6 +56,7 @@ def check_linear(model: Any) -> None:
         raise ParameterError(f"{who}: tol must be positive; got {model.tol!r}.")
     if not is_count(model.max_iter):
         raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {model.max_iter!r}.")
+    one_of(who, "solver", model.solver, getattr(model, "solvers", SOLVERS))
     if model.prune != 0 and not is_positive(model.prune):
         raise ParameterError(f"{who}: prune must be 0 or positive; got {model.prune!r}.")
 
@@ -111,6 +113,7 @@ class LinearClassifier(HierarchicalClassifier):
     prune: float
     tol: float
     max_iter: int
+    solver: str
     warm_start: bool
     random_state: Any
     n_jobs: int | None
@@ -151,7 +154,7 @@ class LinearClassifier(HierarchicalClassifier):
     def settings(self) -> Settings:
         """Return the tolerance, the limit of sweeps and the seed."""
         seed = random_generator(type(self).__name__, self.random_state).randint(2**31 - 1)
-        return Settings(self.tol, self.max_iter, int(seed))
+        return Settings(self.tol, self.max_iter, int(seed), self.solver)
 
     def last_state(self, problem: OneVsRest, C: float) -> Any:
         """Return the state of the last fit, to start from, if it fits this problem."""

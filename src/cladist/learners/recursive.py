@@ -13,7 +13,7 @@ from cladist import progress
 from cladist.errors import ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
-from cladist.learners.linear_classifier import FORMS, LinearClassifier
+from cladist.learners.linear_classifier import FORMS, SOLVERS, LinearClassifier
 from cladist.learners.select_c import choose_C_and_sharing
 from cladist.solvers import OneVsRest, Solution
 from cladist.solvers.problem import Targets
@@ -30,6 +30,8 @@ def gather_options(parameters: dict[str, Any]) -> dict[str, Any]:
     options = {name: parameters[name] for name in DEFAULTS if name in parameters}
     if any(value != DEFAULTS[name] for name, value in options.items()):
         others["relations"] = Relations(**options)
+    if others.get("solver") == "joint":
+        others["solver"] = "auto"
     return others
 
 
@@ -60,6 +62,7 @@ class _Training(_Learner):
     """The steps of `fit`, the same for both losses."""
 
     forms: ClassVar[tuple[str, ...]] = (*FORMS, "differences")
+    solvers: ClassVar[tuple[str, ...]] = (*SOLVERS, "alternating")
     from_old_parameters = staticmethod(gather_options)  # of model files from before `Relations`
 
     relations: Any
@@ -80,7 +83,8 @@ class _Training(_Learner):
 
     def _beside_relations(self) -> dict[str, Any]:
         """Return the parameters that depend on options of relations."""
-        return {"sharing": self.sharing, "warm_start": self.warm_start, "weights": self.weights}
+        names = ("sharing", "solver", "warm_start", "weights")
+        return {name: getattr(self, name) for name in names}
 
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all labels together.
@@ -165,7 +169,10 @@ class _Training(_Learner):
         if isinstance(self.relations, Relations):  # from the parameters of a file of an earlier version
             self.relations = replace(self.relations, graph=graph)
         else:
-            self.relations = Relations(graph, **state["relations"]) if "relations" in state else graph
+            options = dict(state.get("relations", {}))
+            if options.pop("solver", None) == "alternating":  # an option of relations in an earlier version
+                self.solver = "alternating"
+            self.relations = Relations(graph, **options) if "relations" in state else graph
         self.check_parameters()
         relations = as_relations(self.relations)
         self._coupling = relations.couple(self.taxonomy_, self.target_nodes_, self.sharing_, self.relations_)
@@ -219,6 +226,11 @@ class RecursiveSVM(_Training, LinearClassifier):
         Relative duality gap.
     max_iter : int
         Most sweeps over all labels; if they do not suffice, a ConvergenceWarning says so.
+    solver : {"auto", "coordinate", "newton", "alternating"}
+        Dual coordinate descent; or Newton's method for smooth losses and an interior point method for the hinge, for
+        dense rows of up to some hundred features. "auto": coordinate descent, and Newton steps as soon as it proves to
+        cost more than they would, for instance where features have very different scales. "alternating": the
+        paper's alternation between levels, which takes longer. All reach the same optimum.
     warm_start : bool
         Whether `fit` starts from the last solution, if rows, features in use and tree are as they were.
     random_state : int, RandomState or None
@@ -284,6 +296,7 @@ class RecursiveSVM(_Training, LinearClassifier):
     prune: float = 0.0
     tol: float = 1e-2
     max_iter: int = 200
+    solver: str = "auto"
     warm_start: bool = False
     random_state: Any = 0
     n_jobs: int | None = None
@@ -337,6 +350,11 @@ class RecursiveLogistic(_Training, LinearClassifier):
         Relative duality gap.
     max_iter : int
         Most sweeps over all labels; if they do not suffice, a ConvergenceWarning says so.
+    solver : {"auto", "coordinate", "newton", "alternating"}
+        Dual coordinate descent; or Newton's method for smooth losses and an interior point method for the hinge, for
+        dense rows of up to some hundred features. "auto": coordinate descent, and Newton steps as soon as it proves to
+        cost more than they would, for instance where features have very different scales. "alternating": the
+        paper's alternation between levels, which takes longer. All reach the same optimum.
     warm_start : bool
         Whether `fit` starts from the last solution, if rows, features in use and tree are as they were.
     random_state : int, RandomState or None
@@ -399,6 +417,7 @@ class RecursiveLogistic(_Training, LinearClassifier):
     prune: float = 0.0
     tol: float = 1e-2
     max_iter: int = 200
+    solver: str = "auto"
     warm_start: bool = False
     random_state: Any = 0
     n_jobs: int | None = None

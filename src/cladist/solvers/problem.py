@@ -14,7 +14,6 @@ from cladist.errors import ParameterError, TaxonomyError
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
 from cladist.labels import LabelMatrix
-from cladist.linear_model.problem_tree import ProblemTree
 from cladist.linear_model.training_rows import Floats32, Ids, TrainingRows, aligned_zeros
 from cladist.surrogates import SURROGATES, Surrogate
 from cladist.taxonomy import Taxonomy
@@ -25,11 +24,6 @@ TARGETS, REPAIRS = ("leaves", "nodes"), ("top_down", "bottom_up", "best")
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps dense weights up to this size
 SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
 UNUSED_COST = 1e-20  # in lanes without a class
-FEW_FEATURES = 500  # up to here a d × d system costs less than the sweeps it saves
-DENSE_ENTRIES = 20_000_000  # 160 MB: beyond this, rows are not made dense
-DENSE_SHARE = 0.3
-MOST_ALPHAS = 5_000_000  # rows × leaves of a tree; some ten arrays of that many float64
-MOST_ENTRIES = 2**27  # of all nodes' systems, each features × features in float64; there are two of each
 
 
 @dataclass(frozen=True)
@@ -107,11 +101,24 @@ class OneVsRest:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to solve: relative duality gap, maximal number of sweeps over all rows, and seed of the order of visits."""
+    """How to solve.
+
+    Attributes
+    ----------
+    tol : float
+        Relative duality gap.
+    max_iter : int
+        The most sweeps over all rows, or Newton steps.
+    seed : int
+        Of the order of visits.
+    solver : {"auto", "coordinate", "newton"}
+        Coordinate descent, Newton steps, or the one that costs less, see `cladist.solvers.cost`.
+    """
 
     tol: float = 1e-3
     max_iter: int = 1000
     seed: int = 0
+    solver: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -154,25 +161,6 @@ def members_by_class(classes: Ids, n_classes: int) -> Members:
     """
     counts = np.bincount(classes, minlength=n_classes)
     return np.concatenate([[0], np.cumsum(counts)]), np.argsort(classes, kind="stable")
-
-
-# ---------------------------------------------------------------- the choice of a method
-
-
-def suits_direct(problem: OneVsRest) -> bool:
-    """Tell whether rows are dense and low-dimensional; coordinate descent suits sparse rows."""
-    rows = problem.rows
-    n_used = rows.n_used - rows.has_constant
-    entries = len(rows) * n_used
-    few = n_used < min(len(rows), FEW_FEATURES) and entries < DENSE_ENTRIES
-    return few and len(rows.data) - rows.has_constant * len(rows) >= DENSE_SHARE * entries
-
-
-def suits_direct_recursive(problem: OneVsRest, tree: ProblemTree) -> bool:
-    """Tell whether rows are dense and low-dimensional, leaves few enough, and inner nodes shared."""
-    few = len(problem.rows) * problem.n_classes <= MOST_ALPHAS
-    few = few and (problem.n_classes + len(tree.inner)) * problem.rows.n_used**2 <= MOST_ENTRIES
-    return bool(few and tree.sharing > 0 and len(tree.inner) and suits_direct(problem))
 
 
 # ---------------------------------------------------------------- where descent begins

@@ -22,18 +22,18 @@ from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.weights import Weights
 from cladist.solvers import OneVsRest, Settings, Solution
+from cladist.solvers.cost import DescentLimit, SlowDescentError
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.solvers.graph.solver import SCHEDULES, solve_graph
-from cladist.solvers.problem import REPAIRS, TARGETS, suits_direct_recursive, with_stops
+from cladist.solvers.problem import REPAIRS, TARGETS, with_stops
 from cladist.solvers.tree.alternation import solve_alternating
 from cladist.solvers.tree.dense_recursive import solve_recursive_directly
-from cladist.solvers.tree.recursive import solve_recursive
+from cladist.solvers.tree.recursive import is_flat, solve_recursive
 from cladist.taxonomy import RelationGraph, Taxonomy
 
 Ids = npt.NDArray[np.int64]
 
 
-SOLVERS = ("joint", "alternating")
 SMALLEST_SHARING, LARGEST_SHARING = 1e-9, 1e9  # except 0; beyond, sums in float32 lose one side
 
 
@@ -42,8 +42,8 @@ class Relations(BaseEstimator):
     """How the weights of nodes are related in `RecursiveSVM` and `RecursiveLogistic`.
 
     Without a graph, each node is related to its parent in the taxonomy; a DAG is read as the undirected graph of its
-    edges. `root`, `solver` and `blocks_per_round` are for trees; `targets`, `repair`, `schedule` and `ridge` are for
-    graphs. In scikit-learn's notation ``relations__ridge`` is a parameter of the learner, for `set_params` and grids.
+    edges. `root` and `blocks_per_round` are for trees; `targets`, `repair`, `schedule` and `ridge` are for graphs. In
+    scikit-learn's notation ``relations__ridge`` is a parameter of the learner, for `set_params` and grids.
 
     Parameters
     ----------
@@ -51,11 +51,8 @@ class Relations(BaseEstimator):
         Labels that are related without one being above the other, instead of the taxonomy's own edges.
     root : {"zero", "free", "fixed"}
         Whether inner roots are pulled to 0 as nodes are to their parents, not pulled, or held at 0.
-    solver : {"joint", "alternating"}
-        Block Gauss–Seidel on the joint dual, or Newton steps for all nodes on low-dimensional dense data; or the
-        paper's alternation between levels (with all inner nodes solved at once), which takes longer.
     blocks_per_round : int
-        How many blocks of sixteen labels the joint solver solves from one snapshot of the weights they share; threads
+        How many blocks of sixteen labels coordinate descent solves from one snapshot of the weights they share; threads
         divide these among them. More blocks need more sweeps. The model depends on it, not on the number of threads.
     targets : {"leaves", "nodes"}
         Which nodes of a graph are trained on a row: its labels, or its labels and all nodes above them.
@@ -80,7 +77,6 @@ class Relations(BaseEstimator):
     graph: Any = None
     _: KW_ONLY
     root: str = "zero"
-    solver: str = "joint"
     blocks_per_round: int = 1
     targets: str = "leaves"
     repair: str = "top_down"
@@ -91,7 +87,7 @@ class Relations(BaseEstimator):
         """Return all but the graph, by name."""
         return {name: getattr(self, name) for name in DEFAULTS}
 
-    def check(self, who: str, *, sharing: Any, empty_leaf: str, warm_start: bool, weights: str) -> None:
+    def check(self, who: str, *, sharing: Any, empty_leaf: str, solver: str, warm_start: bool, weights: str) -> None:
         """Raise a `ParameterError` if an option, or a parameter of the learner that depends on it, has no meaning."""
         one_of(who, "empty_leaf", empty_leaf, ("skip", "negative"))
         searched = isinstance(sharing, str) and sharing == "cv"
@@ -102,7 +98,6 @@ class Relations(BaseEstimator):
                 f"it; got {sharing!r}."
             )
         one_of(who, "root", self.root, ROOTS)
-        one_of(who, "solver", self.solver, SOLVERS)
         one_of(who, "targets", self.targets, TARGETS)
         one_of(who, "repair", self.repair, REPAIRS)
         one_of(who, "schedule", self.schedule, SCHEDULES)
@@ -112,14 +107,16 @@ class Relations(BaseEstimator):
             )
         if not (is_positive(self.ridge) or (isinstance(self.ridge, Real) and self.ridge == 0)):
             raise ParameterError(f"{who}: ridge must be 0 or positive; got {self.ridge!r}.")
-        if self.solver == "alternating" and (weights not in ("auto", "dense") or warm_start):
+        if solver == "alternating" and (weights not in ("auto", "dense") or warm_start):
             raise ParameterError(
-                f"{who}: solver='alternating' has dense weights and starts anew; use solver='joint' for "
+                f"{who}: solver='alternating' has dense weights and starts anew; use another for "
                 "weights='sparse', 'dual' or 'differences' and for warm_start."
             )
+        if solver == "newton" and weights == "dual":
+            raise ParameterError(f"{who}: solver='newton' has no α for weights='dual'; leave one of them out.")
 
     def graph_for(
-        self, who: str, taxonomy: Taxonomy, *, has_all_labels: bool, sharing: Any, warm_start: bool, weights: str
+        self, who: str, taxonomy: Taxonomy, *, has_all_labels: bool, **parameters: Any
     ) -> RelationGraph | None:
         """Return the graph that relates labels, the given one or a DAG's edges; None for a tree.
 
@@ -146,14 +143,14 @@ class Relations(BaseEstimator):
             raise TaxonomyError(f"{who}: relations join labels, and none of y's is among them; {unknown[0]!r} is one.")
         if self.targets == "nodes" and self.repair == "best":
             taxonomy.require_tree(f"{who} with repair='best'")
-        self._check_for_graph(who, sharing, warm_start=warm_start, weights=weights)
+        self._check_for_graph(who, **parameters)
         return graph
 
     def couple(self, taxonomy: Taxonomy, labels: Ids, sharing: float, graph: RelationGraph | None) -> Coupling:
         """Return the first sum of the objective: that of eq. (2) and (3) on a tree, of eq. (10) on a graph."""
         if graph is not None:
             return GraphCoupling(taxonomy, labels, graph, self.schedule, float(self.ridge))
-        return TreeCoupling(taxonomy, labels, sharing, self.root, self.solver, self.blocks_per_round)
+        return TreeCoupling(taxonomy, labels, sharing, self.root, self.blocks_per_round)
 
     def _check_for_tree(self, who: str) -> None:
         for name in ("schedule", "ridge", "targets"):
@@ -163,10 +160,10 @@ class Relations(BaseEstimator):
                     "Relations(RelationGraph.from_taxonomy(taxonomy), …) to read the tree as one."
                 )
 
-    def _check_for_graph(self, who: str, sharing: Any, *, warm_start: bool, weights: str) -> None:
-        of_trees = {name: getattr(self, name) for name in ("root", "solver", "blocks_per_round")} | {"sharing": sharing}
+    def _check_for_graph(self, who: str, *, sharing: Any, solver: str, warm_start: bool, weights: str) -> None:
+        of_trees = {"root": self.root, "blocks_per_round": self.blocks_per_round, "sharing": sharing, "solver": solver}
         for name, value in of_trees.items():
-            usual = DEFAULTS.get(name, 1.0)
+            usual = {**DEFAULTS, "sharing": 1.0, "solver": "auto"}[name]
             if value != usual:
                 raise ParameterError(
                     f"{who}: {name}={value!r} is for trees, and labels are related by a graph here; leave it at "
@@ -198,7 +195,6 @@ class TreeCoupling:
     labels: Ids
     sharing: float
     root: str = "zero"
-    solver: str = "joint"
     blocks_per_round: int = 1
 
     @cached_property
@@ -228,25 +224,18 @@ class TreeCoupling:
     ) -> Solution:
         """Minimise the coupled objective of all problems."""
         tree, root = self.tree, self.root
-        if self.solver == "alternating" and self.sharing > 0:
+        if settings.solver == "alternating" and self.sharing > 0:
             return solve_alternating(problem, tree, settings, root=root, exact_inner=True, executor=executor)
-        if form != "dual" and suits_direct_recursive(problem, tree):
+        options = {"form": form, "prune": prune, "state": state, "keep_state": keep_state, "executor": executor}
+        try:
+            limit = None if is_flat(tree, root) else DescentLimit(problem, tree, settings, can_be_dense=form != "dual")
+            rounds = self.blocks_per_round
+            return solve_recursive(problem, tree, settings, root=root, blocks_per_round=rounds, limit=limit, **options)
+        except SlowDescentError:
             solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
-            if form == "differences":
-                return replace(solution, weights=differences_of_leaves(solution.weights, tree, root, prune))
-            return solution if form == "dense" else _sparse(solution, prune)
-        return solve_recursive(
-            problem,
-            tree,
-            settings,
-            root=root,
-            blocks_per_round=self.blocks_per_round,
-            executor=executor,
-            form=form,
-            prune=prune,
-            state=state,
-            keep_state=keep_state,
-        )
+        if form == "differences":
+            return replace(solution, weights=differences_of_leaves(solution.weights, tree, root, prune))
+        return solution if form == "dense" else _sparse(solution, prune)
 
     def node_vectors(self, weights: Weights) -> sparse.csr_array:
         """Return the weights of all nodes (in `taxonomy.names` order × features)."""

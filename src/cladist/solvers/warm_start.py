@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cladist.kernels.lanes import WIDTH
 from cladist.solvers.linear.one_vs_rest import growth
-from cladist.solvers.problem import OneVsRest, suits_direct
+from cladist.solvers.problem import OneVsRest
 from cladist.solvers.relations import Coupling
 from cladist.solvers.tree.recursive import State
 
@@ -58,8 +58,6 @@ class LastFit:
             return None
         if isinstance(self.state, State):
             return self.state.scaled(growth(problem.loss, C / self.C))
-        if isinstance(self.state, list) == suits_direct(problem):
-            return None
         if isinstance(self.state, list):
             for b, shares in enumerate(self.state):
                 shares *= _block_costs(problem, b)

@@ -169,7 +169,7 @@ def fit_families(
     """
     who = type(model).__name__
     seed = int(random_generator(who, model.random_state).randint(2**31 - 1))
-    settings = Settings(model.tol, model.max_iter, seed)
+    settings = Settings(model.tol, model.max_iter, seed, model.solver)
 
     def fit(problem: FamilyProblem, inner: Executor | None = None) -> Family:
         rows = TrainingRows.from_matrix(X, constant=model.fit_intercept, chosen=problem.rows)

@@ -60,6 +60,10 @@ class NodewiseSVM(HierarchicalClassifier):
     tol, max_iter : float, int
         Relative duality gap that every classifier reaches, and the most sweeps over a node's rows; if they do not
         suffice, a ConvergenceWarning says so.
+    solver : {"auto", "coordinate", "newton"}
+        Dual coordinate descent; or Newton's method for smooth losses and an interior point method for the hinge, for
+        dense rows of up to some hundred features. "auto": coordinate descent, and Newton steps as soon as it proves to
+        cost more than they would, for instance where features have very different scales. All reach the same optimum.
     random_state : int, RandomState or None
         Seed of the order in which rows are visited.
     n_jobs, executor : int or None, Executor or None
@@ -115,6 +119,7 @@ class NodewiseSVM(HierarchicalClassifier):
     prune: float = 0.0
     tol: float = 1e-3
     max_iter: int = 1000
+    solver: str = "auto"
     random_state: Any = 0
     n_jobs: int | None = None
     executor: Any = None

@@ -37,6 +37,7 @@ from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
 from cladist.linear_model.weights import DenseWeights
+from cladist.solvers.cost import count_effort
 from cladist.solvers.graph.block_descent import PRECISION, Descent, GraphState
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.solvers.problem import History, OneVsRest, Settings, Solution, duality_gap, initial_alpha, random_generator
@@ -289,7 +290,7 @@ class JointGraph:
         active = kernels.visit_block(
             self._lane_problem(classes), self.surrogate, self.order if full else self.order[:0], self.active[b],
             self._weights(b), self.alphas[b], overlap, np.float32(self.eps), np.float32(RESTING), PASSES,
-            random_generator(self.seed, b, sweep),
+            random_generator(self.seed, b, sweep), count_effort(),
         )  # fmt: skip
         self.active[b] = active if full else self.active[b]
         self._set_sums(b)

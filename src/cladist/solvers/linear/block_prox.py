@@ -18,6 +18,7 @@ from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
 from cladist.linear_model.problem_tree import squared_norms
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
+from cladist.solvers.cost import count_effort
 from cladist.solvers.linear.one_vs_rest import SMALLEST_FLOAT32, widen
 from cladist.solvers.problem import OneVsRest, fill_lanes, initial_alpha, random_generator
 
@@ -115,7 +116,10 @@ class BlockProx:
         kernels.weights_of(lanes.rows, lanes.mask, a, W)
         W += above
         first = np.flatnonzero(block.mask).astype(np.int32)
-        kernels.descend(lanes, surrogate, self.order, first, W, a, self.eps, self.sweeps, generator, self.active_sweeps)
+        kernels.descend(
+            lanes, surrogate, self.order, first, W, a, self.eps, self.sweeps, generator, count_effort(),
+            self.active_sweeps,
+        )  # fmt: skip
         alpha[:], weights[:] = a, W
         W[:], a[:] = weights, alpha  # the objectives are those of the rounded values that are kept
         kernels.objectives(lanes, surrogate, W, a, primal, left)

@@ -12,6 +12,7 @@ Cost      O(steps · n d²), whatever the scale of features, where coordinate de
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -47,16 +48,18 @@ class BinarySolution:
 def solve_directly(
     problem: OneVsRest,
     settings: Settings,
+    classes: Sequence[int] | None = None,
     *,
     executor: Executor | None = None,
     start: npt.NDArray[Any] | None = None,
     keep_alpha: bool = False,
 ) -> list[BinarySolution]:
-    """Solve the problem of every class, from `start` (classes × features in use), and return α only if asked for it."""
+    """Solve the problems of some or all classes, from `start` (classes × features in use); return α if asked to."""
+    classes = range(problem.n_classes) if classes is None else classes
     X, surrogate = dense_rows(problem.rows), problem.surrogate
     weights = np.ones(len(X)) if problem.row_weights is None else problem.row_weights.astype(np.float64)
     # Threads inside BLAS would mostly wait for each other; classes side by side use the cores better.
-    with progress.task("one-vs-rest", problem.n_classes) as running, threadpool_limits(1, user_api="blas"):
+    with progress.task("Newton steps", len(classes)) as running, threadpool_limits(1, user_api="blas"):
 
         def solve(k: int) -> BinarySolution:
             positive = np.zeros(len(X), bool)
@@ -70,7 +73,7 @@ def solve_directly(
             running.advance()
             return solution if keep_alpha else replace(solution, alpha=solution.alpha[:0])
 
-        return list((executor or Serial()).map(solve, range(problem.n_classes)))
+        return list((executor or Serial()).map(solve, classes))
 
 
 def dense_rows(rows: TrainingRows) -> Floats64:

@@ -5,8 +5,8 @@ Problem   min_w ½‖w‖² + Σ_i c_ik ℓ(y_ik w·x_i) for every class k, y_ik
 Stops     for each block of sixteen classes, when (primal − dual) / primal ≤ tol for each of them: the gap certifies
           the float32 weights that are returned
 Found by  dual coordinate descent, `cladist.kernels.one_vs_rest`. Where there are many classes, all begin at the
-          solution of the problem in which every row is negative, which is near each of theirs. Low-dimensional dense
-          rows go to `cladist.solvers.linear.dense_solvers` instead
+          solution of the problem in which every row is negative, which is near each of theirs. Where it turns out to
+          cost more than Newton steps, `cladist.solvers.linear.dense_solvers` takes over
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from cladist.kernels.one_vs_rest import LaneProblem
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
 from cladist.linear_model.weights import DenseWeights, DualWeights, Weights
-from cladist.solvers.linear.dense_solvers import solve_directly
-from cladist.solvers.problem import (
-    History,
-    OneVsRest,
-    Settings,
-    Solution,
-    initial_alpha,
-    random_generator,
-    suits_direct,
+from cladist.solvers.cost import (
+    UNLIMITED,
+    SlowDescentError,
+    check_effort,
+    check_fits_newton,
+    count_effort,
+    newton_visits,
 )
+from cladist.solvers.linear.dense_solvers import BinarySolution, solve_directly
+from cladist.solvers.problem import History, OneVsRest, Settings, Solution, initial_alpha, random_generator
 from cladist.surrogates import SURROGATES, Surrogate
 
 FORMS = ("dense", "sparse", "dual")
@@ -97,10 +97,14 @@ def solve_one_vs_rest(
     """
     settings = settings or Settings()
     one_of("solve_one_vs_rest", "form", form, FORMS)
-    if suits_direct(problem):
-        parts, state, history = _solve_dense(problem, settings, executor, form, prune, state)
-    else:
+    try:
+        if settings.solver == "newton" or isinstance(state, np.ndarray):  # a state of weights is that of Newton steps
+            raise SlowDescentError
         problem, parts, state, history = _solve_blocks(problem, settings, executor, form, prune, state, keep_state)
+    except SlowDescentError as slow:
+        check_fits_newton(problem)
+        start = state if isinstance(state, np.ndarray) else _weights_of_block(slow, problem)
+        parts, state, history = _solve_directly(problem, settings, executor, form, prune, start)
     weights = _assemble(parts, problem, form)
     if isinstance(weights, DualWeights):
         history = _certify_dual(weights, problem, history)
@@ -121,7 +125,11 @@ def scaled(state: Any, factor: float) -> Any:
 def _solve_blocks(
     problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any, keep_state: bool
 ) -> tuple[OneVsRest, list[Any], Any, History]:
-    """Solve all blocks; return the problem with its rows reordered, the blocks' weights, the state and the history."""
+    """Solve all blocks; return the problem with its rows reordered, the blocks' weights, the state and the history.
+
+    Raises a `SlowDescentError` if Newton steps cost less for the first block. A later one for which they do is solved
+    by them alone.
+    """
     n_blocks = -(-problem.n_classes // WIDTH)
     # Rows in a random order in memory: visited one after the other they are read fast, and converge as random ones do.
     shuffled = np.random.default_rng(settings.seed).permutation(len(problem.rows))
@@ -129,16 +137,24 @@ def _solve_blocks(
     order = np.arange(len(shuffled), dtype=np.int32)
     equal_costs = problem.n_classes > 0 and bool(np.all(problem.costs[1] == problem.costs[1, 0]))
     shares_start = equal_costs and n_blocks >= BLOCKS_THAT_SHARE and state is None
-    start = _shared_start(problem, order, settings) if shares_start else None
+    limit = newton_visits(problem, settings)
+    start = _shared_start(problem, order, settings, limit) if shares_start else None
     with progress.task("one-vs-rest", problem.n_classes) as running:
 
         def solve(b: int) -> tuple[Any, Any, History]:
-            block = _solve_block(problem, b, order, settings, start, None if state is None else state[b][shuffled])
+            begin = None if state is None else state[b][shuffled]
+            try:
+                block = _solve_block(problem, b, order, settings, start, begin, limit)
+            except SlowDescentError as slow:
+                if b == 0:
+                    raise
+                block = _solve_block_directly(problem, b, settings, form, _weights_of_block(slow, problem, b))
             running.advance(len(block.history))
             alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
             return _block_weights(block, problem, form, prune), alpha, block.history
 
-        blocks = list((executor or Serial()).map(solve, range(n_blocks)))
+        tried = 0 if limit == UNLIMITED else min(1, n_blocks)  # alone, since what it shows holds for the others
+        blocks = [*map(solve, range(tried)), *(executor or Serial()).map(solve, range(tried, n_blocks))]
     place = np.argsort(shuffled)
     alphas = [alpha[place] for _, alpha, _ in blocks] if keep_state else None
     return problem, [part for part, _, _ in blocks], alphas, [entry for _, _, entries in blocks for entry in entries]
@@ -169,18 +185,19 @@ def _lane_problems(problem: OneVsRest) -> Iterator[LaneProblem]:
         yield problem.lanes(_classes_of(problem, b))
 
 
-def _shared_start(problem: OneVsRest, order: Any, settings: Settings) -> SharedStart:
+def _shared_start(problem: OneVsRest, order: Any, settings: Settings, most_visits: int) -> SharedStart:
     """Solve the problem in which every row is negative."""
     rows, surrogate = problem.rows, problem.surrogate
     costs = np.full((2, WIDTH), problem.costs[1, 0], np.float32)
     lanes = LaneProblem(rows.arrays, rows.norms, np.zeros(len(rows), np.uint32), problem.weights32, costs)
     W, alpha = aligned_zeros(rows.n_used), initial_alpha(lanes, surrogate)
     _set_weights(lanes, alpha, W)
-    limits = _violation_limits(problem, settings.tol)
+    limits, effort = _violation_limits(problem, settings.tol), count_effort(most_visits)
     kernels.solve_block(
         lanes, surrogate, order, order[:0], W, alpha, limits, settings.tol, settings.max_iter,
-        random_generator(settings.seed, 0), *np.zeros((3, WIDTH)),
+        random_generator(settings.seed, 0), effort, *np.zeros((3, WIDTH)),
     )  # fmt: skip
+    check_effort(effort, W)
     return W[:, 0].copy(), alpha[:, 0].copy()
 
 
@@ -217,7 +234,13 @@ def _violation_limits(problem: OneVsRest, tol: float, smallest: float = SMALLEST
 
 
 def _solve_block(
-    problem: OneVsRest, b: int, order: npt.NDArray[np.int32], settings: Settings, start: SharedStart | None, state: Any
+    problem: OneVsRest,
+    b: int,
+    order: npt.NDArray[np.int32],
+    settings: Settings,
+    start: SharedStart | None,
+    state: Any,
+    most_visits: int,
 ) -> _SolvedBlock:
     """Solve sixteen classes: in float32 until its gradients are noise, and from there in float64."""
     surrogate, lanes = problem.surrogate, problem.lanes(_classes_of(problem, b))
@@ -226,11 +249,12 @@ def _solve_block(
     first = np.flatnonzero(lanes.mask).astype(np.int32)
     kernels.shuffle(first, generator)
     primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.ones(WIDTH)
-    tol, most = settings.tol, settings.max_iter
+    tol, most, effort = settings.tol, settings.max_iter, count_effort(most_visits)
     sweeps = kernels.solve_block(
         lanes, surrogate, order, first, W, alpha, _violation_limits(problem, tol), tol, most, generator,
-        primal, gap, scales,
+        effort, primal, gap, scales,
     )  # fmt: skip
+    check_effort(effort, W)
     certificate = Certificate(primal, gap + _weight_drift(lanes, W, alpha, tol * primal))
     if certificate.holds(tol) or sweeps >= most:
         W *= scales.astype(np.float32)
@@ -241,8 +265,9 @@ def _solve_block(
         limits = _violation_limits(problem, exact_tol, surrogate.smallest_violation)
         sweeps += kernels.solve_block(
             exact, surrogate, order, order[:0], wide, alpha, limits, exact_tol, most - sweeps, generator,
-            primal, gap, scales,
+            effort, primal, gap, scales,
         )  # fmt: skip
+        check_effort(effort, W)
         lengths, certificate = _round_weights(exact, surrogate, wide * scales, primal - gap, tol, W)
         scales = scales * lengths
     entries: History = [{"passes": int(sweeps)}] * min(WIDTH, problem.n_classes - b * WIDTH)
@@ -384,22 +409,55 @@ def _duals(history: History) -> Floats64:
     return np.array(duals + duals[-1:] * (WIDTH - len(duals)))
 
 
-def _solve_dense(
-    problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any
+# ---------------------------------------------------------------- Newton steps
+
+
+def _solve_directly(
+    problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, start: Any
 ) -> tuple[list[Any], Floats64, History]:
-    """Solve low-dimensional dense problems; return blocks of weights in float32, the exact ones, and the history."""
-    # In the dual form weights are w(α), which w approaches only as the gap closes; that takes a few steps more.
-    exact = replace(settings, tol=settings.tol * 1e-7) if form == "dual" else settings
-    solutions = solve_directly(problem, exact, executor=executor, start=state, keep_alpha=form == "dual")
+    """Solve all classes by Newton steps; return blocks of weights in float32, the exact ones, and the history."""
+    keep_alpha = form == "dual"
+    solutions = solve_directly(problem, _exact(settings, form), executor=executor, start=start, keep_alpha=keep_alpha)
     W = np.array([one.weights for one in solutions]).reshape(problem.n_classes, problem.rows.n_used)
-    history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in solutions]
-    parts = []
-    for b, lanes in enumerate(_lane_problems(problem)):
-        classes, wide = slice(b * WIDTH, (b + 1) * WIDTH), np.ascontiguousarray(W[_classes_of(problem, b)].T)
-        rounded, duals = aligned_zeros(problem.rows.n_used), _duals(history[classes])
-        lengths, certificate = _round_weights(lanes, problem.surrogate, wide, duals, settings.tol, rounded)
-        history[classes] = certificate.update_history(history[classes])
-        alpha = np.array([one.alpha for one in solutions[classes]]).T
-        block = _SolvedBlock(rounded, alpha, lanes.mask, lengths, history[classes])
+    parts, history = [], []
+    for b in range(-(-problem.n_classes // WIDTH)):
+        block = _round_block(problem, b, solutions[b * WIDTH : (b + 1) * WIDTH], settings.tol)
+        history += block.history
         parts.append(_block_weights(block, problem, form, prune))
     return parts, W, history
+
+
+def _weights_of_block(slow: SlowDescentError, problem: OneVsRest, b: int = 0) -> npt.NDArray[np.float64]:
+    """Return the weights (classes × features in use) to begin from: those of one block, and 0 for other classes."""
+    start = np.zeros((problem.n_classes, problem.rows.n_used))
+    if slow.weights is not None:
+        part = start[b * WIDTH : (b + 1) * WIDTH]
+        part[:] = slow.weights.T[: len(part)]
+    return start
+
+
+def _solve_block_directly(problem: OneVsRest, b: int, settings: Settings, form: str, start: Any) -> _SolvedBlock:
+    """Solve sixteen classes by Newton steps."""
+    classes = range(b * WIDTH, min((b + 1) * WIDTH, problem.n_classes))
+    solutions = solve_directly(problem, _exact(settings, form), classes, start=start, keep_alpha=True)
+    return _round_block(problem, b, solutions, settings.tol)
+
+
+def _exact(settings: Settings, form: str) -> Settings:
+    """Return the settings of Newton steps for a form of weights.
+
+    In the dual form weights are w(α), which w approaches only as the gap closes; that takes a few steps more.
+    """
+    return replace(settings, tol=settings.tol * 1e-7) if form == "dual" else settings
+
+
+def _round_block(problem: OneVsRest, b: int, solutions: list[BinarySolution], tol: float) -> _SolvedBlock:
+    """Return the solutions of up to sixteen classes with weights in float32, certified."""
+    lanes = problem.lanes(_classes_of(problem, b))
+    history = [{"objective": one.primal, "gap": one.gap, "passes": one.steps} for one in solutions]
+    last = solutions[-1:] * (WIDTH - len(solutions))
+    wide = np.ascontiguousarray(np.array([one.weights for one in [*solutions, *last]]).T)
+    alpha = np.array([one.alpha for one in [*solutions, *last]]).T
+    rounded = aligned_zeros(problem.rows.n_used)
+    lengths, certificate = _round_weights(lanes, problem.surrogate, wide, _duals(history), tol, rounded)
+    return _SolvedBlock(rounded, alpha, lanes.mask, lengths, certificate.update_history(history))

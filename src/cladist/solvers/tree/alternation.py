@@ -65,7 +65,7 @@ def solve_alternating(
     Notes
     -----
     With free roots, `dual` bounds the objective within `reach` of the present roots, as in `solve_recursive`. Turns
-    move a root by little at a time, so that the optimum may lie beyond `reach` when they stop; the joint solver goes
+    move a root by little at a time, so that the optimum may lie beyond `reach` when they stop; joint descent goes
     further.
 
     A sweep takes O(leaves / 16 · passes · nonzeros) and O(nodes · features). Memory: 8 bytes per leaf and feature in

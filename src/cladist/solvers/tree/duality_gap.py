@@ -22,6 +22,7 @@ from cladist.kernels.one_vs_rest import LaneProblem
 from cladist.linear_model.path_sums import IDENTITY, PathSumWeights, block_vectors
 from cladist.linear_model.problem_tree import BlockAlphas, ProblemTree, squared_norms
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
+from cladist.solvers.cost import count_effort
 from cladist.solvers.linear.one_vs_rest import EPSILON, widen
 from cladist.solvers.problem import random_generator
 from cladist.solvers.tree.joint_dual import LARGE_TERM, JointDual, Workspace
@@ -54,6 +55,7 @@ class PrimalPoint:
     longest: float  # the largest ‖w‖ of a leaf
     weights: list[Floats32] | None  # the leaves (features in use × 16) of each block, if they were asked for
     own: list[BlockAlphas] | None  # α whose sums the leaves add to their parents' weights, if not those of the state
+    visits: int = 0  # to rows, to solve leaves
     alphas: list[BlockAlphas] | None = None  # α that the inner nodes belong to; None: the present ones
     centres: Floats32 | None = None  # z of free roots then
 
@@ -67,6 +69,7 @@ class _BlockTerms(NamedTuple):
     leaves: float = 0.0  # Σ ‖w − w_parent‖² of the leaves
     lost: float = 0.0  # Σ c ℓ at the leaves
     longest: float = 0.0  # the largest ‖w‖ of a leaf
+    visits: int = 0  # to rows, to solve leaves
 
 
 # ---------------------------------------------------------------- the dual
@@ -133,7 +136,8 @@ def primal_point(joint: JointDual, eps: float, max_sweeps: int, *, dense: bool) 
     apart = stored_energy(joint) + sum(each.inner + each.leaves for each in terms)
     lost, longest = sum(each.lost for each in terms), max(each.longest for each in terms)
     weights, own = (leaves, None) if dense else (None, leaves)
-    return PrimalPoint(_sum_dual(joint, terms), apart / 2 + lost, lost, longest, weights, own)
+    visits = sum(each.visits for each in terms)
+    return PrimalPoint(_sum_dual(joint, terms), apart / 2 + lost, lost, longest, weights, own, visits)
 
 
 def _evaluate_leaves(joint: JointDual, b: int) -> _BlockTerms:
@@ -175,13 +179,13 @@ def _solve_leaves(joint: JointDual, b: int, eps: float, max_sweeps: int, dense: 
         inner = _put_parents(joint, b, lanes, space)
         W, alpha = joint.load(b, lanes, space)
         visits = joint.order, np.flatnonzero(lanes.mask).astype(np.int32)
-        generator = random_generator(joint.seed, b)
+        generator, effort = random_generator(joint.seed, b), count_effort(_most_visits(joint, b))
         if dense and float(lanes.costs.max()) * joint.longest_row > LARGE_TERM:  # c, a factor of every rounding error
-            effort = max(eps, SMALLEST_FLOAT64), max_sweeps, generator
-            _descend_in_float64(joint, b, lanes, space, visits, effort)
+            limits = max(eps, SMALLEST_FLOAT64), max_sweeps, generator, effort
+            _descend_in_float64(joint, b, lanes, space, visits, limits)
         else:
             limit = np.float32(max(eps, SMALLEST_FLOAT32))
-            flat.descend(lanes, joint.surrogate, *visits, W, alpha, limit, max_sweeps, generator)
+            flat.descend(lanes, joint.surrogate, *visits, W, alpha, limit, max_sweeps, generator, effort)
         alpha[:, lanes.n_lanes :] = 0
         own = joint.nonzero_alphas(alpha)
         if not dense:  # the certificate is that of weights recomputed from α, without the rounding errors of the steps
@@ -190,12 +194,17 @@ def _solve_leaves(joint: JointDual, b: int, eps: float, max_sweeps: int, dense: 
         leaves = kernels.squared_distance(W, space.above, lanes.n_lanes)
         lost, _, _ = kernels.joint_terms(lanes, joint.surrogate, W, alpha)
         kernels.clear(own.rows, alpha)
-        terms = _BlockTerms(gain, product, inner, leaves, lost, _longest(W, lanes.n_lanes))
+        terms = _BlockTerms(gain, product, inner, leaves, lost, _longest(W, lanes.n_lanes), int(effort[flat.VISITS]))
         return W.copy() if dense else own, terms
 
 
+def _most_visits(joint: JointDual, b: int) -> int:
+    """Return how many visits to rows the leaves of a block are worth: as many as the sweeps so far."""
+    return max(len(joint.rows), joint.states[b].visits // 2)  # kernels end after twice as many
+
+
 def _descend_in_float64(
-    joint: JointDual, b: int, lanes: LaneProblem, space: Workspace, visits: Any, effort: Any
+    joint: JointDual, b: int, lanes: LaneProblem, space: Workspace, visits: Any, limits: Any
 ) -> None:
     """Solve leaves with large costs in float64, and put them into `space.W` as float32 and into `space.alpha`.
 
@@ -205,7 +214,7 @@ def _descend_in_float64(
     block, exact = joint.layout.blocks[b], widen(lanes)
     wide, alpha = np.zeros(space.W.shape), space.alpha.astype(np.float64)
     block.put_weights(wide, joint.V, joint.rows, lanes.mask, (joint.states[b].alphas, block.local))
-    flat.descend(exact, joint.surrogate, *visits, wide, alpha, *effort)
+    flat.descend(exact, joint.surrogate, *visits, wide, alpha, *limits)
     space.alpha[:] = alpha
     lowest, longer = np.full(WIDTH, np.inf), aligned_zeros(len(wide))
     for roundings in (0.0,) if joint.surrogate.smooth else TRIED_ROUNDINGS:

@@ -24,10 +24,11 @@ import numpy.typing as npt
 from cladist.execution import Executor, Serial
 from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
-from cladist.kernels.one_vs_rest import LaneProblem
+from cladist.kernels.one_vs_rest import VISITS, LaneProblem
 from cladist.linear_model.path_sums import PathSums
 from cladist.linear_model.problem_tree import BlockAlphas, LeafBlocks, squared_norms
 from cladist.linear_model.training_rows import Floats32, aligned_zeros
+from cladist.solvers.cost import count_effort
 from cladist.solvers.problem import OneVsRest, random_generator
 
 FULL_EVERY = 4  # sweeps; the others visit active rows alone
@@ -43,10 +44,11 @@ NO_ROWS = np.zeros(0, np.int32)
 
 
 class BlockState(NamedTuple):
-    """The α of a block, and the rows that were active after the last visit to all rows."""
+    """The α of a block, the rows that were active after the last visit to all rows, and the visits to rows so far."""
 
     alphas: BlockAlphas = BlockAlphas.none()
     active: npt.NDArray[np.int32] = NO_ROWS
+    visits: int = 0
 
 
 class BlockChange(NamedTuple):
@@ -89,6 +91,11 @@ class JointDual:
     def alphas(self) -> list[BlockAlphas]:
         """The present α of all blocks."""
         return [state.alphas for state in self.states]
+
+    @property
+    def visits(self) -> int:
+        """The number of visits to rows, in all blocks, since the α were set."""
+        return sum(state.visits for state in self.states)
 
     # ---------------------------------------------------------------- all blocks
 
@@ -178,19 +185,21 @@ class JointDual:
     def _visit(self, b: int, counts: Any, eps: float, sweep: int) -> BlockChange:
         """Improve a block, the others fixed; return how it changes."""
         block, state, lanes = self.layout.blocks[b], self.states[b], self.lanes(b)
-        full = sweep % FULL_EVERY == 0
+        full, effort = sweep % FULL_EVERY == 0, count_effort()
         with self.workspace() as space:
             W, alpha = self.load(b, lanes, space)
             active = kernels.visit_block(
                 lanes, self.surrogate, self.order if full else NO_ROWS, state.active, W, alpha,
                 block.overlap(self.sharing * counts),
                 np.float32(eps), np.float32(RESTING), self.passes, random_generator(self.seed, b, sweep),
+                effort,
             )  # fmt: skip
             if sweep > 0 and self.relaxation > 1:
                 kernels.relax(lanes, self.surrogate, *state.alphas, np.float32(self.relaxation), alpha)
-            return self._unload(b, lanes.mask, alpha, active if full else state.active)
+            visits = state.visits + int(effort[VISITS])
+            return self._unload(b, lanes.mask, alpha, active if full else state.active, visits)
 
-    def _unload(self, b: int, mask: Any, alpha: Floats32, active: Any) -> BlockChange:
+    def _unload(self, b: int, mask: Any, alpha: Floats32, active: Any, visits: int = 0) -> BlockChange:
         """Return the new α of a workspace, and how they move the stored vectors; set α to 0."""
         block, before, after = self.layout.blocks[b], self.states[b].alphas, self.nonzero_alphas(alpha)
         rows = np.empty(len(alpha), np.int32)
@@ -199,7 +208,7 @@ class JointDual:
         count = kernels.changes(alpha, mask, *before, block.above, coefficients, rows)
         rows = rows[:count].copy()
         kernels.clear(rows, alpha)
-        return BlockChange(BlockState(after, active), rows, coefficients[:count].copy())
+        return BlockChange(BlockState(after, active, visits), rows, coefficients[:count].copy())
 
     def nonzero_alphas(self, alpha: Floats32) -> BlockAlphas:
         """Return the α of a workspace that are not 0."""
@@ -253,4 +262,4 @@ def _blend(before: BlockState, after: BlockState, share: float) -> BlockState:
     values = np.zeros((len(listed), WIDTH), np.float32)
     for alphas, part in ((before.alphas, 1 - share), (after.alphas, share)):
         values[np.searchsorted(listed, alphas.rows)] += np.float32(part) * alphas.values
-    return BlockState(BlockAlphas(listed, values), after.active)
+    return BlockState(BlockAlphas(listed, values), after.active, after.visits)

@@ -25,6 +25,7 @@ from cladist.linear_model.problem_tree import ROOTS, BlockAlphas, ProblemTree, b
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids
 from cladist.linear_model.weights import DenseWeights, Weights
+from cladist.solvers.cost import DescentLimit
 from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
 from cladist.solvers.problem import History, OneVsRest, Settings, Solution, duality_gap
 from cladist.solvers.tree.duality_gap import (
@@ -71,6 +72,7 @@ def solve_recursive(
     prune: float = 0.0,
     state: Any = None,
     keep_state: bool = False,
+    limit: DescentLimit | None = None,
 ) -> Solution:
     """Minimise ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + Σ_leaves Σ_i c_i ℓ(y_i w·x_i), κ = 1 but for inner nodes `sharing`.
 
@@ -96,6 +98,8 @@ def solve_recursive(
         Where to begin, from an earlier call for the same rows and tree.
     keep_state : bool
         Whether to return the state.
+    limit : DescentLimit, optional
+        Raises a `SlowDescentError` once Newton steps cost less than what remains to be done.
 
     Returns
     -------
@@ -120,7 +124,7 @@ def solve_recursive(
     if blocks_per_round < 1:
         raise ParameterError(f"solve_recursive: blocks_per_round must be 1 or more; got {blocks_per_round}.")
     settings = settings or Settings(max_iter=100)
-    if tree.sharing == 0 or not len(tree.inner) or (root == "fixed" and np.all(tree.parent[tree.inner] < 0)):
+    if is_flat(tree, root):
         options = {"executor": executor, "prune": prune, "state": state, "keep_state": keep_state}
         if form != "differences":
             return _solve_flat(problem, settings, form=form, **options)
@@ -133,7 +137,15 @@ def solve_recursive(
             running.advance()
             if search.is_check_due(sweep) and search.check(sweep):
                 break
+            if limit is not None:
+                limit.check(search.joint.visits, search.leaf_visits, search.gap, FIRST_CHECK - sweep - 1)
     return search.solution(form, prune, keep_state)
+
+
+def is_flat(tree: ProblemTree, root: str) -> bool:
+    """Tell whether leaves share nothing."""
+    held = root == "fixed" and bool(np.all(tree.parent[tree.inner] < 0))
+    return tree.sharing == 0 or not len(tree.inner) or held
 
 
 def _solve_flat(problem: OneVsRest, settings: Settings, **options: Any) -> Solution:
@@ -184,6 +196,7 @@ class _Search:
         # The α of the highest dual, while over-relaxed steps may lower it.
         self.highest_alphas: list[BlockAlphas] | None = None
         self.history: History = []
+        self.leaf_visits = 0  # visits to rows, to compute primal points
         self.started = time.perf_counter()
         if state is not None:
             self.joint.centres[:] = state.centres
@@ -237,6 +250,7 @@ class _Search:
         point = compute()
         if self._restore_if_fallen(point.dual) is not point.dual:
             point = compute()
+        self.leaf_visits += point.visits
         self.reach = max(point.longest, self.problem.rows.least_reach)
         self._update_dual(point.dual)
         if not surrogate.sparse_dual:  # all rows have α: a second set of them would take twice the memory

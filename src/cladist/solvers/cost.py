@@ -1,0 +1,178 @@
+"""The costs of coordinate descent and of Newton steps, and when the former gives way to the latter.
+
+Newton steps (Newton's method for smooth losses, an interior point method for the hinge) take steps · n d² operations a
+class, whatever the lengths of rows and the scales of features. Coordinate descent takes fewer by orders of magnitude
+where rows are sparse, or short for the C given, and more by orders of magnitude where they are long, or where features
+have different scales; nothing that is cheap to compute tells how many. So descent begins, and Newton steps replace it
+once what remains to be done, judged by the rate at which the duality gap falls, costs more than all of them.
+
+Costs are numbers of operations, weighted by constants that were measured once, in nanoseconds of one core. They do not
+depend on the clock, so that a model is the same on a busy machine.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from cladist.errors import TooLargeError
+from cladist.kernels.lanes import WIDTH
+from cladist.kernels.one_vs_rest import GAVE_UP, JUDGED_FROM
+from cladist.linear_model.problem_tree import ProblemTree
+from cladist.linear_model.training_rows import Floats32
+from cladist.solvers.problem import OneVsRest, Settings
+from cladist.surrogates import Surrogate
+
+UNLIMITED = 2**62  # visits
+MOST_DENSE_ENTRIES = 20_000_000  # of the rows: 160 MB, up to three times
+MOST_FEATURES = 4_000  # of a d × d system
+MOST_ALPHAS = 5_000_000  # rows × leaves of a tree; some ten arrays of that many float64
+MOST_SYSTEM_ENTRIES = 2**27  # of all nodes of a tree, features × features each in float64; there are two of each
+
+ENTRY_OF_VISIT = 1.6  # a nonzero of a row, for sixteen classes
+VISIT, LOGISTIC_VISIT = 10.0, 180.0  # the rest of a visit to a row
+JOINT_VISIT, JOINT_LOGISTIC_VISIT = 200.0, 900.0  # in a tree, where the sixteen leaves of a block move in turn
+PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d², for n, and once
+HOPELESS = 6.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
+
+
+class SlowDescentError(Exception):
+    """Coordinate descent was given up: what remains to be done would cost more than Newton steps.
+
+    `weights` (features × 16) are those it ended at, if it began.
+    """
+
+    def __init__(self, weights: Floats32 | None = None) -> None:
+        super().__init__()
+        self.weights = weights
+
+
+def count_effort(most_visits: int = UNLIMITED) -> npt.NDArray[np.int64]:
+    """Return what kernels count: visits to rows, 0 so far; the visits that Newton steps cost; whether to give up."""
+    return np.array([0, most_visits, 0], np.int64)
+
+
+def check_effort(effort: npt.NDArray[np.int64], weights: Floats32) -> None:
+    """Raise a `SlowDescentError` if a kernel has given up."""
+    if effort[GAVE_UP]:
+        raise SlowDescentError(weights)
+
+
+def newton_visits(problem: OneVsRest, settings: Settings) -> int:
+    """Return how many visits to rows cost as much as the Newton steps of sixteen classes; unlimited without these.
+
+    Raises a `SlowDescentError` if descent is not worth a trial.
+    """
+    if settings.solver == "coordinate" or not fits_newton(problem):
+        return UNLIMITED
+    visits = min(problem.n_classes, WIDTH) * _class_cost(problem) / _visit_cost(problem)
+    if HOPELESS * visits < _expected_visits(problem) * len(problem.rows):
+        raise SlowDescentError
+    return int(visits)
+
+
+def fits_newton(problem: OneVsRest, tree: ProblemTree | None = None) -> bool:
+    """Tell whether the matrices of Newton steps fit into memory."""
+    rows = problem.rows
+    if not len(rows) or not problem.n_classes:
+        return False
+    fits = rows.n_used <= MOST_FEATURES and len(rows) * rows.n_used <= MOST_DENSE_ENTRIES
+    if tree is None or not fits:
+        return fits
+    n_entries = (problem.n_classes + len(tree.inner)) * rows.n_used**2
+    return len(rows) * problem.n_classes <= MOST_ALPHAS and n_entries <= MOST_SYSTEM_ENTRIES
+
+
+def check_fits_newton(problem: OneVsRest, tree: ProblemTree | None = None) -> None:
+    """Refuse ``solver="newton"`` where its matrices would not fit into memory."""
+    if not fits_newton(problem, tree):
+        sizes = f"{len(problem.rows):,} rows, {problem.rows.n_used:,} features and {problem.n_classes:,} classes"
+        raise TooLargeError(f"solver='newton' makes dense matrices, too large for {sizes}; use solver='auto'.")
+
+
+class DescentLimit:
+    """When joint descent on a tree gives way to Newton steps, if these are possible."""
+
+    def __init__(self, problem: OneVsRest, tree: ProblemTree, settings: Settings, *, can_be_dense: bool) -> None:
+        self.newton, self.tol = np.inf, settings.tol
+        if can_be_dense and settings.solver != "coordinate" and fits_newton(problem, tree):
+            self.newton = problem.n_classes * _class_cost(problem)
+        self.joint_visit, self.leaf_visit = _joint_visit_cost(problem), _visit_cost(problem)
+        self.costs: list[float] = []  # after each sweep
+        self.before: tuple[float, float] | None = None  # cost and gap at the last check
+        expected = _expected_joint_visits(problem) * len(problem.rows) * math.ceil(problem.n_classes / WIDTH)
+        if settings.solver == "newton":
+            check_fits_newton(problem, tree)
+            raise SlowDescentError
+        if 2 * self.newton < expected * self.joint_visit:
+            raise SlowDescentError
+
+    def check(self, joint_visits: int, leaf_visits: int, gap: float, sweeps_to_check: int) -> None:
+        """Raise a `SlowDescentError` if what remains to be done costs more than Newton steps.
+
+        `gap` is the relative one of the last check, ∞ before the first, which is some sweeps ahead.
+        """
+        cost = joint_visits * self.joint_visit + leaf_visits * self.leaf_visit
+        self.costs.append(cost)
+        if gap == np.inf:
+            to_check = sweeps_to_check * np.diff(self.costs)[-1:]  # if each costs as much as the last
+            if cost > self.newton or np.any(to_check > self.newton):
+                raise SlowDescentError
+        elif self.before is None or gap != self.before[1]:
+            if cost > JUDGED_FROM * self.newton and self.before is not None and self._is_slow(cost, gap, *self.before):
+                raise SlowDescentError
+            self.before = cost, gap
+        if cost > 2 * self.newton:
+            raise SlowDescentError
+
+    def _is_slow(self, cost: float, gap: float, cost_before: float, gap_before: float) -> bool:
+        return math.log(gap / self.tol) * (cost - cost_before) > math.log(gap_before / gap) * self.newton
+
+
+# ---------------------------------------------------------------- operations
+
+
+def _visit_cost(problem: OneVsRest) -> float:
+    """Return the cost of a visit to a row of usual length, for sixteen classes."""
+    return ENTRY_OF_VISIT * _row_length(problem) + (LOGISTIC_VISIT if _has_logarithms(problem.surrogate) else VISIT)
+
+
+def _joint_visit_cost(problem: OneVsRest) -> float:
+    rest = JOINT_LOGISTIC_VISIT if _has_logarithms(problem.surrogate) else JOINT_VISIT
+    return ENTRY_OF_VISIT * _row_length(problem) + rest
+
+
+def _expected_visits(problem: OneVsRest) -> float:
+    """Return how many visits to each row descent may take, to the order of magnitude."""
+    return 5 * (1 + _stiffness(problem)) * min(1.0, _rows_per_feature(problem) / 40)
+
+
+def _expected_joint_visits(problem: OneVsRest) -> float:
+    factor, power = (3, 0.4) if _has_logarithms(problem.surrogate) else (12, 0.5)
+    return factor * (1 + _stiffness(problem)) ** power * _rows_per_feature(problem) ** 0.4
+
+
+def _stiffness(problem: OneVsRest) -> float:
+    """Return C ‖x‖² of a usual row."""
+    weights = 1.0 if problem.row_weights is None else float(np.mean(problem.row_weights))
+    return float(np.mean(problem.costs)) * weights * float(np.mean(problem.rows.norms))
+
+
+def _rows_per_feature(problem: OneVsRest) -> float:
+    return len(problem.rows) / max(1, problem.rows.n_used)
+
+
+def _row_length(problem: OneVsRest) -> float:
+    return len(problem.rows.data) / max(1, len(problem.rows))
+
+
+def _class_cost(problem: OneVsRest) -> float:
+    """Return the cost of all Newton steps for one class."""
+    n, d = len(problem.rows), problem.rows.n_used
+    return problem.surrogate.newton_steps * (PRODUCT * (n + d) * d**2 + ROW_OF_STEP * n + STEP)
+
+
+def _has_logarithms(surrogate: Surrogate) -> bool:
+    return surrogate.smooth and not surrogate.sparse_dual
