@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 # Each of these takes a tenth of a second or more to import.
 HEAVY = (
     *("numpy", "scipy", "sklearn", "joblib", "numba", "llvmlite", "pandas", "pyarrow", "networkx", "matplotlib"),
@@ -57,3 +59,22 @@ def test_what_commands_do_not_import_can_be_imported_later() -> None:
     code += "from scipy.stats import rankdata\nimport scipy.stats, pandas\n"
     code += "assert rankdata([3, 1])[1] == 1 and scipy.stats is sys.modules['scipy.stats'] and pandas.DataFrame"
     assert loaded(code, NOT_FOR_COMMANDS[:3]) == ["pandas", "pyarrow", "scipy.stats._stats_py"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "--nope"],
+        ["train", "nowhere.csv", "--out", "model"],
+        ["train", __file__],
+        ["train", __file__, "--out", "model", "--taxonomy", "nowhere.csv"],
+        ["train", __file__, "--out", "model", "--method", "nothing"],
+        ["train", __file__, "--out", "model", "--param", "C"],
+        ["predict", "nowhere", "-"],
+        ["predict", ".", "nowhere.csv"],
+        ["evaluate", ".", "nowhere.csv"],
+        ["taxonomy", "nowhere.csv"],
+    ],
+)
+def test_mistakes_are_reported_before_anything_heavy_is_imported(arguments: list[str]) -> None:
+    assert loaded(RUN.format(arguments, 2), HEAVY) == []
