@@ -224,11 +224,8 @@ class Attribute(NamedTuple):
     @property
     def columns(self) -> list[str]:
         """The names of these columns."""
-        return (
-            [f"{self.name}={value}" for value in self.values]
-            if self.kind == "nominal"
-            else [self.name] * self.n_columns
-        )
+        values = [f"={value}" for value in self.values] if self.kind == "nominal" else [""] * self.n_columns
+        return [self.name + value for value in values]
 
 
 def read_header(source: Source, lines: Lines, id_columns: Sequence[str] = ()) -> list[Attribute]:
