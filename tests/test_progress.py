@@ -80,8 +80,12 @@ def test_messages_of_kernels_go_to_the_reporter_or_to_a_terminal(capsys, monkeyp
     log.info("Compiling")
     assert (listener.seen, deaf.seen) == (["Compiling"], [])
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    log.info("Compiling")
-    with progress.hide():
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.stderr, "isatty", lambda: True)
         log.info("Compiling")
+        with progress.hide():
+            log.info("Compiling")
+    assert capsys.readouterr() == ("", "Compiling\n")
+    monkeypatch.setattr(sys, "ps1", "In : ", raising=False)
+    log.info("Compiling")
     assert capsys.readouterr() == ("", "Compiling\n")

@@ -1,7 +1,7 @@
 """Progress of long work, reported to whoever listens.
 
 Work opens a task and advances it; a caller that shows progress installs a reporter around the call. The command line
-installs one that draws bars; by default nothing is shown, except on a terminal that kernels are compiled.
+installs one that draws bars; by default nothing is shown, except in a terminal or notebook that kernels are compiled.
 """
 
 from __future__ import annotations
@@ -99,10 +99,11 @@ class Lines(Reporter):
 
 
 class _Announcer(logging.Handler):
-    """Passes messages of a logger to the reporter; without one, to a terminal."""
+    """Passes messages of a logger to the reporter; without one, to a terminal or a notebook."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        reporter = _reporter.get() or (Lines() if sys.stderr.isatty() else _SILENT)
+        is_watched = sys.stderr.isatty() or hasattr(sys, "ps1")  # interactive sessions and notebooks have a prompt
+        reporter = _reporter.get() or (Lines() if is_watched else _SILENT)
         getattr(reporter, "announce", _SILENT.announce)(record.getMessage())
 
 
