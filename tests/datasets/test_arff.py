@@ -192,6 +192,7 @@ def test_attributes_of_the_same_name() -> None:
     without = read(header + "1,2,3,w,4,c\n", id_columns="a")
     assert without.feature_names == ["a_2", "b"]
     assert without.X.tolist() == [[2, 4]]
+    assert read(header + "1,2,3,w,4,c\n", id_columns=["a_3", "a_4"]).feature_names == ["a", "a_2", "b"]
 
 
 def test_names_that_are_repeated_very_often_take_linear_time() -> None:

@@ -89,7 +89,8 @@ def read_arff_hmc(
         "auto": several labels per row if any row has two of which none implies the other. Then, and with True, a row
         may also have none.
     id_columns : str or sequence of str, optional
-        Attributes to leave out of `X`; those of type string and date are always left out.
+        Attributes to leave out of `X`; those of type string and date are always left out. ``a`` is every attribute of
+        this name, ``a_2`` the second one.
     zero_based : bool or "auto"
         Whether indices of sparse rows begin at 0, as in Weka, or at 1, as in Clus; "auto": the first row that tells.
     dtype : float32 or float64
@@ -246,8 +247,9 @@ def read_header(source: Source, lines: Lines, id_columns: Sequence[str] = ()) ->
             name = attribute.name
             while name in attributes:
                 name = f"{attribute.name}_{next(numbers[attribute.name])}"
-            attributes[name] = attribute._replace(name=name)
-            n_left -= max(1, attribute.n_columns)
+            is_ignored = name in id_columns and attribute.kind != "labels"
+            attributes[name] = Attribute(name, "ignored", number, {}) if is_ignored else attribute._replace(name=name)
+            n_left -= max(1, attributes[name].n_columns)
         elif keyword and not keyword.startswith("%") and keyword != "@relation":
             problem = f"wanted @relation, @attribute, @data or a comment with %, got {line[:40]!r}; is it ARFF?"
             refuse(source, number, None, problem, kind="bad-header")
