@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+
 import numpy as np
 import pytest
 
@@ -60,3 +63,29 @@ def test_verbose_does_not_talk_over_somebody_who_listens(capsys):
         TopDown(verbose=1).fit(X, Y)
     assert recorder.seen
     assert capsys.readouterr().err == ""
+
+
+class Announcements(Recorder):
+    def announce(self, message):
+        self.seen.append(message)
+
+
+def test_messages_of_kernels_go_to_the_reporter_or_to_a_terminal(capsys, monkeypatch):
+    log = logging.getLogger("cladist.kernels")
+    listener, deaf = Announcements(), Recorder()
+    with progress.report_to(listener):
+        log.info("Compiling")
+    with progress.report_to(deaf):
+        log.info("Compiling")
+    log.info("Compiling")
+    assert (listener.seen, deaf.seen) == (["Compiling"], [])
+    assert capsys.readouterr() == ("", "")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.stderr, "isatty", lambda: True)
+        log.info("Compiling")
+        with progress.hide():
+            log.info("Compiling")
+    assert capsys.readouterr() == ("", "Compiling\n")
+    monkeypatch.setattr(sys, "ps1", "In : ", raising=False)
+    log.info("Compiling")
+    assert capsys.readouterr() == ("", "Compiling\n")

@@ -1,11 +1,12 @@
 """Progress of long work, reported to whoever listens.
 
 Work opens a task and advances it; a caller that shows progress installs a reporter around the call. The command line
-installs one that draws bars; by default nothing is shown.
+installs one that draws bars; by default nothing is shown, except in a terminal or notebook that kernels are compiled.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ class Task(Protocol):
 
 
 class Reporter(Protocol):
-    """Shows the progress of tasks."""
+    """Shows the progress of tasks; with a method `announce`, also messages about work that has no steps."""
 
     def start(self, description: str, total: int | None) -> Task:
         """Begin to show a piece of work of `total` steps (None: unknown)."""
@@ -38,6 +39,9 @@ class _Silent(Task, Reporter):
 
     def start(self, description: str, total: int | None) -> Task:
         return self
+
+    def announce(self, message: str) -> None:
+        return
 
 
 _SILENT = _Silent()
@@ -88,6 +92,26 @@ class Lines(Reporter):
     def start(self, description: str, total: int | None) -> Task:
         """Begin to show a piece of work."""
         return _Line(description, total)
+
+    def announce(self, message: str) -> None:
+        """Show a message."""
+        print(message, file=sys.stderr)
+
+
+class _Announcer(logging.Handler):
+    """Passes messages of a logger to the reporter; without one, to a terminal or a notebook."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        is_watched = sys.stderr.isatty() or hasattr(sys, "ps1")  # interactive sessions and notebooks have a prompt
+        reporter = _reporter.get() or (Lines() if is_watched else _SILENT)
+        getattr(reporter, "announce", _SILENT.announce)(record.getMessage())
+
+
+# Kernels import nothing of cladist, so they log.
+_kernels = logging.getLogger("cladist.kernels")
+_kernels.addHandler(_Announcer())
+_kernels.setLevel(logging.INFO)
+_kernels.propagate = False
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 # Each of these takes a tenth of a second or more to import.
 HEAVY = (
@@ -36,3 +39,42 @@ def test_all_names_are_imported_without_extras() -> None:
 
 def test_what_is_loaded_is_seen() -> None:
     assert loaded("import cladist; cladist.Taxonomy", HEAVY)[:1] == ["numpy"]
+
+
+# A module of each that is imported with it; a stand-in for the package itself may be loaded.
+NOT_FOR_COMMANDS = ("pandas", "pyarrow", "scipy.stats._stats_py", "sklearn.model_selection", "sklearn.metrics")
+RUN = "from cladist.cli.app import app\ntry: app({})\nexcept SystemExit as end: assert end.code == {}, end.code"
+
+
+def test_commands_import_what_they_need(tmp_path: Path) -> None:
+    table, model = tmp_path / "shop.csv", tmp_path / "model"
+    table.write_text("title,category\n" + "rain coat,wear/coats\ntea cup,home/cups\n" * 5)
+    train = ["train", str(table), "--text", "title", "--label", "category", "--path-sep", "/", "--out", str(model)]
+    for arguments in (train, ["predict", str(model), str(table)], ["evaluate", str(model), str(table)]):
+        assert loaded(RUN.format(arguments, 0), (*NOT_FOR_COMMANDS, "numba")) == ["numba"]
+
+
+def test_what_commands_do_not_import_can_be_imported_later() -> None:
+    code = "import cladist.cli.lean_sklearn\nassert 'sklearn' in sys.modules and 'pandas' not in sys.modules\n"
+    code += "from scipy.stats import rankdata\nimport scipy.stats, pandas\n"
+    code += "assert rankdata([3, 1])[1] == 1 and scipy.stats is sys.modules['scipy.stats'] and pandas.DataFrame"
+    assert loaded(code, NOT_FOR_COMMANDS[:3]) == ["pandas", "pyarrow", "scipy.stats._stats_py"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "--nope"],
+        ["train", "nowhere.csv", "--out", "model"],
+        ["train", __file__],
+        ["train", __file__, "--out", "model", "--taxonomy", "nowhere.csv"],
+        ["train", __file__, "--out", "model", "--method", "nothing"],
+        ["train", __file__, "--out", "model", "--param", "C"],
+        ["predict", "nowhere", "-"],
+        ["predict", ".", "nowhere.csv"],
+        ["evaluate", ".", "nowhere.csv"],
+        ["taxonomy", "nowhere.csv"],
+    ],
+)
+def test_mistakes_are_reported_before_anything_heavy_is_imported(arguments: list[str]) -> None:
+    assert loaded(RUN.format(arguments, 2), HEAVY) == []

@@ -105,5 +105,6 @@ def test_numbers(run, shop):
 )
 def test_what_is_refused(refused, shop, arguments, said):
     Path("other.csv").write_text("title,category\nsloop,Boats\n")
+    Path("test.xlsx").touch()
     cladist.save(cladist.load("model"), "bare")
     assert said in refused("evaluate", *arguments, "--quiet")

@@ -95,6 +95,13 @@ def test_arff_on_standard_input(run, shapes):
     assert found["metrics"]["accuracy"] == 1.0
 
 
+def test_arff_with_attributes_of_the_same_name(run, shapes):
+    header = "@attribute a real\n@attribute a real\n@attribute class hierarchical x,y\n@data\n"
+    Path("twice.arff").write_text(header + "1,0,x\n0,1,y\n")
+    trained(run, "twice.arff", "--out", "new")
+    assert labels_of(run("predict", "new", "twice.arff").stdout) == ["x", "y"]
+
+
 def test_rows_to_predict_for_need_no_labels(run, shapes):
     trained(run, "whole.arff", "--out", "new")
     Path("new.arff").write_text(HEADER.replace("tall\n@data", "tall,x\n@data") + "a,1,9,red,?\nb,9,1,blue,x\n")

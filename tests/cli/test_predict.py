@@ -186,6 +186,7 @@ def test_scores_are_the_models(shop):
 def test_what_is_refused(refused, shop, arguments, said):
     Path("wide.svm").write_text("a 9:1\n")
     Path("zero.svm").write_text("a 0:1\n")
+    Path("new.xls").touch()
     cladist.save(cladist.load("model"), "bare")
     assert said in refused("predict", *arguments, "--quiet", input="dome tent")
 

@@ -1,6 +1,7 @@
 """What is drawn of nested work."""
 
 import io
+import logging
 
 import pytest
 from rich.console import Console
@@ -35,6 +36,13 @@ def test_work_inside_lends_its_length_and_deeper_work_is_not_shown():
             assert drawn.tasks[1].completed == 1
     assert [row.description for row in drawn.tasks] == ["outer", "next"]
     assert all(row.finished for row in drawn.tasks)
+
+
+def test_messages_are_printed_above_the_bars():
+    drawn = drawing()
+    with progress.report_to(Bars(drawn)), progress.task("outer"):
+        logging.getLogger("cladist.kernels").info("Compiling")
+    assert drawn.console.file.getvalue() == "Compiling\n"
 
 
 def test_bars_go_to_standard_error_unless_told_to_be_quiet(capsys, monkeypatch):

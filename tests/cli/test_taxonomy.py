@@ -447,6 +447,7 @@ def test_data_on_standard_input(run, shop):
 def test_what_is_refused(refused, shop, options, said):
     Path("empty.svm").write_text("")
     Path("empty.csv").write_text("")
+    Path("shop.xlsx").touch()
     Path("header.csv").write_text("kind\n")
     outputs = ("--svg", "tree.svg", "--convert", "tree.json")
     assert said in refused("taxonomy", "taxonomy.csv", *options, *outputs)

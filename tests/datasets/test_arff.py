@@ -17,6 +17,7 @@ from cladist.datasets.formats import arff
 from cladist.datasets.formats.arff import read_arff_hmc
 from cladist.taxonomy import Taxonomy
 from tests.datasets.arff_text import HEADER
+from tests.steps import steps
 
 TREE = ("1", "2", "1/1", "1/2", "1/2/3")
 
@@ -175,6 +176,82 @@ def test_no_features_at_all() -> None:
     assert data.X.shape == (2, 0)
     assert data.y.tolist() == ["a", "b"]
     assert read("@attribute class hierarchical a,b\n@data\n{0 a}\n{0 b}\n").X.shape == (2, 0)
+
+
+LABELS = "@attribute class hierarchical c,d\n@data\n"
+
+
+def test_attributes_of_the_same_name() -> None:
+    header = (
+        "@attribute a real\n@attribute a_2 real\n@attribute a real\n@attribute a {v,w}\n@attribute b real\n" + LABELS
+    )
+    data = read(header + "1,2,3,w,4,c\n5,6,7,v,8,d\n")
+    assert data.feature_names == ["a", "a_2", "a_3", "a_4=v", "a_4=w", "b"]
+    assert data.X.tolist() == [[1, 2, 3, 0, 1, 4], [5, 6, 7, 1, 0, 8]]
+    assert read(header + "{0 1, 2 3, 5 c}\n").X.toarray().tolist() == [[1, 0, 3, 1, 0, 0]]
+    without = read(header + "1,2,3,w,4,c\n", id_columns="a")
+    assert without.feature_names == ["a_2", "b"]
+    assert without.X.tolist() == [[2, 4]]
+    assert read(header + "1,2,3,w,4,c\n", id_columns=["a_3", "a_4"]).feature_names == ["a", "a_2", "b"]
+
+
+def test_names_that_are_repeated_very_often_take_linear_time() -> None:
+    def work(n: int) -> int:
+        header = "".join(f"@attribute a_{k} real\n" for k in range(2, n)) + "@attribute a real\n" * n
+        return steps(lambda: arff.read_header("-", enumerate((header + LABELS).encode().splitlines())))
+
+    assert work(400) < 3 * work(200)
+
+
+# -------------------------------------------------------------------- several files
+
+FEW = "@attribute x real\n@attribute class hierarchical 1,1/2,3\n@data\n"
+
+
+def read_files(*rows: str, **options: object) -> Dataset:
+    return read_arff_hmc(*[io.BytesIO((FEW + part).encode()) for part in rows], **options)  # type: ignore[arg-type]
+
+
+def test_the_files_of_one_set() -> None:
+    data = read_files("1,3\n2,1\n", "3,1/2\n", "4,3\n5,3\n")
+    assert data.X_train.tolist() == [[1], [2]]
+    assert (data.y_train.tolist(), data.y_validation.tolist(), data.y_test.tolist()) == (
+        ["3", "1"],
+        ["1/2"],
+        ["3", "3"],
+    )
+    assert data.X_test.tolist() == [[4], [5]]
+    assert data.feature_names == ["x"]
+    assert data.taxonomy is not None
+    assert data.taxonomy.names == ("1", "3", "1/2")
+    two = read_files("1,3\n", "2,1\n")
+    assert (two.y_train.tolist(), two.y_test.tolist()) == (["3"], ["1"])
+    assert two.validation_rows is None
+
+
+@pytest.mark.parametrize("several", range(3))
+def test_one_row_with_several_labels_makes_sets_in_all_files(several: int) -> None:
+    rows = ["1,3@1\n" if k == several else f"1,{'?' if k == (several + 1) % 3 else 3}\n" for k in range(3)]
+    data = read_files(*rows)
+    expected = [["3", "1"] if k == several else [] if k == (several + 1) % 3 else ["3"] for k in range(3)]
+    assert [data.y_train[0], data.y_validation[0], data.y_test[0]] == expected
+
+
+def test_sparse_rows_of_several_files_count_from_the_same_index() -> None:
+    two = FEW.replace("@attribute class", "@attribute y real\n@attribute class")
+    first, second = two + "{1 5, 3 3}\n", two + "{1 7}\n"
+    files = [io.BytesIO(content.encode()) for content in (first, second)]
+    data = read_arff_hmc(*files, multilabel=True)
+    assert data.X_train.toarray().tolist() == [[5, 0]]
+    assert data.X_test.toarray().tolist() == [[7, 0]]  # alone, this row would not tell
+    mixed = [io.BytesIO(content.encode()) for content in (two + "4,5,3\n", first)]
+    assert read_arff_hmc(*mixed).X.toarray().tolist() == [[4, 5], [5, 0]]
+
+
+def test_a_taxonomy_of_ones_own_replaces_those_of_all_files() -> None:
+    other = FEW.replace("1,1/2,3", "3,4") + "1,4\n"
+    files = [io.BytesIO(content.encode()) for content in (FEW + "1,1\n", other)]
+    assert read_arff_hmc(*files, taxonomy=[("1", "4")]).y.tolist() == ["1", "4"]
 
 
 NUMBERS = "@attribute x real\n@attribute class hierarchical a\n@data\n"

@@ -99,7 +99,6 @@ def test_a_malformed_row_is_refused_where_it_is_wrong(
             "@attribute a hierarchical 1\n@attribute b hierarchical 1\n@data\n",
             "wanted a header .* has one attribute such as",
         ),
-        ("@attribute a real\n\n@attribute 'a' real\n", "line 3: there are two attributes 'a'"),
         ("@attribute\n", "line 1: wanted @attribute NAME TYPE"),
         ("@attribute 'a real\n", "line 1: wanted @attribute NAME TYPE"),
         ("@attribute a\n", "line 1: wanted @attribute NAME TYPE, .* got '@attribute a'"),
@@ -158,3 +157,30 @@ def test_bytes_that_are_no_text() -> None:
 def test_wrong_parameters(options: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         read(HEADER + ROW, **options)
+
+
+FIRST = "@attribute x real\n@attribute s {v, w}\n@attribute class hierarchical a,b\n@data\n1,v,a\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("x real", "y real", "line 1: its attributes are not those of the stream; 'y' is the first that differs"),
+        ("x real", "x string", "line 1: its attributes are not those of .* 'x' is the first that differs"),
+        ("{v, w}", "{w, v}", "line 2: its attributes are not those of .* 's' is the first that differs"),
+        ("@data", "@attribute z real\n@data", "line 4: its attributes are not those of .* 'z' is the first"),
+        ("@attribute s {v, w}\n", "", "line 2: its attributes are not those of .* 'class' is the first"),
+        ("hierarchical a,b", "hierarchical a,c", "line 3: its hierarchy is not that of the stream; say with taxonomy"),
+        ("1,v,a", "1,v,c", "line 5, column 5: the label 'c' is not in the hierarchy"),
+    ],
+)
+def test_a_second_file_that_does_not_suit_the_first(old: str, new: str, message: str) -> None:
+    second = FIRST.replace(old, new)
+    assert second != FIRST
+    with pytest.raises(DatasetError, match=message):
+        read_arff_hmc(io.BytesIO(FIRST.encode()), io.BytesIO(second.encode()))
+
+
+def test_at_most_three_files() -> None:
+    with pytest.raises(ParameterError, match="wanted a training, a validation and a test file at most; got 4 files"):
+        read_arff_hmc(*[io.BytesIO(FIRST.encode()) for _ in range(4)])

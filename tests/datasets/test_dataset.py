@@ -172,3 +172,17 @@ def test_repr_is_one_line() -> None:
     )
     texts = np.array(["t", "u"], dtype=object)
     assert repr(Dataset(texts, ["b", "c"]).split(0.5, random_state=0)) == "Dataset(1 + 1 rows, texts)"
+
+
+def test_parts_of_different_forms_are_joined() -> None:
+    sets, single = [["a", "b"], []], np.array(["c"], dtype=object)
+    assert Dataset.from_parts(np.eye(2), sets, np.ones((1, 2)), single).y == [["a", "b"], [], ["c"]]
+    data = Dataset.from_parts(np.ones((1, 2)), single, sparse.csr_matrix(np.eye(2)), sets)
+    assert data.y == [["c"], ["a", "b"], []]
+    assert data.X_train.toarray().tolist() == [[1, 1]]
+    assert data.X_test.toarray().tolist() == [[1, 0], [0, 1]]
+
+
+def test_parts_with_different_numbers_of_columns_are_refused() -> None:
+    with pytest.raises(DatasetError, match=r"the parts must have the same features; they have \[2, 3\] columns"):
+        Dataset.from_parts(np.eye(2), ["a", "b"], np.eye(3), ["a", "b", "c"])

@@ -110,6 +110,18 @@ def test_where_nothing_can_be_written_kernels_work_without_a_cache(package, tmp_
     assert not list(package.rglob("*.nbc"))
 
 
+def test_compiling_is_announced_once_and_not_when_kernels_are_cached(package, tmp_path):
+    log = "import logging, sys\nlog = logging.getLogger('cladist.kernels')\nlog.setLevel('INFO')\n"
+    log += "log.addHandler(logging.StreamHandler(sys.stdout))\n"
+    program = log + "from cladist.kernels.caller import total\ntotal(1), total(1.5)"
+    said = " ".join(start(package, program, CLADIST_CACHE_DIR=str(tmp_path / "cache")))
+    assert said == "Compiling kernels; they are kept, so that this takes time only once."
+    assert start(package, program, CLADIST_CACHE_DIR=str(tmp_path / "cache")) == []
+    (tmp_path / "file").write_text("")
+    said = " ".join(start(package, program, CLADIST_CACHE_DIR=str(tmp_path / "file")))
+    assert said.startswith("Compiling kernels; they cannot be kept; set CLADIST_CACHE_DIR")
+
+
 def test_the_oldest_caches_are_dropped(tmp_path, monkeypatch):
     monkeypatch.setenv("CLADIST_CACHE_DIR", str(tmp_path))
     for age in range(1, 9):

@@ -1,10 +1,15 @@
 """The command line: one file per command, and in each the parsing and the work are two functions."""
 
+import atexit
+import gc
 import sys
 
 
 def main() -> None:
     """Run ``cladist`` with the arguments of this process; does not return."""
+    # Imports create many objects that stay: it takes long to look for garbage among them, again and again and at exit.
+    gc.set_threshold(100_000)
+    atexit.register(gc.freeze)
     from cladist.cli.app import app
 
     for stream in (sys.stdout, sys.stderr):

@@ -9,7 +9,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from inspect import Signature, signature
 from typing import Annotated, Any
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from cladist import progress
 from cladist._version import __version__
 from cladist.cli import bench, demo, evaluate, methods, predict, sample, stream, taxonomy, train
 from cladist.cli.output import Terminal, option
@@ -151,7 +152,8 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with the options of all commands in place of its first parameter, the terminal."""
 
     def run(json: Json = False, quiet: Quiet = False, debug: Debug = False, **options: Any) -> None:
-        command(Terminal(json, quiet), **options)
+        with progress.hide() if json or quiet else nullcontext():
+            command(Terminal(json, quiet), **options)
 
     own, shared = (list(signature(function, eval_str=True).parameters.values()) for function in (command, run))
     run.__signature__ = Signature([*own[1:], *shared[:-1]])  # type: ignore[attr-defined]

@@ -33,6 +33,7 @@ def command(
 
     Columns and separators default to those of training.
     """
+    output.check_inputs(data, model=model)
     from cladist.cli.input import DataSource, open_model, resolve
     from cladist.report import html_report
 

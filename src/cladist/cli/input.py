@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.pipeline import Pipeline
 
+import cladist.cli.lean_sklearn  # noqa: F401 - before the imports below, which import scikit-learn
 from cladist import progress
 from cladist.cli.output import join_names, join_path
 from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight, read_table
@@ -124,7 +124,7 @@ class DataSource:
 
 def learner_of(model: Any) -> Any:
     """Return the learner of a model: its last step, if it is a Pipeline."""
-    return model[-1] if isinstance(model, Pipeline) else model
+    return model[-1] if hasattr(model, "steps") else model
 
 
 def features_of(model: Any) -> int | None:
@@ -300,8 +300,6 @@ def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: A
 
     `n_before` rows of the file came before these.
     """
-    from sklearn.impute import SimpleImputer
-
     if model is None:
         return
     for k, (trained, name) in enumerate(zip(source.features, features, strict=False)):
@@ -314,8 +312,12 @@ def _check_columns(source: DataSource, X: Any, features: Sequence[str], model: A
     if X.shape[1] != features_of(model):
         problem = f"there are {X.shape[1]:,} features, and the model was trained on {features_of(model):,}."
         raise DatasetError.at(source.name, None, None, problem, kind="column-count")
-    steps, is_missing = model.steps if isinstance(model, Pipeline) else [], missing(X)
-    if any(isinstance(step, SimpleImputer) for _, step in steps) or not is_missing.any():
+    is_missing = missing(X)
+    if not is_missing.any():
+        return
+    from sklearn.impute import SimpleImputer
+
+    if any(isinstance(step, SimpleImputer) for _, step in getattr(model, "steps", ())):
         return
     entry = int(np.argmax(is_missing))
     if sparse.issparse(X):

@@ -25,7 +25,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from cladist import files, progress
-from cladist.errors import ParameterError, visible
+from cladist.errors import DatasetError, ModelFormatError, ParameterError, visible
 from cladist.locks import make_temporary
 
 PathLike = str | os.PathLike[str]
@@ -222,6 +222,10 @@ class Bars:
             return self.counted
         return _Bar()
 
+    def announce(self, message: str) -> None:
+        """Print a message above the bars."""
+        self.drawing.console.print(message)
+
     def finish(self, task: Any) -> None:
         """End a task; its bar stays, full."""
         if task is self.outer and self.outer is not None:
@@ -234,6 +238,15 @@ class Bars:
 
 
 # ------------------------------------------------------------------ files
+
+
+def check_inputs(*paths: PathLike | None, model: Path | None = None) -> None:
+    """Raise an error at once if a file or the model folder does not exist: the imports that read them take longer."""
+    if model is not None and not model.is_dir():
+        raise ModelFormatError(f"{model} is not a folder, so no model can be read from it.")
+    for path in paths:
+        if path is not None and str(path) != "-" and not os.path.lexists(path):
+            raise DatasetError(f"{path}: there is no such file.")
 
 
 def check_target(path: PathLike | None, *others: PathLike | None) -> None:

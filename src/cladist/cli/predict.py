@@ -77,6 +77,7 @@ def command(
     to the predicted label, whose own score is 0; --top-k 2 shows the distance
     of the second label. Text columns default to those of training.
     """
+    output.check_inputs(data, model=model)
     from cladist.cli.input import DataSource, open_model, resolve
 
     fitted, notes = open_model(model, mmap=mmap, verify=verify)

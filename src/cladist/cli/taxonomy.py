@@ -58,14 +58,15 @@ def command(
     ] = None,
 ) -> None:
     """Describe, check, draw and convert a taxonomy."""
-    from cladist.cli import taxonomy_report
-    from cladist.cli.input import DataSource
-    from cladist.report.taxonomy_drawing import taxonomy_drawing
-
     if path_sep == "":
         raise ParameterError("--path-sep must not be empty; leave it out if nothing is separated.")
     if file == data == "-":
         raise ParameterError("FILE and --data are both standard input; name a file for one of them.")
+    output.check_inputs(file, data)
+    from cladist.cli import taxonomy_report
+    from cladist.cli.input import DataSource
+    from cladist.report.taxonomy_drawing import taxonomy_drawing
+
     columns = (label, label_sep, path_sep)
     source = None if data is None else DataSource(data, data_format and data_format.value, (), *columns, labelled=True)
     _check_data(source, {"--label": label, "--label-sep": label_sep, "--data-format": data_format})

@@ -56,8 +56,6 @@ def command(
     zero_based: output.ZeroBased = None,
 ) -> None:
     """Train a model on a table of texts or on a file of numbers."""
-    from cladist.cli.input import DataSource
-
     given = {
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
         "hashing": hashing, "text": text, "label": label, "label_sep": label_sep, "path_sep": path_sep,
@@ -66,6 +64,10 @@ def command(
     options = merge_options(given, config)
     if options["out"] is None:
         raise ParameterError("Name the model folder to write with --out MODEL.")
+    registry.find(options["method"] or DEFAULT_METHOD)
+    output.check_inputs(data, options["taxonomy"])
+    from cladist.cli.input import DataSource
+
     columns = {name: options[name] for name in ("format", "label", "label_sep", "path_sep", "zero_based")}
     source = DataSource(str(data), text=tuple(options["text"] or ()), labelled=True, **columns)
     with terminal.bars():

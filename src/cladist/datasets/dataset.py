@@ -27,6 +27,7 @@ else:
 Rows = slice | npt.NDArray[np.intp]
 
 PARTS = ("train", "test", "validation")
+SETS = (list, tuple, set, frozenset)  # of labels, as an entry of y
 MOST_LABELS = 100_000  # of a row, in every format; the richest real ones have some hundreds
 
 # The largest double that becomes a finite number of this kind: float32 rounds numbers up to half a step beyond its own
@@ -126,7 +127,8 @@ class Dataset(Generic[T]):
     ) -> Dataset[Any]:
         """Join a training and a test part, and a third to validate on if there is one.
 
-        `X` and `y` are the parts stacked in this order; `texts`, if given, is stacked already.
+        `X` and `y` are the parts stacked in this order; `texts`, if given, is stacked already. If one part is sparse,
+        so is `X`; if one part has sets of labels, `y` has sets for all rows.
 
         Examples
         --------
@@ -140,6 +142,12 @@ class Dataset(Generic[T]):
         if X_validation is not None:
             Xs.append(X_validation)
             ys.append(y_validation)
+        widths = {X.shape[1] for X in Xs if len(getattr(X, "shape", ())) == 2}
+        if len(widths) > 1:
+            raise DatasetError(f"Dataset: the parts must have the same features; they have {sorted(widths)} columns.")
+        has_sets = [isinstance(y, list) and any(isinstance(row, SETS) for row in y) for y in ys]
+        if any(has_sets):
+            ys = [y if are_sets else [[label] for label in y] for y, are_sets in zip(ys, has_sets, strict=True)]
         ends = [0, *accumulate(map(length, Xs))]
         for part, start, end in zip(PARTS, ends, ends[1:], strict=False):
             fields[f"{part}_rows"] = slice(start, end)
@@ -245,8 +253,8 @@ def take_rows(rows: Any, chosen: Rows) -> Any:
 
 
 def stack_rows(parts: list[Any]) -> Any:
-    """Return the parts, all of one kind, one below the other."""
-    if sparse.issparse(parts[0]):
+    """Return the parts one below the other; sparse if one of them is."""
+    if any(map(sparse.issparse, parts)):
         return sparse.vstack(parts, format="csr")
     if isinstance(parts[0], list):
         return [row for part in parts for row in part]

@@ -7,22 +7,27 @@ all kernel sources: any edit starts a new folder.
 numba unpickles what its cache files hold and runs the machine code in them. A file that was cut ends there in any
 error, and one with a flipped byte may end in a crash; so each file has a checksum that is verified first, and a damaged
 one is compiled again. It finds damage, not forgery.
+
+Compiling takes some seconds, so the first kernel of a process that is not in the cache is announced to the logger of
+this package.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import pickle
 import re
 import shutil
 import sys
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 _KEPT_CACHES = 4  # enough to switch between a few checkouts without compiling anew
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -71,7 +76,9 @@ def kernel(function: Any = None, **options: Any) -> Any:
     if function is None:
         return lambda f: kernel(f, **options)
     compiled = numba.njit(nogil=True, **options)(function)
-    if CACHE_FOLDER is not None:
+    if CACHE_FOLDER is None:
+        compiled._cache = NoCache()
+    else:
         # The setting is global to numba; it is put back at once so that other libraries keep theirs.
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = CACHE_FOLDER
@@ -80,6 +87,23 @@ def kernel(function: Any = None, **options: Any) -> Any:
         finally:
             numba.config.CACHE_DIR = before
     return compiled
+
+
+@cache  # once per process
+def announce_compiling() -> None:
+    """Log that kernels are being compiled."""
+    kept = "they are kept, so that this takes time only once."
+    if CACHE_FOLDER is None:
+        kept = "they cannot be kept; set CLADIST_CACHE_DIR to a folder that can be written to."
+    logging.getLogger("cladist.kernels").info("Compiling kernels; %s", kept)
+
+
+class NoCache(NullCache):
+    """A cache that keeps nothing."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        """Return None: the function must be compiled."""
+        announce_compiling()
 
 
 # ---------------------------------------------------------------- files with a checksum
@@ -95,10 +119,12 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function for some types, None if it must be compiled."""
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # numba raises what its own, pickle's and LLVM's readers do: the list has no end
-            return None
+        loaded = None
+        with suppress(Exception):  # numba raises what its own, pickle's and LLVM's readers do: the list has no end
+            loaded = super().load_overload(sig, target_context)
+        if loaded is None:
+            announce_compiling()
+        return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function for the next process, unless the disk is full or may not be written to."""

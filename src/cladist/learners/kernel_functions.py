@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from cladist.errors import DatasetError, ParameterError, is_positive, one_of
 from cladist.learners.row_arrays import squared_lengths
@@ -67,6 +66,8 @@ class Kernel:
             if self._is("linear"):
                 return _to_finite(A @ B.T)
             if not callable(self.kernel):
+                from sklearn.metrics.pairwise import pairwise_kernels  # slow to import
+
                 # pairwise_kernels drops the parameters that its kernel does not have.
                 options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
                 return _to_finite(pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **options))

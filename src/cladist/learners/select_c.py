@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
 from cladist import progress
 from cladist.errors import ParameterError
@@ -65,6 +64,8 @@ def unpack_choice(model: Any, state: dict[str, Any]) -> None:
 
 def folds_of(model: Any, n_rows: int) -> Folds:
     """Return the training rows and the held-out rows of each fold."""
+    from sklearn.model_selection import KFold  # slow to import
+
     n_folds = min(FOLDS, n_rows)
     if n_folds < 2:
         raise ParameterError(f"{type(model).__name__}: choosing by 'cv' needs two rows at least; there is {n_rows}.")

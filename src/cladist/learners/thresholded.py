@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
@@ -270,6 +269,8 @@ def out_of_fold_scores(
     A class that no row outside a fold has gets −inf in that fold: its clone was not trained on it.
     The result does not depend on `n_jobs`. Cost: cv fits. Memory: the scores; above the limit a `TooLargeError`.
     """
+    from sklearn.model_selection import KFold  # slow to import
+
     (X,) = indexable(X)
     n_rows, n_classes = len(labels), len(class_nodes)
     if 8 * n_rows * n_classes > MOST_SCORE_BYTES:

@@ -11,15 +11,14 @@ import inspect
 import warnings
 from collections import UserList
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
@@ -89,42 +88,42 @@ COMMON: dict[str, Attribute] = {
     ),
     "_sklearn_output_config": Attribute(value=lambda value: value in _OUTPUTS),
 }
-FITTED: dict[Any, dict[str, Attribute]] = {
-    CountVectorizer: _VOCABULARY,
-    TfidfVectorizer: _VOCABULARY | {"_tfidf": Attribute(value=lambda v: type(v) is TfidfTransformer, needed=True)},
-    TfidfTransformer: {"idf_": Attribute(ArraySpec(REAL, ("n_features",), low=0))},
-    HashingVectorizer: {},
-    StandardScaler: {
+FITTED: dict[str, dict[str, Attribute]] = {
+    "CountVectorizer": _VOCABULARY,
+    "TfidfVectorizer": _VOCABULARY | {"_tfidf": Attribute(value=lambda v: type(v) is TfidfTransformer, needed=True)},
+    "TfidfTransformer": {"idf_": Attribute(ArraySpec(REAL, ("n_features",), low=0))},
+    "HashingVectorizer": {},
+    "StandardScaler": {
         **_N_FEATURES,
         "n_samples_seen_": _N_SAMPLES._replace(array=ArraySpec((*WHOLE, *REAL), ("n_features",), low=0)),
         "scale_": _IS_NONE._replace(array=_LENGTHS, needed=True),
         "mean_": _IS_NONE._replace(array=_PER_FEATURE, needed=True),
         "var_": _IS_NONE._replace(array=ArraySpec(REAL, ("n_features",), low=0, missing=True)),
     },
-    MaxAbsScaler: {
+    "MaxAbsScaler": {
         **_N_FEATURES,
         "n_samples_seen_": _N_SAMPLES,
         "scale_": Attribute(_LENGTHS, needed=True),
         "max_abs_": Attribute(_PER_FEATURE),
     },
-    MinMaxScaler: {
+    "MinMaxScaler": {
         **_N_FEATURES,
         "n_samples_seen_": _N_SAMPLES,
         **dict.fromkeys(("scale_", "min_"), Attribute(_PER_FEATURE, needed=True)),
         **dict.fromkeys(("data_min_", "data_max_", "data_range_"), Attribute(_PER_FEATURE)),
     },
-    Normalizer: {},
-    SimpleImputer: {
+    "Normalizer": {},
+    "SimpleImputer": {
         **_N_FEATURES,
         "statistics_": Attribute(_PER_FEATURE._replace(types=(*REAL, *WHOLE, "object", "bool")), needed=True),
         "indicator_": _IS_NONE,
         "_fit_dtype": _IS_DTYPE._replace(needed=True),
         "_fill_dtype": _IS_DTYPE,
     },
-    FunctionTransformer: {},  # "passthrough" after fitting; with a function it is refused
-    FeatureUnion: {},
-    Pipeline: {},
-    ColumnTransformer: {
+    "FunctionTransformer": {},  # "passthrough" after fitting; with a function it is refused
+    "FeatureUnion": {},
+    "Pipeline": {},
+    "ColumnTransformer": {
         **_N_FEATURES,
         "transformers_": Attribute(value=lambda value: _are_steps(value, (3,)), needed=True),
         "sparse_output_": _IS_FLAG._replace(needed=True),
@@ -136,7 +135,15 @@ FITTED: dict[Any, dict[str, Attribute]] = {
         ),
     },
 }
-_CLASSES = {cls.__name__: cls for cls in FITTED}
+_QUICK = (*TEXT_VECTORIZERS, TfidfTransformer, StandardScaler, MaxAbsScaler, MinMaxScaler, Normalizer)
+_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (*_QUICK, FunctionTransformer, FeatureUnion, Pipeline)}
+_MODULES = {"ColumnTransformer": "sklearn.compose", "SimpleImputer": "sklearn.impute"}  # slow to import
+
+
+def _find_class(name: str) -> Any:
+    """Return a class of the table by its name."""
+    return _CLASSES[name] if name in _CLASSES else getattr(import_module(_MODULES[name]), name)
+
 
 # -------------------------------------------------------------------- saving
 
@@ -155,12 +162,12 @@ class _Writer:
         self.arrays: Arrays = {}
 
     def transformer(self, value: Any, where: str, depth: int) -> dict[str, Any]:
-        cls, known = type(value), ", ".join(_CLASSES)
-        if cls not in FITTED:
+        cls, known = type(value), ", ".join(FITTED)
+        if cls.__name__ not in FITTED or cls is not _find_class(cls.__name__):
             raise ModelFormatError(f"{where}: {cls.__module__}.{cls.__qualname__} cannot be saved; these can: {known}.")
         params = {k: v for k, v in value.get_params(deep=False).items() if k not in _UNSAVED}
         fitted = {k: v for k, v in vars(value).items() if k not in params and k not in _UNSAVED}
-        if unknown := fitted.keys() - COMMON.keys() - FITTED[cls].keys():
+        if unknown := fitted.keys() - COMMON.keys() - FITTED[cls.__name__].keys():
             raise ModelFormatError(
                 f"{where}: the attribute {min(unknown)!r} is not one that fit gives to {cls.__name__} in the"
                 " versions of scikit-learn known here, so it cannot be saved; delete it first."
@@ -236,12 +243,12 @@ class _Reader:
         if not isinstance(encoded, dict):
             raise ModelFormatError(f"{where}: a transformer must be an object, not {encoded!r}.")
         name, params, fitted = (encoded.get(key) for key in ("class", "params", "fitted"))
-        cls = _CLASSES.get(name) if isinstance(name, str) else None
-        if cls is None:
-            known = ", ".join(_CLASSES)
+        if not isinstance(name, str) or name not in FITTED:
+            known = ", ".join(FITTED)
             raise ModelFormatError(f"{where}: {name!r} is no class that can be loaded; these can: {known}.")
+        cls = _find_class(name)
         params = self.members(params, inspect.signature(cls).parameters.keys(), f"{where}/params", depth)
-        fitted = self.members(fitted, COMMON.keys() | FITTED[cls].keys(), f"{where}/fitted", depth)
+        fitted = self.members(fitted, COMMON.keys() | FITTED[name].keys(), f"{where}/fitted", depth)
         _check_files(params, where)
         try:
             restored = cls(**params)
@@ -298,7 +305,7 @@ def _check_transformer(transformer: Any, fitted: dict[str, Any], where: str, *, 
     if isinstance(params.get("token_pattern"), str) and not trusted:
         check_pattern(params["token_pattern"])
     _check_fitted(type(transformer), fitted, where)
-    if isinstance(transformer, ColumnTransformer) and fitted:
+    if type(transformer).__name__ == "ColumnTransformer" and fitted:
         _check_columns(transformer, where)
     if isinstance(transformer, TEXT_VECTORIZERS) and (fitted or isinstance(transformer, HashingVectorizer)):
         try:  # its parameters are many, and not all are declared
@@ -329,7 +336,7 @@ def _check_params(transformer: Any, params: dict[str, Any], where: str) -> None:
 
 def _check_fitted(cls: type, fitted: dict[str, Any], where: str) -> None:
     """Refuse fitted attributes that differ from the table."""
-    table, name = {**COMMON, **FITTED[cls]}, cls.__name__
+    table, name = {**COMMON, **FITTED[cls.__name__]}, cls.__name__
     arrays = {k: v for k, v in fitted.items() if isinstance(v, np.ndarray) and table[k].array is not None}
     for key, value in fitted.items():
         if key not in arrays and not table[key].value(value):
@@ -398,7 +405,7 @@ def check_width(transformer: Any, n_columns: int, where: str) -> None:
 def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) -> tuple[int | None, bool]:
     """Return the number of columns after a transformer (None: unknown), and whether values may be missing there."""
     cls = type(transformer)
-    needed = [key for key, attribute in FITTED[cls].items() if attribute.needed]
+    needed = [key for key, attribute in FITTED[cls.__name__].items() if attribute.needed]
     needed += ["idf_"] if cls is TfidfTransformer and transformer.use_idf else []
     if missing := [key for key in needed if not hasattr(transformer, key)]:
         raise ModelFormatError(f"{where}: {cls.__name__} is not fitted: it lacks the attribute {missing[0]!r}.")
@@ -416,9 +423,9 @@ def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) ->
     wanted = None if hasattr(transformer, "vocabulary_") else getattr(transformer, "n_features_in_", None)
     if None not in (width, wanted) and width != wanted:
         raise ModelFormatError(f"{where}: {cls.__name__} wants {wanted} columns, and is given {width}.")
-    if cls is ColumnTransformer:
+    if cls.__name__ == "ColumnTransformer":
         return _trace_columns(transformer, is_missing, where)
-    if cls is SimpleImputer:
+    if cls.__name__ == "SimpleImputer":
         keeps_all = transformer.strategy == "constant" or transformer.keep_empty_features
         return sum(keeps_all or value == value for value in transformer.statistics_.tolist()), False  # NaN: dropped
     if cls is HashingVectorizer:
@@ -430,7 +437,7 @@ def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) ->
     idf = getattr(transformer, "idf_", None)
     if idf is not None and width is not None and width != len(idf):
         raise ModelFormatError(f"{where}: {cls.__name__} has {len(idf)} weights for {width} columns.")
-    declared = [key for key, attribute in FITTED[cls].items() if attribute.array is not None]
+    declared = [key for key, attribute in FITTED[cls.__name__].items() if attribute.array is not None]
     arrays = [np.asarray(getattr(transformer, key, None)) for key in declared]
     is_missing = is_missing or any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in arrays)
     return wanted if wanted is not None else width, is_missing

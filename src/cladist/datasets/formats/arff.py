@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, count, islice, zip_longest
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.datasets.dataset import LARGEST_NUMBER, MOST_LABELS, Dataset, as_objects, check_float, stack_rows
+from cladist.datasets.dataset import LARGEST_NUMBER, MOST_LABELS, Dataset, as_objects, check_float, length, stack_rows
 from cladist.errors import DatasetError, ParameterError, TaxonomyError, one_of, quoted
 from cladist.files import Source, decode, display_name, iterate_byte_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy, construction
@@ -24,6 +25,7 @@ from cladist.taxonomy import Taxonomy, as_taxonomy, construction
 Hierarchy = Literal["auto", "tree", "dag"]
 Lines = Iterator[tuple[int, bytes]]
 
+PARTS_OF_FILES = {1: (), 2: ("train", "test"), 3: ("train", "validation", "test")}  # by the number of files
 MOST_VALUES = 2**20  # of nominal attributes together, or of a hierarchy; each costs some hundred bytes of names
 MOST_NAME_CHARACTERS = 2**26  # of columns, or of nodes: short text can spell out names of quadratic length
 LONGEST_PATH = 1_000  # characters of a label that is a path and not the name of a node
@@ -58,7 +60,7 @@ _DENSE, _SPARSE, _NOMINAL = _field_pattern("", ","), _field_pattern(r"(?:\d++(?=
 
 def read_arff_hmc(
     path: Source,
-    *,
+    *others: Source,
     taxonomy: Any = None,
     hierarchy: Hierarchy = "auto",
     on_cycle: Literal["error", "drop"] = "error",
@@ -67,12 +69,15 @@ def read_arff_hmc(
     zero_based: bool | Literal["auto"] = "auto",
     dtype: npt.DTypeLike = np.float32,
 ) -> Dataset[Taxonomy]:
-    r"""Read an ARFF file with a hierarchical attribute: features, labels and their taxonomy.
+    r"""Read the ARFF files of a data set with a hierarchical attribute: features, labels and their taxonomy.
 
     Parameters
     ----------
     path : path or binary stream
         ``.gz``, ``.xz`` and ``.bz2`` are unpacked.
+    *others : paths or binary streams
+        The test file, or the validation and the test file, if `path` is the training file. All files have the same
+        attributes and the same hierarchy.
     taxonomy : Taxonomy, or what one can be built from, optional
         Replaces the one of the header; every label must be in it.
     hierarchy : {"auto", "tree", "dag"}
@@ -84,7 +89,8 @@ def read_arff_hmc(
         "auto": several labels per row if any row has two of which none implies the other. Then, and with True, a row
         may also have none.
     id_columns : str or sequence of str, optional
-        Attributes to leave out of `X`; those of type string and date are always left out.
+        Attributes to leave out of `X`; those of type string and date are always left out. ``a`` is every attribute of
+        this name, ``a_2`` the second one.
     zero_based : bool or "auto"
         Whether indices of sparse rows begin at 0, as in Weka, or at 1, as in Clus; "auto": the first row that tells.
     dtype : float32 or float64
@@ -93,8 +99,9 @@ def read_arff_hmc(
     Returns
     -------
     Dataset
-        `X` is an array, or for sparse rows CSR with sorted indices. A missing value, ``?``, is NaN. A nominal
-        attribute has a column ``name=value`` for each value. In a tree, a node's name is its path. `y` is an array of
+        Split if there are several files. `X` is an array, or for sparse rows CSR with sorted indices. A missing value,
+        ``?``, is NaN. A nominal attribute has a column ``name=value`` for each value. The second attribute of the name
+        ``a`` is called ``a_2`` in `feature_names`, and so on. In a tree, a node's name is its path. `y` is an array of
         names or, with several labels per row, a list of lists of them as they are written.
 
     Notes
@@ -125,22 +132,38 @@ def read_arff_hmc(
     ids = (id_columns,) if isinstance(id_columns, str) else tuple(id_columns or ())
     kind = check_float("read_arff_hmc", dtype)
     tree = None if taxonomy is None else as_taxonomy(taxonomy)
-    pieces, n_bytes = [], 0
-    with open_for_reading(path) as stream:
-        lines = iterate_byte_lines(path, stream)
-        attributes = read_header(path, lines, ids)
-        tree = read_hierarchy(path, attributes, hierarchy, on_cycle) if tree is None else tree
-        rows = RowParser(path, attributes, tree, kind)
-        for X in rows.parse(lines, zero_based):
-            pieces.append(X)
-            n_bytes += X.data.nbytes
-            if n_bytes > max(LARGEST_X, X_PER_BYTE * rows.n_bytes):
-                widest = max(attributes, key=lambda attribute: len(attribute.columns))
-                problem = f"X takes more than {LARGEST_X:,} bytes; nominal attributes have a column for each value."
-                problem = f"{problem} Leave out the largest with id_columns=[{widest.name!r}]."
-                refuse(path, None, None, problem, kind="too-large")
-    y = as_y(path, tree, rows.labels, rows.lines, multilabel)
-    return Dataset(stack_rows(pieces), y, tree, feature_names=rows.feature_names, source=display_name(path))
+    sources = path, *others
+    if len(sources) not in PARTS_OF_FILES:
+        problem = f"wanted a training, a validation and a test file at most; got {len(sources)} files"
+        raise ParameterError(f"read_arff_hmc: {problem}.")
+    files: list[RowParser] = []
+    Xs = []
+    for source in sources:
+        with open_for_reading(source) as stream:
+            lines = iterate_byte_lines(source, stream)
+            attributes = read_header(source, lines, ids)
+            if files:
+                _check_header(source, attributes, files[0], has_taxonomy=taxonomy is not None)
+            tree = read_hierarchy(source, attributes, hierarchy, on_cycle) if tree is None else tree
+            files.append(RowParser(source, attributes, tree, kind))
+            Xs.append(files[-1].read(lines, zero_based))
+        zero_based = zero_based if files[0].base is None else files[0].base == 0
+    assert tree is not None
+    y, ends = as_y(files, tree, multilabel), [0, *accumulate(map(length, Xs))]
+    parts: Any = {f"{part}_rows": slice(*ends[k : k + 2]) for k, part in enumerate(PARTS_OF_FILES[len(sources)])}
+    return Dataset(stack_rows(Xs), y, tree, files[0].feature_names, display_name(path), **parts)
+
+
+def _check_header(source: Source, attributes: list[Attribute], first: RowParser, *, has_taxonomy: bool) -> None:
+    """Refuse a file with other attributes than the first, or with another hierarchy, unless a taxonomy replaces it."""
+    where = display_name(first.source)
+    for mine, theirs in zip_longest(attributes, first.attributes):
+        if not mine or not theirs or (mine.name, mine.kind, mine.columns) != (theirs.name, theirs.kind, theirs.columns):
+            problem = f"its attributes are not those of {where}; {(mine or theirs).name!r} is the first that differs."
+            refuse(source, mine and mine.line, None, problem, kind="bad-header")
+        if mine.kind == "labels" and not has_taxonomy and mine.values.keys() != theirs.values.keys():
+            problem = f"its hierarchy is not that of {where}; say with taxonomy which one all files have."
+            refuse(source, mine.line, None, problem, kind="bad-header")
 
 
 def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto") -> Iterator[tuple[Any, list[str]]]:
@@ -155,41 +178,64 @@ def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto")
             yield X, rows.feature_names
 
 
-def as_y(source: Source, taxonomy: Taxonomy, rows: list[list[str]], lines: list[int], multilabel: bool | str) -> Any:
+def as_y(files: Sequence[RowParser], taxonomy: Taxonomy, multilabel: bool | str) -> Any:
     """Return y: the lists of labels, or an array if each row has one label that implies its others.
 
     Files may write ``2@2/1@2/1/3`` for ``2/1/3``. Ids are topological, so only the highest can imply the others.
     """
+    lists = [labels for file in files for labels in file.labels]
+    if multilabel is True:
+        return lists
     lowest = []
-    for labels, line in zip(rows, lines, strict=True) if multilabel is not True else ():
+    for labels in lists:
         nodes = {taxonomy.index(label) for label in labels}
         lowest.append(max(nodes, default=-1))
         if len(nodes) > 1 and not nodes <= {lowest[-1], *taxonomy.ids_above(lowest[-1]).tolist()}:
             if multilabel == "auto":
-                return rows
-            refuse(source, line, 1, "the row has several labels; read with multilabel=True.", kind="several-labels")
+                return lists
+            problem = "the row has several labels; read with multilabel=True."
+            refuse(*_place(files, len(lowest) - 1), problem, kind="several-labels")
     if -1 in lowest:
         problem = "the row has no label; if that is meant, read with multilabel=True."
-        refuse(source, lines[lowest.index(-1)], 1, problem, kind="no-label")
-    return as_objects([taxonomy.names[node] for node in lowest]) if lowest else rows
+        refuse(*_place(files, lowest.index(-1)), problem, kind="no-label")
+    return as_objects([taxonomy.names[node] for node in lowest])
+
+
+def _place(files: Sequence[RowParser], row: int) -> tuple[Source, int, int]:
+    """Return the file, the line and the column of a row of all files."""
+    return next(islice(((file.source, line, 1) for file in files for line in file.lines), row, None))
 
 
 # ---------------------------------------------------------------- header
 
 
 class Attribute(NamedTuple):
-    """An attribute and the names of its columns of X."""
+    """An attribute and its line in the header."""
 
     name: str
     kind: str  # "numeric", "nominal", "labels" or "ignored"
     line: int
     values: dict[str, int]  # of a nominal attribute, with their numbers, or the entries of the hierarchy
-    columns: Sequence[str]
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of X that it becomes."""
+        return len(self.values) if self.kind == "nominal" else int(self.kind == "numeric")
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of these columns."""
+        values = [f"={value}" for value in self.values] if self.kind == "nominal" else [""] * self.n_columns
+        return [self.name + value for value in values]
 
 
 def read_header(source: Source, lines: Lines, id_columns: Sequence[str] = ()) -> list[Attribute]:
-    """Return the attributes above the line ``@data``; those in `id_columns` are ignored."""
+    """Return the attributes above the line ``@data``; those in `id_columns` are ignored.
+
+    In published files, different attributes have the same name: the second ``a`` is called ``a_2``.
+    """
     attributes: dict[str, Attribute] = {}
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(2))
     keyword, n_left = "", MOST_VALUES
     for number, raw in lines:
         line = decode(source, raw, number).strip(BLANKS)
@@ -198,10 +244,12 @@ def read_header(source: Source, lines: Lines, id_columns: Sequence[str] = ()) ->
             break
         if keyword == "@attribute":
             attribute = _parse_attribute(source, number, line, id_columns, n_left)
-            if attribute.name in attributes:
-                refuse(source, number, None, f"there are two attributes {attribute.name!r}.", kind="bad-header")
-            attributes[attribute.name] = attribute
-            n_left -= max(1, len(attribute.columns))
+            name = attribute.name
+            while name in attributes:
+                name = f"{attribute.name}_{next(numbers[attribute.name])}"
+            is_ignored = name in id_columns and attribute.kind != "labels"
+            attributes[name] = Attribute(name, "ignored", number, {}) if is_ignored else attribute._replace(name=name)
+            n_left -= max(1, attributes[name].n_columns)
         elif keyword and not keyword.startswith("%") and keyword != "@relation":
             problem = f"wanted @relation, @attribute, @data or a comment with %, got {line[:40]!r}; is it ARFF?"
             refuse(source, number, None, problem, kind="bad-header")
@@ -222,7 +270,7 @@ def _parse_attribute(source: Source, number: int, line: str, id_columns: Sequenc
     word, rest = [*definition.split(maxsplit=1), "", ""][:2]
     kind = "nominal" if definition.startswith("{") else KINDS.get(word.lower(), "")
     if name in id_columns and kind not in ("", "labels"):
-        return Attribute(name, "ignored", number, {}, ())
+        return Attribute(name, "ignored", number, {})
     n_values = definition.count(",") + 1 if kind in ("nominal", "labels") else 1  # at most
     if n_values >= n_left or n_values * len(name) > MOST_NAME_CHARACTERS:
         problem = f"the header lists more than {MOST_VALUES:,} values, or its names are too long"
@@ -241,8 +289,7 @@ def _parse_attribute(source: Source, number: int, line: str, id_columns: Sequenc
         wanted = "numeric, real, integer, string, date, different values as in {red, 'dark blue'}, or hierarchical"
         problem = f"wanted @attribute NAME TYPE, where TYPE is {wanted}, and a NAME with blanks is quoted"
         refuse(source, number, None, f"{problem}; got {quoted(line)}.", kind="bad-header")
-    columns = [f"{name}={value}" for value in values] if kind == "nominal" else [name] if kind == "numeric" else []
-    return Attribute(name, kind, number, values, columns)
+    return Attribute(name, kind, number, values)
 
 
 def unquote(token: str) -> str:
@@ -328,7 +375,7 @@ class RowParser:
         self.largest = LARGEST_NUMBER[dtype.name]
         self.kinds = [attribute.kind for attribute in attributes]
         self.nominal = [k for k, kind in enumerate(self.kinds) if kind == "nominal"]
-        self.starts = [0, *accumulate(len(attribute.columns) for attribute in attributes)]
+        self.starts = [0, *accumulate(attribute.n_columns for attribute in attributes)]
         self.feature_names = [name for attribute in attributes for name in attribute.columns]
         self.name_of = {name: name for name in taxonomy.names}
         self.base: int | None = None  # index of the first attribute in sparse rows; None: rows are dense
@@ -367,6 +414,19 @@ class RowParser:
                 columns, values, ends = [], [], [0]
         if len(ends) > 1:
             yield self._matrix(columns, values, ends)
+
+    def read(self, lines: Lines, zero_based: bool | str) -> Any:
+        """Return the features of all rows; more bytes than `LARGEST_X` are refused if their text is much shorter."""
+        pieces, n_bytes = [], 0
+        for X in self.parse(lines, zero_based):
+            pieces.append(X)
+            n_bytes += X.data.nbytes
+            if n_bytes > max(LARGEST_X, X_PER_BYTE * self.n_bytes):
+                widest = max(self.attributes, key=lambda attribute: attribute.n_columns)
+                problem = f"X takes more than {LARGEST_X:,} bytes; nominal attributes have a column for each value."
+                problem = f"{problem} Leave out the largest with id_columns=[{widest.name!r}]."
+                refuse(self.source, None, None, problem, kind="too-large")
+        return stack_rows(pieces)
 
     def _find_base(self, rows: list[tuple[int, bytes]]) -> int:
         """Return the index of the first attribute: 0, or 1 as in Clus; by the first row that tells.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cladist.datasets.dataset import Dataset
+from cladist.datasets.dataset import SETS, Dataset
 from cladist.datasets.formats.arff import ROOT, Hierarchy
 from cladist.datasets.formats.svmlight import BLOCK_FEATURES, number_texts
 from cladist.errors import DatasetError, one_of
@@ -130,7 +130,7 @@ def _check(name: str) -> str:
 def _label_text(row: int, entry: Any, taxonomy: Taxonomy, node_labels: Sequence[str]) -> str:
     """Return the label field of a row: ``label@label…``, or ``?`` where it has none."""
     nodes = []
-    for label in entry if isinstance(entry, (list, tuple, set, frozenset, np.ndarray)) else [entry]:
+    for label in entry if isinstance(entry, (*SETS, np.ndarray)) else [entry]:
         node = taxonomy.find(label)
         if node is None:
             hint = taxonomy.suggestion(label)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -108,20 +109,7 @@ def _load_arff(entry: CatalogueEntry, folder: Folder, *, multilabel: bool) -> Da
     """Read the files of an entry, which are train and test or train, valid and test, over one taxonomy."""
     place = entry.locate(folder)
     paths = [path_of(place, file) for file in entry.files]
-    train = read_arff_hmc(paths[0], multilabel=multilabel)
-    *validation, test = (_read_arff(path, paths[0], train, multilabel) for path in paths[1:])
-    fields: dict[str, Any] = {"taxonomy": train.taxonomy, "feature_names": train.feature_names, "source": entry.title}
-    if validation:
-        fields |= {"X_validation": validation[0].X, "y_validation": validation[0].y}
-    return Dataset.from_parts(train.X, train.y, test.X, test.y, **fields)
-
-
-def _read_arff(path: Path, first: Path, train: Dataset[Taxonomy], multilabel: bool) -> Dataset[Taxonomy]:
-    """Read another file with the features and labels of the first."""
-    part = read_arff_hmc(path, taxonomy=train.taxonomy, multilabel=multilabel)
-    if list(part.feature_names or ()) != list(train.feature_names or ()):
-        refuse(path, None, None, f"its attributes are not those of {first.name}.")
-    return part
+    return replace(read_arff_hmc(*paths, multilabel=multilabel), source=entry.title)
 
 
 # ---------------------------------------------------------------- CLINC150
