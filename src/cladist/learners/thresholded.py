@@ -42,8 +42,9 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     rows. `predict` thresholds the scores and adds the ancestors of the labels chosen.
 
     With "auto", strategies are compared by `scoring`: each is fitted to the out-of-fold scores outside one fold after
-    the other, and predicts that fold. The simplest one that is not worse than the best by more than a standard error of
-    their difference is used: with no fitted threshold, with one for all labels, or with one per label.
+    the other, and predicts that fold. No threshold is fitted unless the best strategy is better than that by more than
+    two standard errors of their difference; then the simplest that is not worse than the best by more than one is used:
+    one threshold for all labels, or one per label.
 
     Parameters
     ----------
