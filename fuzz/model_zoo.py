@@ -89,7 +89,7 @@ def _other_forms(taxonomy: Any, sets: Any) -> Iterator[tuple[str, Any, Any]]:
     yield "hieron star", c.Hieron(allowed_labels="seen"), NAMES
     yield "numbers as labels", c.Hieron(), np.repeat(np.arange(5), 6)
     yield "paths", c.Hieron(taxonomy), np.array([path.split("/") if "/" in path else [path, ""] for path in PATHS] * 6)
-    for strategy in ("scut", "rcut", "pcut", "instance"):
+    for strategy in ("auto", "global", "fixed-pcut", "scut", "rcut", "pcut", "instance"):
         yield f"{strategy} over svm", c.Thresholded(c.FlatSVM(taxonomy, weights="sparse"), strategy=strategy), sets
 
 

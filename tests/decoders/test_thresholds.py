@@ -14,6 +14,8 @@ from sklearn.linear_model import Ridge
 
 from cladist.decoders.thresholds import (
     STRATEGIES,
+    FixedPCut,
+    GlobalCut,
     InstanceBased,
     PCut,
     RCut,
@@ -32,8 +34,8 @@ mixed = st.one_of(tied, spread)
 distinct = st.integers(-999, 999).map(lambda k: k / 8)  # so that they stay distinct in float32
 infinite = st.one_of(tied, st.sampled_from([-np.inf, np.inf]))
 
-EVERY = [Zero(), RCut(), RCut(1), PCut(), PCut(0.4), SCut(), SCut(0.5), SCut(0.9, "never"), InstanceBased()]
-EVERY += [InstanceBased(0.01, top_k=1)]
+EVERY = [Zero(), RCut(), RCut(1), PCut(), PCut(0.4), SCut(), SCut(None), SCut(0.9, "never"), InstanceBased()]
+EVERY += [InstanceBased(0.01, top_k=1), GlobalCut(), GlobalCut(0.5), FixedPCut()]
 every_strategy = pytest.mark.parametrize("cut", EVERY, ids=repr)
 
 
@@ -56,7 +58,7 @@ def f1(chosen, true):
 @given(problems(infinite))
 def test_scut_is_the_best_of_all_candidates(problem):
     scores, Z = problem
-    cut = SCut().fit(scores, Z)
+    cut = SCut(None).fit(scores, Z)
     for n, t in enumerate(cut.thresholds_):
         column = np.unique(scores[:, n].astype(np.float64))
         with np.errstate(invalid="ignore"):
@@ -71,7 +73,7 @@ def test_scut_is_the_best_of_all_candidates(problem):
 @given(problems(), st.floats(allow_nan=False))
 def test_no_fixed_threshold_beats_scut_in_fit(problem, threshold):
     scores, Z = problem
-    predicted = SCut().fit(scores, Z).predict(scores).toarray() == 1
+    predicted = SCut(None).fit(scores, Z).predict(scores).toarray() == 1
     fixed = scores > np.float64(threshold)
     for n in range(scores.shape[1]):
         assert f1(predicted[:, n], Z[:, n]) >= f1(fixed[:, n], Z[:, n])
@@ -79,7 +81,7 @@ def test_no_fixed_threshold_beats_scut_in_fit(problem, threshold):
 
 def test_scut_lies_in_the_middle():
     cut = SCut().fit([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]], [[0, 1], [0, 1], [1, 1]])
-    assert cut.thresholds_.tolist() == [3.0, -np.inf]
+    assert cut.thresholds_.tolist() == [3.0, np.nextafter(5.0, 0.0)]
     neighbours = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
     assert SCut().fit(neighbours, [[0], [1]]).predict(neighbours).toarray().tolist() == [[0], [1]]
 
@@ -91,22 +93,30 @@ def test_of_equal_f1_the_highest_threshold_wins():
 
 
 def test_labels_without_positives_are_never_chosen():
-    for cut in (SCut(), SCut(0.5), SCut(0.5, "never")):
+    for cut in (SCut(None), SCut(0.5), SCut(0.5, "never"), FixedPCut()):
         assert cut.fit([[1.0], [2.0]], [[0], [0]]).thresholds_.tolist() == [np.inf]
 
 
 def test_fallback_where_f1_is_poor():
-    scores, Z = [[3.0, 4.0], [2.0, 1.0], [1.0, 2.0], [0.0, 3.0]], [[0, 1], [0, 0], [0, 0], [1, 0]]
-    assert SCut().fit(scores, Z).thresholds_.tolist() == [-np.inf, 3.5]
+    scores, Z = [[3.0, 4.0], [2.0, 1.0], [1.0, 2.0], [0.5, 3.0]], [[0, 1], [0, 0], [0, 0], [1, 0]]
+    below_all = np.nextafter(0.5, 0.0)
+    assert SCut(None).fit(scores, Z).thresholds_.tolist() == [below_all, 3.5]
     assert SCut(0.5).fit(scores, Z).thresholds_.tolist() == [3.0, 3.5]
     assert SCut(0.5, "never").fit(scores, Z).thresholds_.tolist() == [np.inf, 3.5]
-    assert SCut(0.4).fit(scores, Z).thresholds_.tolist() == [-np.inf, 3.5], "F1 0.4 is not below 0.4"
+    assert SCut(0.4).fit(scores, Z).thresholds_.tolist() == [below_all, 3.5], "F1 0.4 is not below 0.4"
     assert SCut(0.5).fit(scores, Z).predict([[3.0, 9.0], [3.1, 0.0]]).toarray().tolist() == [[0, 1], [1, 0]]
+
+
+@given(problems(infinite))
+def test_no_threshold_is_minus_infinity(problem):
+    for cut in (SCut(None), SCut(), FixedPCut()):
+        assert np.all(cut.fit(*problem).thresholds_ > -np.inf)
+    assert GlobalCut().fit(*problem).t_ > -np.inf
 
 
 def test_a_positive_at_minus_infinity_is_missed_and_pulls_no_threshold_down():
     scores, Z = [[-np.inf], [-1.0], [-2.0]], [[1], [0], [0]]
-    assert SCut().fit(scores, Z).thresholds_.tolist() == [np.inf]
+    assert SCut(None).fit(scores, Z).thresholds_.tolist() == [np.inf]
     assert SCut(0.2).fit(scores, Z).thresholds_.tolist() == [-1.0]
     assert SCut(0.2).fit([[-np.inf], [-np.inf]], [[1], [0]]).thresholds_.tolist() == [np.inf]
     assert SCut().fit([[-np.inf], [3.0], [1.0]], [[1], [1], [0]]).f1_.tolist() == [2 / 3]
@@ -172,6 +182,39 @@ def test_many_columns_are_cut_in_blocks():
 def test_zero(problem):
     scores, Z = problem
     np.testing.assert_array_equal(Zero().fit(scores, Z).predict(scores).toarray(), scores > 0)
+
+
+@given(problems(infinite))
+def test_global_cut_is_the_best_of_all_candidates(problem):
+    scores, Z = problem
+    cut = GlobalCut().fit(scores, Z)
+    candidates = [-np.inf, *np.unique(scores.astype(np.float64))]
+    best = max(f1(scores > c, Z) for c in candidates)
+    assert f1(cut.predict(scores).toarray() == 1, Z) == best
+    if not best:
+        assert cut.t_ == np.inf
+
+
+def test_a_global_cut_is_given_or_lies_in_the_middle():
+    scores, Z = [[3.0, 1.0], [0.0, 2.0]], [[1, 0], [0, 1]]
+    assert GlobalCut().fit(scores, Z).t_ == 1.5
+    assert GlobalCut(-1).fit(scores, Z).t_ == -1.0
+    rounded = np.array([[0.1, 0.2]], np.float32)
+    assert GlobalCut(0.1).fit(rounded, [[1, 0]]).predict(rounded).toarray().tolist() == [[1, 1]], "float32(0.1) > 0.1"
+
+
+@given(problems(distinct, unique=True))
+def test_fixed_pcut_keeps_the_counts_of_fit(problem):
+    scores, Z = problem
+    cut = FixedPCut().fit(scores, Z)
+    np.testing.assert_array_equal(cut.predict(scores).toarray(), PCut().fit(scores, Z).predict(scores).toarray())
+
+
+def test_fixed_pcut_lies_in_the_middle_and_leaves_ties_out():
+    inf = np.inf
+    scores = [[4.0, 1.0, 1.0, -inf], [1.0, 1.0, 2.0, -inf], [0.0, 1.0, 3.0, 2.0]]
+    cut = FixedPCut().fit(scores, [[1, 1, 1, 1], [0, 0, 1, 1], [0, 0, 1, 0]])
+    assert cut.thresholds_.tolist() == [2.5, 1.0, np.nextafter(1.0, 0.0), np.nextafter(2.0, 0.0)]
 
 
 # ---------------------------------------------------------------- instance-based
@@ -395,6 +438,9 @@ def test_no_examples():
         (PCut(0), "PCut: x must be a positive number"),
         (PCut(np.inf), "PCut: x must be a positive number"),
         (PCut("1"), "PCut: x must be a positive number"),
+        (GlobalCut("0"), "GlobalCut: t must be a number, or None; got '0'"),
+        (GlobalCut(True), "GlobalCut: t must be a number"),
+        (GlobalCut(np.nan), "GlobalCut: t must be a number"),
         (SCut(0), "SCut: fbr must be above 0 and at most 1"),
         (SCut(1.1), "SCut: fbr must be above 0 and at most 1"),
         (SCut(0.1, "sometimes"), "SCut: fallback must be one of 'highest', 'never'"),
@@ -437,6 +483,9 @@ def test_damaged_values_are_refused(damage):
         (PCut(), {"n_labels_": 2, "positives_": np.array([1, 5]), "n_examples_": 4}),
         (PCut(), {"n_labels_": 2, "positives_": np.array([1, -1]), "n_examples_": 4}),
         (PCut(), {"n_labels_": 2, "positives_": np.array([1, 1]), "n_examples_": 0}),
+        (GlobalCut(), {"n_labels_": 2, "t_": np.nan}),
+        (GlobalCut(), {"n_labels_": 2, "t_": "1"}),
+        (FixedPCut(), {"n_labels_": 2, "thresholds_": np.zeros(3)}),
         (InstanceBased(), {"n_labels_": 2, "coef_": np.zeros(1), "intercept_": 0.0}),
         (InstanceBased(top_k=3), {"n_labels_": 2, "coef_": np.zeros(3), "intercept_": 0.0}),
         (InstanceBased(), {"n_labels_": 2, "coef_": np.array([0.0, np.inf]), "intercept_": 0.0}),
@@ -450,9 +499,9 @@ def test_state_that_does_not_fit_is_refused(cut, fitted):
 
 
 def test_a_strategy_reads_as_it_is_written():
-    assert repr(SCut(fbr=0.2)) == "SCut(fbr=0.2)"
+    assert repr(SCut(fbr=0.3)) == "SCut(fbr=0.3)"
     assert repr(InstanceBased(top_k=5)) == "InstanceBased(top_k=5)"
     assert SCut(0.1).set_params(fbr=0.3).fbr == 0.3
-    assert sorted(STRATEGIES) == ["instance", "pcut", "rcut", "scut", "zero"]
+    assert sorted(STRATEGIES) == ["fixed-pcut", "global", "instance", "pcut", "rcut", "scut", "zero"]
     with pytest.raises(TypeError, match="has no _choose"):
         Strategy().fit([[1.0]], [[1]]).predict([[1.0]])

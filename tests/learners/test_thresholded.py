@@ -22,7 +22,8 @@ from cladist.errors import LabelError, ModelFormatError, ParameterError, TooLarg
 from cladist.labels import to_indicator
 from cladist.learners import thresholded
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.thresholded import Thresholded, out_of_fold_scores
+from cladist.learners.threshold_choice import CANDIDATES, ScoredRows, choose_strategy, jackknife_errors
+from cladist.learners.thresholded import SCORINGS, Thresholded, out_of_fold_scores
 from cladist.metrics import micro_f1, scorers
 
 TAXONOMY = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art/music", "art/film", "food"])
@@ -107,11 +108,12 @@ def test_a_class_that_no_row_outside_the_fold_has_gets_minus_infinity(unseen):
     rows = np.random.default_rng(0).normal(size=(11, 3))
     nodes = np.array([TAXONOMY.index(name) for name in ("food", "tennis", "music")])
     scorer = LinearScorer(TAXONOMY, unseen=unseen)
-    found = out_of_fold_scores(scorer, rows, labels, nodes, cv=3, random=np.random.RandomState(0))
-    fold = next(held_out for _, held_out in KFold(3, shuffle=True, random_state=0).split(rows) if 10 in held_out)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(rows))
+    found = out_of_fold_scores(scorer, rows, labels, nodes, folds=folds)
+    fold = next(held_out for _, held_out in folds if 10 in held_out)
     assert np.flatnonzero(found[:, 0] == -np.inf).tolist() == fold.tolist()
     assert np.isfinite(found[:, 1:]).all()
-    rare = Thresholded(scorer, cv=3, random_state=0).fit(rows, labels)
+    rare = Thresholded(scorer, strategy=SCut(None), cv=3, random_state=0).fit(rows, labels)
     column = rare.classes_.tolist().index("food")
     assert rare.strategy_.thresholds_[column] == np.inf
 
@@ -122,19 +124,125 @@ def test_a_class_of_a_fold_alone_is_left_out():
     labels = LabelMatrix.from_sets([["x"], ["b"], ["b"], ["b"], ["a"]], taxonomy)
     rows = np.random.default_rng(0).normal(size=(5, 2))
     nodes = np.array([taxonomy.index("b"), taxonomy.index("x")])
-    found = out_of_fold_scores(TopDown(), rows, labels, nodes, cv=5, random=np.random.RandomState(0))
+    folds = list(KFold(5, shuffle=True, random_state=0).split(rows))
+    found = out_of_fold_scores(TopDown(), rows, labels, nodes, folds=folds)
     assert np.isfinite(found[:, 0]).all()
     assert (found[:, 1] == -np.inf).tolist() == [True, False, False, False, False]
 
 
 def test_the_result_depends_on_the_seed_alone(scorer):
     def thresholds(**options):
-        return Thresholded(scorer, **options).fit(X, Y).strategy_.thresholds_
+        return Thresholded(scorer, strategy="scut", **options).fit(X, Y).strategy_.thresholds_
 
     expected = thresholds(random_state=0)
     np.testing.assert_array_equal(thresholds(random_state=0, n_jobs=2), expected)
     np.testing.assert_array_equal(thresholds(random_state=np.random.RandomState(0), n_jobs=-1), expected)
     assert not np.array_equal(thresholds(random_state=1), expected)
+
+
+# ---------------------------------------------------------------- the choice of a strategy
+
+
+def scored_rows(scores, has):
+    """Scores and labels of a star of the columns, ten folds, and the fold after fold order of rows."""
+    names = [f"label {n}" for n in range(has.shape[1])]
+    star = Taxonomy.from_paths(names)
+    sets = [[names[n] for n in np.flatnonzero(row)] for row in has]
+    nodes = np.array([star.index(name) for name in names])
+    folds = list(KFold(10, shuffle=True, random_state=0).split(scores))
+    return ScoredRows(scores, LabelMatrix.from_sets(sets, star), nodes), folds
+
+
+def noisy(has, seed, noise=1.0):
+    return 2.0 * has - 1 + noise * np.random.default_rng(seed).normal(size=has.shape)
+
+
+@pytest.mark.parametrize("scoring", ["micro_f1", "macro_f1", "accuracy"])
+def test_the_strategy_is_that_of_the_scores_it_suits(scoring):
+    scorer = getattr(scorers, scoring)
+    has = np.random.default_rng(0).random((400, 6)) < 0.4
+    scores = noisy(has, 1, 0.5)
+    shifts = np.array([3.0, -3.0, 2.0, -2.0, 1.0, -1.0])
+
+    def chosen(scores):
+        return choose_strategy(*scored_rows(scores, has), scorer)[0]
+
+    assert chosen(scores).name == "zero"
+    assert chosen(scores + 2).name == "global"
+    assert chosen(scores + 2).t_ == pytest.approx(2, abs=0.3)
+    assert chosen(scores + shifts).name in ("fixed-pcut", "scut")
+    np.testing.assert_allclose(chosen(scores + shifts).thresholds_, shifts, atol=0.7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rare_labels_that_scores_tell_nothing_of_do_no_harm(seed):
+    def draw(n, seed):
+        has = np.random.default_rng(seed).random((n, 40)) < np.r_[[0.3] * 5, [0.02] * 35]
+        return has, np.where(np.arange(40) < 5, noisy(has, seed + 1, 0.5), noisy(np.zeros_like(has), seed + 1, 0.3))
+
+    (has, scores), (new, new_scores) = draw(150, seed), draw(3000, seed + 100)
+    rows, folds = scored_rows(scores, has)
+    strategy, _ = choose_strategy(rows, folds, scorers.micro_f1)
+    without = f1_of(new_scores > 0, new)
+    assert f1_of(strategy.predict(new_scores).toarray(), new) > without - 0.005
+    overfitted = SCut(None).fit(scores, has).predict(new_scores).toarray()
+    assert f1_of(overfitted, new) < without - 0.2
+
+
+def f1_of(predicted, true):
+    return 2 * np.sum(predicted & true) / (predicted.sum() + true.sum())
+
+
+def test_scores_are_of_rows_outside_those_that_thresholds_were_fitted_to():
+    has = np.random.default_rng(0).random((60, 3)) < 0.3
+    rows, folds = scored_rows(noisy(has, 1), has)
+    records = {record["strategy"]: record for record in choose_strategy(rows, folds, scorers.micro_f1)[1]}
+    assert list(records) == [repr(candidate) for candidate in CANDIDATES]
+    predicted = np.empty_like(has)
+    for others, own in folds:
+        cut = SCut(0.3).fit(rows.scores[others], has[others])
+        predicted[own] = cut.predict(rows.scores[own]).toarray()
+    assert records["SCut(fbr=0.3)"]["score"] == pytest.approx(f1_of(predicted, has))
+    assert records["Zero()"]["score"] == pytest.approx(f1_of(rows.scores > 0, has))
+    best = max(records.values(), key=lambda record: record["score"])
+    assert best["standard_error"] == 0
+
+
+def test_the_jackknife_of_means_is_their_standard_error():
+    values = np.random.default_rng(0).normal(size=(2, 20))
+    without = (values.sum(axis=1, keepdims=True) - values) / 19
+    np.testing.assert_allclose(jackknife_errors(without), values.std(axis=1, ddof=1) / np.sqrt(20))
+
+
+@pytest.mark.parametrize("scoring", [*SCORINGS, scorers.make_scorer(micro_f1, greater_is_better=True, nodes="all")])
+def test_by_default_the_measure_asked_for_is_no_worse_than_without_thresholds(scorer, scoring):
+    measure = getattr(scorers, scoring) if isinstance(scoring, str) else scoring
+    model = Thresholded(scorer, scoring=scoring, random_state=0).fit(X, Y)
+    plain = Thresholded(scorer, strategy="zero", random_state=0).fit(X, Y)
+    assert measure(model, X_TEST, Y_TEST) >= measure(plain, X_TEST, Y_TEST) - 0.02
+    by_score = [record["score"] for record in model.cv_results_]
+    assert by_score[0] == pytest.approx(measure(plain, X, Y), abs=0.1), "out of fold, near to the same on all rows"
+
+
+def test_the_measure_decides():
+    """Of scores that are log odds, 0 is best for exact sets, and too high for the F1 of rare labels."""
+    has = np.random.default_rng(0).random((1000, 5)) < 0.1
+    rows, folds = scored_rows(2.0 * noisy(has, 1) + np.log(0.1 / 0.9), has)
+    assert choose_strategy(rows, folds, scorers.accuracy)[0].name == "zero"
+    by_f1 = choose_strategy(rows, folds, scorers.macro_f1)[0]
+    assert by_f1.predict(rows.scores).sum() > 1.2 * np.sum(rows.scores > 0)
+
+
+def test_a_refit_without_auto_forgets_the_comparison(scorer):
+    model = Thresholded(scorer, random_state=0).fit(X, Y)
+    assert {"strategy", "score", "standard_error"} == model.cv_results_[0].keys()
+    assert not hasattr(model.set_params(strategy="scut").fit(X, Y), "cv_results_")
+
+
+def test_rows_without_labels_or_with_all(scorer):
+    assert Thresholded(LinearScorer(TAXONOMY, unseen=True), cv=2).fit(X[:4], [set()] * 4).predict(X[:2]) == [set()] * 2
+    everything = Thresholded(scorer, cv=2, random_state=0).fit(X[:9], [set(LEAVES)] * 9)
+    assert everything.predict(X[:2]) == [set(LEAVES)] * 2
 
 
 # ---------------------------------------------------------------- forms
@@ -267,7 +375,8 @@ def test_over_a_precomputed_kernel():
     options = {"max_iter": 3, "random_state": 0, "allowed_labels": "leaves"}
     given = Thresholded(Hieron(TAXONOMY, kernel="precomputed", **options), random_state=0).fit(rows @ rows.T, y)
     linear = Thresholded(Hieron(TAXONOMY, **options), random_state=0).fit(rows, y)
-    np.testing.assert_allclose(given.strategy_.thresholds_, linear.strategy_.thresholds_)
+    assert linear.strategy_.name == "global"
+    np.testing.assert_allclose(given.strategy_.t_, linear.strategy_.t_)
     assert given.predict(rows @ rows.T) == linear.predict(rows)
 
 
@@ -367,6 +476,8 @@ def test_pieces_change_nothing_but_for_pcut_there_are_none(scorer, monkeypatch):
         ({"strategy": SCut}, "strategy must be a name or a Strategy"),
         ({"strategy": SCut(2.0)}, "fbr must be above 0"),
         ({"strategy": RCut(9)}, "at most the number of labels, 5"),
+        ({"scoring": "f1"}, "scoring must be one of 'micro_f1'"),
+        ({"scoring": micro_f1}, "scoring must be a name or a Scorer"),
         ({"cv": 1}, "cv must be a whole number from 2 up; got 1"),
         ({"cv": KFold(3)}, "cv must be a whole number from 2 up"),
         ({"cv": 121}, "cv=121 folds need as many rows; there are 120"),
@@ -414,7 +525,7 @@ def test_its_state_is_plain_values_and_arrays(strategy):
         again.unpack_state({**state, "strategy": fewer}, arrays)
 
 
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.mark.parametrize("strategy", ["auto", *sorted(STRATEGIES)])
 def test_a_saved_model_predicts_as_before(tmp_path, strategy):
     X, y = make_rows(40, 3)
     single = [sorted(row)[:1] or ["food"] for row in y]
@@ -422,4 +533,6 @@ def test_a_saved_model_predicts_as_before(tmp_path, strategy):
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.predict(X) == model.predict(X)
-    assert again.get_params()["strategy"] is not None
+    assert (again.strategy, again.scoring) == (strategy, "micro_f1")
+    assert getattr(again, "cv_results_", None) == getattr(model, "cv_results_", None)
+    assert hasattr(again, "cv_results_") == (strategy == "auto")

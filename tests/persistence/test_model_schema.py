@@ -228,6 +228,7 @@ def test_weights_left_in_the_file_that_cannot_be_are_refused_when_they_are_used(
         ("sp", "eta", -1),
         ("h-m3", "C", "x"),
         ("scut over svm", "cv", 0),
+        ("auto over svm", "scoring", "x"),
     ],
 )
 def test_parameters_that_the_learner_refuses_are_refused_at_load(saved, name, parameter, value):

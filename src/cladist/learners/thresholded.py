@@ -21,11 +21,15 @@ from cladist.execution import executor_for
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.learners.base import CHUNK_BYTES, MOST_SCORE_BYTES, _row_index, random_generator
 from cladist.learners.label_warnings import without_label_warnings
-from cladist.metrics import zero_one_loss
+from cladist.learners.threshold_choice import Folds, ScoredRows, choose_strategy, labels_of
+from cladist.metrics import scorers, zero_one_loss
 from cladist.storage.array_groups import Arrays, group, prefixed
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
 Ids = npt.NDArray[np.int64]
+
+# Scorers of sets of labels.
+SCORINGS = ("micro_f1", "macro_f1", "hierarchical_f1", "accuracy", "h_loss", "symmetric_difference_loss")
 
 
 @dataclass(eq=False, repr=False)
@@ -36,12 +40,22 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     scores, which are distributed as those of new rows, it fits the strategy; the estimator itself is trained on all
     rows. `predict` thresholds the scores and adds the ancestors of the labels chosen.
 
+    With "auto", strategies are compared by `scoring`: each is fitted to the out-of-fold scores outside one fold after
+    the other, and predicts that fold. No threshold is fitted unless the best strategy is better than that by more than
+    two standard errors of their difference; then the simplest that is not worse than the best by more than one is used:
+    one threshold for all labels, or one per label.
+
     Parameters
     ----------
     estimator : learner, or Pipeline that ends in one
         Any learner of cladist with `decision_function`. It must accept y: several labels per row if y has several.
-    strategy : {"scut", "rcut", "pcut", "zero", "instance"} or Strategy
-        How to threshold, see `cladist.decoders.thresholds`; a name stands for the strategy with its defaults.
+    strategy : {"auto", "zero", "global", "rcut", "pcut", "fixed-pcut", "scut", "instance"} or Strategy
+        How to threshold, see `cladist.decoders.thresholds`; a name stands for the strategy with its defaults. "auto":
+        chosen by `scoring` among `Zero`, `GlobalCut`, `FixedPCut`, and `SCut` with `fbr` 0.3, 0.2 and 0.1.
+    scoring : {"micro_f1", "macro_f1", "hierarchical_f1", "accuracy", "h_loss", "symmetric_difference_loss"} or Scorer
+        The measure of "auto", which other strategies ignore; see `cladist.metrics.scorers`. "micro_f1" and "macro_f1"
+        are over leaves, "hierarchical_f1" is over all nodes; "accuracy" is the share of exact sets. A model with a
+        `Scorer` cannot be saved, one with a name can.
     cv : int
         Number of random folds, at least 2; not stratified.
     random_state : int, RandomState or None
@@ -55,6 +69,9 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Fitted to all rows.
     strategy_ : Strategy
         Fitted to the out-of-fold scores.
+    cv_results_ : list of dict
+        With "auto": of each strategy compared, the simplest first, its `strategy`, its `score` by `scoring` (larger is
+        better, so that losses are negative), and the `standard_error` of its difference from the best.
     classes_, class_nodes_, taxonomy_, label_form_
         The estimator's.
 
@@ -64,7 +81,11 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     it. A class that no row outside a fold has gets −inf in that fold, since its clone was not trained on it. The rows
     that have it there count as missed for every threshold, and lower none.
 
-    "pcut" compares the rows of a test set with each other: give it all of them at once.
+    "pcut" compares the rows of a test set with each other: give it all of them at once. "auto" never chooses it, since
+    its labels of a row that is predicted alone are not those of the row among others; its substitute is `FixedPCut`.
+
+    A global cut of "auto" maximises `scoring`. It is the best of 0 and 17 thresholds that predict from a quarter to
+    four times as many labels as there are.
 
     Fitting costs cv + 1 fits of the estimator, and memory for the scores of all rows, rows × classes × 8 bytes,
     at most 4 GiB. Prediction is done in pieces, except for "pcut".
@@ -84,7 +105,8 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     estimator: Any
     _: KW_ONLY
-    strategy: Any = "scut"
+    strategy: Any = "auto"
+    scoring: Any = "micro_f1"
     cv: int = 5
     random_state: Any = None
     n_jobs: int | None = None
@@ -111,28 +133,43 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if len(labels) < self.cv:
             raise ParameterError(f"Thresholded: cv={self.cv} folds need as many rows; there are {len(labels)}.")
         random = random_generator("Thresholded", self.random_state)
+        folds = list(KFold(self.cv, shuffle=True, random_state=random).split(np.empty(len(labels))))
         self.estimator_ = clone(self.estimator).fit(X, y)
-        scores = out_of_fold_scores(
-            self.estimator, X, labels, self.class_nodes_, cv=self.cv, random=random, n_jobs=self.n_jobs
-        )
-        self.strategy_ = strategy.fit(scores, labels.to_indicator()[:, self.class_nodes_])
-        for name in ("n_features_in_", "feature_names_in_"):
+        scores = out_of_fold_scores(self.estimator, X, labels, self.class_nodes_, folds=folds, n_jobs=self.n_jobs)
+        for name in ("cv_results_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
+        rows = ScoredRows(scores, labels, self.class_nodes_)
+        if strategy is None:
+            self.strategy_, self.cv_results_ = choose_strategy(rows, folds, self._scorer())
+        else:
+            self.strategy_ = strategy.fit(scores, rows.indicator())
+        for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
-    def _new_strategy(self) -> Strategy:
+    def _new_strategy(self) -> Strategy | None:
+        """Return an unfitted strategy; None: it is to be chosen."""
         if isinstance(self.strategy, Strategy):
             return clone(self.strategy)
         if not isinstance(self.strategy, str):
             raise ParameterError(f"Thresholded: strategy must be a name or a Strategy; got {self.strategy!r}.")
-        one_of("Thresholded", "strategy", self.strategy, tuple(STRATEGIES))
-        return STRATEGIES[self.strategy]()
+        one_of("Thresholded", "strategy", self.strategy, ("auto", *STRATEGIES))
+        return None if self.strategy == "auto" else STRATEGIES[self.strategy]()
+
+    def _scorer(self) -> scorers.Scorer:
+        if isinstance(self.scoring, scorers.Scorer):
+            return self.scoring
+        if not isinstance(self.scoring, str):
+            raise ParameterError(f"Thresholded: scoring must be a name or a Scorer; got {self.scoring!r}.")
+        one_of("Thresholded", "scoring", self.scoring, SCORINGS)
+        scorer: scorers.Scorer = getattr(scorers, self.scoring)
+        return scorer
 
     def check_parameters(self) -> None:
         if not is_count(self.cv) or self.cv < 2:
             raise ParameterError(f"Thresholded: cv must be a whole number from 2 up; got {self.cv!r}.")
+        self._scorer()
         learner = last_step(self.estimator)
         if not (hasattr(learner, "taxonomy") and hasattr(learner, "decision_function")):
             raise ParameterError(
@@ -214,8 +251,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         parts = pieces(X, len(self.class_nodes_)) if self.strategy_.by_row else [X]
         chosen_parts = [self.strategy_.predict(class_scores(self.estimator_, rows)) for rows in parts]
-        chosen = sparse.vstack(chosen_parts, format="csr")
-        return LabelMatrix.from_ids(chosen.indptr, self.class_nodes_[chosen.indices], self.taxonomy_)
+        return labels_of(sparse.vstack(chosen_parts, format="csr"), self.class_nodes_, self.taxonomy_)
 
     # ---------------------------------------------------------------- saving and loading
 
@@ -231,6 +267,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             "estimator": inner,
             "strategy": {**content, "fitted": plain},
             "strategy_by_name": isinstance(self.strategy, str),
+            "cv_results": getattr(self, "cv_results_", None),
         }
         return state, {**prefixed("estimator", arrays), **prefixed("strategy", fitted_arrays)}
 
@@ -248,6 +285,8 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if self.strategy_.n_labels_ != len(self.class_nodes_):
             raise ModelFormatError("Its thresholds are not as many as its classes.")
         self.strategy = kind.name if state["strategy_by_name"] else clone(self.strategy_)
+        if state.get("cv_results") is not None:  # files of the first versions have none
+            self.strategy, self.cv_results_ = "auto", state["cv_results"]
         self.estimator = clone(self.estimator_)  # with its taxonomy, which parameters in files do without
 
 
@@ -260,14 +299,13 @@ def out_of_fold_scores(
     labels: LabelMatrix,
     class_nodes: Ids,
     *,
-    cv: int,
-    random: np.random.RandomState,
+    folds: Folds,
     n_jobs: int | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Return the scores of every row, one column per class, by a clone that was trained on the other `cv` − 1 folds.
+    """Return the scores of every row, one column per class, by a clone that was trained on the other folds.
 
     A class that no row outside a fold has gets −inf in that fold: its clone was not trained on it.
-    The result does not depend on `n_jobs`. Cost: cv fits. Memory: the scores; above the limit a `TooLargeError`.
+    The result does not depend on `n_jobs`. Cost: a fit per fold. Memory: the scores; above the limit a `TooLargeError`.
     """
     from sklearn.model_selection import KFold  # slow to import
 
@@ -280,7 +318,6 @@ def out_of_fold_scores(
             "the scores of fewer rows."
         )
     all_scores = np.full((n_rows, n_classes), -np.inf)
-    folds = list(KFold(cv, shuffle=True, random_state=random).split(all_scores))
     models = [clone(estimator) for _ in folds]
 
     def score_fold(k: int) -> tuple[npt.NDArray[Any], Ids]:
@@ -292,7 +329,7 @@ def out_of_fold_scores(
     column_of = np.full(labels.taxonomy.n_nodes, -1, np.int64)
     column_of[class_nodes] = np.arange(n_classes)
     with without_label_warnings():
-        fold_scores = executor_for(n_jobs).map(score_fold, range(cv))
+        fold_scores = executor_for(n_jobs).map(score_fold, range(len(folds)))
         for (rows, held_out), (scores, nodes) in zip(folds, fold_scores, strict=True):
             # A clone may have other classes, where all labels below a node are in the fold.
             known = (column_of[nodes] >= 0) & np.isin(nodes, labels[rows].indices)

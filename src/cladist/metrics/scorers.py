@@ -46,8 +46,11 @@ class Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the metric of ``estimator.predict(X)`` against y, negated if less is better."""
-        taxonomy = _find_taxonomy(estimator)
-        value = self.metric(y, estimator.predict(X), taxonomy, sample_weight=sample_weight, **self.options)
+        return self.of_labels(y, estimator.predict(X), _find_taxonomy(estimator), sample_weight=sample_weight)
+
+    def of_labels(self, y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None) -> float:
+        """Return the metric of predicted labels, negated if less is better."""
+        value = self.metric(y_true, y_pred, taxonomy, sample_weight=sample_weight, **self.options)
         return float(value if self.greater_is_better else -value)
 
     def __repr__(self) -> str:
