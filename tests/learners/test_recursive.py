@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import cladist
 from cladist import FlatLogistic, FlatSVM, LabelMatrix, RecursiveLogistic, RecursiveSVM, Relations, Taxonomy
 from cladist.errors import ParameterError
-from tests.learners.flat_rows import TAXONOMY, rows_of, sets_of, single
+from tests.learners.flat_rows import TAXONOMY, best_entry, rows_of, sets_of, single
 from tests.learners.recursive_models import (
     CLOSE,
     DEEP,
@@ -207,8 +207,7 @@ def test_balanced_classes():
 def test_c_is_chosen(learner):
     X, y = single(60)
     model = learner(DEEP, C="cv").fit(X, y)
-    best = max(entry["score"] for entry in model.cv_results_)
-    assert min(entry["C"] for entry in model.cv_results_ if entry["score"] == best) == model.C_
+    assert best_entry(model.cv_results_)["C"] == model.C_
     np.testing.assert_array_equal(model.coef_, learner(DEEP, C=model.C_).fit(X, y).coef_)
 
 

@@ -6,7 +6,7 @@ A learner adds `fit`, and two steps that `C_path` repeats: `prepare` makes the o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -25,7 +25,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_to_explain
 from cladist.learners.label_warnings import warn_caller
-from cladist.learners.select_c import pack_choice, unpack_choice
+from cladist.learners.select_c import check_search, forget_choice, pack_choice, unpack_choice
 from cladist.linear_model.arrays import pack_weights, unpack_weights
 from cladist.linear_model.node_differences import DifferenceWeights
 from cladist.linear_model.weights import Weights
@@ -57,6 +57,7 @@ def check_linear(model: Any) -> None:
         raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {model.max_iter!r}.")
     if model.prune != 0 and not is_positive(model.prune):
         raise ParameterError(f"{who}: prune must be 0 or positive; got {model.prune!r}.")
+    check_search(model)
 
 
 def check_values(who: str, rows: Any) -> None:
@@ -104,6 +105,8 @@ class LinearClassifier(HierarchicalClassifier):
     has_probabilities: ClassVar[bool] = False
 
     C: Any
+    scoring: Any
+    budget: float | None
     loss: str
     fit_intercept: bool
     class_weight: Any
@@ -161,8 +164,7 @@ class LinearClassifier(HierarchicalClassifier):
     def keep(self, solution: Solution, problem: OneVsRest, C: float, started: float) -> Self:
         """Store the weights of a solution and its history; warn if it did not converge."""
         if "cv" not in (self.C, getattr(self, "sharing", None)):
-            for name in ("C_", "cv_results_"):  # of an earlier fit
-                self.__dict__.pop(name, None)
+            forget_choice(self)
         self.__dict__.pop("_last_fit", None)
         history = [dict(entry) for entry in solution.history]
         history[-1]["seconds"] = time.perf_counter() - started
@@ -208,18 +210,27 @@ class LinearClassifier(HierarchicalClassifier):
         return self._walk_path(X, y, wanted, sample_weight)
 
     def _walk_path(self, X: Any, y: Any, Cs: list[float], sample_weight: Any) -> Iterator[Self]:
+        fit = self.warm_fits(X, y, sample_weight)
+        for C in Cs:
+            yield fit(C)
+
+    def warm_fits(self, X: Any, y: Any, sample_weight: Any = None) -> Callable[..., Any]:
+        """Return a function of C, and of other parameters, that fits a clone from the solution of the last call."""
         model = clone(self)
         problem = model.prepare(*model.validate_weighted(X, y, sample_weight))
         shared = {name: value for name, value in vars(model).items() if name.endswith("_") or name == "_coupling"}
         state, before = None, 1.0
-        for C in Cs:
-            started, fitted = time.perf_counter(), clone(self).set_params(C=C)
+
+        def fit(C: float, **others: Any) -> Any:
+            nonlocal state, before
+            started, fitted = time.perf_counter(), clone(self).set_params(C=C, **others)
             vars(fitted).update(shared)
             start = None if state is None else scale_state(state, growth(self.loss, C / before))
             solution = fitted.solve(problem, C, start, keep_state=True)
             state, before = solution.state, C
-            fitted.keep(replace(solution, state=None), problem, C, started)
-            yield fitted
+            return fitted.keep(replace(solution, state=None), problem, C, started)
+
+        return fit
 
     # ---------------------------------------------------------------- prediction
 

@@ -192,7 +192,12 @@ class RecursiveSVM(_Training, LinearClassifier):
         The labels' tree, forest or DAG. None: a star of the classes seen, where labels share nothing: `FlatSVM`,
         if that has the same loss.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+        Weight of the losses. "cv": the best power of ten by cross-validation on the training rows.
+    scoring : None, str, callable or Loss
+        What "cv" maximises: a name ("accuracy", "micro_f1", "average_precision", …), a scorer of (model, X, y), or a
+        loss, which is minimised. None: accuracy, for sets average precision.
+    budget : float or None
+        Seconds after which the search ends with the best value so far, when the fit under way is done.
     loss : {"hinge", "squared_hinge"}
         The loss ℓ; the paper's is the hinge.
     relations : Relations, RelationGraph, edges, path of a file, or None
@@ -274,6 +279,8 @@ class RecursiveSVM(_Training, LinearClassifier):
     taxonomy: Any = None
     _: KW_ONLY
     C: Any = 1.0
+    scoring: Any = None
+    budget: float | None = None
     loss: str = "hinge"
     relations: Any = None
     sharing: Any = 1.0
@@ -312,7 +319,12 @@ class RecursiveLogistic(_Training, LinearClassifier):
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree, forest or DAG. None: a star of the classes seen, where labels share nothing: `FlatLogistic`.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+        Weight of the losses. "cv": the best power of ten by cross-validation on the training rows.
+    scoring : None, str, callable or Loss
+        What "cv" maximises: a name ("accuracy", "micro_f1", "average_precision", …), a scorer of (model, X, y), or a
+        loss, which is minimised. None: accuracy, for sets average precision.
+    budget : float or None
+        Seconds after which the search ends with the best value so far, when the fit under way is done.
     relations : Relations, RelationGraph, edges, path of a file, or None
         Other relations than those of the taxonomy, or other options of them, see `Relations`: for instance
         ``Relations(root="free")`` on a tree, or ``Relations(graph, ridge=0.1)``.
@@ -390,6 +402,8 @@ class RecursiveLogistic(_Training, LinearClassifier):
     taxonomy: Any = None
     _: KW_ONLY
     C: Any = 1.0
+    scoring: Any = None
+    budget: float | None = None
     relations: Any = None
     sharing: Any = 1.0
     empty_leaf: str = "skip"
