@@ -16,6 +16,7 @@ from cladist import (
     NodewiseSVM,
     RecursiveLogistic,
     RecursiveSVM,
+    RelationGraph,
     StructuralSVM,
     TopDown,
     load,
@@ -33,7 +34,7 @@ LINEAR = [FlatSVM, FlatLogistic, RecursiveSVM, RecursiveLogistic, TopDown, Nodew
 
 
 def scripted(monkeypatch, score_of, n_rows=500):
-    """Make searches read scores from a function of (value, fold, piece), and return those that were fitted."""
+    """Make searches read scores from a function of (value, fold, piece, sharing), and return what they fitted."""
     fitted = []
 
     class Fitted:
@@ -41,12 +42,14 @@ def scripted(monkeypatch, score_of, n_rows=500):
 
         def __init__(self, fold, key):
             fitted.append((*key, fold))
-            self.fold, self.value, self.pieces = fold, key[0], iter(range(100))
+            self.fold, self.value, self.others, self.pieces = fold, key[0], dict(key[1]), iter(range(100))
 
     monkeypatch.setattr(Search, "_fit", lambda self, fold, key: Fitted(fold, key))
-    monkeypatch.setattr(
-        select_c, "scorer_of", lambda _: lambda model, *_: score_of(model.value, model.fold, next(model.pieces))
-    )
+
+    def score(model, *_):
+        return score_of(model.value, model.fold, next(model.pieces), **model.others)
+
+    monkeypatch.setattr(select_c, "scorer_of", lambda _: score)
     X, y = single(n_rows)
     return fitted, (X / np.sqrt(X.multiply(X).sum() / n_rows), y)  # so that searches begin at 1
 
@@ -84,7 +87,7 @@ def test_a_gain_within_its_error_ends_the_search(monkeypatch):
 
 def test_the_range_is_widened_to_its_limit_which_a_warning_tells(monkeypatch):
     fitted, rows = scripted(monkeypatch, lambda value, fold, piece: np.log10(value))
-    with pytest.warns(UserWarning, match="FlatSVM: the best C, 1e\\+06, is at the end of what was searched"):
+    with pytest.warns(UserWarning, match="FlatSVM: the best C=1e\\+06 is at the end of what was searched"):
         model = FlatSVM(C="cv").fit(*rows)
     assert values(fitted) == [10.0**k for k in range(7)]
     assert select_c.LIMITS[1] == model.C_
@@ -127,7 +130,7 @@ def test_many_rows_need_one_fold(monkeypatch):
 
 
 def test_c_and_sharing_are_chosen_in_one_search_on_the_same_folds(monkeypatch):
-    fitted, rows = scripted(monkeypatch, lambda value, fold, piece: -abs(np.log10(value)), n_rows=6000)
+    fitted, rows = scripted(monkeypatch, lambda value, fold, piece, sharing: -abs(np.log10(value)), n_rows=10_000)
     model = RecursiveSVM(TAXONOMY, C="cv", sharing="cv").fit(*rows)
     assert [(C, dict(others)["sharing"]) for C, others, _ in fitted] == [
         *[(1.0, 0.0), (10.0, 0.0), (0.1, 0.0)],
@@ -137,12 +140,106 @@ def test_c_and_sharing_are_chosen_in_one_search_on_the_same_folds(monkeypatch):
     assert (model.C_, model.sharing_) == (1.0, 1.0)
 
 
+# ---------------------------------------------------------------- sharing="auto"
+
+
+def leads(of_one, of_a_little, noise=0.01):
+    """Scores with such leads over sharing=0, and noise that differs between pieces and values."""
+
+    def score(value, fold, piece, sharing):
+        return (
+            0.5
+            + {0.0: 0.0, 0.1: of_a_little, 1.0: of_one}[sharing]
+            + noise * np.sin(7 * piece + 11 * sharing + 3 * fold)
+        )
+
+    return score
+
+
+@pytest.mark.parametrize(
+    ("score", "sharing", "tried"),
+    [
+        (leads(0.05, 0.0), 1.0, [0.0, 1.0]),  # so clear that a little is not tried
+        (leads(0.0, 0.0), 0.0, [0.0, 1.0, 0.1]),
+        (leads(0.001, 0.001), 0.0, [0.0, 1.0, 0.1]),  # within chance
+        (leads(-0.05, 0.02), 0.1, [0.0, 1.0, 0.1]),
+        (leads(-0.05, -0.01), 0.0, [0.0, 1.0, 0.1]),
+    ],
+)
+def test_labels_share_where_that_is_better_beyond_chance(score, sharing, tried, monkeypatch):
+    fitted, rows = scripted(monkeypatch, score, n_rows=10_000)
+    model = RecursiveSVM(TAXONOMY).fit(*rows)
+    assert sorted(dict(others)["sharing"] for _, others, _ in fitted) == sorted(tried)
+    assert (model.sharing, model.sharing_, hasattr(model, "C_")) == ("auto", sharing, False)
+    assert {entry["sharing"] for entry in model.cv_results_} == set(tried)
+    same = RecursiveSVM(TAXONOMY, sharing=sharing).fit(*rows)
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+    assert not hasattr(same, "cv_results_")
+
+
+def test_what_is_not_clear_is_looked_at_in_further_folds(monkeypatch):
+    fitted, rows = scripted(monkeypatch, leads(0.001, -0.1), n_rows=1000)
+    RecursiveSVM(TAXONOMY).fit(*rows)
+    assert [(dict(others)["sharing"], fold) for _, others, fold in fitted[3:]] == [
+        (sharing, fold) for fold in range(1, 5) for sharing in (0.0, 1.0)
+    ]
+
+
+def test_c_and_what_labels_share_are_chosen_together(monkeypatch):
+    def score(value, fold, piece, sharing):
+        return leads(0.05, 0.01)(value, fold, piece, sharing) - 0.1 * abs(np.log10(value) - (sharing == 1))
+
+    _, rows = scripted(monkeypatch, score, n_rows=10_000)
+    model = RecursiveSVM(TAXONOMY, C="cv").fit(*rows)
+    assert (model.C_, model.sharing_) == (10.0, 1.0)
+
+
+def test_without_a_comparison_the_problem_is_that_of_the_paper(monkeypatch):
+    X, y = single(300)
+    graph = RelationGraph.from_taxonomy(TAXONOMY)
+    for model, rows in (
+        (RecursiveSVM(TAXONOMY), (X[:190], y[:190])),  # too few rows
+        (RecursiveSVM(), (X, y)),  # a star
+        (RecursiveSVM(TAXONOMY, relations=graph), (X, y)),
+    ):
+        model.fit(*rows)
+        assert (model.sharing_, hasattr(model, "cv_results_")) == (1.0, False)
+    monkeypatch.setattr(select_c, "MOST_WORK", 0)
+    assert RecursiveSVM(TAXONOMY, C="cv").fit(X, y).sharing_ == 1.0
+
+
+def test_a_path_of_c_and_fits_that_go_on_choose_once(monkeypatch):
+    X, y = single(300)
+    models = list(RecursiveSVM(TAXONOMY).C_path(X, y, [0.1, 1, 10]))
+    assert len({model.sharing_ for model in models}) == 1
+    assert models[0].sharing_ == RecursiveSVM(TAXONOMY, C=1).fit(X, y).sharing_
+    going_on = RecursiveSVM(TAXONOMY, warm_start=True, sharing="auto").fit(X, y)
+    going_on.sharing_ = chosen = 0.5
+    monkeypatch.setattr(Search, "choose_pair", None)
+    assert going_on.fit(X, y).sharing_ == chosen
+
+
+def test_a_saved_model_keeps_what_was_chosen(tmp_path):
+    X, y = single(300)
+    model = RecursiveLogistic(TAXONOMY).fit(X, y)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert (again.sharing, again.sharing_, again.cv_results_) == ("auto", model.sharing_, model.cv_results_)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
 # ---------------------------------------------------------------- rows and scores
 
 
 @pytest.mark.parametrize(
     ("learner", "kind"),
-    [(FlatSVM, "single"), (FlatSVM, "sets"), (TopDown, "single"), *[(RecursiveLogistic, k) for k in ("single", "sets")]],
+    [
+        (FlatSVM, "single"),
+        (FlatSVM, "sets"),
+        (TopDown, "single"),
+        (RecursiveLogistic, "sets"),
+        (RecursiveSVM, "single"),
+    ],
 )
 def test_scores_are_those_of_models_fitted_to_the_other_rows(learner, kind, monkeypatch):
     monkeypatch.setattr(select_c, "LOOSE", 0.0)

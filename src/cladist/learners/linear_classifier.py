@@ -25,7 +25,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_to_explain
 from cladist.learners.label_warnings import warn_caller
-from cladist.learners.select_c import check_search, forget_choice, pack_choice, unpack_choice
+from cladist.learners.select_c import check_search, pack_choice, unpack_choice
 from cladist.linear_model.arrays import pack_weights, unpack_weights
 from cladist.linear_model.node_differences import DifferenceWeights
 from cladist.linear_model.weights import Weights
@@ -57,7 +57,8 @@ def check_linear(model: Any) -> None:
         raise ParameterError(f"{who}: max_iter must be a whole number from 1 up; got {model.max_iter!r}.")
     if model.prune != 0 and not is_positive(model.prune):
         raise ParameterError(f"{who}: prune must be 0 or positive; got {model.prune!r}.")
-    check_search(model)
+    if model.scoring is not None or model.budget is not None:
+        check_search(model)
 
 
 def check_values(who: str, rows: Any) -> None:
@@ -163,8 +164,9 @@ class LinearClassifier(HierarchicalClassifier):
 
     def keep(self, solution: Solution, problem: OneVsRest, C: float, started: float) -> Self:
         """Store the weights of a solution and its history; warn if it did not converge."""
-        if "cv" not in (self.C, getattr(self, "sharing", None)):
-            forget_choice(self)
+        if not (isinstance(self.C, str) or isinstance(getattr(self, "sharing", None), str)):
+            for name in ("C_", "cv_results_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
         self.__dict__.pop("_last_fit", None)
         history = [dict(entry) for entry in solution.history]
         history[-1]["seconds"] = time.perf_counter() - started
@@ -205,14 +207,18 @@ class LinearClassifier(HierarchicalClassifier):
         for C in wanted:
             if not (is_positive(C) and C <= LARGEST_C):
                 raise ParameterError(f"{who}: Cs must be positive numbers; got {C!r}.")
-        if isinstance(getattr(self, "sharing", None), str):
-            raise ParameterError(f"{who}: C_path varies C alone; give sharing as a number.")
+        if isinstance(getattr(self, "sharing", None), str) and self.sharing == "cv":
+            raise ParameterError(f"{who}: C_path varies C alone; give sharing as a number, or 'auto'.")
         return self._walk_path(X, y, wanted, sample_weight)
 
     def _walk_path(self, X: Any, y: Any, Cs: list[float], sample_weight: Any) -> Iterator[Self]:
-        fit = self.warm_fits(X, y, sample_weight)
+        fit = self.with_sharing(X, y, sample_weight, Cs).warm_fits(X, y, sample_weight)
         for C in Cs:
             yield fit(C)
+
+    def with_sharing(self, X: Any, y: Any, sample_weight: Any, Cs: list[float]) -> Self:
+        """Return a clone in which `sharing` is a number, for several values of C; the model itself if it has none."""
+        return self
 
     def warm_fits(self, X: Any, y: Any, sample_weight: Any = None) -> Callable[..., Any]:
         """Return a function of C, and of other parameters, that fits a clone from the solution of the last call."""

@@ -32,8 +32,12 @@ GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
 LIMITS = (1e-6, 1e6)  # how far the grid is widened
 SHARINGS = (1.0, 0.1, 0.0)  # what sharing="cv" chooses from: the paper's, a little, nothing
 FOLDS = 5
-ENOUGH_ROWS = 1000  # held out; with as many in one fold, others are not looked at
-PIECES, LEAST_PIECE = 5, 40  # into which the rows held out are split, to see how much a score varies
+ENOUGH_ROWS = {"C": 1000, "sharing": 2000}  # held out; with as many in one fold, others are not looked at
+LEAST_ROWS = 200  # to compare what labels share; with fewer, sharing="auto" is 1
+MOST_WORK = 2e9  # nonzeros × labels, about a minute per fit; beyond, sharing="auto" is 1
+PIECES = 20  # into which the rows held out are split, to see how much a score varies
+LEAST_PIECE = {"accuracy": 10, "other": 40}  # rows; the mean over rows is the mean over small pieces, too
+LIKELY, CLEAR = 1.5, 2.5  # standard errors by which sharing must be better than none, and that end the comparison
 MOST_SCORES = 2**24  # of a piece, where all nodes are ranked
 LOOSE = 0.05  # relative duality gap of models that are only compared
 MORE_SWEEPS, LEAST_SWEEPS = 3, 10  # such models stop after so many times the sweeps for the value before, or so many
@@ -77,15 +81,28 @@ def choose(model: Any, name: str, X: Any, labels: LabelMatrix, weights: Any = No
 
 
 def choose_C_and_sharing(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> float:  # noqa: N802
-    """Return the C to train with; with ``sharing="cv"`` search for both and set `sharing_`, `C_`, `cv_results_`."""
+    """Return the C to train with; if C or `sharing` is to be chosen, set `C_`, `sharing_` and `cv_results_`."""
     if not isinstance(model.sharing, str):
         return choose_C(model, X, labels, weights)
-    forget_choice(model, "C")
+    if model.sharing == "auto" and not _can_compare(model, X, labels):
+        model.sharing_ = 1.0
+        return choose_C(model, X, labels, weights)
+    forget_choice(model)
     search = Search(model, "C", X, labels, weights)
     with search.running(len(SHARINGS)):
         C, sharing = search.choose_pair(None if isinstance(model.C, str) else float(model.C))
-    search.set_choice({"C": C, "sharing": sharing})
+    search.set_choice(
+        {"sharing": sharing} if model.sharing == "auto" and C == model.C else {"C": C, "sharing": sharing}
+    )
     return C
+
+
+def _can_compare(model: Any, X: Any, labels: LabelMatrix) -> bool:
+    """Tell whether sharing can be chosen: labels below common nodes, enough rows for a comparison, and not too many."""
+    has_inner_nodes = model.relations_ is None and labels.taxonomy.n_nodes > len(labels.taxonomy.leaves)
+    n_values = X.nnz if sparse.issparse(X) else X.size
+    work = n_values * len(np.unique(labels.frontier[1]))
+    return bool(has_inner_nodes and len(labels) >= LEAST_ROWS and work <= MOST_WORK)
 
 
 def forget_choice(model: Any, name: str = "C") -> None:
@@ -102,7 +119,9 @@ def pack_choice(model: Any) -> dict[str, Any]:
 def unpack_choice(model: Any, state: dict[str, Any]) -> None:
     """Set `C_` and `cv_results_` as `pack_choice` returned them."""
     if state.get("C") is not None:
-        model.C_, model.cv_results_ = float(state["C"]), state["cv_results"]
+        model.C_ = float(state["C"])
+    if state.get("cv_results") is not None:
+        model.cv_results_ = state["cv_results"]
 
 
 def check_search(model: Any) -> None:
@@ -179,7 +198,8 @@ class Search:
     def __init__(self, model: Any, name: str, X: Any, labels: LabelMatrix, weights: Any = None) -> None:
         self.model, self.name, self.X, self.labels, self.weights = model, name, X, labels, weights
         self.folds = folds_of(model, labels)
-        self.most_folds = int(np.clip(np.ceil(ENOUGH_ROWS / len(self.folds[0][1])), 1, len(self.folds)))
+        enough = ENOUGH_ROWS["sharing" if isinstance(getattr(model, "sharing", None), str) else "C"]
+        self.most_folds = int(np.clip(np.ceil(enough / len(self.folds[0][1])), 1, len(self.folds)))
         self.score = scorer_of(model)
         self.budget = model.budget if hasattr(model, "scoring") else None
         self.scores: dict[Key, list[list[float]]] = {}  # by fold and piece
@@ -207,19 +227,13 @@ class Search:
             setattr(self.model, f"{name}_", value)
         order = sorted(self.scores, key=lambda key: ([-value for _, value in key[1]], key[0]))
         self.model.cv_results_ = [self._entry(key) for key in order]
-        who, value = type(self.model).__name__, chosen[self.name]
-        tried = sorted({key[0] for key in self.scores})
+        who, words = type(self.model).__name__, ", ".join(f"{name}={value:g}" for name, value in chosen.items())
         if self.is_late:
-            warn_caller(
-                f"{who}: the search for {self.name} ended after its budget of {self.budget:g} s with "
-                f"{self.name}={value:g}, the best of {', '.join(f'{v:g}' for v in tried)}.",
-                UserWarning,
-            )
-        elif len(tried) > 1 and value in LIMITS:
-            warn_caller(
-                f"{who}: the best {self.name}, {value:g}, is at the end of what was searched; scale the features.",
-                UserWarning,
-            )
+            tried = ", ".join(f"{value:g}" for value in sorted({key[0] for key in self.scores}))
+            ended = f"ended after its budget of {self.budget:g} s with {words}"
+            warn_caller(f"{who}: the search for {self.name} {ended}, the best of {tried}.", UserWarning)
+        elif chosen.get(self.name) in LIMITS:
+            warn_caller(f"{who}: the best {words} is at the end of what was searched; scale the features.", UserWarning)
 
     def _entry(self, key: Key) -> dict[str, float]:
         scores = self.measure(key, len(self.scores[key]))
@@ -245,7 +259,8 @@ class Search:
     def _pieces(self, fold: int) -> list[Ids]:
         """Return the rows held out in a few parts of equal size, so that the spread of a score is seen."""
         held_out = self.folds[fold][1]
-        n_pieces = int(np.clip(len(held_out) // LEAST_PIECE, 1, PIECES))
+        least = LEAST_PIECE["accuracy" if self.score is scorers.accuracy else "other"]
+        n_pieces = int(np.clip(len(held_out) // least, 1, PIECES))
         most = max(1, MOST_SCORES // self.labels.taxonomy.n_nodes)
         return [np.asarray(piece[:most]) for piece in np.array_split(held_out, n_pieces)]
 
@@ -273,6 +288,8 @@ class Search:
         # As a LabelMatrix, y brings the whole taxonomy along: labels outside the fold keep their places.
         decode = "multi" if self.model.decodes_sets else "single"
         inner = clone(self.model).set_params(decode=decode, verbose=0, **others)
+        if isinstance(getattr(inner, "sharing", None), str):  # there is nothing to compare
+            inner.set_params(sharing=self.model.sharing_)
         if hasattr(inner, "tol"):
             inner.set_params(tol=max(inner.tol, LOOSE))
         rows = self.folds[fold][0]
@@ -293,18 +310,15 @@ class Search:
     def choose_pair(self, C: float | None) -> tuple[float, float]:
         """Return the best C, or the one given, and the best sharing."""
         if C is not None:
-            keys = [(C, _sharing(sharing)) for sharing in SHARINGS]
-            for key in keys:
-                self.measure(key)
+            flat, joint = [(C, _sharing(0.0))], [(C, _sharing(1.0))]
         else:  # first what is cheap; where labels share something, the best C is near
             flat = self.walk(self.first_value(), _sharing(0.0))
             joint = self.walk(self.best(flat)[0], _sharing(1.0), (0.1, 10.0))
-            between = (self.best([*joint, *flat])[0], _sharing(0.1))
-            keys = [*joint, *flat]
-            if not self.is_late:
-                self.measure(between)
-                keys.insert(len(joint), between)
-        C, ((_, sharing),) = self.settle(keys)
+        between = (self.best([*joint, *flat])[0], _sharing(0.1))
+        only_best = self.model.sharing == "cv"
+        is_clear = not only_best and self._is_behind(self.best(flat), self.best(joint), errors=CLEAR)
+        others = joint if is_clear or self.is_late else [*joint, between]
+        C, ((_, sharing),) = self.settle([*others, *flat]) if only_best else self.prefer(flat, others)
         return C, sharing
 
     def first_value(self) -> float:
@@ -363,10 +377,22 @@ class Search:
             for key in keys:
                 self.measure(key, n_folds)
 
-    def _is_behind(self, key: Key, best: Key, n_folds: int = 1) -> bool:
+    def prefer(self, usual: list[Key], others: list[Key]) -> Key:
+        """Return the best of some keys, unless one of the others leads it beyond chance."""
+        one, other = self.best(usual), self.best(others)
+        n_folds = 1
+        while n_folds < self.most_folds and not self.is_late:
+            if self._is_behind(one, other, n_folds, CLEAR) or self._is_behind(other, one, n_folds, CLEAR):
+                break
+            n_folds += 1
+            self.measure(one, n_folds)
+            self.measure(other, n_folds)
+        return other if self._is_behind(one, other, n_folds, LIKELY) else one
+
+    def _is_behind(self, key: Key, best: Key, n_folds: int = 1, errors: float = 1.0) -> bool:
         """Tell whether a score is below the best by more than the standard error of their difference."""
         gaps = self.measure(best, n_folds) - self.measure(key, n_folds)
-        return len(gaps) > 1 and bool(np.mean(gaps) > np.std(gaps, ddof=1) / np.sqrt(len(gaps)))
+        return len(gaps) > 1 and bool(np.mean(gaps) > errors * np.std(gaps, ddof=1) / np.sqrt(len(gaps)))
 
 
 def _sharing(value: float) -> tuple[tuple[str, float], ...]:

@@ -26,7 +26,7 @@ from cladist.metrics.per_example import (
     tree_induced_error,
     zero_one_loss,
 )
-from cladist.metrics.ranking import average_precision
+from cladist.metrics.precision_recall_curve import average_precision
 from cladist.metrics.summary import NodeScore, Report, report
 
 __all__ = [

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from cladist.errors import ParameterError
-from cladist.metrics import counts, per_example, ranking
+from cladist.metrics import counts, per_example
+from cladist.metrics.precision_recall_curve import average_precision as area
 from cladist.taxonomy import Taxonomy
 
 __all__ = [
@@ -76,7 +77,7 @@ class RankingScorer:
         scores, classes = estimator.decision_function(X), estimator.classes_
         if scores.ndim == 1:  # of the second of two classes
             scores = np.column_stack([-scores, scores])
-        return ranking.average_precision(y, scores, _find_taxonomy(estimator), classes=classes, **self.options)
+        return area(y, scores, _find_taxonomy(estimator), classes=classes, **self.options)
 
 
 def make_scorer(metric: Callable[..., float], *, greater_is_better: bool, **options: Any) -> Scorer:
