@@ -57,15 +57,15 @@ def few_questions(seed: int) -> Dataset:
 
 def drawn(names: list[str]) -> Iterator[tuple[str, tuple[Any, Any, Any, Any, Any]]]:
     """Yield the data sets by name, and those with a tree that says nothing."""
-    for name in names:
-        if name in SETS:
-            yield name, rows_of(name, SETS[name]())
     for seed in SEEDS:
         if "topics" in names:
             data = make_topics(**TOPICS, informative=0, random_state=seed)
             yield f"topics, seed {seed}", (data.X_train, data.y_train, data.X_test, data.y_test, data.taxonomy)
         if "shuffled" in names:
             yield f"clinc150 shuffled, seed {seed}", rows_of("clinc150", few_questions(seed))
+    for name in names:
+        if name in SETS:
+            yield name, rows_of(name, SETS[name]())
 
 
 def measure(name: str, method: str, rows: tuple[Any, Any, Any, Any, Any]) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def main(names: list[str]) -> None:
                 warnings.simplefilter("ignore")
                 found.append(measure(name, method, rows))
             print(found[-1], flush=True)
+            write_results("sharing", found, quiet=True, data=", ".join(names or [*SETS, "topics", "shuffled"]))
     print_rows(found)
-    write_results("sharing", found, data=", ".join(names or [*SETS, "topics", "shuffled"]))
 
 
 if __name__ == "__main__":

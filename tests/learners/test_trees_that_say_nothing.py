@@ -52,3 +52,11 @@ def test_questions_under_a_shuffled_taxonomy(recursive, flat, data_folder):
     parts = data.X_train[::5], data.y_train[::5], data.X_test, data.y_test
     few = Dataset.from_parts(*parts, taxonomy=data.taxonomy)
     assert abs(np.mean([gained(recursive, flat, shuffled(few, seed)) for seed in SEEDS])) <= POINT
+
+
+@pytest.mark.data
+def test_questions_share_under_their_own_taxonomy(data_folder):
+    data = load_clinc150()
+    model = RecursiveSVM(data.taxonomy).fit(data.X_train, data.y_train)
+    assert model.sharing_ > 0
+    assert gained(RecursiveSVM(), FlatSVM(loss="hinge"), data) > 0.003
