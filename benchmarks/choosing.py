@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 MOST_STATE_BYTES = 4 * 2**30  # α of all folds; beyond, each C is learnt from scratch
+PATIENCE = 2  # values of C in a row without a gain that end the search: large values cost most
 
 
 class Chosen(NamedTuple):
@@ -28,8 +29,8 @@ def choose_C(  # noqa: N802 - C is the papers' letter
 ) -> Chosen:
     """Choose C by cross-validation on these rows; of several that score best, the smallest.
 
-    Values are tried from small to large until two in a row gain nothing, once the score has risen by a standard error:
-    the rule of ``C="cv"`` in cladist. Large values cost most. A learner that has `C_path` walks it in every fold, if
+    Values are tried from small to large until two in a row gain nothing, once the score has risen by a standard error.
+    Large values cost most. A learner that has `C_path` walks it in every fold, if
     its α fit: each C begins where the one before ended.
 
     Parameters
@@ -61,7 +62,6 @@ def choose_C(  # noqa: N802 - C is the papers' letter
     from cladist import progress
     from cladist.datasets.dataset import length, take_rows
     from cladist.execution import executor_for
-    from cladist.learners.select_c import is_past
 
     judge = _share_right if score is None else score
     parts = list(KFold(folds, shuffle=True, random_state=random_state).split(np.empty(length(X))))
@@ -89,6 +89,13 @@ def choose_C(  # noqa: N802 - C is the papers' letter
             if is_past(tried):
                 break
     return Chosen(max(found, key=lambda C: (found[C], -C)), found)
+
+
+def is_past(results: list[dict[str, float]]) -> bool:
+    """Tell whether the last two values of C gained nothing, after some value has gained something."""
+    best = max(results, key=lambda entry: entry["score"])
+    rose = best["score"] > results[0]["score"] + results[0]["standard_error"]
+    return rose and len(results) - results.index(best) > PATIENCE
 
 
 def walks_path(model: Any, n_rows: int) -> bool:

@@ -34,9 +34,13 @@ CASES = {
     "TopDown": ("peers", "TopDown", {}),
     "NodewiseSVM": ("peers", "NodewiseSVM", {}),
     "Hieron": ("peers", "Hieron", {}),
-    "RecursiveSVM hinge": ("recursive", "RecursiveSVM", {"fit_intercept": False}),
-    "RecursiveSVM squared hinge": ("recursive", "RecursiveSVM", {"loss": "squared_hinge", "fit_intercept": False}),
-    "RecursiveLogistic": ("recursive", "RecursiveLogistic", {"fit_intercept": False}),
+    "RecursiveSVM hinge": ("recursive", "RecursiveSVM", {"sharing": 1, "fit_intercept": False}),
+    "RecursiveSVM squared hinge": (
+        "recursive",
+        "RecursiveSVM",
+        {"loss": "squared_hinge", "sharing": 1, "fit_intercept": False},
+    ),
+    "RecursiveLogistic": ("recursive", "RecursiveLogistic", {"sharing": 1, "fit_intercept": False}),
 }
 CHILD = """
 import json, sys, time, warnings

@@ -69,6 +69,12 @@ def task(description: str, total: int | None = None) -> Iterator[Task]:
         reporter.finish(running)
 
 
+def describe(running: Task, description: str) -> None:
+    """Say what a task is doing now, if whoever shows it can."""
+    if hasattr(running, "describe"):
+        running.describe(description)
+
+
 class _Line(Task):
     """A task shown as lines of text, one per tenth of the total."""
 
@@ -76,6 +82,9 @@ class _Line(Task):
         self.description, self.total = description, total
         self.done, self.tenths = 0, 0
         self.started = time.perf_counter()
+
+    def describe(self, description: str) -> None:
+        self.description = description
 
     def advance(self, steps: int = 1) -> None:
         self.done += steps

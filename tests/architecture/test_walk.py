@@ -90,7 +90,7 @@ def fit_small() -> None:
     """Fit `RecursiveSVM` to a small sparse problem."""
     X = sparse.random(40, 30, density=0.2, format="csr", random_state=0)
     y = np.array(["tennis", "chess", "film", "dance"] * 10)
-    RecursiveSVM(TAXONOMY).fit(X, y)
+    RecursiveSVM(TAXONOMY, sharing=1).fit(X, y)  # the method itself, without a search
 
 
 def files_of_fit() -> set[str]:

@@ -32,3 +32,9 @@ def sets_of(n_rows=80, seed=0, taxonomy=TAXONOMY, most=3):
     has = LabelMatrix.from_sets(y, taxonomy).to_indicator().toarray()
     X = has @ random_rows(random, taxonomy.n_nodes, 30, 0.5) + 0.5 * random_rows(random, n_rows, 30, 0.3)
     return sparse.csr_array(X), y, has
+
+
+def best_entry(results):
+    """The entry of highest score among those that were looked at most closely, the first of equals."""
+    most = max(entry["folds"] for entry in results)
+    return max((entry for entry in results if entry["folds"] == most), key=lambda entry: entry["score"])

@@ -14,7 +14,7 @@ from cladist import LabelMatrix, NodewiseSVM, Taxonomy, load
 from cladist.errors import LabelError, ParameterError, TaxonomyError
 from cladist.execution import Threads
 from cladist.metrics import micro_f1
-from tests.learners.flat_rows import TAXONOMY, rows_of, sets_of, single
+from tests.learners.flat_rows import TAXONOMY, best_entry, rows_of, sets_of, single
 from tests.strategies import forests
 
 EXACT = {"tol": 1e-7, "max_iter": 20_000}
@@ -205,7 +205,7 @@ def test_a_saved_model_answers_the_same(kind, tmp_path):
 def test_c_is_chosen_by_cross_validation():
     X, y, _ = sets_of()
     model = NodewiseSVM(TAXONOMY, C="cv").fit(X, y)
-    best = max(model.cv_results_, key=lambda entry: entry["score"])
+    best = best_entry(model.cv_results_)
     assert best["C"] == model.C_
     same = NodewiseSVM(TAXONOMY, C=model.C_).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), same.decision_function(X))

@@ -15,7 +15,8 @@ from cladist.datasets import make_topics
 from cladist.errors import LabelError, ModelFormatError, ParameterError, TaxonomyError
 from cladist.execution import Threads
 from cladist.learners.structured import labelling_classifier
-from cladist.learners.structured.parameters import GRID, number_of_rounds
+from cladist.learners.structured.parameters import number_of_rounds
+from tests.learners.flat_rows import best_entry
 
 ALL = [HardPerceptron, StochasticPerceptron, KernelStochasticPerceptron]
 DRAWING = [StochasticPerceptron, KernelStochasticPerceptron]
@@ -165,8 +166,8 @@ def test_the_default_for_the_papers_ccat():
 @drawing
 def test_choosing_c(cls, data):
     model = cls(data.taxonomy, c="cv", max_iter=60).fit(data.X_train, data.y_train)
-    assert [entry["c"] for entry in model.cv_results_] == list(GRID)
-    best = max(model.cv_results_, key=lambda entry: entry["score"])
+    assert {entry["c"] for entry in model.cv_results_} >= {1.0, 10.0}
+    best = best_entry(model.cv_results_)
     assert model.c_ == best["c"]
     fixed = cls(data.taxonomy, c=model.c_, max_iter=60).fit(data.X_train, data.y_train)
     np.testing.assert_array_equal(fixed.decision_function(data.X_test), model.decision_function(data.X_test))

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import cladist
 from cladist import FlatLogistic, FlatSVM, LabelMatrix, RecursiveLogistic, RecursiveSVM, Relations, Taxonomy
 from cladist.errors import ParameterError
-from tests.learners.flat_rows import TAXONOMY, rows_of, sets_of, single
+from tests.learners.flat_rows import TAXONOMY, best_entry, rows_of, sets_of, single
 from tests.learners.recursive_models import (
     CLOSE,
     DEEP,
@@ -210,8 +210,7 @@ def test_balanced_classes():
 def test_c_is_chosen(learner):
     X, y = single(60)
     model = learner(DEEP, C="cv").fit(X, y)
-    best = max(entry["score"] for entry in model.cv_results_)
-    assert min(entry["C"] for entry in model.cv_results_ if entry["score"] == best) == model.C_
+    assert best_entry(model.cv_results_)["C"] == model.C_
     np.testing.assert_array_equal(model.coef_, learner(DEEP, C=model.C_).fit(X, y).coef_)
 
 
@@ -223,11 +222,13 @@ def test_threads_change_nothing_and_rounds_little(learner):
     taxonomy = Taxonomy.from_paths([f"all/{a}/{a}{b}" for a in "abcde" for b in "pqrstuvw"])
     names = [n for n in taxonomy.names if len(n) == 2]
     X, y = for_sweeps(single(200, labels=names))
-    models = [learner(taxonomy, relations=Relations(blocks_per_round=3), n_jobs=n).fit(X, y) for n in (1, 2, 3)]
+    models = [
+        learner(taxonomy, sharing=1, relations=Relations(blocks_per_round=3), n_jobs=n).fit(X, y) for n in (1, 2, 3)
+    ]
     for other in models[1:]:
         np.testing.assert_array_equal(models[0].coef_, other.coef_)
         np.testing.assert_array_equal(models[0].intercept_, other.intercept_)
-    alone = learner(taxonomy).fit(X, y)
+    alone = learner(taxonomy, sharing=1).fit(X, y)
     assert not np.array_equal(alone.coef_, models[0].coef_)
     assert np.mean(alone.predict(X) == models[0].predict(X)) > 0.95
 

@@ -1,4 +1,4 @@
-"""Recursive learners on trees that have nothing to do with the rows stay within a point of the flat ones."""
+"""Recursive learners, as they are by default, stay close to the flat ones on trees unrelated to the rows."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def gained(recursive, flat, data):
     ids=["svm", "logistic"],
 )
 def test_generated_topics_all_parameters_tuned(recursive, flat):
-    """With `sharing=1` about a point is lost on average: what labels share is then wrong, and "cv" finds that out."""
-    recursive.set_params(C="cv", sharing="cv")
+    """With `sharing=1` about a point is lost on average: what labels share is then wrong, and "auto" finds that out."""
+    recursive.set_params(C="cv")
     flat.set_params(C="cv")
     sizes = {"n_samples": 400, "n_features": 1000, "branching": (4, 5), "n_test": 1000, "noise": 0.8}
     found = [gained(recursive, flat, make_topics(**sizes, informative=0, random_state=seed)) for seed in SEEDS]
@@ -52,3 +52,11 @@ def test_questions_under_a_shuffled_taxonomy(recursive, flat, data_folder):
     parts = data.X_train[::5], data.y_train[::5], data.X_test, data.y_test
     few = Dataset.from_parts(*parts, taxonomy=data.taxonomy)
     assert abs(np.mean([gained(recursive, flat, shuffled(few, seed)) for seed in SEEDS])) <= POINT
+
+
+@pytest.mark.data
+def test_questions_share_under_their_own_taxonomy(data_folder):
+    data = load_clinc150()
+    model = RecursiveSVM(data.taxonomy).fit(data.X_train, data.y_train)
+    assert model.sharing_ > 0
+    assert gained(RecursiveSVM(), FlatSVM(loss="hinge"), data) > 0.003

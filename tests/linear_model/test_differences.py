@@ -23,7 +23,7 @@ CLOSE = {"tol": 2e-3, "max_iter": 500}
 
 @pytest.fixture(scope="module")
 def model():
-    return RecursiveSVM(DATA.taxonomy, weights="differences", prune=0.01).fit(DATA.X_train, DATA.y_train)
+    return RecursiveSVM(DATA.taxonomy, sharing=1, weights="differences", prune=0.01).fit(DATA.X_train, DATA.y_train)
 
 
 def rows_of(matrix):
@@ -34,7 +34,7 @@ def rows_of(matrix):
 @pytest.mark.parametrize("root", ["zero", "free", "fixed"])
 def test_differences_are_those_of_dense_weights(learner, loss, root):
     options = {**loss, "tol": 1e-2}  # the same sweeps, however near they come
-    dense = learner(DATA.taxonomy, relations=Relations(root=root), weights="dense", **options).fit(
+    dense = learner(DATA.taxonomy, sharing=1, relations=Relations(root=root), weights="dense", **options).fit(
         DATA.X_train, DATA.y_train
     )
     apart = clone(dense).set_params(weights="differences").fit(DATA.X_train, DATA.y_train)
@@ -73,7 +73,7 @@ def test_dense_rows_of_few_features():
 
 def test_labels_without_rows_have_what_lies_above_them():
     seen = np.isin(DATA.y_train, DATA.y_train[:40])
-    apart = RecursiveSVM(DATA.taxonomy, weights="differences").fit(DATA.X_train[seen], DATA.y_train[seen])
+    apart = RecursiveSVM(DATA.taxonomy, sharing=1, weights="differences").fit(DATA.X_train[seen], DATA.y_train[seen])
     nodes, parent = apart.node_coef_.toarray(), DATA.taxonomy.parent
     unseen = [v for v in DATA.taxonomy.leaves if v not in apart.class_nodes_ and parent[v] >= 0]
     assert unseen
@@ -82,7 +82,7 @@ def test_labels_without_rows_have_what_lies_above_them():
 
 
 def test_pruning_drops_differences_and_nothing_else():
-    whole = RecursiveSVM(DATA.taxonomy, weights="differences").fit(DATA.X_train, DATA.y_train)
+    whole = RecursiveSVM(DATA.taxonomy, sharing=1, weights="differences").fit(DATA.X_train, DATA.y_train)
     pruned = clone(whole).set_params(prune=0.05).fit(DATA.X_train, DATA.y_train)
     kept = whole.weights_.vectors().toarray()
     np.testing.assert_array_equal(pruned.weights_.vectors().toarray(), np.where(np.abs(kept) > 0.05, kept, 0))
@@ -129,7 +129,7 @@ def test_what_differences_are_not_for():
     with pytest.raises(ParameterError, match="alternating"):
         RecursiveSVM(DATA.taxonomy, weights="differences", solver="alternating").fit(DATA.X_train, DATA.y_train)
     with pytest.raises(ParameterError, match="'sparse' or 'differences'"):
-        RecursiveSVM(DATA.taxonomy, weights="dual", prune=0.1).fit(DATA.X_train, DATA.y_train)
+        RecursiveSVM(DATA.taxonomy, sharing=1, weights="dual", prune=0.1).fit(DATA.X_train, DATA.y_train)
 
 
 # ---------------------------------------------------------------- files

@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import KFold
 
 from cladist import FlatLogistic, FlatSVM, Hieron, NodewiseSVM, RecursiveSVM, Taxonomy, TopDown, load
 from cladist.errors import LabelError, ParameterError, TaxonomyError, TooLargeError
 from cladist.execution import Threads
 from cladist.learners import base as learner_base
-from cladist.learners.select_c import GRID
-from cladist.metrics import micro_f1
 from tests.learners.flat_rows import TAXONOMY, sets_of, single
 
 both = pytest.mark.parametrize("learner", [FlatSVM, FlatLogistic])
@@ -192,69 +189,6 @@ def test_a_path_of_c_in_every_form_with_weighted_sets(form, loss):
     for C, model in zip([10, 0.1], path, strict=True):  # downwards will do, too
         alone = FlatSVM(TAXONOMY, loss=loss, C=C, tol=1e-5).fit(X, y, sample_weight=weights)
         assert model.history_[0]["objective"] == pytest.approx(alone.history_[0]["objective"], rel=1e-5)
-
-
-def chosen_by_hand(learner, X, y, score):
-    """Mean and standard error of the score over five folds, for every C; each fit by itself."""
-    folds = list(KFold(5, shuffle=True, random_state=0).split(y))
-    found = {}
-    for C in GRID:
-        scores = [score(learner(C=C).fit(X[rows], [y[i] for i in rows]), out) for rows, out in folds]
-        found[C] = np.mean(scores), np.std(scores, ddof=1) / np.sqrt(5)
-    return found
-
-
-@pytest.mark.parametrize("kind", ["single", "sets"])
-def test_c_is_chosen_by_cross_validation_on_the_rows_given(kind):
-    X, y = single(noise=1.2)
-    if kind == "sets":
-        X, y, _ = sets_of()
-
-    def learner(**options):
-        return FlatSVM(TAXONOMY, tol=1e-6, max_iter=20_000, **options)
-
-    def score(model, out):
-        predicted, true = model.predict(X[out]), [y[i] for i in out]
-        return np.mean(predicted == true) if kind == "single" else micro_f1(true, predicted, TAXONOMY, nodes="all")
-
-    model = learner(C="cv").fit(X, y)
-    by_hand = chosen_by_hand(learner, X, y, score)
-    for entry in model.cv_results_:
-        assert (entry["score"], entry["standard_error"]) == pytest.approx(by_hand[entry["C"]], abs=1e-6)
-    tried = [entry["C"] for entry in model.cv_results_]
-    assert tried == list(GRID[: len(tried)])
-    assert max(tried, key=lambda C: by_hand[C][0]) == model.C_
-    same = learner(C=model.C_).fit(X, y)
-    np.testing.assert_array_equal(model.decision_function(X), same.decision_function(X))
-    assert model.C == "cv"
-    assert not hasattr(model.set_params(C=1.0).fit(X, y), "C_")
-
-
-def test_what_is_not_learnt_from_has_no_part_in_the_choice():
-    X, y = single(noise=1.2)
-    plain = FlatSVM(TAXONOMY, C="cv").fit(X, y)
-    more = sparse.vstack([X, -10 * X], format="csr")
-    weights = np.repeat([1.0, 0.0], len(y))
-    other = FlatSVM(TAXONOMY, C="cv").fit(more, np.append(y, y[::-1]), sample_weight=weights)
-    assert other.cv_results_ == plain.cv_results_
-    assert other.C_ == plain.C_
-
-
-def test_the_search_ends_where_larger_cs_are_worse(monkeypatch):
-    scores = iter(np.repeat([0.2, 0.6, 0.9, 0.7, 0.6, 0.9, 0.9], 5))
-    monkeypatch.setattr("cladist.learners.select_c._score", lambda *_: next(scores))
-    model = FlatSVM(C="cv").fit(*single())
-    assert [entry["score"] for entry in model.cv_results_] == [0.2, 0.6, 0.9, 0.7, 0.6]
-    assert model.C_ == 0.1
-
-
-def test_of_equals_the_smallest_is_chosen(monkeypatch):
-    folds = [0.995, 0.99, 1.0, 0.985, 0.98]
-    other = [0.995, 0.99, 1.0, 0.98, 0.985]
-    assert np.mean(folds) < np.mean(other)  # though they are the same five
-    scores = iter([*folds, *other, *[0.9] * 25])
-    monkeypatch.setattr("cladist.learners.select_c._score", lambda *_: next(scores))
-    assert FlatSVM(C="cv").fit(*single()).C_ == 0.001
 
 
 # ---------------------------------------------------------------- parameters

@@ -56,6 +56,8 @@ class Method:
             options["targets"] = "nodes"
         if self.on_graph:
             options["relations"] = data.relations
+        if "sharing" in known:
+            options["sharing"] = 1.0  # the paper's problem
         return learner(taxonomy, **{k: v for k, v in options.items() if k in known}, **self.parameters)
 
 

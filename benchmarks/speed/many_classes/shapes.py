@@ -34,5 +34,11 @@ def learner(name: str, taxonomy: Any, workers: int) -> Any:
         return FlatSVM(taxonomy, loss="squared_hinge", weights="sparse", fit_intercept=True, **common)
     relations = Relations(blocks_per_round=8)
     return RecursiveSVM(
-        taxonomy, loss="squared_hinge", weights="differences", fit_intercept=False, relations=relations, **common
+        taxonomy,
+        loss="squared_hinge",
+        sharing=1,
+        weights="differences",
+        fit_intercept=False,
+        relations=relations,
+        **common,
     )

@@ -27,8 +27,8 @@ Row = dict[str, Any]
 def recursive(loss: str, taxonomy: Any, **options: Any) -> Any:
     """Return the learner of a loss, at C = 1 and without intercepts."""
     if loss == "logistic":
-        return RecursiveLogistic(taxonomy, C=1.0, fit_intercept=False, **options)
-    return RecursiveSVM(taxonomy, C=1.0, loss=loss, fit_intercept=False, **options)
+        return RecursiveLogistic(taxonomy, C=1.0, sharing=1, fit_intercept=False, **options)
+    return RecursiveSVM(taxonomy, C=1.0, loss=loss, sharing=1, fit_intercept=False, **options)
 
 
 def warm(model: Any, data: Dataset) -> None:

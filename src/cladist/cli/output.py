@@ -197,6 +197,10 @@ class _Bar:
         if self.drawing is not None:
             self.drawing.advance(self.row, steps)
 
+    def describe(self, description: str) -> None:
+        if self.drawing is not None:
+            self.drawing.update(self.row, description=visible(description))
+
 
 class Bars:
     """A `cladist.progress.Reporter` that draws one bar per outermost task.

@@ -111,7 +111,12 @@ class FlatSVM(_Training, LinearClassifier):
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree, forest or DAG. None: a star of the classes seen.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+        Weight of the losses. "cv": the best power of ten by cross-validation on the training rows.
+    scoring : None, str, callable or Loss
+        What "cv" maximises: a name ("accuracy", "micro_f1", "average_precision", …), a scorer of (model, X, y), or a
+        loss, which is minimised. None: accuracy, for sets average precision.
+    budget : float or None
+        Seconds after which the search ends with the best value so far, when the fit under way is done.
     loss : {"squared_hinge", "hinge"}
         The loss ℓ.
     targets : {"leaves", "nodes"}
@@ -186,6 +191,8 @@ class FlatSVM(_Training, LinearClassifier):
     taxonomy: Any = None
     _: KW_ONLY
     C: Any = 1.0
+    scoring: Any = None
+    budget: float | None = None
     loss: str = "squared_hinge"
     targets: str = "leaves"
     repair: str = "top_down"
@@ -222,7 +229,12 @@ class FlatLogistic(_Training, LinearClassifier):
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree, forest or DAG. None: a star of the classes seen.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+        Weight of the losses. "cv": the best power of ten by cross-validation on the training rows.
+    scoring : None, str, callable or Loss
+        What "cv" maximises: a name ("accuracy", "micro_f1", "average_precision", …), a scorer of (model, X, y), or a
+        loss, which is minimised. None: accuracy, for sets average precision.
+    budget : float or None
+        Seconds after which the search ends with the best value so far, when the fit under way is done.
     targets : {"leaves", "nodes"}
         Whether there is a classifier for each of the deepest labels of rows (LR of Gopal & Yang 2013), or for every
         node that rows belong to. With single labels the
@@ -294,6 +306,8 @@ class FlatLogistic(_Training, LinearClassifier):
     taxonomy: Any = None
     _: KW_ONLY
     C: Any = 1.0
+    scoring: Any = None
+    budget: float | None = None
     targets: str = "leaves"
     repair: str = "top_down"
     fit_intercept: bool = True

@@ -6,7 +6,7 @@ A learner adds `fit`, and two steps that `C_path` repeats: `prepare` makes the o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -25,7 +25,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_to_explain
 from cladist.learners.label_warnings import warn_caller
-from cladist.learners.select_c import pack_choice, unpack_choice
+from cladist.learners.select_c import check_search, pack_choice, unpack_choice
 from cladist.linear_model.arrays import pack_weights, unpack_weights
 from cladist.linear_model.node_differences import DifferenceWeights
 from cladist.linear_model.weights import Weights
@@ -59,6 +59,8 @@ def check_linear(model: Any) -> None:
     one_of(who, "solver", model.solver, getattr(model, "solvers", SOLVERS))
     if model.prune != 0 and not is_positive(model.prune):
         raise ParameterError(f"{who}: prune must be 0 or positive; got {model.prune!r}.")
+    if model.scoring is not None or model.budget is not None:
+        check_search(model)
 
 
 def check_values(who: str, rows: Any) -> None:
@@ -106,6 +108,8 @@ class LinearClassifier(HierarchicalClassifier):
     has_probabilities: ClassVar[bool] = False
 
     C: Any
+    scoring: Any
+    budget: float | None
     loss: str
     fit_intercept: bool
     class_weight: Any
@@ -163,7 +167,7 @@ class LinearClassifier(HierarchicalClassifier):
 
     def keep(self, solution: Solution, problem: OneVsRest, C: float, started: float) -> Self:
         """Store the weights of a solution and its history; warn if it did not converge."""
-        if "cv" not in (self.C, getattr(self, "sharing", None)):
+        if not (isinstance(self.C, str) or isinstance(getattr(self, "sharing", None), str)):
             for name in ("C_", "cv_results_"):  # of an earlier fit
                 self.__dict__.pop(name, None)
         self.__dict__.pop("_last_fit", None)
@@ -206,23 +210,36 @@ class LinearClassifier(HierarchicalClassifier):
         for C in wanted:
             if not (is_positive(C) and C <= LARGEST_C):
                 raise ParameterError(f"{who}: Cs must be positive numbers; got {C!r}.")
-        if isinstance(getattr(self, "sharing", None), str):
-            raise ParameterError(f"{who}: C_path varies C alone; give sharing as a number.")
+        if isinstance(getattr(self, "sharing", None), str) and self.sharing == "cv":
+            raise ParameterError(f"{who}: C_path varies C alone; give sharing as a number, or 'auto'.")
         return self._walk_path(X, y, wanted, sample_weight)
 
     def _walk_path(self, X: Any, y: Any, Cs: list[float], sample_weight: Any) -> Iterator[Self]:
+        fit = self.with_sharing(X, y, sample_weight, Cs).warm_fits(X, y, sample_weight)
+        for C in Cs:
+            yield fit(C)
+
+    def with_sharing(self, X: Any, y: Any, sample_weight: Any, Cs: list[float]) -> Self:
+        """Return a clone in which `sharing` is a number, for several values of C; the model itself if it has none."""
+        return self
+
+    def warm_fits(self, X: Any, y: Any, sample_weight: Any = None) -> Callable[..., Any]:
+        """Return a function of C, and of other parameters, that fits a clone from the solution of the last call."""
         model = clone(self)
         problem = model.prepare(*model.validate_weighted(X, y, sample_weight))
         shared = {name: value for name, value in vars(model).items() if name.endswith("_") or name == "_coupling"}
         state, before = None, 1.0
-        for C in Cs:
-            started, fitted = time.perf_counter(), clone(self).set_params(C=C)
+
+        def fit(C: float, **others: Any) -> Any:
+            nonlocal state, before
+            started, fitted = time.perf_counter(), clone(self).set_params(C=C, **others)
             vars(fitted).update(shared)
             start = None if state is None else scale_state(state, growth(self.loss, C / before))
             solution = fitted.solve(problem, C, start, keep_state=True)
             state, before = solution.state, C
-            fitted.keep(replace(solution, state=None), problem, C, started)
-            yield fitted
+            return fitted.keep(replace(solution, state=None), problem, C, started)
+
+        return fit
 
     # ---------------------------------------------------------------- prediction
 

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy.typing as npt
+from sklearn.base import clone
 
 from cladist import progress
 from cladist.errors import ModelFormatError, one_of
@@ -83,8 +84,9 @@ class _Training(_Learner):
 
     def _beside_relations(self) -> dict[str, Any]:
         """Return the parameters that depend on options of relations."""
-        names = ("sharing", "solver", "warm_start", "weights")
-        return {name: getattr(self, name) for name in names}
+        sharing = 1.0 if isinstance(self.sharing, str) and self.sharing == "auto" else self.sharing
+        others = {name: getattr(self, name) for name in ("solver", "warm_start", "weights")}
+        return {"sharing": sharing, **others}
 
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all labels together.
@@ -99,13 +101,22 @@ class _Training(_Learner):
         self.check_parameters()
         X, labels, weights = self.validate_weighted(X, y, sample_weight)
         with progress.show_lines(self.verbose):
-            searches = "cv" in (self.C, self.sharing)
+            goes_on = self.warm_start and "_last_fit" in vars(self) and self.sharing == "auto"  # with what was chosen
+            searches = isinstance(self.C, str) or (isinstance(self.sharing, str) and not goes_on)
             C = choose_C_and_sharing(self, X, labels, weights) if searches else float(self.C)
             problem = self.prepare(X, labels, weights)
             started = time.perf_counter()
             state = self.last_state(problem, C) if self.warm_start else None
             solution = self.solve(problem, C, state, keep_state=self.warm_start)
             return self.keep(solution, problem, C, started)
+
+    def with_sharing(self, X: Any, y: Any, sample_weight: Any, Cs: list[float]) -> Self:
+        """Return a clone in which `sharing` is a number, chosen for the value in the middle of several C."""
+        if not isinstance(self.sharing, str) or not Cs:
+            return self
+        model = clone(self).set_params(C=Cs[len(Cs) // 2])
+        choose_C_and_sharing(model, *model.validate_weighted(X, y, sample_weight))
+        return clone(self).set_params(sharing=model.sharing_)
 
     def validate_weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
         """Return rows, labels and weights, checked, and set `relations_`: the graph, or None for a tree."""
@@ -199,15 +210,22 @@ class RecursiveSVM(_Training, LinearClassifier):
         The labels' tree, forest or DAG. None: a star of the classes seen, where labels share nothing: `FlatSVM`,
         if that has the same loss.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+        Weight of the losses. "cv": the best power of ten by cross-validation on the training rows.
+    scoring : None, str, callable or Loss
+        What "cv" maximises: a name ("accuracy", "micro_f1", "average_precision", …), a scorer of (model, X, y), or a
+        loss, which is minimised. None: accuracy, for sets average precision.
+    budget : float or None
+        Seconds after which the search ends with the best value so far, when the fit under way is done.
     loss : {"hinge", "squared_hinge"}
         The loss ℓ; the paper's is the hinge.
     relations : Relations, RelationGraph, edges, path of a file, or None
         Other relations than those of the taxonomy, or other options of them, see `Relations`: for instance
         ``Relations(root="free")`` on a tree, or ``Relations(graph, ridge=0.1)``.
-    sharing : float or "cv"
+    sharing : float, "auto" or "cv"
         κ, how freely nodes above labels move: 1 as in the paper, less where the tree says little about the features, 0
-        if labels are to share nothing. "cv": the best of 1, 0.1 and 0, together with C if that is "cv", too.
+        if labels are to share nothing. "auto": 0, unless 1 or 0.1 is better by more than 1.5 standard errors on rows held
+        out; 1 with fewer than 200 rows, with more than 2 · 10⁹ nonzeros × labels, and on graphs. "cv": the best of 1,
+        0.1 and 0. Both together with C if that is "cv".
     empty_leaf : {"skip", "negative"}
         Leaves without rows take no part and are not predicted, or all rows are negative for them, as in the paper's
         formula, and they are labels like others.
@@ -256,7 +274,7 @@ class RecursiveSVM(_Training, LinearClassifier):
     relations_ : RelationGraph or None
         The graph that relates labels; None on a tree.
     C_, cv_results_
-        With `C="cv"` or `sharing="cv"`, the C chosen and the score of each.
+        With `C="cv"`, the C chosen; if C or `sharing` was searched, the score of each value.
     n_iter_, converged_ : int, bool
         Sweeps made, and whether the gap is within `tol`.
     history_ : list of dict
@@ -286,9 +304,11 @@ class RecursiveSVM(_Training, LinearClassifier):
     taxonomy: Any = None
     _: KW_ONLY
     C: Any = 1.0
+    scoring: Any = None
+    budget: float | None = None
     loss: str = "hinge"
     relations: Any = None
-    sharing: Any = 1.0
+    sharing: Any = "auto"
     empty_leaf: str = "skip"
     fit_intercept: bool = True
     class_weight: Any = None
@@ -325,13 +345,20 @@ class RecursiveLogistic(_Training, LinearClassifier):
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree, forest or DAG. None: a star of the classes seen, where labels share nothing: `FlatLogistic`.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+        Weight of the losses. "cv": the best power of ten by cross-validation on the training rows.
+    scoring : None, str, callable or Loss
+        What "cv" maximises: a name ("accuracy", "micro_f1", "average_precision", …), a scorer of (model, X, y), or a
+        loss, which is minimised. None: accuracy, for sets average precision.
+    budget : float or None
+        Seconds after which the search ends with the best value so far, when the fit under way is done.
     relations : Relations, RelationGraph, edges, path of a file, or None
         Other relations than those of the taxonomy, or other options of them, see `Relations`: for instance
         ``Relations(root="free")`` on a tree, or ``Relations(graph, ridge=0.1)``.
-    sharing : float or "cv"
+    sharing : float, "auto" or "cv"
         κ, how freely nodes above labels move: 1 as in the paper, less where the tree says little about the features, 0
-        if labels are to share nothing. "cv": the best of 1, 0.1 and 0, together with C if that is "cv", too.
+        if labels are to share nothing. "auto": 0, unless 1 or 0.1 is better by more than 1.5 standard errors on rows held
+        out; 1 with fewer than 200 rows, with more than 2 · 10⁹ nonzeros × labels, and on graphs. "cv": the best of 1,
+        0.1 and 0. Both together with C if that is "cv".
     empty_leaf : {"skip", "negative"}
         Leaves without rows take no part and are not predicted, or all rows are negative for them, as in the paper's
         formula, and they are labels like others.
@@ -380,7 +407,7 @@ class RecursiveLogistic(_Training, LinearClassifier):
     relations_ : RelationGraph or None
         The graph that relates labels; None on a tree.
     C_, cv_results_
-        With `C="cv"` or `sharing="cv"`, the C chosen and the score of each.
+        With `C="cv"`, the C chosen; if C or `sharing` was searched, the score of each value.
     n_iter_, converged_ : int, bool
         Sweeps made, and whether the gap is within `tol`.
     history_ : list of dict
@@ -408,8 +435,10 @@ class RecursiveLogistic(_Training, LinearClassifier):
     taxonomy: Any = None
     _: KW_ONLY
     C: Any = 1.0
+    scoring: Any = None
+    budget: float | None = None
     relations: Any = None
-    sharing: Any = 1.0
+    sharing: Any = "auto"
     empty_leaf: str = "skip"
     fit_intercept: bool = True
     class_weight: Any = None

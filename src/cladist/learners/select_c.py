@@ -1,54 +1,114 @@
-"""The choice of C, and of `sharing`, by cross-validation on the training rows: ``C="cv"``."""
+"""The choice of a parameter by cross-validation on the training rows: ``C="cv"``, and ``sharing="cv"`` with it.
+
+Values are decades. The search begins where the lengths of the rows suggest, follows the scores up or down until they
+fall, and goes beyond its usual range where the best value is at the end of it. Models are fitted to a loose tolerance,
+each from the solution for the value before; as few folds are used as tell the best values apart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from cladist import progress
-from cladist.errors import ParameterError
+from cladist.errors import LabelWarning, ParameterError, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.label_warnings import without_label_warnings
-from cladist.metrics import micro_f1
+from cladist.learners.label_warnings import warn_caller
+from cladist.losses import Loss
+from cladist.metrics import scorers
 
 GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
+LIMITS = (1e-6, 1e6)  # how far the grid is widened
 SHARINGS = (1.0, 0.1, 0.0)  # what sharing="cv" chooses from: the paper's, a little, nothing
 FOLDS = 5
-MOST_STATE_BYTES = 2**30  # α of all folds; beyond, each C is solved from scratch
-PATIENCE = 2  # values of C in a row without a gain that end the search: large values cost most
-Folds = list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
-Choice = tuple[float, list[dict[str, float]]]  # C, and for each value tried `C`, `score`, `standard_error`
+ENOUGH_ROWS = {"C": 1000, "sharing": 2000}  # held out; with as many in one fold, others are not looked at
+LEAST_ROWS = 200  # to compare what labels share; with fewer, sharing="auto" is 1
+MOST_WORK = 2e9  # nonzeros × labels, about a minute per fit; beyond, sharing="auto" is 1
+PIECES = 20  # into which the rows held out are split, to see how much a score varies
+LEAST_PIECE = {"accuracy": 10, "other": 40}  # rows; the mean over rows is the mean over small pieces, too
+LIKELY, CLEAR = 1.5, 2.5  # standard errors by which sharing must be better than none, and that end the comparison
+MOST_SCORES = 2**24  # of a piece, where all nodes are ranked
+LOOSE = 0.05  # relative duality gap of models that are only compared
+MORE_SWEEPS, LEAST_SWEEPS = 3, 10  # such models stop after so many times the sweeps for the value before, or so many
+PATIENCE = 2  # values in a row without a gain that end a walk which has gained nothing yet
+MOST_STATE_BYTES = 2**30  # α of all folds; beyond, each value is solved from scratch
+SCORINGS = (
+    "accuracy",
+    "average_precision",
+    "h_loss",
+    "hierarchical_f1",
+    "macro_f1",
+    "micro_f1",
+    "multiclass_error",
+    "symmetric_difference_loss",
+    "tree_induced_error",
+    "zero_one_loss",
+)
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Key = tuple[float, tuple[tuple[str, float], ...]]  # a value, and the names and values of other parameters
+
+
+# -------------------------------------------------------------------- for learners
 
 
 def choose_C(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> float:  # noqa: N802 - the papers' letter
     """Return the C to train with; with ``C="cv"`` search for it and set `C_` and `cv_results_`."""
-    for name in ("C_", "cv_results_"):  # of an earlier fit
-        vars(model).pop(name, None)
-    if not isinstance(model.C, str):
-        return float(model.C)
-    model.C_, model.cv_results_ = search_C(model, X, labels, weights)
-    return float(model.C_)
+    return choose(model, "C", X, labels, weights)
+
+
+def choose(model: Any, name: str, X: Any, labels: LabelMatrix, weights: Any = None) -> float:
+    """Return the value of a parameter to train with; if it is "cv", search for it and set it, with `cv_results_`."""
+    forget_choice(model, name)
+    value = getattr(model, name)
+    if isinstance(value, str):
+        search = Search(model, name, X, labels, weights)
+        with search.running():
+            value = search.choose_value()
+        search.set_choice({name: value})
+    return float(value)
 
 
 def choose_C_and_sharing(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> float:  # noqa: N802
-    """Return the C to train with; with ``sharing="cv"`` search for both and set `sharing_`, `C_`, `cv_results_`."""
+    """Return the C to train with; if C or `sharing` is to be chosen, set `C_`, `sharing_` and `cv_results_`."""
     if not isinstance(model.sharing, str):
         return choose_C(model, X, labels, weights)
-    grid = GRID if isinstance(model.C, str) else (float(model.C),)
-    folds = folds_of(model, X.shape[0])  # the same for all, even if random_state is a generator
-    searches = []
-    for sharing in SHARINGS:
-        C, results = search_C(model, X, labels, weights, grid, folds=folds, sharing=sharing)
-        best = max(entry["score"] for entry in results)
-        searches.append((best, sharing, C, [{**entry, "sharing": sharing} for entry in results]))
-    _, model.sharing_, model.C_, _ = max(searches, key=lambda search: search[0])  # the first of equals
-    model.cv_results_ = [entry for *_, results in searches for entry in results]
-    return float(model.C_)
+    if model.sharing == "auto" and not _can_compare(model, X, labels):
+        model.sharing_ = 1.0
+        return choose_C(model, X, labels, weights)
+    forget_choice(model)
+    search = Search(model, "C", X, labels, weights)
+    with search.running(len(SHARINGS)):
+        C, sharing = search.choose_pair(None if isinstance(model.C, str) else float(model.C))
+    search.set_choice(
+        {"sharing": sharing} if model.sharing == "auto" and C == model.C else {"C": C, "sharing": sharing}
+    )
+    return C
+
+
+def _can_compare(model: Any, X: Any, labels: LabelMatrix) -> bool:
+    """Tell whether sharing can be chosen: labels below common nodes, enough rows for a comparison, and not too many."""
+    has_inner_nodes = model.relations_ is None and labels.taxonomy.n_nodes > len(labels.taxonomy.leaves)
+    n_values = X.nnz if sparse.issparse(X) else X.size
+    work = n_values * len(np.unique(labels.frontier[1]))
+    return bool(has_inner_nodes and len(labels) >= LEAST_ROWS and work <= MOST_WORK)
+
+
+def forget_choice(model: Any, name: str = "C") -> None:
+    """Delete the result of the search of an earlier fit."""
+    for attribute in (f"{name}_", "cv_results_"):
+        vars(model).pop(attribute, None)
 
 
 def pack_choice(model: Any) -> dict[str, Any]:
@@ -59,78 +119,290 @@ def pack_choice(model: Any) -> dict[str, Any]:
 def unpack_choice(model: Any, state: dict[str, Any]) -> None:
     """Set `C_` and `cv_results_` as `pack_choice` returned them."""
     if state.get("C") is not None:
-        model.C_, model.cv_results_ = float(state["C"]), state["cv_results"]
+        model.C_ = float(state["C"])
+    if state.get("cv_results") is not None:
+        model.cv_results_ = state["cv_results"]
 
 
-def folds_of(model: Any, n_rows: int) -> Folds:
-    """Return the training rows and the held-out rows of each fold."""
-    from sklearn.model_selection import KFold  # slow to import
+def check_search(model: Any) -> None:
+    """Refuse values of `scoring` and `budget` that make no sense."""
+    who, scoring = type(model).__name__, model.scoring
+    if isinstance(scoring, str):
+        one_of(who, "scoring", scoring, SCORINGS)
+    elif scoring is not None and not callable(scoring):
+        raise ParameterError(f"{who}: scoring must be a name, a scorer, a loss or None; got {scoring!r}.")
+    if model.budget is not None and not is_positive(model.budget):
+        raise ParameterError(f"{who}: budget must be a positive number of seconds, or None; got {model.budget!r}.")
 
-    n_folds = min(FOLDS, n_rows)
-    if n_folds < 2:
+
+# -------------------------------------------------------------------- folds and scores
+
+
+def folds_of(model: Any, labels: LabelMatrix) -> list[tuple[Ids, Ids]]:
+    """Return the training rows and the held-out rows of each fold.
+
+    With single labels every label has about the same share of each fold, and its only row is never held out.
+    """
+    n_rows = len(labels)
+    if n_rows < 2:
         raise ParameterError(f"{type(model).__name__}: choosing by 'cv' needs two rows at least; there is {n_rows}.")
     given = np.random.RandomState(0) if model.random_state is None else model.random_state
     random = random_generator(type(model).__name__, given)
-    return list(KFold(n_folds, shuffle=True, random_state=random).split(np.arange(n_rows)))
-
-
-def search_C(  # noqa: N802
-    model: Any,
-    X: Any,
-    labels: LabelMatrix,
-    weights: Any,
-    Cs: Sequence[float] = GRID,
-    *,
-    folds: Folds | None = None,
-    **others: Any,
-) -> Choice:
-    """Return the C of highest mean micro F1 over folds of the rows, the smallest of equals.
-
-    Single labels: accuracy, which is the same. All folds go up the grid together, each from its last solution, until
-    two values of C in a row are no better than the best before, once that has risen by a standard error. `others` are
-    values of other parameters of the model.
-    """
-    folds = folds_of(model, X.shape[0]) if folds is None else folds
-    paths = [_fold_path(model, X, labels, weights, rows, Cs, others) for rows, _ in folds]
-    results: list[dict[str, float]] = []
-    with progress.task("choosing C", len(Cs)) as running, without_label_warnings():
-        for C in Cs:
-            scores = [
-                _score(next(path), X[held_out], labels[held_out])
-                for path, (_, held_out) in zip(paths, folds, strict=True)
-            ]
-            error = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
-            score = round(float(np.mean(scores)), 12)  # equal means stay equal in whatever order they are summed
-            results.append({"C": C, "score": score, "standard_error": error})
-            running.advance()
-            if is_past(results):
-                break
-    return max(results, key=lambda entry: entry["score"])["C"], results
-
-
-def _fold_path(
-    model: Any, X: Any, labels: LabelMatrix, weights: Any, rows: Any, Cs: Sequence[float], others: dict[str, Any]
-) -> Iterator[Any]:
-    """Yield the model fitted to some rows, for each C of the grid."""
-    # As a LabelMatrix, y brings the whole taxonomy along: labels outside the fold keep their places.
-    inner = clone(model).set_params(decode="multi" if model.decodes_sets else "single", verbose=0, **others)
-    parts = X[rows], labels[rows]
-    part_weights = None if weights is None else weights[rows]
-    n_labels = len(np.unique(labels.frontier[1]))
-    if hasattr(inner, "C_path") and FOLDS * X.shape[0] * n_labels * 4 <= MOST_STATE_BYTES:
-        return inner.C_path(*parts, Cs, part_weights)
-    return (clone(inner).set_params(C=C).fit(*parts, sample_weight=part_weights) for C in Cs)
-
-
-def _score(model: Any, X: Any, labels: LabelMatrix) -> float:
-    predicted = model.predict(X)
+    shuffled = random.permutation(n_rows)
     if model.decodes_sets:
-        return float(micro_f1(labels, predicted, labels.taxonomy, nodes="all"))
-    return float(np.mean(predicted.nodes("C='cv'") == labels.nodes("C='cv'")))
+        fold_of = np.empty(n_rows, np.int64)
+        fold_of[shuffled] = np.arange(n_rows) % FOLDS
+    else:
+        nodes = labels.nodes("")
+        order = shuffled[np.argsort(nodes[shuffled], kind="stable")]
+        fold_of = np.empty(n_rows, np.int64)
+        fold_of[order] = np.arange(n_rows) % FOLDS
+        is_alone = np.bincount(nodes)[nodes] == 1
+        if is_alone.mean() < 0.5:  # otherwise there is little else to look at
+            fold_of[is_alone] = FOLDS
+    folds = [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(FOLDS)]
+    return [(rows, random.permutation(out)) for rows, out in folds if len(out) and len(rows)]
 
 
-def is_past(results: list[dict[str, float]]) -> bool:
-    """Tell whether the last two values of C gained nothing, after some value has gained something."""
-    best = max(results, key=lambda entry: entry["score"])
-    rose = best["score"] > results[0]["score"] + results[0]["standard_error"]
-    return rose and len(results) - results.index(best) > PATIENCE
+def scorer_of(model: Any) -> Callable[[Any, Any, LabelMatrix], float]:
+    """Return the function of (fitted model, rows, labels) that a search maximises."""
+    scoring: Any = getattr(model, "scoring", None)
+    if scoring is None:
+        scoring = "average_precision" if model.decodes_sets else "accuracy"
+    if isinstance(scoring, Loss):
+        return scorers.make_scorer(scoring, greater_is_better=False)
+    for name in SCORINGS:
+        scorer = getattr(scorers, name)
+        if scoring in (name, scorer) or scoring is getattr(scorer, "metric", None):
+            return scorer
+
+    def score(fitted: Any, X: Any, labels: LabelMatrix) -> float:
+        """Call a scorer of the user's with labels in the form of the user's y."""
+        form = fitted.label_form_ = model.label_form_
+        fitted.set_classes(fitted.class_nodes_)
+        y = form.render(labels) if model.decodes_sets else form.render_nodes(labels.nodes(""), labels.taxonomy)
+        return float(scoring(fitted, X, y))
+
+    return score
+
+
+# -------------------------------------------------------------------- the search
+
+
+class Search:
+    """Scores of models with different values of a parameter on rows held out, and the decision which to try next.
+
+    All values are tried on the first fold; further folds are for those that it cannot tell apart.
+    """
+
+    def __init__(self, model: Any, name: str, X: Any, labels: LabelMatrix, weights: Any = None) -> None:
+        self.model, self.name, self.X, self.labels, self.weights = model, name, X, labels, weights
+        self.folds = folds_of(model, labels)
+        enough = ENOUGH_ROWS["sharing" if isinstance(getattr(model, "sharing", None), str) else "C"]
+        self.most_folds = int(np.clip(np.ceil(enough / len(self.folds[0][1])), 1, len(self.folds)))
+        self.score = scorer_of(model)
+        self.budget = model.budget if hasattr(model, "scoring") else None
+        self.scores: dict[Key, list[list[float]]] = {}  # by fold and piece
+        self.fits: dict[Any, Callable[..., Any]] = {}  # by fold and other parameters
+        self.n_sweeps: dict[Any, int] = {}
+        self.started = time.perf_counter()
+
+    @contextmanager
+    def running(self, n_walks: int = 1) -> Iterator[None]:
+        """Report the fits made, of about the most there can be, and withhold warnings about models of folds."""
+        most = n_walks * len(GRID) * self.most_folds
+        with progress.task(f"choosing {self.name}", most) as self.task, warnings.catch_warnings():
+            for category in (LabelWarning, ConvergenceWarning):
+                warnings.simplefilter("ignore", category)
+            yield
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time for the search is over."""
+        return self.budget is not None and time.perf_counter() - self.started >= self.budget
+
+    def set_choice(self, chosen: dict[str, float]) -> None:
+        """Set what was chosen and `cv_results_`; tell of a search that ended early, or at the end of its range."""
+        for name, value in chosen.items():
+            setattr(self.model, f"{name}_", value)
+        order = sorted(self.scores, key=lambda key: ([-value for _, value in key[1]], key[0]))
+        self.model.cv_results_ = [self._entry(key) for key in order]
+        who, words = type(self.model).__name__, ", ".join(f"{name}={value:g}" for name, value in chosen.items())
+        if self.is_late:
+            tried = ", ".join(f"{value:g}" for value in sorted({key[0] for key in self.scores}))
+            ended = f"ended after its budget of {self.budget:g} s with {words}"
+            warn_caller(f"{who}: the search for {self.name} {ended}, the best of {tried}.", UserWarning)
+        elif chosen.get(self.name) in LIMITS:
+            warn_caller(f"{who}: the best {words} is at the end of what was searched; scale the features.", UserWarning)
+
+    def _entry(self, key: Key) -> dict[str, float]:
+        scores = self.measure(key, len(self.scores[key]))
+        error = float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0
+        measured = {"score": _mean(scores), "standard_error": error, "folds": len(self.scores[key])}
+        return {self.name: key[0], **measured, **dict(key[1])}
+
+    # ---------------------------------------------------------------- fits and scores
+
+    def measure(self, key: Key, n_folds: int = 1) -> Floats:
+        """Return the scores of all pieces of the first folds; what is not known is found out by fitting."""
+        scores = self.scores.setdefault(key, [])
+        for fold in range(len(scores), n_folds):
+            words = ", ".join(f"{name}={value:g}" for name, value in ((self.name, key[0]), *key[1]))
+            progress.describe(self.task, f"choosing {self.name}: fits, now {words}")
+            with progress.hide():
+                fitted = self._fit(fold, key)
+                pieces = [(self._rows(fold, piece), self.labels[piece]) for piece in self._pieces(fold)]
+                scores.append([self.score(fitted, *piece) if len(piece[1].indices) else 0.0 for piece in pieces])
+            self.task.advance()
+        return np.concatenate(scores[:n_folds])
+
+    def _pieces(self, fold: int) -> list[Ids]:
+        """Return the rows held out in a few parts of equal size, so that the spread of a score is seen."""
+        held_out = self.folds[fold][1]
+        least = LEAST_PIECE["accuracy" if self.score is scorers.accuracy else "other"]
+        n_pieces = int(np.clip(len(held_out) // least, 1, PIECES))
+        most = max(1, MOST_SCORES // self.labels.taxonomy.n_nodes)
+        return [np.asarray(piece[:most]) for piece in np.array_split(held_out, n_pieces)]
+
+    def _rows(self, fold: int, rows: Ids) -> Any:
+        """Return some rows of X, or their kernel values with the training rows of a fold."""
+        part = self.X[rows]
+        return part[:, self.folds[fold][0]] if getattr(self.model, "is_precomputed", False) else part
+
+    def _fit(self, fold: int, key: Key) -> Any:
+        value, others = key
+        place = fold, others
+        if place not in self.fits:
+            self.fits[place] = self._fits_of(fold, dict(others))
+        if place in self.n_sweeps:  # a value that needs many more sweeps is hardly better, and costs most of the search
+            limit = min(self.model.max_iter, max(LEAST_SWEEPS, MORE_SWEEPS * self.n_sweeps[place]))
+            fitted = self.fits[place](value, max_iter=limit)
+        else:
+            fitted = self.fits[place](value)
+        if hasattr(self.model, "tol"):
+            self.n_sweeps[place] = fitted.n_iter_
+        return fitted
+
+    def _fits_of(self, fold: int, others: dict[str, float]) -> Callable[..., Any]:
+        """Return a function of the value, and of other parameters, that fits a model to the rows of a fold."""
+        # As a LabelMatrix, y brings the whole taxonomy along: labels outside the fold keep their places.
+        decode = "multi" if self.model.decodes_sets else "single"
+        inner = clone(self.model).set_params(decode=decode, verbose=0, **others)
+        if isinstance(getattr(inner, "sharing", None), str):  # there is nothing to compare
+            inner.set_params(sharing=self.model.sharing_)
+        if hasattr(inner, "tol"):
+            inner.set_params(tol=max(inner.tol, LOOSE))
+        rows = self.folds[fold][0]
+        parts = self._rows(fold, rows), self.labels[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        n_labels = len(np.unique(self.labels.frontier[1]))
+        if hasattr(inner, "C_path") and self.most_folds * len(rows) * n_labels * 4 <= MOST_STATE_BYTES:
+            return inner.warm_fits(*parts, weights)
+        options = {} if weights is None else {"sample_weight": weights}
+        return lambda value, **more: clone(inner).set_params(**{self.name: value}, **more).fit(*parts, **options)
+
+    # ---------------------------------------------------------------- which value to try
+
+    def choose_value(self) -> float:
+        """Return the best value of the parameter."""
+        return self.settle(self.walk(self.first_value()))[0]
+
+    def choose_pair(self, C: float | None) -> tuple[float, float]:
+        """Return the best C, or the one given, and the best sharing."""
+        if C is not None:
+            flat, joint = [(C, _sharing(0.0))], [(C, _sharing(1.0))]
+        else:  # first what is cheap; where labels share something, the best C is near
+            flat = self.walk(self.first_value(), _sharing(0.0))
+            joint = self.walk(self.best(flat)[0], _sharing(1.0), (0.1, 10.0))
+        between = (self.best([*joint, *flat])[0], _sharing(0.1))
+        only_best = self.model.sharing == "cv"
+        is_clear = not only_best and self._is_behind(self.best(flat), self.best(joint), errors=CLEAR)
+        others = joint if is_clear or self.is_late else [*joint, between]
+        C, ((_, sharing),) = self.settle([*others, *flat]) if only_best else self.prefer(flat, others)
+        return C, sharing
+
+    def first_value(self) -> float:
+        """Return the decade at which a margin of 1 costs as much in ‖w‖² as in losses, or what is usual."""
+        if self.name != "C":
+            return 1.0
+        X = self.X
+        squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=np.float64)
+        length = max(float(squares) / X.shape[0], np.finfo(np.float64).tiny)
+        steepness = 0.1 if getattr(self.model, "loss", "") == "logistic" else 1.0  # its losses are flatter
+        return float(np.clip(_decade(1.0 / (steepness * length)), GRID[0], GRID[-1]))
+
+    def walk(
+        self, first: float, others: tuple[tuple[str, float], ...] = (), factors: tuple[float, float] = (10.0, 0.1)
+    ) -> list[Key]:
+        """Try decades from the first up and, if that gains nothing, down, until scores fall; return all tried."""
+        walked: list[Key] = [(first, others)]
+        self.measure(walked[0])
+        for factor in factors:
+            steps: list[Key] = [walked[0]]
+            for k in count(1):
+                value = _decade(first * factor**k)
+                if not LIMITS[0] <= value <= LIMITS[1] or self.is_late:
+                    break
+                steps.append((value, others))
+                self.measure(steps[-1])
+                if self._is_past(steps):
+                    break
+            walked += steps[1:]
+            if self.best(sorted(walked))[0] != first:
+                break
+        return sorted(walked)
+
+    def _is_past(self, steps: list[Key]) -> bool:
+        """Tell whether the last step fell back, or gained nothing to speak of after others had."""
+        *before, last = steps
+        best = self.best(before)
+        lead = _mean(self.measure(last)) - _mean(self.measure(best))
+        if lead > 0:
+            return best != steps[0] and not self._is_behind(best, last)
+        return lead < 0 or best != steps[0] or len(before) >= PATIENCE
+
+    def best(self, keys: list[Key], n_folds: int = 1) -> Key:
+        """Return the key of highest score, the first of equals."""
+        return max(keys, key=lambda key: _mean(self.measure(key, n_folds)))
+
+    def settle(self, keys: list[Key]) -> Key:
+        """Return the best of keys that were tried; those close to it are compared on further folds first."""
+        n_folds = 1
+        while True:
+            best = self.best(keys, n_folds)
+            keys = [key for key in keys if not self._is_behind(key, best, n_folds)]
+            if len(keys) == 1 or n_folds == self.most_folds or self.is_late:
+                return best
+            n_folds += 1
+            for key in keys:
+                self.measure(key, n_folds)
+
+    def prefer(self, usual: list[Key], others: list[Key]) -> Key:
+        """Return the best of some keys, unless one of the others leads it beyond chance."""
+        one, other = self.best(usual), self.best(others)
+        n_folds = 1
+        while n_folds < self.most_folds and not self.is_late:
+            if self._is_behind(one, other, n_folds, CLEAR) or self._is_behind(other, one, n_folds, CLEAR):
+                break
+            n_folds += 1
+            self.measure(one, n_folds)
+            self.measure(other, n_folds)
+        return other if self._is_behind(one, other, n_folds, LIKELY) else one
+
+    def _is_behind(self, key: Key, best: Key, n_folds: int = 1, errors: float = 1.0) -> bool:
+        """Tell whether a score is below the best by more than the standard error of their difference."""
+        gaps = self.measure(best, n_folds) - self.measure(key, n_folds)
+        return len(gaps) > 1 and bool(np.mean(gaps) > errors * np.std(gaps, ddof=1) / np.sqrt(len(gaps)))
+
+
+def _sharing(value: float) -> tuple[tuple[str, float], ...]:
+    return (("sharing", value),)
+
+
+def _mean(scores: Floats) -> float:
+    """Return the mean, rounded so that equal scores stay equal in whatever order they are summed."""
+    return round(float(np.mean(scores)), 12)
+
+
+def _decade(value: float) -> float:
+    return float(10.0 ** round(np.log10(value)))

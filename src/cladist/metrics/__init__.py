@@ -1,4 +1,7 @@
-"""Metrics of predicted labels, in any form of y; each is a function ``f(y_true, y_pred, taxonomy)``."""
+"""Metrics of predicted labels, in any form of y; each is a function ``f(y_true, y_pred, taxonomy)``.
+
+`average_precision` takes scores in place of predicted labels.
+"""
 
 from cladist.metrics import scorers, significance
 from cladist.metrics.counts import (
@@ -23,6 +26,7 @@ from cladist.metrics.per_example import (
     tree_induced_error,
     zero_one_loss,
 )
+from cladist.metrics.precision_recall_curve import average_precision
 from cladist.metrics.summary import NodeScore, Report, report
 
 __all__ = [
@@ -32,6 +36,7 @@ __all__ = [
     "PrecisionRecallF1",
     "Report",
     "accuracy",
+    "average_precision",
     "count",
     "cumulative_error",
     "h_loss",

@@ -10,13 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from cladist.errors import ParameterError
 from cladist.metrics import counts, per_example
+from cladist.metrics.precision_recall_curve import average_precision as area
 from cladist.taxonomy import Taxonomy
 
 __all__ = [
+    "RankingScorer",
     "Scorer",
     "accuracy",
+    "average_precision",
     "h_loss",
     "hierarchical_f1",
     "macro_f1",
@@ -56,6 +61,26 @@ class Scorer:
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"make_scorer({self.metric.__name__}, greater_is_better={self.greater_is_better}{options})"
+
+
+@dataclass(frozen=True)
+class RankingScorer:
+    """A scorer of `decision_function` by `cladist.metrics.average_precision`.
+
+    Attributes
+    ----------
+    options : dict
+        Further keyword arguments of the metric.
+    """
+
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return the area under the precision–recall curve of the scores of all classes."""
+        scores, classes = estimator.decision_function(X), estimator.classes_
+        if scores.ndim == 1:  # of the second of two classes
+            scores = np.column_stack([-scores, scores])
+        return area(y, scores, _find_taxonomy(estimator), classes=classes, **self.options)
 
 
 def make_scorer(metric: Callable[..., float], *, greater_is_better: bool, **options: Any) -> Scorer:
@@ -106,3 +131,4 @@ h_loss = make_scorer(per_example.h_loss, greater_is_better=False)
 micro_f1 = make_scorer(counts.micro_f1, greater_is_better=True)
 macro_f1 = make_scorer(counts.macro_f1, greater_is_better=True)
 hierarchical_f1 = make_scorer(counts.hierarchical_f1, greater_is_better=True)
+average_precision = RankingScorer()

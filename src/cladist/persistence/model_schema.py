@@ -78,7 +78,7 @@ STATE: dict[str, tuple[Check, str]] = {
     **dict.fromkeys(("n_iter", "rows_seen", "n_support"), (is_count, "a whole number from 0 up")),
     "n_constraints": (_or_none(is_count), "a whole number from 0 up, or null"),
     **dict.fromkeys(("converged", "has_relations", "strategy_by_name"), _FLAG),
-    **dict.fromkeys(("gamma", "C", "c"), (_or_none(_is_not_negative), "a number from 0 up, or null")),
+    **dict.fromkeys(("gamma", "C", "c", "alpha"), (_or_none(_is_not_negative), "a number from 0 up, or null")),
     **dict.fromkeys(("radius", "step", "eta"), (_or_none(_is_real), "a number, or null")),
     "sharing": (_is_not_negative, "a number from 0 up"),
     "solver": _TEXT,

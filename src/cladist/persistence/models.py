@@ -102,7 +102,7 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
     name, params = type(model).__name__, model.get_params(deep=False)
     content: dict[str, Any] = {
         "parameters": {
-            key: to_json_value(value, f"{name}'s parameter {key}")
+            key: to_json_value(None if _is_scorer(key, value) else value, f"{name}'s parameter {key}")
             for key, value in params.items()
             if key not in NOT_PART_OF_A_MODEL
         },
@@ -116,6 +116,11 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
             )
         content["estimator"] = {"class": type(inner).__name__, **_pack_parameters(inner)}
     return content
+
+
+def _is_scorer(key: str, value: Any) -> bool:
+    """Tell whether a value is code that a search called, which a model needs no more; a name is kept."""
+    return key == "scoring" and not isinstance(value, str)
 
 
 def _find_class(name: str) -> Any:

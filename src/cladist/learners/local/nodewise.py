@@ -50,7 +50,12 @@ class NodewiseSVM(HierarchicalClassifier):
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree or forest. None: a star of the classes seen.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+        Weight of the losses. "cv": the best power of ten by cross-validation on the training rows.
+    scoring : None, str, callable or Loss
+        What "cv" maximises: a name ("accuracy", "micro_f1", "average_precision", …), a scorer of (model, X, y), or a
+        loss, which is minimised. None: accuracy, for sets average precision.
+    budget : float or None
+        Seconds after which the search ends with the best value so far, when the fit under way is done.
     loss : {"squared_hinge", "hinge", "logistic"}
         The loss that is minimised.
     fit_intercept : bool
@@ -114,6 +119,8 @@ class NodewiseSVM(HierarchicalClassifier):
     taxonomy: Any = None
     _: KW_ONLY
     C: Any = 1.0
+    scoring: Any = None
+    budget: float | None = None
     loss: str = "squared_hinge"
     fit_intercept: bool = True
     prune: float = 0.0

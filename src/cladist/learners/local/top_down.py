@@ -75,7 +75,12 @@ class TopDown(HierarchicalClassifier):
         Cloned for every node; `Hieron()` gives the greedy Hieron. None: our own linear SVM, one child against its
         siblings, to which the parameters from `C` to `random_state` belong.
     C : float or "cv"
-        Weight of the losses. "cv": the best of 10⁻³ … 10³ by cross-validation on the training rows.
+        Weight of the losses. "cv": the best power of ten by cross-validation on the training rows.
+    scoring : None, str, callable or Loss
+        What "cv" maximises: a name ("accuracy", "micro_f1", "average_precision", …), a scorer of (model, X, y), or a
+        loss, which is minimised. None: accuracy, for sets average precision.
+    budget : float or None
+        Seconds after which the search ends with the best value so far, when the fit under way is done.
     loss : {"squared_hinge", "hinge", "logistic"}
         The loss that is minimised.
     fit_intercept : bool
@@ -141,6 +146,8 @@ class TopDown(HierarchicalClassifier):
     _: KW_ONLY
     estimator: Any = None
     C: Any = 1.0
+    scoring: Any = None
+    budget: float | None = None
     loss: str = "squared_hinge"
     fit_intercept: bool = True
     prune: float = 0.0

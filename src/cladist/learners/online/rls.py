@@ -18,6 +18,7 @@ from cladist.learners.online.base import Entry, Ids, OnlineClassifier
 from cladist.learners.online.node_decisions import UNSEEN, Margins, NodeDecisions
 from cladist.learners.online.ridge import EVERY_ROW, DualRidge, NodeGroups, PrimalRidge, RidgeRule
 from cladist.learners.row_arrays import normalize_rows
+from cladist.learners.select_c import choose
 from cladist.storage.array_groups import Arrays
 
 MOST_PRIMAL_FEATURES = 512  # solver="auto" uses d × d inverses up to this number of features
@@ -50,8 +51,8 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree or forest. None: a star of the classes in y.
-    alpha : float
-        Weight of the ridge; 1 in the paper.
+    alpha : float or "cv"
+        Weight of the ridge; 1 in the paper. "cv": the best power of ten by cross-validation on the rows given to `fit`.
     sparse, margin_constant : bool, float
         Whether to store only examples of small margin (SH-RLS), and c above; infinity stores every row.
     budget : int or None
@@ -101,6 +102,8 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         down; `multiclass_error` and `tree_induced_error` are those of the labels that `predict_then_learn` returned.
     solver_ : {"primal", "dual"}
         The form that was chosen.
+    alpha_, cv_results_ : float, list of dict
+        With `alpha="cv"`, the alpha chosen and the score of each value.
     converged_, rows_seen_, n_iter_ : bool, int, int
         Whether no prediction of the last call was wrong; the number of rows and of calls.
 
@@ -125,7 +128,7 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     answers_sets: ClassVar[bool] = True
     taxonomy: Any = None
     _: KW_ONLY
-    alpha: float = 1.0
+    alpha: Any = 1.0
     sparse: bool = False
     margin_constant: float = 5.0
     budget: int | None = None
@@ -153,6 +156,7 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.check_labels(labels)
+        choose(self, "alpha", X, labels)
         self.begin(X)
         [order] = self.row_orders(X.shape[0], 1)
         self.train_rows(X[order], labels[order])
@@ -182,7 +186,10 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
 
     def _rule(self) -> RidgeRule:
         c = float(self.margin_constant) if self.sparse else np.inf
-        return RidgeRule(float(self.alpha), c, self.include_current, UNSEEN[self.unseen])
+        alpha = getattr(self, "alpha_", self.alpha)
+        if isinstance(alpha, str):
+            raise ParameterError("HierarchicalRLS: alpha='cv' needs all rows at once; call fit, or give a number.")
+        return RidgeRule(float(alpha), c, self.include_current, UNSEEN[self.unseen])
 
     def _choose_solver(self, n_groups: int, n_features: int) -> str:
         size = 8 * n_groups * n_features**2
@@ -207,8 +214,10 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         who = type(self).__name__
         self.check_decision_parameters(flags=("gated", "normalize", "shuffle", "sparse", "include_current"))
         one_of(who, "solver", self.solver, SOLVERS)
-        check_values(self, is_positive, "positive", "alpha", "margin_constant")
-        check_values(self, np.isfinite, "a finite number", "alpha")
+        check_values(self, is_positive, "positive", "margin_constant")
+        if not (isinstance(self.alpha, str) and self.alpha == "cv"):
+            check_values(self, is_positive, "positive, or 'cv' to choose it", "alpha")
+            check_values(self, np.isfinite, "a finite number", "alpha")
         if self.budget is not None:
             check_values(self, is_count, "a whole number from 1 up, or None", "budget")
         if self.solver == "primal" and (self.budget is not None or self.kernel != "linear"):
@@ -244,12 +253,15 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         """Return the plain values and the arrays of a model file."""
-        return {**self.pack_counters(), "solver": self.solver_}, self.ridge_.pack()
+        chosen = {"alpha": getattr(self, "alpha_", None), "cv_results": getattr(self, "cv_results_", None)}
+        return {**self.pack_counters(), **chosen, "solver": self.solver_}, self.ridge_.pack()
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
         """Restore the state of a model file."""
         self.unpack_counters(state)
         self.solver_ = state["solver"]
+        if state.get("alpha") is not None:
+            self.alpha_, self.cv_results_ = float(state["alpha"]), state["cv_results"]
         self.check_parameters()
         one_of("HierarchicalRLS", "solver", self.solver_, SOLVERS[1:])
         size = self.taxonomy_.n_nodes, self.n_features_in_

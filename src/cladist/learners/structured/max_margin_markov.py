@@ -20,6 +20,7 @@ from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.kernel_functions import check_kernel, check_values
+from cladist.learners.select_c import choose
 from cladist.learners.structured import parameters
 from cladist.learners.structured.labelling_classifier import (
     KernelColumns,
@@ -49,8 +50,9 @@ class MaxMarginMarkov(LabellingClassifier):
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The tree or forest of the labels; a DAG is refused. None: a star of the labels in y.
-    C : float
-        The weight of the slacks, which are summed over rows; 1 in the paper.
+    C : float or "cv"
+        The weight of the slacks, which are summed over rows; 1 in the paper. "cv": the best power of ten by
+        cross-validation on the training rows.
     loss : {"hamming", "hierarchical"}
         ℓ_Δ, which charges every wrong node; or ℓ_H̃, which charges it only where its parent is right.
     node_weights : {"uniform", "sibling", "subtree"} or array of one cost per node
@@ -85,6 +87,8 @@ class MaxMarginMarkov(LabellingClassifier):
         Weights of the states −−, −+, +−, ++ of (parent, node); linear only.
     support_, dual_coef_, support_vectors_, n_support_ : arrays, int
         With a kernel: the rows that the model keeps, and their coefficients as CSR (4 · nodes × rows).
+    C_, cv_results_ : float, list of dict
+        With `C="cv"`, the C chosen and the score of each value.
     objective_, dual_objective_, gap_ : float
         Both objectives of the problem above, and their difference relative to the dual.
     n_iter_, converged_, history_ : int, bool, list of dict
@@ -114,11 +118,11 @@ class MaxMarginMarkov(LabellingClassifier):
     True
     """
 
-    _saved: ClassVar[tuple[str, ...]] = ("gamma_",)
+    _saved: ClassVar[tuple[str, ...]] = ("gamma_", "C_", "cv_results_")
 
     taxonomy: Any = None
     _: KW_ONLY
-    C: float = 1.0
+    C: Any = 1.0
     loss: str = "hamming"
     node_weights: Any = "uniform"
     train_space: str = "all"
@@ -154,7 +158,8 @@ class MaxMarginMarkov(LabellingClassifier):
         loss = LabellingLoss(cost, self.loss == "hierarchical", consistent, edges=True, factor=np.ones(len(cost)))
         random, sweeps = random_generator("MaxMarginMarkov", self.random_state), parameters.sweeps_of(self)
         with self.training():
-            dual = self._new_dual(X, labels, loss)  # μ_i at y_i, so that w = 0 and g = ℓ
+            C = choose(self, "C", X, labels)
+            dual = self._new_dual(X, labels, loss, C)  # μ_i at y_i, so that w = 0 and g = ℓ
             # Passes over rows until the duality gap Σ_i (C ξ_i − ⟨μ_i, g_i⟩) is closed; for row i,
             # kernels.markov.ascend_row finds the best labelling by message passing and steps towards it (CSGA).
             ascent = ascend(dual, sweeps, random, executor_for(self.n_jobs, self.executor))
@@ -162,15 +167,17 @@ class MaxMarginMarkov(LabellingClassifier):
         parameters.set_certificate(self, ascent)
         return self
 
-    def _new_dual(self, X: Any, labels: LabelMatrix, loss: LabellingLoss) -> LinearLabellings | KernelLabellings:
+    def _new_dual(
+        self, X: Any, labels: LabelMatrix, loss: LabellingLoss, C: float
+    ) -> LinearLabellings | KernelLabellings:
         """Return the dual problem, with weights for the linear kernel, otherwise with the scores of all rows."""
         if not self._keeps_rows:
             instead = "take a kernel, or fewer features"
             parameters.refuse_large_weights("MaxMarginMarkov", X.shape[1], loss.n_scores, instead)
-            return LinearLabellings(X, labels, loss, float(self.C))
+            return LinearLabellings(X, labels, loss, C)
         rows = np.arange(len(labels))[:, None] if self.is_precomputed else X
         columns = KernelColumns(rows, self.training_kernel(X), [(0, len(labels))])
-        return KernelLabellings(columns, labels, loss, float(self.C), 1e6 * self.cache_size)
+        return KernelLabellings(columns, labels, loss, C, 1e6 * self.cache_size)
 
     def _trained_model(self, X: Any, dual: LinearLabellings | KernelLabellings) -> WeightModel | SupportModel:
         """Return w = Σ_i (C · states of y_i − μ_i) ⊗ φ(x_i), as weights or as support rows."""

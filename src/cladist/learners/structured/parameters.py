@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
-from cladist import progress
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
-from cladist.learners import select_c
 from cladist.learners.base import random_generator
 from cladist.learners.explanation import Explanation, explain_rows, nodes_to_explain
 from cladist.learners.kernel_functions import Kernel, check_values, is_positive_finite
 from cladist.learners.linear_classifier import warn_of_gap
+from cladist.learners.select_c import choose, forget_choice
 from cladist.learners.structured.labelling_classifier import KernelColumns, LabellingClassifier
 from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Sweeps
 from cladist.solvers.structured.perceptron import InitialWeights, PerceptronState
@@ -26,7 +24,6 @@ Ids = npt.NDArray[np.int64]
 STEPS = ("1/sqrt(T)", "1/(R sqrt(T))")
 INITIAL_WEIGHTS = ("zeros", "random", "class_mean")
 SET_LOSSES = ("hamming", "hierarchical")
-GRID = (0.01, 0.1, 1.0, 10.0)  # values of c that are tried
 MOST_ROUNDS = 10**8
 MOST_WEIGHT_BYTES = 8 * 2**30  # weights in training; beyond this use a kernel or fewer features
 RANDOM_ROWS = 32  # rows whose joint features random initial weights are made of
@@ -73,39 +70,12 @@ def step_length(step: Any, n_rounds: int, radius: float) -> float:
 
 def learning_rate(model: Any, X: Any, labels: LabelMatrix, n_rounds: int, radius: float) -> float:
     """Return η: a number as given, or min(1/(2R), c √(log n / T)); sets `c_` and `cv_results_` if c is chosen."""
-    for name in ("c_", "cv_results_"):
-        model.__dict__.pop(name, None)
+    forget_choice(model, "c")
     if not isinstance(model.eta, str):
         return float(model.eta)
     largest = 1.0 / (2.0 * radius) if radius > 0 else 1.0  # |v| ≤ 2R: then 1 − ηv + η²v² ≥ 3/4
-    if isinstance(model.c, str):
-        model.c_, model.cv_results_ = choose_c(model, X, labels)
-    c = model.c_ if isinstance(model.c, str) else float(model.c)
+    c = choose(model, "c", X, labels)
     return float(min(largest, c * np.sqrt(np.log(max(2, len(labels))) / n_rounds)))
-
-
-def choose_c(model: Any, X: Any, labels: LabelMatrix) -> tuple[float, list[dict[str, float]]]:
-    """Return the c of highest mean score over folds of the rows, the smallest of equals, and the score of each.
-
-    The score is micro F1 over all nodes for sets, accuracy for single labels. A square matrix of kernel values is split
-    by rows and columns.
-    """
-    folds = select_c.folds_of(model, len(labels))
-    decode = "multi" if model.decodes_sets else "single"
-    results: list[dict[str, float]] = []
-    with progress.task("choosing c", len(GRID)) as running, progress.hide():
-        for c in GRID:
-            scores = []
-            for rows, held_out in folds:
-                inner = clone(model).set_params(c=c, decode=decode, verbose=0)
-                train, test = X[rows], X[held_out]
-                if model.is_precomputed:
-                    train, test = train[:, rows], test[:, rows]
-                scores.append(select_c._score(inner.fit(train, labels[rows]), test, labels[held_out]))
-            error = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
-            results.append({"c": c, "score": round(float(np.mean(scores)), 12), "standard_error": error})
-            running.advance()
-    return max(results, key=lambda entry: entry["score"])["c"], results
 
 
 def initial_weights(init: str, labels: LabelMatrix, random: np.random.RandomState) -> InitialWeights | None:
@@ -179,7 +149,9 @@ def explain_paths(self: LabellingClassifier, X: Any, nodes: Any = None) -> list[
 
 def check_margin(model: Any) -> None:
     """Refuse values of C, tol, max_iter, inner_iter, sampling and decode that make no sense."""
-    check_values(model, is_positive_finite, "positive", "C", "tol")
+    if not (isinstance(model.C, str) and model.C == "cv"):
+        check_values(model, is_positive_finite, "positive, or 'cv' to choose it", "C")
+    check_values(model, is_positive_finite, "positive", "tol")
     check_values(model, is_count, "a whole number from 1 up", "max_iter", "inner_iter")
     one_of(type(model).__name__, "sampling", model.sampling, SAMPLINGS)
     model._check_decode(model.decode)

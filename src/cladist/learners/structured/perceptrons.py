@@ -155,8 +155,8 @@ class StochasticPerceptron(LabellingClassifier):
         The number of rounds, the weight of an update in W̄, whether the model is the mean of all W_t or the last one,
         and W̄ of round 1; see `HardPerceptron`.
     eta, c : "auto" or float, float or "cv"
-        η, the rate at which rows are reweighted; "auto": min(1/(2R), c √(log n / T)). c="cv": the best of 0.01, 0.1, 1
-        and 10 by cross-validation on the training rows.
+        η, the rate at which rows are reweighted; "auto": min(1/(2R), c √(log n / T)). c="cv": the best power of ten
+        by cross-validation on the training rows.
     n_chunks : int
         The number of random parts of the rows, which are trained on one after the other by an equal share of the
         rounds, each from where the one before ended. A round costs only the rows of its part.

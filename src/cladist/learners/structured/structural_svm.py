@@ -16,6 +16,7 @@ from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
+from cladist.learners.select_c import choose
 from cladist.learners.structured import parameters
 from cladist.learners.structured.labelling_classifier import LabellingClassifier, WeightModel
 from cladist.losses import HLoss, SymmetricDifference, node_costs
@@ -44,8 +45,9 @@ class StructuralSVM(LabellingClassifier):
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The tree or forest of the labels; a DAG is refused. None: a star of the labels in y.
-    C : float
-        The weight of the slacks, which are summed over rows.
+    C : float or "cv"
+        The weight of the slacks, which are summed over rows. "cv": the best power of ten by cross-validation on the
+        training rows.
     loss : {"auto", "tree", "zero_one", "hamming", "hierarchical"} or array (nodes × nodes)
         D. For single labels the tree distance, zero-one, or any matrix in the taxonomy's order with entries from 0 up
         and 0 on its diagonal. For sets ℓ_Δ ("hamming") or ℓ_H ("hierarchical"). "auto": "tree" or "hamming".
@@ -77,6 +79,8 @@ class StructuralSVM(LabellingClassifier):
     ----------
     classes_, taxonomy_ : array, Taxonomy
         The labels seen, in taxonomy order (for sets, all nodes), and the taxonomy in use.
+    C_, cv_results_ : float, list of dict
+        With `C="cv"`, the C chosen and the score of each value.
     node_coef_ : array (nodes × features)
         Weights, times those of `attributes` if given.
     coef_ : array (classes × features)
@@ -105,11 +109,11 @@ class StructuralSVM(LabellingClassifier):
     (True, True)
     """
 
-    _saved: ClassVar[tuple[str, ...]] = ("n_constraints_",)
+    _saved: ClassVar[tuple[str, ...]] = ("n_constraints_", "C_", "cv_results_")
 
     taxonomy: Any = None
     _: KW_ONLY
-    C: float = 1.0
+    C: Any = 1.0
     loss: Any = "auto"
     node_weights: Any = "uniform"
     rescaling: str = "margin"
@@ -143,12 +147,13 @@ class StructuralSVM(LabellingClassifier):
         self.__dict__.pop("n_constraints_", None)
         self._check_form()
         parameters.refuse_large_weights("StructuralSVM", X.shape[1], self.taxonomy_.n_nodes, "take fewer features")
-        dual, oracle = self._set_problem(X, labels) if self.decodes_sets else self._path_problem(X, labels)
+        C = choose(self, "C", X, labels)
+        dual, oracle = self._set_problem(X, labels, C) if self.decodes_sets else self._path_problem(X, labels, C)
         random, sweeps = random_generator("StructuralSVM", self.random_state), parameters.sweeps_of(self)
         executor = executor_for(self.n_jobs, self.executor)
         with self.training():
             if oracle is not None:
-                W, ascent, self.n_constraints_ = cutting_plane(X, oracle, float(self.C), sweeps, random, executor)
+                W, ascent, self.n_constraints_ = cutting_plane(X, oracle, C, sweeps, random, executor)
             else:
                 ascent = ascend(dual, sweeps, random, executor)
                 W = dual.W
@@ -156,20 +161,20 @@ class StructuralSVM(LabellingClassifier):
         parameters.set_certificate(self, ascent)
         return self
 
-    def _set_problem(self, X: Any, labels: LabelMatrix) -> tuple[Any, Any]:
+    def _set_problem(self, X: Any, labels: LabelMatrix, C: float) -> tuple[Any, Any]:
         """Return the dual over consistent labellings, or the oracle of the cutting plane; the other is None."""
         name, factor = "hamming" if self.loss == "auto" else self.loss, self._node_factors()
         cost = node_costs(self.node_weights, self.taxonomy_)
         if self.solver == "bcfw":
             loss = LabellingLoss(cost, name == "hierarchical", consistent=True, edges=False, factor=factor)
-            return LinearLabellings(X, labels, loss, float(self.C)), None
+            return LinearLabellings(X, labels, loss, C), None
         if name == "hamming" and not np.all(cost == 1.0):
             raise ParameterError(
                 "StructuralSVM: solver='cutting_plane' has loss='hamming' with uniform node_weights; use 'bcfw'."
             )
         return None, LabellingOracle(labels, HLoss(cost) if name == "hierarchical" else SymmetricDifference(), factor)
 
-    def _path_problem(self, X: Any, labels: LabelMatrix) -> tuple[Any, Any]:
+    def _path_problem(self, X: Any, labels: LabelMatrix, C: float) -> tuple[Any, Any]:
         """Return the dual over single labels, or the oracle of the cutting plane; the other is None."""
         nodes, tree = self.class_nodes_, self.taxonomy_.parent
         true = np.searchsorted(nodes, labels.nodes("StructuralSVM"))
@@ -183,7 +188,7 @@ class StructuralSVM(LabellingClassifier):
                 f"StructuralSVM: masses of {len(true)} rows × {len(nodes)} labels need {needed / 2**30:.1f} GiB, over "
                 "the limit of 8 GiB; use solver='cutting_plane', RecursiveSVM or TopDown."
             )
-        return PathDual(X, true, loss, float(self.C)), None
+        return PathDual(X, true, loss, C), None
 
     # ---------------------------------------------------------------- D and λ
 
