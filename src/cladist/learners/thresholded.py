@@ -126,6 +126,8 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X : rows, as the estimator takes them
         y : sets of labels, in any form that can hold several per row
         """
+        from sklearn.model_selection import KFold  # slow to import
+
         strategy = self._new_strategy()
         self.check_parameters()
         labels = self._checked_labels(y)
@@ -307,8 +309,6 @@ def out_of_fold_scores(
     A class that no row outside a fold has gets −inf in that fold: its clone was not trained on it.
     The result does not depend on `n_jobs`. Cost: a fit per fold. Memory: the scores; above the limit a `TooLargeError`.
     """
-    from sklearn.model_selection import KFold  # slow to import
-
     (X,) = indexable(X)
     n_rows, n_classes = len(labels), len(class_nodes)
     if 8 * n_rows * n_classes > MOST_SCORE_BYTES:
