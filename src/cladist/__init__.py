@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
 
     # isort: on
     from cladist.labels import LabelMatrix as LabelMatrix
+    from cladist.learners.auto import auto as auto
     from cladist.learners.base import HierarchicalClassifier as HierarchicalClassifier
     from cladist.learners.flat import FlatLogistic as FlatLogistic
     from cladist.learners.flat import FlatSVM as FlatSVM
@@ -60,6 +61,7 @@ _LAZY = {
     "RiverClassifier": "cladist.learners.online.river_adapter",
     "Taxonomy": "cladist.taxonomy",
     "LabelMatrix": "cladist.labels",
+    "auto": "cladist.learners.auto",
     "load": "cladist.persistence.models",
     "save": "cladist.persistence.models",
     "show_versions": "cladist.versions",

@@ -1,0 +1,346 @@
+"""`auto`: the method that does best on rows held out, with its C, trained on all rows.
+
+Candidates are the linear methods that fit the labels. They are compared on part of the rows: the first, a flat SVM,
+searches for its C there, which is the guess for the others. It is used unless another is better beyond chance. The C of
+the one chosen is then searched for on all rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+
+from cladist import progress
+from cladist.errors import ParameterError, is_positive
+from cladist.labels import encode
+from cladist.learners.base import random_generator
+from cladist.learners.flat import FlatLogistic, FlatSVM
+from cladist.learners.label_warnings import without_label_warnings
+from cladist.learners.local.nodewise import NodewiseSVM
+from cladist.learners.local.top_down import TopDown
+from cladist.learners.recursive import RecursiveLogistic, RecursiveSVM
+from cladist.learners.select_c import Key, Search
+from cladist.learners.thresholded import Thresholded
+from cladist.taxonomy import as_taxonomy
+
+FEW_ROWS = 100  # with fewer, methods cannot be told apart
+ENOUGH_ROWS, ROWS_PER_LABEL = 4000, 10  # that methods are compared on, unless there are fewer
+MOST_WORK = 4e9  # nonzeros × labels of these rows; about a minute for each method
+LEAD = 1.0  # standard errors by which another method must be better than the first
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method, an unfitted learner, and its usual C as a multiple of that of an SVM on the same rows."""
+
+    method: str
+    learner: Any
+    factor: float = 1.0
+    sharing: float | None = None
+    after: tuple[str, ...] = ()  # methods that must not be behind the first one for this one to be worth its time
+
+    def key(self, C: float) -> Key:
+        """Return the value of C and of other parameters as a search names them."""
+        return C, () if self.sharing is None else (("sharing", self.sharing),)
+
+    def with_C(self, C: float) -> Any:  # noqa: N802 - the papers' letter
+        """Return the learner, unfitted, with a C."""
+        parameters = {} if self.sharing is None else {"sharing": self.sharing}
+        return clone(self.learner).set_params(C=C, **parameters)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What `auto` chose, and what it compared.
+
+    Attributes
+    ----------
+    method : str
+        The name of the method on the command line.
+    C : float
+    measure : str
+        What was maximised.
+    n_held_out : int
+        The number of rows that methods were scored on.
+    results : list of dict
+        For every method compared, the chosen one first: `method`, `C`, `score`, `standard_error`, `seconds`.
+    skipped : tuple of str
+        Methods for which there was no time.
+    """
+
+    method: str
+    C: float
+    measure: str = ""
+    n_held_out: int = 0
+    results: list[dict[str, Any]] = field(default_factory=list)
+    skipped: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.results:
+            return f"{self.method} with C={self.C:g}: there are too few rows to compare methods."
+        best, *others = self.results
+        words = f"{self.method}, with C={self.C:g}: its {self.measure} on {self.n_held_out:,} rows held out is "
+        words += f"{best['score']:.3f} ± {best['standard_error']:.3f}"
+        if others:
+            words += ", that of " + ", ".join(f"{other['method']} {other['score']:.3f}" for other in others)
+        late = f" There was no time for {', '.join(self.skipped)}." if self.skipped else ""
+        return f"{words}.{late}"
+
+
+def auto(
+    X: Any,
+    y: Any,
+    taxonomy: Any = None,
+    *,
+    features: Any = None,
+    scoring: Any = None,
+    budget: float | None = 300.0,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    verbose: bool | int = 0,
+) -> Any:
+    """Train the method that does best on rows held out.
+
+    Compared are `FlatSVM` and `FlatLogistic`; on a tree also `RecursiveSVM`, `RecursiveLogistic` and `TopDown`, which
+    may stop where labels have others below them, or for sets of labels `NodewiseSVM`. Their parameters other than C are
+    the defaults. Sets of labels are predicted by `Thresholded`.
+
+    Parameters
+    ----------
+    X : array-like, CSR or data frame (rows × features), or sequence of str
+        Columns of a dense X are standardised if that helps, and its missing values are replaced by the means of their
+        columns. Texts go through `features`.
+    y : labels in any form
+    taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The labels' tree, forest or DAG; None: read from y.
+    features : transformer, optional
+        What turns X into numbers, fitted to X. By default `cladist.features.text_features` for texts.
+    scoring : None, str, callable or Loss
+        The measure to maximise, as for ``C="cv"``. None: accuracy, for sets of labels average precision.
+    budget : float or None
+        Seconds for the comparison. When they are over, methods that were not tried are left out.
+    random_state : int, RandomState or None
+        Seed of the rows held out, and of the learners.
+    n_jobs : int or None
+        Threads of the learners.
+    verbose : bool or int
+        Whether to print the progress and the reason for the choice.
+
+    Returns
+    -------
+    model
+        A fitted learner or, if X needs preparation, a Pipeline that ends in one; its `selection_` is a `Selection`. It
+        can be saved; `selection_` is not saved with it.
+
+    Notes
+    -----
+    Methods are compared on 4,000 rows or ten per label, or fewer if these make more than four billion pairs of a
+    nonzero and a label; a fifth of them is held out. The first, `FlatSVM`, is chosen unless another is better by more
+    than a standard error of their difference. `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic` or
+    `RecursiveSVM` is worse than `FlatSVM` by that much.
+
+    Examples
+    --------
+    >>> from cladist import auto
+    >>> from cladist.datasets import make_topics
+    >>> data = make_topics(n_samples=400, n_features=300, branching=(3, 3), random_state=0)
+    >>> model = auto(data.X, data.y, data.taxonomy)
+    >>> model.selection_.measure
+    'accuracy'
+    >>> model.score(data.X, data.y) > 0.9
+    True
+    """
+    if budget is not None and not is_positive(budget):
+        raise ParameterError(f"auto: budget must be a positive number of seconds, or None; got {budget!r}.")
+    started = time.perf_counter()
+    with progress.show_lines(verbose), without_label_warnings():
+        steps, rows = _prepare(X, features)
+        encoded = encode(y, None if taxonomy is None else as_taxonomy(taxonomy))
+        decode = "multi" if encoded.form.is_multi else "single"
+        shared = {"C": "cv", "scoring": scoring, "random_state": random_state, "n_jobs": n_jobs, "decode": decode}
+        candidates = list(_candidates(encoded, {**shared, "taxonomy": taxonomy}))
+        if rows.shape[0] < FEW_ROWS:
+            best, selection = candidates[0], Selection(candidates[0].method, 1.0)
+        else:
+            comparison = _Comparison(rows, encoded.labels, budget, started, random_state)
+            if comparison.scales(candidates[0]):
+                steps = [*steps, ("scaler", StandardScaler())]
+            best, selection = comparison.choose(candidates)
+    learner = best.with_C(selection.C)
+    model = Pipeline([*steps, ("model", learner)]) if steps else learner
+    if encoded.form.is_multi:
+        model = Thresholded(model, random_state=random_state)
+    model = model.fit(X, y)
+    model.selection_ = selection
+    if verbose:
+        print(selection)
+    return model
+
+
+def _candidates(encoded: Any, shared: dict[str, Any]) -> Iterator[Candidate]:
+    """Yield the methods that fit the labels, the cheapest to compare first."""
+    taxonomy, labels = encoded.labels.taxonomy, encoded.labels
+    is_tree, has_inner_nodes = taxonomy.kind != "dag", taxonomy.n_nodes > len(taxonomy.leaves)
+    if encoded.form.is_multi:
+        yield Candidate("svm", FlatSVM(targets="nodes", **shared))
+        yield Candidate("lr", FlatLogistic(targets="nodes", **shared), factor=10.0)
+        if is_tree and has_inner_nodes:
+            yield Candidate("h-svm", NodewiseSVM(**shared))
+            yield Candidate("hr-lr", RecursiveLogistic(**shared), 10.0, sharing=1.0, after=("lr",))
+        return
+    ends_above = bool(np.any(~np.isin(labels.frontier[1], taxonomy.leaves)))
+    yield Candidate("svm", FlatSVM(**shared))
+    if has_inner_nodes and is_tree:
+        yield Candidate("top-down", TopDown(stop=ends_above, **shared))
+        yield Candidate("hr-svm", RecursiveSVM(**shared), sharing=1.0)
+    yield Candidate("lr", FlatLogistic(**shared), factor=10.0)
+    if has_inner_nodes and is_tree:
+        yield Candidate("hr-lr", RecursiveLogistic(**shared), 10.0, sharing=1.0, after=("lr", "hr-svm"))
+
+
+# -------------------------------------------------------------------- rows
+
+
+def _prepare(X: Any, features: Any) -> tuple[list[tuple[str, Any]], Any]:
+    """Return the steps that make numbers of X, unfitted, and the numbers."""
+    if features is None and _are_texts(X):
+        from cladist.features import text_features
+
+        features = text_features()
+    if features is not None:
+        return [("features", features)], clone(features).fit_transform(X)
+    rows = X if sparse.issparse(X) else np.asarray(X)
+    if not sparse.issparse(rows) and rows.dtype.kind == "f" and np.isnan(rows).any():
+        from sklearn.impute import SimpleImputer
+
+        imputer = SimpleImputer(keep_empty_features=True)
+        return [("imputer", imputer)], clone(imputer).fit_transform(rows)
+    return [], rows
+
+
+def _are_texts(X: Any) -> bool:
+    first = next(iter(X), None) if not sparse.issparse(X) and not hasattr(X, "columns") else None
+    return isinstance(first, str)
+
+
+def _part(rows: Any, labels: Any, random_state: Any) -> npt.NDArray[np.int64]:
+    """Return the rows that methods are compared on."""
+    n_rows, n_labels = rows.shape[0], len(np.unique(labels.frontier[1]))
+    n_values = rows.nnz if sparse.issparse(rows) else rows.size
+    most = int(n_rows * MOST_WORK / (max(1, n_values) * n_labels))
+    size = max(FEW_ROWS, min(n_rows, most, max(ENOUGH_ROWS, ROWS_PER_LABEL * n_labels)))
+    return np.sort(random_generator("auto", random_state).permutation(n_rows)[:size])
+
+
+# -------------------------------------------------------------------- the comparison
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A candidate, its C, its scores on parts of the rows held out, and the time they took."""
+
+    candidate: Candidate
+    C: float
+    scores: npt.NDArray[np.float64]
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.scores))
+
+    def leads(self, other: _Scored) -> bool:
+        """Tell whether scores are better than others beyond chance."""
+        gaps = self.scores - other.scores
+        error = np.std(gaps, ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
+        return bool(np.mean(gaps) > LEAD * error)
+
+    def record(self) -> dict[str, Any]:
+        """Return an entry of `Selection.results`."""
+        n_scores = len(self.scores)
+        error = float(np.std(self.scores, ddof=1) / np.sqrt(n_scores)) if n_scores > 1 else 0.0
+        result = {"method": self.candidate.method, "C": self.C, "score": self.mean, "standard_error": error}
+        return {**result, "seconds": self.seconds}
+
+
+class _Comparison:
+    """Candidates on the same rows held out."""
+
+    def __init__(self, rows: Any, labels: Any, budget: float | None, started: float, random_state: Any) -> None:
+        self.rows, self.labels, self.budget, self.started = rows, labels, budget, started
+        self.part = _part(rows, labels, random_state)
+        self.first: _Scored | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time for the comparison is over."""
+        return self.budget is not None and time.perf_counter() - self.started >= self.budget
+
+    def scales(self, candidate: Candidate) -> bool:
+        """Tell whether a method does better with standardised columns; if so, standardise them."""
+        if sparse.issparse(self.rows):
+            return False
+        plain, self.rows, rows = self._score(candidate), StandardScaler().fit_transform(self.rows), self.rows
+        scaled = self._score(candidate)
+        if scaled.mean > plain.mean:
+            self.first = scaled
+            return True
+        self.first, self.rows = plain, rows
+        return False
+
+    def choose(self, candidates: list[Candidate]) -> tuple[Candidate, Selection]:
+        """Return the first candidate, or the one of highest score that leads it beyond chance, and the reasons."""
+        first, *others = candidates
+        skipped = []
+        with progress.task("comparing methods", len(candidates)) as running:
+            scored = [self.first or self._score(first)]
+            for candidate in others:
+                running.advance()
+                behind = [one.candidate.method for one in scored if scored[0].leads(one)]
+                if self.is_late:
+                    skipped.append(candidate.method)
+                elif not set(behind) & set(candidate.after):
+                    progress.describe(running, f"comparing methods: {candidate.method}")
+                    scored.append(self._score(candidate, scored[0]))
+        best = max((one for one in scored[1:] if one.leads(scored[0])), key=lambda one: one.mean, default=scored[0])
+        search = self._search(best.candidate, np.arange(self.rows.shape[0]))
+        with search.running():
+            C = search.choose_value()
+        chosen = best.candidate.method, C, _measure(search.model), self.n_held_out
+        results = [one.record() for one in sorted(scored, key=lambda one: (one is not best, -one.mean))]
+        return best.candidate, Selection(*chosen, results, tuple(skipped))
+
+    def _score(self, candidate: Candidate, first: _Scored | None = None) -> _Scored:
+        """Score a candidate, at the best C that is found or, after another, at the C that corresponds to its."""
+        began, search = time.perf_counter(), self._search(candidate, self.part)
+        self.n_held_out = len(search.folds[0][1])
+        with search.running():
+            if first is None:
+                key = search.best(search.walk(search.first_value()))
+            else:
+                key = candidate.key(first.C * candidate.factor)
+            scores = search.measure(key)
+        return _Scored(candidate, key[0], scores, time.perf_counter() - began)
+
+    def _search(self, candidate: Candidate, part: npt.NDArray[np.int64]) -> Search:
+        learner = clone(candidate.learner)
+        if candidate.sharing is not None:
+            learner.set_params(sharing=candidate.sharing)
+        learner.check_parameters()
+        X, labels = learner.validate_fit(self.rows[part], self.labels[part])
+        return Search(learner, "C", X, labels)
+
+
+def _measure(learner: Any) -> str:
+    """Return the name of what is maximised."""
+    if learner.scoring is not None:
+        return str(getattr(learner.scoring, "__name__", learner.scoring)).replace("_", " ")
+    return "average precision" if learner.decodes_sets else "accuracy"
