@@ -1,4 +1,4 @@
-"""Texts → CSR: TF-IDF of words and of the characters in them, with settings that suit short texts in deep taxonomies."""
+"""Texts → CSR: TF-IDF of words and of the characters in them, with settings for short texts in deep taxonomies."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ def text_features(**options: Any) -> TextFeatures:
     >>> text_features(hashing=True, n_features=64).transform(["acute bronchitis"]).shape
     (1, 64)
     """
-    return __getattr__("TextFeatures")(**options)  # type: ignore[no-any-return]
+    # Imported here, since most imports of this package never vectorize a text.
+    from cladist.features.vectorizer import TextFeatures
+
+    return TextFeatures(**options)
 
 
 def __getattr__(name: str) -> Any:
     if name != "TextFeatures":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Imported here, since most imports of this package never vectorize a text.
     from cladist.features.vectorizer import TextFeatures
 
     return TextFeatures

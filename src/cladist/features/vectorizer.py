@@ -6,7 +6,6 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,18 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from cladist.errors import ParameterError, one_of
+from cladist.errors import ParameterError, is_count, one_of
 
 # scikit-learn's own pattern drops words of one letter, which "type 1" and "vitamin D" need.
 WORDS = r"(?u)\b\w+\b"
 WORD_LENGTHS = (1, 2)
-# Of lengths 3 to 5 there are 2.5 times as many per text, and no learner was better for them in benchmarks/text_features.py.
+# There are 2.5 times as many of lengths 3 to 5, and learners were no better for them in benchmarks/text_features.py.
 CHARACTER_LENGTHS = (4, 4)
 
 Lengths = bool | tuple[int, int]
 
 
-class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TextFeatures(TransformerMixin, BaseEstimator):
     """TF-IDF of words and word pairs beside TF-IDF of the character n-grams within words.
 
     Words tell diagnoses or products apart; characters join "fracture", "fractured" and "microfracture", and words that
@@ -111,7 +110,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return self.transform(texts)
         texts = _as_list(texts)
         blocks = []
-        self.words_ = self.characters_ = self.tfidf_ = None
+        self.words_: Any = None
+        self.characters_: Any = None
+        self.tfidf_: Any = None
         if self.words:
             self.words_ = self._word_vectorizer()
             blocks.append(self.words_.fit_transform(texts))
@@ -162,7 +163,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def check_parameters(self) -> None:
         """Raise a `ParameterError` if parameters are out of range or exclude each other."""
         one_of("TextFeatures", "hashing", self.hashing, (True, False))
-        if not isinstance(self.n_features, Integral) or self.n_features < 2:
+        if not is_count(self.n_features) or self.n_features < 2:
             raise ParameterError(f"TextFeatures: n_features must be a whole number from 2; got {self.n_features!r}.")
         if not (self.words or self.characters):
             raise ParameterError("TextFeatures: words or characters must be wanted; got words=False, characters=False.")
@@ -202,7 +203,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _prune(self, counts: sparse.csr_matrix) -> sparse.csr_matrix:
         """Drop rare n-grams from the vocabulary; return the columns of those that stay."""
         n_texts, n_grams = counts.shape
-        fewest = self.min_df if isinstance(self.min_df, Integral) else self.min_df * n_texts
+        fewest = self.min_df * n_texts if isinstance(self.min_df, float) else self.min_df
         kept = np.flatnonzero(np.bincount(counts.indices, minlength=n_grams) >= fewest)
         if self.max_features is not None and len(kept) > self.max_features:
             total = np.asarray(counts.sum(axis=0)).ravel()[kept]

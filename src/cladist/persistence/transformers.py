@@ -444,11 +444,15 @@ def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) ->
         keeps_all = transformer.strategy == "constant" or transformer.keep_empty_features
         return sum(keeps_all or value == value for value in transformer.statistics_.tolist()), False  # NaN: dropped
     if cls is TextFeatures:
-        widths = [_trace(transformer.words_, None, is_missing, where)[0]] if transformer.words else []
+        total = 0
+        if transformer.words:
+            _trace(transformer.words_, None, is_missing, where)
+            total += len(transformer.words_.vocabulary_)
         if transformer.characters:
-            n_grams, _ = _trace(transformer.characters_, None, is_missing, where)
-            widths.append(_trace(transformer.tfidf_, n_grams, is_missing, where)[0])
-        return sum(widths), is_missing
+            n_grams = len(transformer.characters_.vocabulary_)
+            _trace(transformer.tfidf_, n_grams, is_missing, where)
+            total += n_grams
+        return total, is_missing
     if cls is TfidfVectorizer:
         return _trace(transformer._tfidf, len(transformer.vocabulary_), is_missing, where)
     if cls is CountVectorizer:

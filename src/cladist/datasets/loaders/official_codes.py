@@ -50,8 +50,8 @@ def load_icd10cm(*, level: Level = "category") -> Dataset[Taxonomy]:
     -------
     Dataset
         Split. `X` is TF-IDF of words, word pairs and characters, as `text_features` makes them, fitted on the training
-        part; `texts` has the raw texts, `descriptions` the text of every node. The taxonomy is a forest of chapters down to `level`; the few blocks
-        that hold no category are in it only where blocks are the labels.
+        part; `texts` has the raw texts, `descriptions` the text of every node. The taxonomy is a forest of chapters
+        down to `level`; the few blocks that hold no category are in it only where blocks are the labels.
 
     Notes
     -----
