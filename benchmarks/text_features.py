@@ -41,20 +41,21 @@ ROWS = {"news20": 1_500}  # of the training rows in a study; posts are long
 MOST_ROWS = 9_000
 # news20 has words alone, counted as 1 + log: word pairs of such long texts would be a million columns.
 BASE: dict[str, dict[str, Any]] = {"news20": {"words": (1, 1), "sublinear_tf": True}}
+EQUAL = {"character_share": 0.5}
 SETTINGS: dict[str, dict[str, Any]] = {
     "words": {"characters": False},
     "characters 4": {"words": False, "characters": (4, 4)},
-    "both, 3": {"characters": (3, 3)},
-    "both, 5": {"characters": (5, 5)},
-    "both, 3-5": {"characters": (3, 5)},
-    "both, 4": {"characters": (4, 4)},
+    "both, 3": {"characters": (3, 3), **EQUAL},
+    "both, 5": {"characters": (5, 5), **EQUAL},
+    "both, 3-5": {"characters": (3, 5), **EQUAL},
+    "both, 4": {"characters": (4, 4), **EQUAL},
     "both, 4, share 0.3": {"characters": (4, 4), "character_share": 0.3},
     "both, 4, share 0.7": {"characters": (4, 4), "character_share": 0.7},
-    "both, 4, counts 1 + log": {"characters": (4, 4), "sublinear_tf": True},
-    "both, 4, in 2 texts": {"characters": (4, 4), "min_df": 2},
-    "both, 4, 10,000 each": {"characters": (4, 4), "max_features": 10_000},
+    "both, 4, counts 1 + log": {"characters": (4, 4), **EQUAL, "sublinear_tf": True},
+    "both, 4, in 2 texts": {"characters": (4, 4), **EQUAL, "min_df": 2},
+    "both, 4, 10,000 each": {"characters": (4, 4), **EQUAL, "max_features": 10_000},
     "hashed words": {"characters": False, "hashing": True},
-    "hashed, both, 4": {"characters": (4, 4), "hashing": True},
+    "hashed, both, 4": {"characters": (4, 4), **EQUAL, "hashing": True},
 }
 LEARNERS: dict[str, Callable[[Taxonomy], Any]] = {
     "TopDown": TopDown,

@@ -80,7 +80,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         *,
         words: Lengths = WORD_LENGTHS,
         characters: Lengths = CHARACTER_LENGTHS,
-        character_share: float = 0.5,
+        character_share: float = 0.7,
         min_df: int | float = 1,
         max_features: int | None = None,
         sublinear_tf: bool = False,
