@@ -102,10 +102,12 @@ def _pipelines(taxonomy: Any) -> Iterator[tuple[str, Any, Any]]:
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
     from cladist import FlatSVM, Hieron
+    from cladist.features import TextFeatures
 
     svm, dense = FlatSVM(taxonomy, weights="sparse"), numbers().toarray()
     letters = TfidfVectorizer(analyzer="char", ngram_range=(1, 2))
     yield "texts", make_pipeline(TfidfVectorizer(), svm), TEXTS
+    yield "words and characters", make_pipeline(TextFeatures(), svm), TEXTS
     yield "hashed texts", make_pipeline(HashingVectorizer(n_features=32), svm), TEXTS
     yield "counted texts", make_pipeline(CountVectorizer(), TfidfTransformer(), MaxAbsScaler(), svm), TEXTS
     yield "two of texts", make_pipeline(FeatureUnion([("words", TfidfVectorizer()), ("letters", letters)]), svm), TEXTS

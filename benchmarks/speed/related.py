@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=4, help="at most; fewer if the gap is closed")
     given = parser.parse_args()
     data = load_onet_titles()
-    X = text_features().fit_transform(data.X)
+    X = text_features(characters=False).fit_transform(data.X)
     rows = [measured(X, data, loss, given.sweeps, max(1, given.turns)) for loss in given.losses]
     print_rows([{key: value for key, value in row.items() if key != "turns"} for row in rows])
     write_results("related", rows, data={"onet_titles": list(X.shape), "labels": len(set(data.y))}, C=C)

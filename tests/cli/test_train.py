@@ -71,6 +71,18 @@ def test_hashing_keeps_no_vocabulary(run, shop):
     assert cladist.load("new")[-1].n_features_in_ == 2**18
 
 
+def test_characters_are_features_unless_declined(run, shop):
+    run(*TRAIN, "--no-characters", "--out", "new")
+    words = cladist.load("new")[0].get_feature_names_out().tolist()
+    run(*TRAIN, "--out", "new")
+    both = cladist.load("new")[0].get_feature_names_out().tolist()
+    assert both[: len(words)] == words
+    assert {name[0] + name[-1] for name in both[len(words) :]} == {"[]"}
+    Path("words.toml").write_text("characters = false\n")
+    run(*TRAIN, "--config", "words.toml", "--hashing", "--out", "new")
+    assert cladist.load("new")[0].characters is False
+
+
 def test_parameters_reach_the_method(run, shop):
     given = ("--param", "max_iter=2", "--param", "update=prediction", "--param", "random_state=3")
     run(*TRAIN, "--method", "hieron", *given, "--out", "new")

@@ -66,7 +66,7 @@ COUNTS = {
     "genes_go_cellcycle": Counts((1_625, 1_278, 848), 77, "dag", 4_125, 2_041, levels=14, roots=3),
     "onet_titles": Counts((52_754,), None, "forest", 2_464, 1_016, levels=5, roots=23),
     "naics2017": Counts((20_057,), None, "forest", 2_192, 1_055, levels=5, roots=20),
-    "clinc150": Counts((15_000, 4_500, 3_000), 30_921, "forest", 10 + 150, 150, levels=2, roots=10),
+    "clinc150": Counts((15_000, 4_500, 3_000), 41_606, "forest", 10 + 150, 150, levels=2, roots=10),
 }
 LABELS_A_ROW = {"rcv1_standin": 3.2, "enron": 5.1, "genes_fun_cellcycle": 8.7, "genes_go_cellcycle": 34.7}
 MISSING_VALUES = {"genes_fun_cellcycle": 16_122, "genes_fun_derisi": 0, "genes_go_cellcycle": 16_136}

@@ -22,10 +22,10 @@ COUNTED_EDITION = "1.5."  # the package's version whose edition of the classific
 
 @pytest.fixture(scope="module")
 def by_level() -> dict[str, Dataset]:
-    """Every level; all but one without word pairs, whose counting takes most of the time."""
+    """Every level; all but one with words alone, since counting pairs and characters takes most of the time."""
     found = {"category": load_icd10cm(level="category")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(official_codes, "text_features", lambda: text_features(ngram_range=(1, 1)))
+        patch.setattr(official_codes, "text_features", lambda: text_features(words=(1, 1), characters=False))
         found |= {level: load_icd10cm(level=level) for level in COUNTS if level != "category"}  # type: ignore[arg-type]
     return found
 

@@ -30,7 +30,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from cladist.errors import ModelFormatError
+from cladist.errors import ModelFormatError, ParameterError
+from cladist.features import TextFeatures
 from cladist.persistence.transformers import check_width, decode_transformer, encode_transformer
 from cladist.storage import read_folder, write_folder
 
@@ -66,6 +67,14 @@ CASES = {
     "words-objects": (CountVectorizer(vocabulary=np.array(WORDS, dtype=object)), TEXTS),
     "words-array": (CountVectorizer(vocabulary=np.array(WORDS)), TEXTS),
     "hashing": (HashingVectorizer(n_features=2**6, alternate_sign=False, dtype=np.float32), TEXTS),
+    "text-features": (TextFeatures(), TEXTS),
+    "text-features-options": (
+        TextFeatures(words=True, characters=(3, 5), min_df=2, max_features=9, sublinear_tf=True, dtype=np.float64),
+        TEXTS,
+    ),
+    "text-features-words": (TextFeatures(characters=False), TEXTS),
+    "text-features-characters": (TextFeatures(words=False), TEXTS),
+    "text-features-hashing": (TextFeatures(hashing=True, n_features=65), TEXTS),
     "tfidf-transformer": (TfidfTransformer(norm="l1"), abs(SPARSE)),
     "standard": (StandardScaler(), DENSE),
     "standard-gaps": (StandardScaler(), GAPS),
@@ -145,7 +154,7 @@ def through_disk(transformer, folder):
 def names_out(transformer):
     try:
         return list(transformer.get_feature_names_out())
-    except (AttributeError, NotFittedError) as error:
+    except (AttributeError, NotFittedError, ParameterError) as error:
         return type(error)
 
 
@@ -366,6 +375,37 @@ def test_forged_transformers_are_refused(change, message):
         decode_transformer(encoded, arrays)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda e: e["fitted"].pop("tfidf_"), "TextFeatures lacks the attribute 'tfidf_'"),
+        (lambda e: e["fitted"].update(characters_=None), "the vectorizer does not work"),
+        (lambda e: e["fitted"].update(words_=e["fitted"]["characters_"]), "attribute 'words_' of TextFeatures cannot"),
+        (lambda e: e["params"].update(character_share=2.0), "character_share must be in"),
+        (lambda e: e["params"].update(hashing="x"), "hashing must be"),
+        (lambda e: e["params"].update(n_features=8.0), "n_features must be a whole number"),
+        (lambda e: e["params"].update(hashing=True, words="ab"), "the vectorizer does not work"),
+    ],
+)
+def test_forged_text_features_are_refused(change, message):
+    encoded, arrays = encode_transformer(TextFeatures().fit(TEXTS))
+    change(encoded)
+    with pytest.raises(ModelFormatError, match=message):
+        decode_transformer(encoded, arrays)
+
+
+def test_characters_without_their_weights_are_refused():
+    """The trial text of loading need not have the n-gram whose weight is missing."""
+    vectorizer = TextFeatures().fit(TEXTS)
+    width = len(vectorizer.get_feature_names_out())
+    check_width(vectorizer, width, "it")
+    with pytest.raises(ModelFormatError, match="columns, and the learner's"):
+        check_width(vectorizer, width - 1, "it")
+    vectorizer.tfidf_.idf_ = vectorizer.tfidf_.idf_[:-1]
+    with pytest.raises(ModelFormatError, match="weights for"):
+        check_width(vectorizer, width, "it")
+
+
 def test_a_vocabulary_with_a_term_twice_is_refused():
     encoded, arrays = encode_transformer(CountVectorizer(vocabulary={"ab": 0, "ac": 1}))
     arrays["CountVectorizer/vocabulary/utf8"] = np.frombuffer(b"abab", np.uint8)
@@ -430,7 +470,7 @@ def forged_columns(transformer, X, columns):
 
 
 TABLE = np.array([["a text", "1.5"], ["another text", "2"]], dtype=object)
-VECTORIZERS = [CountVectorizer(), TfidfVectorizer(), HashingVectorizer(n_features=8)]
+VECTORIZERS = [CountVectorizer(), TfidfVectorizer(), HashingVectorizer(n_features=8), TextFeatures()]
 OF_TEXTS = [
     *VECTORIZERS,
     make_pipeline(CountVectorizer(), TfidfTransformer()),

@@ -115,7 +115,12 @@ def quarter_held_out(data: Dataset) -> Dataset:
     split = data.split(0.25, random_state=0)
     parts = (split.X_train, split.y_train, split.X_test, split.y_test)
     texts = Dataset.from_parts(*parts, taxonomy=data.taxonomy, source=f"{data.source}, a random quarter to test on")
-    return replace(vectorise(texts, text_features()), relations=data.relations)
+    return replace(words_and_pairs(texts), relations=data.relations)
+
+
+def words_and_pairs(data: Dataset) -> Dataset:
+    """Return texts with features of words and word pairs, without the characters that text_features adds."""
+    return vectorise(data, text_features(characters=False))
 
 
 def filled_in(data: Dataset) -> Dataset:
@@ -183,7 +188,9 @@ DATA: dict[str, DataSet] = {
         "naics2017",
         (Source(OTHER, lambda: quarter_held_out(load_naics2017()), _PAIRS, DATA_SETS["naics2017"]),),
     ),
-    "clinc150": DataSet("clinc150", (Source(OTHER, load_clinc150, _PAIRS, DATA_SETS["clinc150"]),)),
+    "clinc150": DataSet(
+        "clinc150", (Source(OTHER, lambda: words_and_pairs(load_clinc150()), _PAIRS, DATA_SETS["clinc150"]),)
+    ),
     "onet-titles": DataSet(
         "onet_titles",
         (Source(OTHER, lambda: quarter_held_out(load_onet_titles()), _PAIRS, DATA_SETS["onet_titles"]),),
@@ -203,5 +210,5 @@ DATA: dict[str, DataSet] = {
             ),
         ),
     ),
-    "icd10cm": DataSet("ICD-10-CM", (Source(OTHER, load_icd10cm, _PAIRS, largest_C=10.0),)),
+    "icd10cm": DataSet("ICD-10-CM", (Source(OTHER, lambda: words_and_pairs(load_icd10cm()), _PAIRS, largest_C=10.0),)),
 }

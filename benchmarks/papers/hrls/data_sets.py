@@ -11,7 +11,9 @@ from scipy import sparse
 
 from benchmarks.rcv1_standin import load_rcv1_standin
 from cladist.datasets import Dataset, load_enron, load_icd10cm
+from cladist.datasets.loaders.catalogue import vectorise
 from cladist.errors import DatasetError
+from cladist.features import text_features
 from cladist.labels import LabelMatrix, encode
 from cladist.learners.row_arrays import normalize_rows
 
@@ -73,7 +75,7 @@ DATA = {
     "enron": DataSet("Enron", load_enron, 988, 660),
     "icd": DataSet(
         "ICD-10-CM chapters",
-        lambda: load_icd10cm(level="chapter"),
+        lambda: vectorise(load_icd10cm(level="chapter"), text_features(characters=False)),
         4000,
         2000,
         remark="The chapters of ICD-10-CM are all roots, so that methods with and without gates are the same there. A "

@@ -30,7 +30,7 @@ def shuffled(data: Dataset) -> Dataset:
     texts = replace(data, X=data.texts, texts=None, feature_names=None).split(0.2, random_state=0)
     parts = texts.X_train, texts.y_train, texts.X_test, texts.y_test
     posts = Dataset.from_parts(*parts, taxonomy=data.taxonomy, source=f"{data.source}, shuffled, a fifth to test on")
-    return vectorise(posts, text_features(ngram_range=(1, 1), sublinear_tf=True))
+    return vectorise(posts, text_features(words=(1, 1), characters=False, sublinear_tf=True))
 
 
 def family(data: Dataset, top: str) -> Dataset:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cladist import progress
+from cladist.datasets.loaders.catalogue import vectorise
 from cladist.features import text_features
 from cladist.learners.flat import FlatSVM
 from cladist.learners.local.top_down import TopDown
@@ -83,11 +84,14 @@ class Result:
         return next(iter(self.reports.values()))
 
 
-def classify(model: Any, data: Dataset, texts: tuple[str, ...]) -> list[Sample]:
-    """Return the predictions of a model for new texts, with the titles of the nodes on the paths."""
+def classify(model: Any, data: Dataset, texts: tuple[str, ...], **features: Any) -> list[Sample]:
+    """Return the predictions of a model for new texts, with the titles of the nodes on the paths.
+
+    `features` are the options of `text_features` by which the rows of the data were vectorised.
+    """
     titles = model.taxonomy_.titles
     with progress.task("Classifying the samples"):
-        rows = text_features().fit(data.texts_train).transform(texts)  # as the rows of the data are vectorised
+        rows = text_features(**features).fit(data.texts_train).transform(texts)
         predictions = zip(texts, model.predict(rows), model.predict_paths(rows), strict=True)
         return [
             Sample(text, str(label), [CODE_RANGE.sub("", titles.get(name, name)) for name in path])
@@ -166,7 +170,12 @@ def summarise(data: Dataset, reports: dict[str, Report], seconds: dict[str, floa
 
 
 def train_codes(data: Dataset, folder: Path, *, texts: tuple[str, ...] = DIAGNOSES) -> Result:
-    """Train a model, save it to `folder`, load it memory-mapped, and predict the test rows and `texts`."""
+    """Train a model, save it to `folder`, load it memory-mapped, and predict the test rows and `texts`.
+
+    Words and word pairs are its features: characters would make training several times longer.
+    """
+    features = {"characters": False}
+    data = vectorise(data, text_features(**features))
     # Weights are stored as differences from the parents' weights, without the small ones.
     model = RecursiveSVM(
         data.taxonomy,
@@ -188,7 +197,7 @@ def train_codes(data: Dataset, folder: Path, *, texts: tuple[str, ...] = DIAGNOS
     mapped = load(folder, mmap=True)
     load_seconds = time.perf_counter() - start
     reports, rows = _search_codes(mapped, data)
-    samples = classify(mapped, data, texts)
+    samples = classify(mapped, data, texts, **features)
     size, peak = sum(file.stat().st_size for file in folder.iterdir()), peak_memory()
     values = {
         "model": str(folder),

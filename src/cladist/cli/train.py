@@ -25,7 +25,8 @@ DEFAULT_METHOD = "top-down"
 TAXONOMY_HELP = "The taxonomy; not needed if labels are paths, or DATA is ARFF."
 METHOD_HELP = "A method listed by [bold]cladist methods[/bold]."
 PARAM_HELP = "A parameter of the method; may be given several times."
-HASHING_HELP = "Hash words instead of storing a vocabulary."
+HASHING_HELP = "Hash words and characters instead of storing a vocabulary."
+CHARACTERS_HELP = "Whether the character n-grams of words are features too."
 OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual form; the first is an option
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
 # Options in a config file: their types, and descriptions of these in messages.
@@ -33,7 +34,7 @@ TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format"), ((str,), "a text")),
     "text": ((str, list), "a text or a list of texts"),
     "param": ((dict,), "a table"),
-    **dict.fromkeys(("hashing", "zero_based"), ((bool,), "true or false")),
+    **dict.fromkeys(("hashing", "characters", "zero_based"), ((bool,), "true or false")),
 }
 
 
@@ -47,6 +48,10 @@ def command(
     hashing: Annotated[
         bool | None, output.option("--hashing/--no-hashing", HASHING_HELP, output.DATA, show_default=False)
     ] = None,
+    characters: Annotated[
+        bool | None,
+        output.option("--characters/--no-characters", CHARACTERS_HELP, output.DATA, show_default="characters"),
+    ] = None,
     config: Annotated[Path | None, output.option("--config FILE", "A TOML file with these options.")] = None,
     text: output.Texts = None,
     label: output.Label = None,
@@ -58,8 +63,8 @@ def command(
     """Train a model on a table of texts or on a file of numbers."""
     given = {
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
-        "hashing": hashing, "text": text, "label": label, "label_sep": label_sep, "path_sep": path_sep,
-        "format": format and format.value, "zero_based": zero_based,
+        "hashing": hashing, "characters": characters, "text": text, "label": label, "label_sep": label_sep,
+        "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
     }  # fmt: skip
     options = merge_options(given, config)
     if options["out"] is None:
@@ -78,6 +83,7 @@ def command(
             method=options["method"] or DEFAULT_METHOD,
             parameters=options["param"],
             hashing=bool(options["hashing"]),
+            characters=options["characters"] is not False,
             notify=terminal.note,
         )
     terminal.answer(summary)
@@ -101,6 +107,7 @@ def train(
     method: str = DEFAULT_METHOD,
     parameters: dict[str, Any] | None = None,
     hashing: bool = False,
+    characters: bool = True,
     notify: Notify = lambda _: None,
 ) -> dict[str, Any]:
     """Train a model and write it to a folder, which no other process can write to meanwhile; return its sizes.
@@ -116,7 +123,7 @@ def train(
         source.check_extension()
         source.check_columns()
         tree = None if taxonomy is None else _read_taxonomy(taxonomy, source)
-        model = new_model(method, parameters or {}, text=not source.is_numeric, hashing=hashing)
+        model = new_model(method, parameters or {}, text=not source.is_numeric, hashing=hashing, characters=characters)
         data = read_labelled(source, taxonomy=tree)
         if source.kind == "arff":
             model = _with_imputer(model, data.X, notify)
@@ -139,7 +146,9 @@ def train(
     } | ({} if C is None else {"C": C})
 
 
-def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: bool = False) -> Any:
+def new_model(
+    method: str, parameters: dict[str, Any], *, text: bool, hashing: bool = False, characters: bool = True
+) -> Any:
     """Return an unfitted learner, in a pipeline behind text features if it is trained on texts.
 
     Options of `cladist.Relations` are parameters too, as scikit-learn writes them: relations__ridge.
@@ -148,8 +157,9 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
 
     from cladist.features import text_features
 
-    if hashing and not text:
-        raise DatasetError("--hashing is for texts, and this data is numbers; leave it out.")
+    for option, is_given in (("--hashing", hashing), ("--no-characters", not characters)):
+        if is_given and not text:
+            raise DatasetError(f"{option} is for texts, and this data is numbers; leave it out.")
     learner = registry.find(method).load()()
     known = sorted(name for name in learner.get_params(deep=False) if name not in OBJECTS)
     relations: set[str] = set()
@@ -165,7 +175,9 @@ def new_model(method: str, parameters: dict[str, Any], *, text: bool, hashing: b
     if relations & parameters.keys():
         parameters = {**parameters, "relations": Relations(parameters.get("relations"))}
     learner.set_params(**parameters)
-    return Pipeline([("features", text_features(hashing=hashing)), ("model", learner)]) if text else learner
+    if not text:
+        return learner
+    return Pipeline([("features", text_features(hashing=hashing, characters=characters)), ("model", learner)])
 
 
 def _read_taxonomy(path: Path, source: DataSource) -> Any:
@@ -199,8 +211,8 @@ def _fit(model: Any, data: Any) -> None:
     try:
         model.fit(data.X, data.y)
     except ValueError as error:
-        vectoriser: Any = model[0] if hasattr(model, "steps") else None
-        if not hasattr(vectoriser, "build_analyzer") or any(map(vectoriser.build_analyzer(), data.X)):
+        is_text = "features" in getattr(model, "named_steps", ())
+        if not is_text or any(re.search(r"\w", text) for text in data.X):
             raise
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
 

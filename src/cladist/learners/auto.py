@@ -145,8 +145,8 @@ def auto(
     -----
     Methods are compared on 4,000 rows or ten per label, or fewer if these make more than four billion pairs of a
     nonzero and a label; a fifth of them is held out. The first, `FlatSVM`, is chosen unless another is better by more
-    than a standard error of their difference. `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic` or
-    `RecursiveSVM` is worse than `FlatSVM` by that much.
+    than a standard error of their difference. `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic`
+    or `RecursiveSVM` is worse than `FlatSVM` by that much.
 
     Examples
     --------

@@ -44,7 +44,8 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     Parameters
     ----------
     model : learner or scikit-learn Pipeline
-        A Pipeline's steps before the learner may be TF-IDF, counting, hashing, scaling, and unions of these.
+        A Pipeline's steps before the learner may be `TextFeatures`, TF-IDF, counting, hashing, scaling, and unions of
+        these.
     folder : path
         A new folder, an empty one, or a model to replace.
     notes : dict, optional

@@ -1,4 +1,4 @@
-"""scikit-learn's transformers of text and numbers ↔ JSON values and arrays, without pickle.
+"""Transformers of text and numbers, scikit-learn's and `TextFeatures`, ↔ JSON values and arrays, without pickle.
 
 A transformer is its class, looked up in a fixed table; its parameters, which go through the constructor; and its fitted
 attributes, whose names the table lists. Anything else that it holds is refused, so that what can be saved is restored
@@ -23,12 +23,13 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
 from cladist.errors import ModelFormatError
+from cladist.features.vectorizer import TextFeatures
 from cladist.persistence.model_schema import MOST_FEATURES, is_count, is_flag, is_number
 from cladist.persistence.regular_expressions import check_pattern
 from cladist.storage import from_json_value, pack_strings, to_json_value, unpack_strings
 from cladist.storage.array_groups import REAL, WHOLE, Arrays, ArraySpec, check_arrays, prefixed
 
-TEXT_VECTORIZERS = (CountVectorizer, TfidfVectorizer, HashingVectorizer)
+TEXT_VECTORIZERS = (CountVectorizer, TfidfVectorizer, HashingVectorizer, TextFeatures)
 _UNSAVED = {
     "_stop_words_id",  # an address in memory
     "_transformers_feature_names_out",  # set by each transform
@@ -80,6 +81,13 @@ _N_FEATURES = {"n_features_in_": _IS_COUNT._replace(needed=True)}
 _N_SAMPLES = Attribute(value=lambda value: is_count(value) or (isinstance(value, np.floating) and bool(value >= 0)))
 _IS_FLAG = Attribute(value=is_flag)
 _VOCABULARY = {"vocabulary_": Attribute(value=_is_vocabulary, needed=True), "fixed_vocabulary_": _IS_FLAG}
+
+
+def _is_of(cls: Any) -> Attribute:
+    """Return a fitted attribute that is a transformer of one class, or None."""
+    return Attribute(value=lambda value: value is None or type(value) is cls, needed=True)
+
+
 _OUTPUTS: tuple[dict[str, Any], ...] = ({}, *({"transform": kind} for kind in (None, "default", "pandas", "polars")))
 COMMON: dict[str, Attribute] = {
     "n_features_in_": _IS_COUNT,
@@ -93,6 +101,11 @@ FITTED: dict[str, dict[str, Attribute]] = {
     "TfidfVectorizer": _VOCABULARY | {"_tfidf": Attribute(value=lambda v: type(v) is TfidfTransformer, needed=True)},
     "TfidfTransformer": {"idf_": Attribute(ArraySpec(REAL, ("n_features",), low=0))},
     "HashingVectorizer": {},
+    "TextFeatures": {
+        "words_": _is_of(TfidfVectorizer),
+        "characters_": _is_of(CountVectorizer),
+        "tfidf_": _is_of(TfidfTransformer),
+    },
     "StandardScaler": {
         **_N_FEATURES,
         "n_samples_seen_": _N_SAMPLES._replace(array=ArraySpec((*WHOLE, *REAL), ("n_features",), low=0)),
@@ -307,7 +320,7 @@ def _check_transformer(transformer: Any, fitted: dict[str, Any], where: str, *, 
     _check_fitted(type(transformer), fitted, where)
     if type(transformer).__name__ == "ColumnTransformer" and fitted:
         _check_columns(transformer, where)
-    if isinstance(transformer, TEXT_VECTORIZERS) and (fitted or isinstance(transformer, HashingVectorizer)):
+    if isinstance(transformer, TEXT_VECTORIZERS) and (fitted or _is_hashing(transformer)):
         try:  # its parameters are many, and not all are declared
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -330,6 +343,8 @@ def _check_params(transformer: Any, params: dict[str, Any], where: str) -> None:
     try:
         if hasattr(transformer, "_parameter_constraints"):
             transformer._validate_params()
+        if isinstance(transformer, TextFeatures):
+            transformer.check_parameters()
     except (ValueError, TypeError) as problem:
         raise ModelFormatError(f"{where}: {problem}") from problem
 
@@ -392,6 +407,11 @@ def _takes_texts(transformer: Any, where: str) -> bool | None:
     return kinds[0] if kinds else None
 
 
+def _is_hashing(transformer: Any) -> bool:
+    """Tell whether a transformer hashes texts, and so has nothing to fit."""
+    return isinstance(transformer, HashingVectorizer) or bool(getattr(transformer, "hashing", False))
+
+
 def check_width(transformer: Any, n_columns: int, where: str) -> None:
     """Raise a `ModelFormatError` unless a transformer is fitted and makes rows of `n_columns` numbers."""
     _takes_texts(transformer, where)
@@ -405,6 +425,8 @@ def check_width(transformer: Any, n_columns: int, where: str) -> None:
 def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) -> tuple[int | None, bool]:
     """Return the number of columns after a transformer (None: unknown), and whether values may be missing there."""
     cls = type(transformer)
+    if _is_hashing(transformer):
+        return int(transformer.n_features), is_missing
     needed = [key for key, attribute in FITTED[cls.__name__].items() if attribute.needed]
     needed += ["idf_"] if cls is TfidfTransformer and transformer.use_idf else []
     if missing := [key for key in needed if not hasattr(transformer, key)]:
@@ -428,8 +450,16 @@ def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) ->
     if cls.__name__ == "SimpleImputer":
         keeps_all = transformer.strategy == "constant" or transformer.keep_empty_features
         return sum(keeps_all or value == value for value in transformer.statistics_.tolist()), False  # NaN: dropped
-    if cls is HashingVectorizer:
-        return int(transformer.n_features), is_missing
+    if cls is TextFeatures:
+        total = 0
+        if transformer.words:
+            _trace(transformer.words_, None, is_missing, where)
+            total += len(transformer.words_.vocabulary_)
+        if transformer.characters:
+            n_grams = len(transformer.characters_.vocabulary_)
+            _trace(transformer.tfidf_, n_grams, is_missing, where)
+            total += n_grams
+        return total, is_missing
     if cls is TfidfVectorizer:
         return _trace(transformer._tfidf, len(transformer.vocabulary_), is_missing, where)
     if cls is CountVectorizer:

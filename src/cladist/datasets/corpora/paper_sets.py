@@ -86,7 +86,7 @@ def _load_patents(name: str, folder: Folder, **options: Any) -> Dataset[Taxonomy
     entry = DATA_SETS[name]
     data = replace(read_wipo_alpha(entry.locate(folder), **options), source=entry.title)
     # Word pairs, which help short texts, would make millions of columns of such long ones.
-    return vectorise(data, text_features(ngram_range=(1, 1)))
+    return vectorise(data, text_features(words=(1, 1), characters=False))
 
 
 def load_ohsumed(*, folder: Folder = None) -> Dataset[Taxonomy]:

@@ -264,8 +264,10 @@ def read_bytes(source: Source, largest: int) -> bytearray:
 def vectorise(data: Dataset[T], vectoriser: Any) -> Dataset[T]:
     """Return a split Dataset of texts with features for `X`, fitted on the training part; `texts` then has the texts.
 
-    Its parts follow each other, as `Dataset.from_parts` leaves them.
+    Its parts follow each other, as `Dataset.from_parts` leaves them. If it has features already, they are replaced.
     """
+    if data.texts is not None:
+        data = replace(data, X=data.texts, texts=None, feature_names=None)
     parts = {"training": data.X_train, "test": data.X_test}
     if data.validation_rows is not None:
         parts["validation"] = data.X_validation
