@@ -48,7 +48,7 @@ N_SPLITS, N_FOLDS = 5, 5
 
 
 def halves(data: Dataset, seed: int) -> tuple[Any, LabelMatrix, Any, LabelMatrix]:
-    """Return rows and labels of two random halves; missing values are means, dense columns are standardised."""
+    """Return rows and labels of two random halves; a set with missing values is imputed and standardised."""
     labels = encode(data.y, data.taxonomy).labels
     order = np.random.default_rng(seed).permutation(len(labels))
     train, test = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
