@@ -134,7 +134,7 @@ def linear_learners():
                 alternating = Relations(root=root, solver="alternating")
                 yield Certified(recursive, root, loss, shape, {"relations": alternating})
             for schedule in ("coloured", "jacobi", "joint"):
-                relations = Relations(RELATIONS, ridge=RIDGE, schedule=schedule)
+                relations = Relations(RELATIONS, ridge=RIDGE, schedule=schedule, intercept="pulled")
                 yield Certified(recursive, "graph", loss, shape, {"relations": relations})
 
 

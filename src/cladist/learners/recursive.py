@@ -162,10 +162,12 @@ class _Training(_Learner):
             raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")
         self.relations_ = unpack_relations(group("relations", arrays))
         graph = self.relations_ if state.get("has_relations") else None
+        earlier = {"intercept": "pulled"} if self.relations_ is not None else {}  # of files without this option
         if isinstance(self.relations, Relations):  # from the parameters of a file of an earlier version
-            self.relations = replace(self.relations, graph=graph)
+            self.relations = replace(self.relations, graph=graph, **earlier)
         else:
-            self.relations = Relations(graph, **state["relations"]) if "relations" in state else graph
+            options = {**earlier, **state.get("relations", {})}
+            self.relations = Relations(graph, **options) if "relations" in state else graph
         self.check_parameters()
         relations = as_relations(self.relations)
         self._coupling = relations.couple(self.taxonomy_, self.target_nodes_, self.sharing_, self.relations_)
