@@ -162,7 +162,8 @@ class _Training(_Learner):
             raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")
         self.relations_ = unpack_relations(group("relations", arrays))
         graph = self.relations_ if state.get("has_relations") else None
-        earlier = {"intercept": "pulled"} if self.relations_ is not None else {}  # of files without this option
+        # Files without this option are from before it.
+        earlier: dict[str, Any] = {"intercept": "pulled"} if self.relations_ is not None else {}
         if isinstance(self.relations, Relations):  # from the parameters of a file of an earlier version
             self.relations = replace(self.relations, graph=graph, **earlier)
         else:
