@@ -30,7 +30,9 @@ TREE = Taxonomy.from_parents({v: (v - 1) // 2 if v else None for v in range(7)})
 def regret(model: LabelModel, seed: int, **options: object) -> np.ndarray:
     """Return the summed H-loss over that of the reference classifier, after every row."""
     data = model.sample(ROWS, least_margin=LEAST_MARGIN, random_state=seed)
-    ours = progressive(HierarchicalRLS(TREE, **options), data.X, data.y).losses["h_loss"]
+    ours = progressive(HierarchicalRLS(TREE, alpha=1.0, fit_intercept=False, **options), data.X, data.y).losses[
+        "h_loss"
+    ]
     reference = HLoss().per_example(data.y, model.predict(data.X), TREE)
     return np.cumsum(ours - reference)
 

@@ -129,7 +129,7 @@ def linear_learners():
                 alternating = {"relations": Relations(root=root), "solver": "alternating"}
                 yield Certified(recursive, root, loss, shape, alternating)
             for schedule in ("coloured", "jacobi", "joint"):
-                relations = Relations(RELATIONS, ridge=RIDGE, schedule=schedule)
+                relations = Relations(RELATIONS, ridge=RIDGE, schedule=schedule, intercept="pulled")
                 yield Certified(recursive, "graph", loss, shape, {"relations": relations})
 
 

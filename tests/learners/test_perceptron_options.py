@@ -84,7 +84,8 @@ def test_a_dag_is_refused_by_name(cls):
 
 def test_a_kernel_is_a_name_a_function_or_a_matrix(data):
     X, X_test = data.X_train.toarray(), data.X_test.toarray()
-    options = {"max_iter": 200, "random_state": 1}
+    # A function returns float32 here: R, hence the constant and the other step, would differ by rounding.
+    options = {"max_iter": 200, "random_state": 1, "step": "1/sqrt(T)", "fit_intercept": False}
     named = KernelStochasticPerceptron(data.taxonomy, kernel="rbf", gamma=0.5, **options).fit(X, data.y_train)
     given = KernelStochasticPerceptron(data.taxonomy, kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5), **options)
     given.fit(X, data.y_train)
@@ -153,6 +154,8 @@ def test_chunks_go_on_from_each_other(cls, data):
 @every
 def test_the_default_number_of_rounds(cls, data):
     model = cls(data.taxonomy, eps=0.5, **({"early_stopping": False} if cls is HardPerceptron else {}))
+    assert model.fit(data.X_train, data.y_train).n_iter_ == 4 * 300
+    model.set_params(max_iter=None)
     assert model.fit(data.X_train, data.y_train).n_iter_ == int(np.ceil(np.log(300) / 0.25))
 
 
@@ -219,7 +222,7 @@ def test_explanations_sum_to_the_score(data):
     for why, row, label in zip(model.explain(data.X_test), scores, model.predict(data.X_test), strict=True):
         assert why.label == label
         assert why.score == pytest.approx(row.max())
-    np.testing.assert_allclose(data.X_test @ model.coef_.T, scores, atol=1e-12)
+    np.testing.assert_allclose(data.X_test @ model.coef_.T + model.intercept_, scores, atol=1e-12)
     of_sets = HardPerceptron(data.taxonomy, max_iter=20).fit(data.X_train, [{label} for label in data.y_train])
     assert of_sets.coef_.shape == (len(data.taxonomy), 200)
     with pytest.raises(ParameterError, match="no sums over features"):
@@ -256,7 +259,7 @@ def test_a_function_cannot_be_saved(data, tmp_path):
 @pytest.mark.parametrize(
     ("cls", "options", "message"),
     [
-        (HardPerceptron, {"max_iter": 0}, "max_iter must be a whole number from 1 up, or None; got 0"),
+        (HardPerceptron, {"max_iter": 0}, "max_iter must be a whole number from 1 up, .auto. or None; got 0"),
         (HardPerceptron, {"eps": 0}, "eps must be positive; got 0"),
         (HardPerceptron, {"step": "1/T"}, "step must be one of '1/sqrt"),
         (HardPerceptron, {"init": "ones"}, "init must be one of 'zeros', 'random', 'class_mean'; got 'ones'"),
@@ -264,7 +267,7 @@ def test_a_function_cannot_be_saved(data, tmp_path):
         (HardPerceptron, {"n_jobs": 0}, "n_jobs must not be 0"),
         (StochasticPerceptron, {"eta": -1}, "eta must be positive or 'auto'; got -1"),
         (StochasticPerceptron, {"c": "best"}, "c must be positive, or 'cv' to choose it; got 'best'"),
-        (StochasticPerceptron, {"n_chunks": 0}, "n_chunks must be a whole number from 1 up; got 0"),
+        (StochasticPerceptron, {"n_chunks": 0}, "n_chunks must be a whole number from 1 up or .auto.; got 0"),
         (StochasticPerceptron, {"cache_size": 0}, "cache_size must be positive, in MB; got 0"),
         (StochasticPerceptron, {"random_state": "x"}, "random_state must be a whole number"),
         (KernelStochasticPerceptron, {"kernel": "cubic"}, "kernel must be one of"),

@@ -9,13 +9,17 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
+import cladist
 from cladist import HardPerceptron, KernelStochasticPerceptron, LabelMatrix, StochasticPerceptron, Taxonomy
 from cladist.decoders import best_labelling, node_margins, second_best_labelling
+from cladist.learners.structured.parameters import number_of_rounds
+from cladist.persistence.models import pack_learner, unpack_learner
 from tests.learners.perceptron_reference import Primal, best_margin, kernel_run
 from tests.strategies import consistent_sets
 
 TREE = Taxonomy.from_paths(["a/b", "a/c", "d/e"])
 FOREST = Taxonomy.from_paths(["a/b/c", "a/d", "e", "f/g"])
+PRINTED = {"step": "1/sqrt(T)", "fit_intercept": False}  # the paper's algorithms, beside the number of rounds
 
 
 def random_taxonomy(rng, most=6):
@@ -51,7 +55,8 @@ def test_sp_is_algorithm_2(seed, T, step):
     taxonomy = random_taxonomy(rng)
     X, marks = noisy(taxonomy, rng)
     y = sets(marks, taxonomy)
-    model = StochasticPerceptron(taxonomy, max_iter=T, step=step, random_state=seed).fit(X, y)
+    options = {"max_iter": T, "step": step, "fit_intercept": False, "random_state": seed}
+    model = StochasticPerceptron(taxonomy, **options).fit(X, y)
     uniforms = np.random.RandomState(seed).random_sample(T)
     radius = np.sqrt((X**2).sum(axis=1).max() * len(taxonomy))
     assert model.radius_ == pytest.approx(radius)
@@ -59,7 +64,7 @@ def test_sp_is_algorithm_2(seed, T, step):
     assert model.eta_ == pytest.approx(min(1 / (2 * radius), np.sqrt(np.log(len(X)) / T)))
     reference = Primal(taxonomy, X, marks, rounds=T, step=model.step_, rate=model.eta_, uniforms=uniforms)
     np.testing.assert_allclose(model.node_coef_, reference.mean, atol=1e-10)
-    last = StochasticPerceptron(taxonomy, max_iter=T, step=step, average=False, random_state=seed).fit(X, y)
+    last = StochasticPerceptron(taxonomy, average=False, **options).fit(X, y)
     np.testing.assert_allclose(last.node_coef_, reference.last, atol=1e-10)
     assert model.history_[0]["objective"] == 0  # round 1 begins at 0
     margins = np.array(reference.v)
@@ -77,7 +82,7 @@ def test_hp_is_algorithm_1(seed, T):
     rng = np.random.default_rng(seed)
     taxonomy = random_taxonomy(rng)
     X, marks = separable(taxonomy, rng)
-    model = HardPerceptron(taxonomy, max_iter=T, early_stopping=False, init="random", random_state=seed)
+    model = HardPerceptron(taxonomy, max_iter=T, early_stopping=False, init="random", random_state=seed, **PRINTED)
     model.fit(X, sets(marks, taxonomy))  # a random start: no two rows tie for the least margin
     random = np.random.RandomState(seed)
     rows = np.sort(random.permutation(len(X))[:32])
@@ -95,7 +100,7 @@ def test_ksp_is_algorithm_3(kernel, seed):
     taxonomy = random_taxonomy(rng)
     X, marks = noisy(taxonomy, rng)
     K = {"linear": X @ X.T, "rbf": rbf_kernel(X, gamma=0.3), "poly": polynomial_kernel(X, degree=2, gamma=0.3)}[kernel]
-    options = {"kernel": kernel, "gamma": 0.3, "degree": 2, "max_iter": T, "random_state": seed}
+    options = {"kernel": kernel, "gamma": 0.3, "degree": 2, "max_iter": T, "random_state": seed, **PRINTED}
     y = sets(marks, taxonomy)
     model = KernelStochasticPerceptron(taxonomy, average=False, **options).fit(X, y)
     uniforms = np.random.RandomState(seed).random_sample(T)
@@ -129,7 +134,8 @@ def test_sp_and_ksp_are_the_same_with_the_same_draws(average, init, n_chunks):
     np.testing.assert_allclose(dual.decision_function(unknown), primal.decision_function(unknown), atol=1e-10)
     assert dual.n_support_ == primal.n_support_
     assert dual.history_[-1]["objective"] == pytest.approx(primal.history_[-1]["objective"], abs=1e-10)
-    norm = np.linalg.norm(primal.node_coef_)
+    constants = primal.model_.intercepts / np.sqrt(primal.constant_)  # the weights of the constant feature
+    norm = np.linalg.norm(np.c_[primal.node_coef_, constants])
     assert norm <= 1 + 1e-12
     if not average:
         assert norm == pytest.approx(min(1.0, primal.history_[-1]["norm"]))
@@ -142,7 +148,7 @@ def test_the_history_ends_with_the_model():
         for n_chunks in (1, 2, 7):
             model = StochasticPerceptron(FOREST, max_iter=100, average=average, n_chunks=n_chunks).fit(X, marks)
             right = (model.predict(X) == marks).all(axis=1)
-            scores = X @ model.node_coef_.T
+            scores = model.node_scores(X)
             values = (scores * marks).sum(axis=1)
             top = (best_labelling(scores, FOREST).to_indicator().toarray() * scores).sum(axis=1)
             margins = 2 * np.where(right, second_best_labelling(scores, FOREST).leads, values - top)
@@ -166,7 +172,9 @@ def test_margins_approach_the_largest(seed):
     reached = []
     for T in (100, 1000, 4000):
         for step in ("1/sqrt(T)", "1/(R sqrt(T))", 1 / (largest * np.sqrt(T))):
-            model = HardPerceptron(taxonomy, max_iter=T, step=step, early_stopping=False).fit(X, marks)
+            model = HardPerceptron(taxonomy, max_iter=T, step=step, fit_intercept=False, early_stopping=False).fit(
+                X, marks
+            )
             last = model.history_[-1]
             shortfall = (1 / (model.step_ * T) + model.step_ * largest**2) / 2
             assert delta - shortfall - 1e-9 <= last["objective"] <= delta + 1e-9 <= last["bound"] + 2e-9
@@ -183,7 +191,7 @@ def test_sp_approaches_the_largest_margin_too(seed):
     X, marks = separable(TREE, rng)
     delta, _ = best_margin(TREE, X, marks)
     found = [
-        StochasticPerceptron(TREE, max_iter=T, random_state=seed).fit(X, marks).history_[-1]["objective"]
+        StochasticPerceptron(TREE, max_iter=T, random_state=seed, **PRINTED).fit(X, marks).history_[-1]["objective"]
         for T in (100, 20_000)
     ]
     assert found[0] < found[1] <= delta + 1e-9
@@ -229,6 +237,72 @@ def test_kernel_scaling(factor):
     np.testing.assert_array_equal(scaled.support_, plain.support_)
     unknown = rng.normal(size=(30, 6))
     np.testing.assert_array_equal(scaled.predict(unknown), plain.predict(unknown))
+
+
+# ---------------------------------------------------------------- the defaults
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "precomputed"])
+@pytest.mark.parametrize("n_chunks", [1, 3])
+def test_an_intercept_is_a_constant_feature(kernel, n_chunks):
+    """With the intercept, K is K + κ, κ a hundredth of the mean K(x, x): the same model as with this kernel given."""
+    rng = np.random.default_rng(0)
+    X, marks = noisy(FOREST, rng, n=50, d=6)
+    unknown = rng.normal(size=(20, 6))
+    functions = {"poly": lambda A, B: polynomial_kernel(A, B, degree=2, gamma=0.3), "rbf": rbf_kernel}
+    function = functions.get(kernel, lambda A, B: A @ B.T)
+    gamma = {"poly": 0.3, "rbf": 1 / 6}.get(kernel, 1.0)
+    constant = 0.01 * np.diag(function(X, X)).mean()
+    options = {"max_iter": 200, "n_chunks": n_chunks}
+    rows = (function(X, X), function(unknown, X)) if kernel == "precomputed" else (X, unknown)
+    model = KernelStochasticPerceptron(FOREST, kernel=kernel, gamma=gamma, degree=2, **options).fit(rows[0], marks)
+    given = KernelStochasticPerceptron(
+        FOREST, kernel=lambda A, B: function(A, B) + constant, fit_intercept=False, **options
+    ).fit(X, marks)
+    assert model.constant_ == pytest.approx(constant)
+    np.testing.assert_array_equal(model.support_, given.support_)
+    np.testing.assert_allclose(model.decision_function(rows[1]), given.decision_function(unknown), atol=1e-10)
+
+
+def test_intercepts_belong_to_the_weights(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6))
+    names = np.array(["b", "c", "e"])[(X @ rng.normal(size=(6, 3))).argmax(axis=1)]
+    for cls in (HardPerceptron, StochasticPerceptron):
+        model = cls(TREE).fit(X, names)
+        scores = model.decision_function(X)
+        assert np.any(model.intercept_)
+        np.testing.assert_allclose(X @ model.coef_.T + model.intercept_, scores, atol=1e-10)
+        explained = model.explain(X[:5])
+        np.testing.assert_allclose([e.score for e in explained], scores[:5].max(axis=1), atol=1e-10)
+        cladist.save(model, tmp_path / cls.__name__)
+        np.testing.assert_array_equal(cladist.load(tmp_path / cls.__name__).decision_function(X), scores)
+
+
+@pytest.mark.parametrize("cls", [HardPerceptron, StochasticPerceptron, KernelStochasticPerceptron])
+def test_files_from_before_the_intercept(cls, tmp_path):
+    rng = np.random.default_rng(0)
+    X, marks = separable(TREE, rng, n=40)
+    model = cls(TREE, max_iter=None, **PRINTED).fit(X, marks)
+    content, arrays = pack_learner(model)
+    assert content["parameters"].pop("fit_intercept") is False
+    assert content["state"].pop("constant") == 0.0
+    old = unpack_learner(content, arrays)
+    assert old.get_params()["fit_intercept"] is False
+    np.testing.assert_array_equal(old.decision_function(X), model.decision_function(X))
+
+
+def test_rounds_and_chunks_by_default():
+    assert number_of_rounds(None, 0.1, 3000) == np.ceil(np.log(3000) * 100)
+    assert number_of_rounds("auto", 0.1, 3000) == 12_000
+    assert number_of_rounds("auto", 0.1, 20) == np.ceil(np.log(20) * 100)
+    X, y = np.ones((4097, 1)), ["a", "b"] * 2048 + ["a"]
+    two = StochasticPerceptron(max_iter=20, n_chunks=2).fit(X, y)
+    auto = StochasticPerceptron(max_iter=20).fit(X, y)
+    np.testing.assert_array_equal(auto.decision_function(X), two.decision_function(X))
+    one = StochasticPerceptron(max_iter=20, n_chunks=1).fit(X[:4096], y[:4096])
+    auto = StochasticPerceptron(max_iter=20).fit(X[:4096], y[:4096])
+    np.testing.assert_array_equal(auto.decision_function(X), one.decision_function(X))
 
 
 # ---------------------------------------------------------------- edges

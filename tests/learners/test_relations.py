@@ -71,7 +71,8 @@ def rows_of_dag(n=80, sets=False, seed=0):
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
 def test_the_objective_is_that_of_the_definition(learner, loss, schedule, ridge):
     X, y = single()
-    options = {"relations": Relations(RELATED, schedule=schedule, ridge=ridge), "fit_intercept": False}
+    relations = Relations(RELATED, schedule=schedule, ridge=ridge, intercept="pulled")
+    options = {"relations": relations, "fit_intercept": False}
     model = learner(TAXONOMY, **options, **loss, **CLOSE).fit(X, y)
     assert model.converged_
     assert model.history_[-1]["objective"] == pytest.approx(objective_of(model, X, y, ridge), rel=2e-5)
@@ -94,7 +95,8 @@ def test_labels_without_relations_are_flat(learner, loss):
 def test_a_tree_read_as_a_graph_is_a_tree_with_a_free_root(learner, loss):
     X, y = single()
     close = {"C": 0.1, "tol": 1e-4, "max_iter": 2000, **loss}
-    graph = learner(DEEP, relations=RelationGraph.from_taxonomy(DEEP), **close).fit(X, y)
+    graph = learner(DEEP, relations=Relations(RelationGraph.from_taxonomy(DEEP), intercept="pulled"), **close)
+    graph.fit(X, y)
     tree = learner(DEEP, relations=Relations(root="free"), solver="alternating", **close).fit(X, y)
     assert graph.history_[-1]["objective"] == pytest.approx(tree.history_[-1]["objective"], rel=2e-4)
     np.testing.assert_allclose(graph.coef_, tree.coef_, atol=2e-2)
@@ -108,7 +110,7 @@ def test_more_pull_brings_related_labels_together(learner, loss):
     apart = []
     for weight in (0.1, 10, 1000):
         graph = RelationGraph.from_edges([("tennis", "chess", weight)])
-        relations = Relations(graph, ridge=0.1, schedule="joint")
+        relations = Relations(graph, ridge=0.1, schedule="joint", intercept="pulled")
         one, other = learner(TAXONOMY, relations=relations, **loss).fit(X, y).coef_[pair]
         apart.append(np.linalg.norm(one - other))
     assert apart[0] > apart[1] > apart[2]
@@ -122,7 +124,7 @@ def test_nodes_that_only_relations_know_join_others(learner):
     through = RelationGraph.from_edges([("tennis", "games"), ("games", "chess"), *all_of_them[1:]])
     direct = RelationGraph.from_edges(all_of_them)  # two edges of 1 in a row pull as one of ½
     options = {"C": 0.1, "tol": 1e-6, "max_iter": 2000}
-    related = (Relations(graph, schedule="joint") for graph in (through, direct))
+    related = (Relations(graph, schedule="joint", intercept="pulled") for graph in (through, direct))
     one, other = (learner(relations=relations, **options).fit(X, y) for relations in related)
     np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-2)
     assert "games" not in one.classes_
@@ -142,7 +144,8 @@ def test_rows_in_another_form_give_the_same(learner, tmp_path):
 @both
 def test_c_is_chosen_on_a_graph_too(learner):
     X, y = single()
-    model = learner(TAXONOMY, relations=Relations(RELATED, schedule="joint", ridge=0.1), C="cv").fit(X, y)
+    relations = Relations(RELATED, schedule="joint", ridge=0.1, intercept="pulled")
+    model = learner(TAXONOMY, relations=relations, C="cv").fit(X, y)
     assert model.C_ in {entry["C"] for entry in model.cv_results_}
     exact = learner(TAXONOMY, relations=Relations(RELATED, ridge=0.1), tol=1e-7, max_iter=2000)
     path = list(exact.C_path(X, y, [0.1, 1.0]))
@@ -230,7 +233,7 @@ def test_a_loaded_model_knows_its_relations(learner, given, tmp_path):
 @pytest.mark.parametrize(
     ("key", "relations"),
     [
-        ("hr-svm-graph-1", Relations(RELATED, ridge=0.25, schedule="joint")),
+        ("hr-svm-graph-1", Relations(RELATED, ridge=0.25, schedule="joint", intercept="pulled")),
         ("hr-lr-free-1", Relations(root="free", blocks_per_round=2)),
     ],
 )

@@ -108,13 +108,20 @@ def joint_optimum(problem, tree, root):
     return Optimum(objective(problem, tree, root, weights), weights, alpha)
 
 
-def quadratic_optimum(problem, M, nodes, leaves):
-    """Minimise ½ tr WᵀMW and the losses over `nodes`, those of `leaves` having a problem; return W and α."""
+def quadratic_optimum(problem, M, nodes, leaves, own=None):
+    """Minimise ½ tr WᵀMW and the losses over `nodes`, those of `leaves` having a problem; return W and α.
+
+    With `own`, by node, the last feature is not in W there: it has ½ Σ own_n b_n².
+    """
     inner = np.setdiff1d(nodes, leaves)
     to_leaves = -np.linalg.solve(M[np.ix_(inner, inner)], M[np.ix_(inner, leaves)])
     R = M[np.ix_(leaves, leaves)] + M[np.ix_(leaves, inner)] @ to_leaves
     n_features = problem.X.shape[1]
-    H = np.kron(R, np.eye(n_features))
+    last = np.zeros(n_features)
+    last[-1] = own is not None
+    H = np.kron(R, np.diag(1 - last))
+    if own is not None:
+        H += np.kron(np.diag(own[leaves]), np.diag(last))
     A = np.zeros((len(leaves) * len(problem.X), len(H)))
     for k in problem.classes:
         rows, columns = (slice(k * size, (k + 1) * size) for size in problem.X.shape)
@@ -123,7 +130,7 @@ def quadratic_optimum(problem, M, nodes, leaves):
     z, alpha = minimise_quadratic(H, A, costs, problem.problem.loss)
     weights = np.zeros((len(M), n_features))
     weights[leaves] = z.reshape(len(leaves), n_features)
-    weights[inner] = to_leaves @ weights[leaves]
+    weights[inner] = (to_leaves @ weights[leaves]) * (1 - last)
     return weights, alpha.reshape(len(leaves), -1)
 
 

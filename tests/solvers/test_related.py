@@ -1,5 +1,7 @@
 """Regularisation on graphs: the optimum by the definition, descent, certificates, colours, executors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -47,19 +49,24 @@ def optimum(problem, graph):
     """The lowest objective, and the vectors of all nodes there."""
     M = graph.matrix.toarray()
     nodes = np.flatnonzero(np.isin(graph.components, graph.components[graph.nodes]))
-    W, _ = quadratic_optimum(problem, M, nodes, graph.nodes)
+    W, _ = quadratic_optimum(problem, M, nodes, graph.nodes, graph.pull if graph.own_constant else None)
     return objective(problem, graph, W), W
 
 
 def objective(problem, graph, W):
     lost = sum(problem.primal(k, W[v]) - 0.5 * W[v] @ W[v] for k, v in enumerate(graph.nodes))
-    return 0.5 * np.sum(W * (graph.matrix @ W)) + lost
+    shared = W[:, :-1] if graph.own_constant else W
+    own = graph.pull @ W[:, -1] ** 2 if graph.own_constant else 0.0
+    return 0.5 * (np.sum(shared * (graph.matrix @ shared)) + own) + lost
 
 
 def vectors(problem, solution):
     """The vectors of all nodes, in the features of the rows as they were given."""
     W = np.zeros((len(solution.state.vectors), problem.X.shape[1]))
-    W[:, problem.problem.rows.feature_of] = solution.state.vectors
+    features = problem.problem.rows.feature_of
+    W[:, features] = solution.state.vectors[:, : len(features)]
+    if problem.problem.rows.has_constant:
+        W[:, -1] = solution.state.vectors[:, -1]
     return W
 
 
@@ -71,7 +78,7 @@ def times_as_far(problem, graph, W, where):
         for part in graph.loose
         for k in graph.components[part[:1]]
     ]
-    return max(1, *away)
+    return max([1, *away])
 
 
 def solve(problem, graph, settings=TIGHT, **options):
@@ -96,6 +103,43 @@ def test_the_optimum_is_that_of_a_convex_solver(loss, schedule, ridge, C):
         assert best * (1 - 1e-6) <= found <= best * (1 + 1e-5)
         assert last["objective"] == pytest.approx(found, rel=1e-5)
         assert last["gap"] == pytest.approx((last["objective"] - last["dual"]) / last["objective"], abs=1e-12)
+
+
+@every_loss
+@every_descent
+@every_ridge
+@pytest.mark.parametrize("C", [0.1, 1])
+def test_constants_of_their_own_and_their_certificate(loss, schedule, ridge, C):
+    for seed in (0, 1):
+        graph = replace(random_graph(seed, ridge=ridge), own_constant=True)
+        problem = graph_case(seed, graph, loss, C, constant=True)
+        best, where = optimum(problem, graph)
+        solution = solve(problem, graph, schedule=schedule)
+        W = vectors(problem, solution)
+        assert solution.converged
+        assert best * (1 - 1e-6) <= objective(problem, graph, W) <= best * (1 + 1e-5)
+        assert solution.history[-1]["objective"] == pytest.approx(objective(problem, graph, W), rel=1e-5)
+        for max_iter in (1, 2, 5):
+            early = solve(problem, graph, Settings(1e-9, max_iter), schedule=schedule)
+            W, last = vectors(problem, early), early.history[-1]
+            assert last["objective"] == pytest.approx(objective(problem, graph, W), rel=1e-5)
+            gap = last["objective"] - last["dual"]
+            far = times_as_far(problem, graph, np.c_[W[:, :-1], 0 * W[:, -1]], np.c_[where[:, :-1], 0 * W[:, -1]])
+            assert best >= last["objective"] - far * gap - 1e-6 * best
+        shared = replace(graph, own_constant=False)
+        assert abs(optimum(problem, shared)[0] - best) > 1e-5 * best  # another problem than with shared constants
+    with pytest.raises(ParameterError, match="own constants"):
+        solve(problem, graph, schedule="joint")
+
+
+@every_loss
+def test_constants_of_their_own_are_those_of_flat_problems_without_features(loss):
+    """Rows that say nothing, relations of any strength: each node learns how frequent it is, and no other."""
+    edges = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]], float))
+    members = members_of_matrix(np.array([[1, 0, 1]] * 3 + [[0, 1, 1]] * 9))
+    problem = case(np.zeros((12, 2)), members, loss, np.ones((2, 3)))
+    solution = solve(problem, Graph(edges, np.arange(3), own_constant=True))
+    np.testing.assert_allclose(solution.intercepts, solve_one_vs_rest(problem.problem, TIGHT).intercepts, atol=2e-3)
 
 
 @every_loss

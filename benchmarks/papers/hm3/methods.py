@@ -20,6 +20,7 @@ from cladist.taxonomy import Taxonomy
 
 C = 1.0  # in all of the paper's experiments
 SVM = {"C": C, "loss": "hinge"}
+PAPER_RIDGE: dict[str, Any] = {"alpha": 1.0, "fit_intercept": False}
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def with_constant(split: Split) -> Split:
 METHODS: dict[str, Method] = {
     "svm": Method("SVM", None, flat(FlatSVM, targets="nodes", **SVM), SVM),
     "h-svm": Method("H-SVM", None, gated(NodewiseSVM, **SVM), SVM),
-    "h-rls": Method("H-RLS", None, gated(HierarchicalRLS, random_state=0), {"passes": 1}),
+    "h-rls": Method("H-RLS", None, gated(HierarchicalRLS, random_state=0, **PAPER_RIDGE), {"passes": 1}),
     "delta": _hm3("H-M³-ℓ_Δ", "ℓ_Δ", loss="hamming"),
     "uniform": _hm3("H-M³-ℓ_H̃ uniform", "ℓ_H̃-unif", loss="hierarchical", node_weights="uniform"),
     "sibling": _hm3("H-M³-ℓ_H̃ sibling", "ℓ_H̃-sibl.", loss="hierarchical", node_weights="sibling"),

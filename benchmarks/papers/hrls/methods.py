@@ -52,14 +52,13 @@ def flat(build: Callable[..., Any], **options: Any) -> Callable[[Split, Taxonomy
 
 
 ONLINE = {"shuffle": False}  # the rows are shuffled already, and one pass is made
+RLS = {**ONLINE, "sparse": True, "alpha": 1.0, "fit_intercept": False}  # the paper's ridge
 SVM = {"C": C, "loss": "hinge"}
 METHODS = {
     "perc": Method("PERC", flat(HierarchicalPerceptron, gated=False, **ONLINE), {"passes": 1}),
     "h-perc": Method("H-PERC", gated(HierarchicalPerceptron, **ONLINE), {"passes": 1}),
-    "s-rls": Method(
-        "S-RLS", flat(HierarchicalRLS, sparse=True, gated=False, **ONLINE), {"passes": 1, "margin_constant": 5.0}
-    ),
-    "sh-rls": Method("SH-RLS", gated(HierarchicalRLS, sparse=True, **ONLINE), {"passes": 1, "margin_constant": 5.0}),
+    "s-rls": Method("S-RLS", flat(HierarchicalRLS, gated=False, **RLS), {"passes": 1, "margin_constant": 5.0}),
+    "sh-rls": Method("SH-RLS", gated(HierarchicalRLS, **RLS), {"passes": 1, "margin_constant": 5.0}),
     "svm": Method("SVM", flat(FlatSVM, targets="nodes", **SVM), SVM),
     "h-svm": Method("H-SVM", gated(NodewiseSVM, **SVM), SVM),
 }

@@ -18,14 +18,14 @@ from benchmarks.harness import Part, in_words, print_rows, write_results
 from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.measuring import choose
 from benchmarks.papers.sp.methods import METHODS
-from cladist import FlatSVM, HardPerceptron, KernelStochasticPerceptron
+from cladist import FlatSVM
 from cladist.learners.structured.parameters import number_of_rounds
 from cladist.metrics import micro_f1
 
 NAME = "sp-equal-f1"
 TITLE = "Time to the F1 of a flat SVM (all nodes, scores decoded to the best labelling)"
 FACTORS = (1, 4, 16)  # times the default number of rounds
-PERCEPTRONS: dict[str, Any] = {"HP": HardPerceptron, "KSP-linear": KernelStochasticPerceptron}
+PERCEPTRONS = {"HP": METHODS["hp"], "KSP-linear": METHODS["ksp-linear"]}
 RATIO = "times the SVM's"
 HEADER = ["data set", "method", "rounds", "F1", "fit s", RATIO]
 
@@ -39,11 +39,12 @@ def measure(name: str) -> list[dict[str, Any]]:
     C = choose(data, METHODS["svm"])[0]["C"]
     FlatSVM(data.taxonomy, targets="nodes").fit(data.X_train[:50], data.y_train[:50])  # compiled, and warm
     rows = [_fitted(DATA[name].title, f"flat SVM, C={C:g}", METHODS["svm"].make(data.taxonomy, {"C": C}, 0), data)]
-    for title, learner in PERCEPTRONS.items():
-        default = number_of_rounds(None, learner().eps, data.X_train.shape[0])
-        learner(data.taxonomy, max_iter=2).fit(data.X_train[:50], data.y_train[:50])
+    for title, method in PERCEPTRONS.items():
+        n_rows = data.X_train.shape[0]
+        default = number_of_rounds(None, method.learner().eps, n_rows)
+        method.make(data.taxonomy, {"max_iter": 2}, n_rows).fit(data.X_train[:50], data.y_train[:50])
         for factor in FACTORS:
-            model = learner(data.taxonomy, max_iter=factor * default, random_state=0)
+            model = method.make(data.taxonomy, {"rounds": factor}, n_rows)
             rows.append(_fitted(DATA[name].title, title, model, data))
             if rows[-1]["F1"] >= rows[0]["F1"] or model.n_iter_ < factor * default:
                 break

@@ -12,6 +12,8 @@ Stages = dict[str, tuple[Any, ...]]
 ROUNDS = (1, 4, 16)  # times ⌈log(n) / 0.1²⌉
 MARGIN_C = (1.0, 0.1, 10.0)
 OF_DRAWS: Stages = {"rounds": ROUNDS, "average": (True, False), "c": (1.0, 0.1, 10.0)}
+AS_PRINTED: dict[str, Any] = {"step": "1/sqrt(T)", "fit_intercept": False}  # not the defaults
+DRAWN: dict[str, Any] = {**AS_PRINTED, "n_chunks": 1}
 
 
 @dataclass(frozen=True)
@@ -40,28 +42,30 @@ class Method:
         options = dict(chosen)
         if "rounds" in options:
             options["max_iter"] = options.pop("rounds") * number_of_rounds(None, HardPerceptron().eps, n_rows)
-        return self.learner(taxonomy, random_state=0, **self.parameters, **options)
+        return self.learner(taxonomy, random_state=0, **(self.parameters | options))
 
 
 METHODS: dict[str, Method] = {
     "hp": Method(
         "HP",
         HardPerceptron,
+        AS_PRINTED,
         stages={"rounds": ROUNDS, "average": (True, False), "init": ("zeros", "class_mean")},
     ),
     "ksp-linear": Method(
         "KSP-linear",
         KernelStochasticPerceptron,
+        DRAWN,
         stages={**OF_DRAWS, "init": ("zeros", "random", "class_mean"), "step": ("1/sqrt(T)", "1/(R sqrt(T))")},
     ),
     "ksp-poly": Method(
         "KSP-polynomial",
         KernelStochasticPerceptron,
-        {"kernel": "poly", "gamma": 1.0, "coef0": 1.0},
+        {**DRAWN, "kernel": "poly", "gamma": 1.0, "coef0": 1.0},
         {"degree": (2, 3), **OF_DRAWS},
     ),
     "ksp-rbf": Method(
-        "KSP-Gaussian", KernelStochasticPerceptron, {"kernel": "rbf"}, {"gamma": (0.5, 1.0, 2.0), **OF_DRAWS}
+        "KSP-Gaussian", KernelStochasticPerceptron, {**DRAWN, "kernel": "rbf"}, {"gamma": (0.5, 1.0, 2.0), **OF_DRAWS}
     ),
     "lm-1": Method("LM-1", MaxMarginMarkov, {"max_iter": 3000}, {"C": MARGIN_C}),
     "lm-2": Method("LM-2", StructuralSVM, {"max_iter": 3000}, {"C": MARGIN_C}),

@@ -92,14 +92,22 @@ def nodes_to_explain(nodes: Any, n_rows: int, taxonomy: Taxonomy) -> Ids:
     return ids
 
 
-def explain_rows(X: Any, nodes: Ids, W: npt.NDArray[Any], taxonomy: Taxonomy, feature_names: Any) -> list[Explanation]:
-    """Explain node ``nodes[i]`` for every row i, given weights W (features × nodes)."""
+def explain_rows(
+    X: Any,
+    nodes: Ids,
+    W: npt.NDArray[Any],
+    taxonomy: Taxonomy,
+    feature_names: Any,
+    intercepts: npt.NDArray[Any] | None = None,
+) -> list[Explanation]:
+    """Explain node ``nodes[i]`` for every row i, given weights W (features × nodes) and intercepts."""
     rows = sparse.csr_array(X)
+    constants = np.zeros(W.shape[1]) if intercepts is None else intercepts
     explanations = []
     for i, v in enumerate(nodes.tolist()):
         features, values = row_of(rows, i)
         contributions = {
-            taxonomy.names[u]: by_feature(features, values * W[features, u], feature_names)
+            taxonomy.names[u]: by_feature(features, values * W[features, u], feature_names, constants[u])
             for u in taxonomy.path_ids(v)
         }
         explanations.append(Explanation.of(taxonomy.names[v], contributions))

@@ -26,6 +26,7 @@ class Kernel:
     A training row of a precomputed kernel is a 1 × 1 matrix that holds its number; in prediction, a row holds its
     kernel values with all training rows. With `normalize`, K(x, z) / √(K(x, x) K(z, z)): rows have length 1 in the
     kernel's space, and rows of length 0 stay 0; linear kernels are left as they are, since their rows can be scaled.
+    `constant` is then added to every value, as if all rows had one more feature of the value √constant: an intercept.
     """
 
     kernel: Any
@@ -34,6 +35,7 @@ class Kernel:
     coef0: float = 0.0
     gram: Matrix | None = None  # the training rows' values of a precomputed kernel; None in prediction
     normalize: bool = False
+    constant: float = 0.0
 
     @classmethod
     def of(cls, model: Any, **options: Any) -> Kernel:
@@ -43,16 +45,19 @@ class Kernel:
     def between(self, A: Any, B: Any) -> Matrix:
         """Return K(a, b) for every row a of A and b of B."""
         if self._is("precomputed"):
-            return np.asarray(B[:, A[:, 0]].T, np.float64) if self.gram is None else self.gram[np.ix_(A[:, 0], B[:, 0])]
+            values = B[:, A[:, 0]].T if self.gram is None else self.gram[np.ix_(A[:, 0], B[:, 0])]
+            return np.asarray(values, np.float64) + self.constant
         values = self._values(A, B)
-        return values / np.outer(self._lengths(A), self._lengths(B)) if self._normalizes else values
+        if self._normalizes:
+            values = values / np.outer(self._lengths(A), self._lengths(B))
+        return values + self.constant if self.constant else values
 
     def diagonal(self, A: Any) -> Matrix:
         """Return K(a, a) for every row a of A; of a precomputed kernel for training rows only."""
         if self.gram is not None:
-            return self.gram[A[:, 0], A[:, 0]]
+            return self.gram[A[:, 0], A[:, 0]] + self.constant
         squares = self._squares(A)
-        return np.where(squares > 0, 1.0, 0.0) if self._normalizes else squares
+        return (np.where(squares > 0, 1.0, 0.0) if self._normalizes else squares) + self.constant
 
     def _is(self, name: str) -> bool:
         return isinstance(self.kernel, str) and self.kernel == name

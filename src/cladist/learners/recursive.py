@@ -177,10 +177,12 @@ class _Training(_Learner):
             raise ModelFormatError(f"Its sharing is {self.sharing_!r}.")
         self.relations_ = unpack_relations(group("relations", arrays))
         graph = self.relations_ if state.get("has_relations") else None
+        # Files without this option are from before it.
+        earlier: dict[str, Any] = {"intercept": "pulled"} if self.relations_ is not None else {}
         if isinstance(self.relations, Relations):  # from the parameters of a file of an earlier version
-            self.relations = replace(self.relations, graph=graph)
+            self.relations = replace(self.relations, graph=graph, **earlier)
         else:
-            options = dict(state.get("relations", {}))
+            options = {**earlier, **state.get("relations", {})}
             if options.pop("solver", None) == "alternating":  # an option of relations in an earlier version
                 self.solver = "alternating"
             self.relations = Relations(graph, **options) if "relations" in state else graph

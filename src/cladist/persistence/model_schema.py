@@ -78,7 +78,9 @@ STATE: dict[str, tuple[Check, str]] = {
     **dict.fromkeys(("n_iter", "rows_seen", "n_support"), (is_count, "a whole number from 0 up")),
     "n_constraints": (_or_none(is_count), "a whole number from 0 up, or null"),
     **dict.fromkeys(("converged", "has_relations", "strategy_by_name"), _FLAG),
-    **dict.fromkeys(("gamma", "C", "c", "alpha"), (_or_none(_is_not_negative), "a number from 0 up, or null")),
+    **dict.fromkeys(
+        ("gamma", "C", "c", "alpha", "constant"), (_or_none(_is_not_negative), "a number from 0 up, or null")
+    ),
     **dict.fromkeys(("radius", "step", "eta"), (_or_none(_is_real), "a number, or null")),
     "sharing": (_is_not_negative, "a number from 0 up"),
     "solver": _TEXT,
@@ -231,6 +233,7 @@ LEAST_SQUARES: Table = {
 }
 LABELLINGS: Table = {
     **_matrix("weights", "n_features", "n_scores", _F8),
+    "intercepts": _numbers("n_scores", types=_F8),
     "support": _ids("n_support"),
     **_matrix("vectors", "n_support", "n_columns"),
     **_matrix("coefs", "n_scores", "n_support", _F8),

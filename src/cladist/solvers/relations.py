@@ -34,6 +34,7 @@ from cladist.taxonomy import RelationGraph, Taxonomy
 Ids = npt.NDArray[np.int64]
 
 
+INTERCEPTS = ("own", "pulled")
 SMALLEST_SHARING, LARGEST_SHARING = 1e-9, 1e9  # except 0; beyond, sums in float32 lose one side
 
 
@@ -42,8 +43,8 @@ class Relations(BaseEstimator):
     """How the weights of nodes are related in `RecursiveSVM` and `RecursiveLogistic`.
 
     Without a graph, each node is related to its parent in the taxonomy; a DAG is read as the undirected graph of its
-    edges. `root` and `blocks_per_round` are for trees; `targets`, `repair`, `schedule` and `ridge` are for graphs. In
-    scikit-learn's notation ``relations__ridge`` is a parameter of the learner, for `set_params` and grids.
+    edges. `root` and `blocks_per_round` are for trees; `targets`, `repair`, `schedule`, `ridge` and `intercept` are for
+    graphs. In scikit-learn's notation ``relations__ridge`` is a parameter of the learner, for `set_params` and grids.
 
     Parameters
     ----------
@@ -64,6 +65,10 @@ class Relations(BaseEstimator):
         more than rows do, with up to 8,000 nodes.
     ridge : float
         Pull of every node of a graph to 0: ½ ridge ‖w_n‖²; 0 in the paper.
+    intercept : {"own", "pulled"}
+        Whether the intercept of a node is its own, held by ½ S_n b_n², where S_n is the sum of its edges' weights and
+        of the ridge; or pulled towards those of related nodes like all weights, as in the paper, so that labels share
+        how frequent they are. `schedule="joint"` needs "pulled".
 
     Examples
     --------
@@ -82,6 +87,7 @@ class Relations(BaseEstimator):
     repair: str = "top_down"
     schedule: str = "coloured"
     ridge: Any = 0.0
+    intercept: str = "own"
 
     def options(self) -> dict[str, Any]:
         """Return all but the graph, by name."""
@@ -101,6 +107,12 @@ class Relations(BaseEstimator):
         one_of(who, "targets", self.targets, TARGETS)
         one_of(who, "repair", self.repair, REPAIRS)
         one_of(who, "schedule", self.schedule, SCHEDULES)
+        one_of(who, "intercept", self.intercept, INTERCEPTS)
+        if self.schedule == "joint" and self.intercept == "own":
+            raise ParameterError(
+                f"{who}: schedule='joint' pulls intercepts like all weights; add intercept='pulled', or leave the "
+                "schedule at 'coloured'."
+            )
         if not is_count(self.blocks_per_round):
             raise ParameterError(
                 f"{who}: blocks_per_round must be a whole number from 1 up; got {self.blocks_per_round!r}."
@@ -149,11 +161,12 @@ class Relations(BaseEstimator):
     def couple(self, taxonomy: Taxonomy, labels: Ids, sharing: float, graph: RelationGraph | None) -> Coupling:
         """Return the first sum of the objective: that of eq. (2) and (3) on a tree, of eq. (10) on a graph."""
         if graph is not None:
-            return GraphCoupling(taxonomy, labels, graph, self.schedule, float(self.ridge))
+            own = self.intercept == "own"
+            return GraphCoupling(taxonomy, labels, graph, self.schedule, float(self.ridge), own)
         return TreeCoupling(taxonomy, labels, sharing, self.root, self.blocks_per_round)
 
     def _check_for_tree(self, who: str) -> None:
-        for name in ("schedule", "ridge", "targets"):
+        for name in ("schedule", "ridge", "targets", "intercept"):
             if getattr(self, name) != DEFAULTS[name]:
                 raise ParameterError(
                     f"{who}: {name}={getattr(self, name)!r} is for labels related by a graph; give "
@@ -281,13 +294,17 @@ class TreeCoupling:
 
 @dataclass(frozen=True)
 class GraphCoupling:
-    """½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖², each edge once: eq. (10) with a = 1 and ridge = 0."""
+    """½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖², each edge once: eq. (10) with a = 1 and ridge = 0.
+
+    With `own_intercepts`, intercepts are not part of w there, and each is held by itself.
+    """
 
     taxonomy: Taxonomy
     labels: Ids
     edges: RelationGraph
     schedule: str = "coloured"
     ridge: float = 0.0
+    own_intercepts: bool = True
 
     @cached_property
     def graph(self) -> Graph:
@@ -298,7 +315,7 @@ class GraphCoupling:
         known = self.edges.adjacency
         indptr = np.append(known.indptr, np.full(len(place) - self.edges.n_nodes, known.indptr[-1]))
         matrix = sparse.csr_array((known.data, known.indices, indptr), shape=(len(place), len(place)))
-        return Graph(matrix, nodes, self.ridge)
+        return Graph(matrix, nodes, self.ridge, self.own_intercepts)
 
     def tree_and_root(self) -> tuple[Any, ...]:
         """Return nothing: weights are no sums along a tree."""

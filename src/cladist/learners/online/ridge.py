@@ -122,12 +122,15 @@ class Ridge:
         raise NotImplementedError
 
     def group_coef(self, k: int) -> Matrix:
-        """Return w of the nodes of a group that has examples (nodes × features)."""
+        """Return w of the nodes of a group that has examples, and last their intercepts (nodes × (features + 1))."""
         raise NotImplementedError
 
     def node_coef(self, n_nodes: int, n_features: int) -> Matrix:
-        """Return w of every node (nodes × features), without the row itself in the inverse; linear kernels only."""
-        out = np.zeros((n_nodes, n_features))
+        """Return w of every node, and last its intercept, without the row itself in the inverse; linear kernels only.
+
+        The array has the shape nodes × (features + 1).
+        """
+        out = np.zeros((n_nodes, n_features + 1))
         for k, count in enumerate(self.counts):
             if count:
                 out[self.groups.nodes[k]] = self.group_coef(k)
@@ -149,18 +152,21 @@ class Ridge:
 
 
 class PrimalRidge(Ridge):
-    """P = (αI + S Sᵀ)⁻¹ and w = P S s of every group that has examples. Memory: O(d²) per group."""
+    """P = (αI + S Sᵀ)⁻¹ and w = P S s of every group that has examples. Memory: O(d²) per group.
 
-    def __init__(self, groups: NodeGroups, rule: RidgeRule, n_features: int) -> None:
-        super().__init__(groups, rule, Kernel("linear"))
-        self.n_features = n_features
+    If the linear kernel has a constant, its root is the last feature of every row.
+    """
+
+    def __init__(self, groups: NodeGroups, rule: RidgeRule, kernel: Kernel, n_features: int) -> None:
+        super().__init__(groups, rule, kernel)
+        self.n_features = n_features + bool(kernel.constant)
         self.counts = [0] * len(groups)
         self.inverses: dict[int, Matrix] = {}
         self.weights: dict[int, Matrix] = {}
 
     def train_block(self, X: Any, groups: Iterator[GroupRounds]) -> None:
         """Make the rounds of all groups on a block of rows."""
-        X = X.toarray() if sparse.issparse(X) else np.ascontiguousarray(X)
+        X = self._dense_rows(X)
         for k, rows, given, own in groups:
             P, W = self.state(k)
             count = primal_rounds(X[rows], *given, P, W, self.counts[k], *self.rule[1:], own)
@@ -176,19 +182,27 @@ class PrimalRidge(Ridge):
 
     def margins(self, X: Any, *, signs_only: bool = False) -> Matrix:
         """Return the margin of every row and node; with `signs_only` only their signs are right."""
-        out = self.empty_margins(X)
+        out, X = self.empty_margins(X), self._dense_rows(X)
         for k, W in self.weights.items():
-            scores = np.asarray(X @ W.T)
+            scores = X @ W.T
             if self.rule.current and not signs_only:
-                rows = X.toarray() if sparse.issparse(X) else X
-                shrinkage = 1.0 + np.einsum("ij,ij->i", np.asarray(X @ self.inverses[k]), rows)
+                shrinkage = 1.0 + np.einsum("ij,ij->i", X @ self.inverses[k], X)
                 scores /= np.maximum(shrinkage, 1.0)[:, None]  # x·P x ≥ 0 up to rounding
             out[:, self.groups.nodes[k]] = scores
         return out
 
+    def _dense_rows(self, X: Any) -> Matrix:
+        """Return rows as an array, with the constant feature if there is one."""
+        X = X.toarray() if sparse.issparse(X) else np.ascontiguousarray(X)
+        constant = self.kernel.constant
+        return np.column_stack([X, np.full(len(X), np.sqrt(constant))]) if constant else X
+
     def group_coef(self, k: int) -> Matrix:
-        """Return w of the nodes of a group that has examples (nodes × features)."""
-        return self.weights[k]
+        """Return w of the nodes of a group that has examples, and last their intercepts (nodes × (features + 1))."""
+        W, constant = self.weights[k], self.kernel.constant
+        if not constant:
+            return np.column_stack([W, np.zeros(len(W))])
+        return np.column_stack([W[:, :-1], W[:, -1] * np.sqrt(constant)])
 
     def add_node(self, new_id: Ids, node: int, gate: int) -> None:
         """Move nodes to their new ids, and make a group without examples for a new node."""
@@ -203,9 +217,10 @@ class PrimalRidge(Ridge):
         return {**super().pack(), "inverses": inverses, "weights": weights}
 
     @classmethod
-    def unpack(cls, rule: RidgeRule, n_nodes: int, n_features: int, arrays: Arrays) -> PrimalRidge:
+    def unpack(cls, rule: RidgeRule, n_nodes: int, n_features: int, kernel: Kernel, arrays: Arrays) -> PrimalRidge:
         """Restore packed inverses and weights."""
-        restored = cls(NodeGroups.unpack(group("stores", arrays), n_nodes), rule, n_features)
+        restored = cls(NodeGroups.unpack(group("stores", arrays), n_nodes), rule, kernel, n_features)
+        n_features = restored.n_features
         restored.counts = _unpack_counts(arrays["counts"], restored.groups).tolist()
         used = [k for k, count in enumerate(restored.counts) if count]
         own = n_features * (n_features + 1) // 2
@@ -350,8 +365,9 @@ class DualRidge(Ridge):
         return self._duals[k]
 
     def group_coef(self, k: int) -> Matrix:
-        """Return w of the nodes of a group that has examples (nodes × features)."""
-        return np.asarray((self.rows[self.members[k]].T @ self.duals(k)).T)
+        """Return w of the nodes of a group that has examples, and last their intercepts (nodes × (features + 1))."""
+        duals = self.duals(k)
+        return np.column_stack([(self.rows[self.members[k]].T @ duals).T, self.kernel.constant * duals.sum(axis=0)])
 
     def pack(self) -> Arrays:
         """Return the arrays of a model file."""

@@ -53,6 +53,8 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         The labels' tree or forest. None: a star of the classes in y.
     alpha : float or "cv"
         Weight of the ridge; 1 in the paper. "cv": the best power of ten by cross-validation on the rows given to `fit`.
+    fit_intercept : bool
+        Whether rows have one more feature, which is 1 after they were scaled; the paper has none.
     sparse, margin_constant : bool, float
         Whether to store only examples of small margin (SH-RLS), and c above; infinity stores every row.
     budget : int or None
@@ -128,7 +130,8 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     answers_sets: ClassVar[bool] = True
     taxonomy: Any = None
     _: KW_ONLY
-    alpha: Any = 1.0
+    alpha: Any = 0.3
+    fit_intercept: bool = True
     sparse: bool = False
     margin_constant: float = 5.0
     budget: int | None = None
@@ -180,9 +183,12 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         groups = NodeGroups.of(self.taxonomy_, gated=self.gated, shared=not self.sparse)
         self.solver_ = self._choose_solver(len(groups), X.shape[1])
         if self.solver_ == "primal":
-            self.ridge_: Any = PrimalRidge(groups, self._rule(), X.shape[1])
+            self.ridge_: Any = PrimalRidge(groups, self._rule(), self._kernel(), X.shape[1])
         else:
-            self.ridge_ = DualRidge(groups, self._rule(), Kernel.of(self, normalize=self.normalize), self.budget)
+            self.ridge_ = DualRidge(groups, self._rule(), self._kernel(), self.budget)
+
+    def _kernel(self) -> Kernel:
+        return Kernel.of(self, normalize=self.normalize, constant=float(self.fit_intercept))
 
     def _rule(self) -> RidgeRule:
         c = float(self.margin_constant) if self.sparse else np.inf
@@ -212,7 +218,9 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     def check_parameters(self) -> None:
         """Raise unless all parameters are valid."""
         who = type(self).__name__
-        self.check_decision_parameters(flags=("gated", "normalize", "shuffle", "sparse", "include_current"))
+        self.check_decision_parameters(
+            flags=("gated", "normalize", "fit_intercept", "shuffle", "sparse", "include_current")
+        )
         one_of(who, "solver", self.solver, SOLVERS)
         check_values(self, is_positive, "positive", "margin_constant")
         if not (isinstance(self.alpha, str) and self.alpha == "cv"):
@@ -245,9 +253,22 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     @property
     def node_coef_(self) -> npt.NDArray[np.float64]:
         """The vectors (αI + S Sᵀ)⁻¹ S s, one row per node in `taxonomy_.names` order; computed on access."""
+        return self._node_weights("node_coef_")[:, :-1]
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float64]:
+        """The intercepts of the classes' own nodes, which belong to `coef_`."""
+        return self._node_weights("intercept_")[self.class_nodes_, -1]
+
+    def _node_weights(self, name: str) -> npt.NDArray[np.float64]:
         if self.kernel != "linear":
-            raise AttributeError(f"node_coef_ needs weights, which kernel={self.kernel!r} does not have.")
+            raise AttributeError(f"{name} needs weights, which kernel={self.kernel!r} does not have.")
         return np.asarray(self.ridge_.node_coef(self.taxonomy_.n_nodes, self.n_features_in_))
+
+    @staticmethod
+    def from_old_parameters(given: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters of a model file; those of the first versions have no intercept."""
+        return {"fit_intercept": False, **given}
 
     # ---------------------------------------------------------------- model files
 
@@ -266,10 +287,9 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         one_of("HierarchicalRLS", "solver", self.solver_, SOLVERS[1:])
         size = self.taxonomy_.n_nodes, self.n_features_in_
         if self.solver_ == "primal":
-            self.ridge_ = PrimalRidge.unpack(self._rule(), *size, arrays)
+            self.ridge_ = PrimalRidge.unpack(self._rule(), *size, self._kernel(), arrays)
         else:
-            kernel = Kernel.of(self, normalize=self.normalize)
-            self.ridge_ = DualRidge.unpack(self._rule(), *size, kernel, self.budget, arrays)
+            self.ridge_ = DualRidge.unpack(self._rule(), *size, self._kernel(), self.budget, arrays)
 
 
 def _round_to_zero(margins: Margins) -> Margins:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,30 +34,33 @@ GROUP = 64  # columns in memory at once while scores are summed up
 
 
 class WeightModel:
-    """Node scores a = W x, W held as (features × nodes)."""
+    """Node scores a = W x + b, W held as (features × nodes)."""
 
-    def __init__(self, W: Floats) -> None:
+    def __init__(self, W: Floats, intercepts: Floats | None = None) -> None:
         self.W = W
+        self.intercepts = np.zeros(W.shape[1]) if intercepts is None else intercepts
 
     @classmethod
-    def from_rows(cls, X: Any, rows: Ids, coefs: sparse.csr_array) -> WeightModel:
-        """Return W = Σ_k coefs[:, k] x_rows[k]ᵀ."""
+    def from_rows(cls, X: Any, rows: Ids, coefs: sparse.csr_array, constant: float = 0.0) -> WeightModel:
+        """Return W = Σ_k coefs[:, k] x_rows[k]ᵀ, every row having one more feature of the value √constant."""
         W = allocate_weights("The perceptron", X.shape[1], coefs.shape[0])
         W += (X[rows].T @ coefs.T) if not sparse.issparse(X) else (coefs @ X[rows]).toarray().T
-        return cls(W)
+        return cls(W, constant * np.asarray(coefs.sum(axis=1), dtype=np.float64).ravel())
 
     def scores(self, X: Any) -> Floats:
         """Return a_v for every row and node."""
-        return np.asarray(X @ self.W, dtype=np.float64)
+        return np.asarray(X @ self.W, dtype=np.float64) + self.intercepts
 
     def pack(self) -> Arrays:
         """Return the arrays of the model file."""
-        return prefixed("weights", pack_matrix(self.W))
+        arrays = prefixed("weights", pack_matrix(self.W))
+        return {**arrays, "intercepts": self.intercepts} if self.intercepts.any() else arrays
 
     @classmethod
     def unpack(cls, n_nodes: int, n_features: int, arrays: Arrays) -> WeightModel:
         """Restore the arrays of `pack`."""
-        return cls(np.asarray(unpack_weights("weights", arrays, n_features, n_nodes), dtype=np.float64))
+        W = np.asarray(unpack_weights("weights", arrays, n_features, n_nodes), dtype=np.float64)
+        return cls(W, arrays.get("intercepts"))
 
 
 class SupportModel:
@@ -110,6 +114,11 @@ class KernelColumns:
         by_feature = part.tocsc()
         return by_feature.indptr, by_feature.indices, by_feature.data
 
+    def add_constant(self, constant: float) -> None:
+        """Add a constant to all values: an intercept, see `Kernel`."""
+        self.kernel = replace(self.kernel, constant=constant)
+        self.diagonal = self.diagonal + constant
+
     def fill(self, i: int, first: int, last: int, out: Floats) -> None:
         """Write K(x_i, x_r) for rows r of first … last into `out`."""
         if not self.by_feature:
@@ -129,12 +138,15 @@ class KernelColumns:
         elif self.kernel.kernel == "rbf":
             distances = self.norms[i] + self.norms[first:last] - 2.0 * out
             np.exp(-self.kernel.gamma * np.maximum(distances, 0.0), out=out)
+        if self.kernel.constant:
+            out += self.kernel.constant
 
     def expand(self, rows: Ids, coefs: Any, first: int, last: int) -> Floats:
         """Return Σ_k coefs[:, k] K(x_rows[k], ·) for rows first … last, some columns at a time."""
         if self.by_feature and self.kernel.kernel == "linear":
             scores = (coefs @ self.X[rows]) @ self.X[first:last].T
-            return np.asarray(scores.toarray() if sparse.issparse(scores) else scores, dtype=np.float64)
+            scores = np.asarray(scores.toarray() if sparse.issparse(scores) else scores, dtype=np.float64)
+            return scores + self.kernel.constant * np.asarray(coefs.sum(axis=1)).reshape(-1, 1)
         total = np.zeros((coefs.shape[0], last - first))
         by_row = coefs.tocsc()
         for start in range(0, len(rows), GROUP):
@@ -212,7 +224,11 @@ class LabellingClassifier(HierarchicalClassifier):
 
     def support_model(self, X: Any, rows: Ids, coefs: sparse.csr_array) -> SupportModel:
         """Return the model Σ_k coefs[:, k] K(x_rows[k], ·)."""
-        return SupportModel(Kernel.of(self), rows, rows[:, None] if self.is_precomputed else X[rows], coefs)
+        vectors = rows[:, None] if self.is_precomputed else X[rows]
+        return SupportModel(self._prediction_kernel(), rows, vectors, coefs)
+
+    def _prediction_kernel(self) -> Kernel:
+        return Kernel.of(self, constant=getattr(self, "constant_", 0.0))
 
     # ---------------------------------------------------------------- prediction
 
@@ -264,6 +280,14 @@ class LabellingClassifier(HierarchicalClassifier):
         return np.asarray((W if self.decodes_sets else path_scores(W, self.taxonomy_))[:, self.class_nodes_].T)
 
     @property
+    def intercept_(self) -> Floats:
+        """One value per class, which belongs to `coef_`."""
+        intercepts = self._weight_model("intercept_").intercepts
+        if not self.decodes_sets:
+            intercepts = path_scores(intercepts[None], self.taxonomy_)[0]
+        return np.asarray(intercepts[self.class_nodes_])
+
+    @property
     def support_(self) -> Ids:
         """The numbers of the training rows that the model keeps, ascending."""
         return self._support_model("support_").support
@@ -310,7 +334,7 @@ class LabellingClassifier(HierarchicalClassifier):
                 setattr(self, name, state[name[:-1]])
         if self._keeps_rows:
             n_columns = 1 if self.is_precomputed else self.n_features_in_
-            self.model_ = SupportModel.unpack(self._n_scores, n_columns, Kernel.of(self), arrays)
+            self.model_ = SupportModel.unpack(self._n_scores, n_columns, self._prediction_kernel(), arrays)
         else:
             self.model_ = WeightModel.unpack(self._n_scores, self.n_features_in_, arrays)
         self.set_objectives()

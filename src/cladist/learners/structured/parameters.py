@@ -25,6 +25,9 @@ STEPS = ("1/sqrt(T)", "1/(R sqrt(T))")
 INITIAL_WEIGHTS = ("zeros", "random", "class_mean")
 SET_LOSSES = ("hamming", "hierarchical")
 MOST_ROUNDS = 10**8
+ROUNDS_PER_ROW = 4  # max_iter="auto": more rounds gain little on data sets of text and of numbers
+CHUNK_ROWS = 4096  # n_chunks="auto": a round costs at most as many rows, so that training costs O(n)
+CONSTANT_SHARE = 0.01  # of the mean K(x, x): the constant feature is a tenth as long as rows are
 MOST_WEIGHT_BYTES = 8 * 2**30  # weights in training; beyond this use a kernel or fewer features
 RANDOM_ROWS = 32  # rows whose joint features random initial weights are made of
 RANDOM_NORM = 1e-3  # large enough to break ties, too small to influence the result
@@ -35,8 +38,9 @@ RANDOM_NORM = 1e-3  # large enough to break ties, too small to influence the res
 def check_rounds(model: Any) -> None:
     """Refuse values of max_iter, eps, step, init and decode that make no sense."""
     who = type(model).__name__
-    if model.max_iter is not None:
-        check_values(model, is_count, "a whole number from 1 up, or None", "max_iter")
+    if not (model.max_iter is None or _is_auto(model.max_iter)):
+        check_values(model, is_count, "a whole number from 1 up, 'auto' or None", "max_iter")
+    check_values(model, lambda value: isinstance(value, bool), "True or False", "fit_intercept")
     check_values(model, is_positive, "positive", "eps")
     if not is_positive(model.step):
         one_of(who, "step", model.step, STEPS)
@@ -46,19 +50,30 @@ def check_rounds(model: Any) -> None:
 
 def check_sampling(model: Any) -> None:
     """Refuse values of eta, c, n_chunks and cache_size that make no sense."""
-    if not (isinstance(model.eta, str) and model.eta == "auto"):
+    if not _is_auto(model.eta):
         check_values(model, is_positive, "positive or 'auto'", "eta")
     if not (isinstance(model.c, str) and model.c == "cv"):
         check_values(model, is_positive, "positive, or 'cv' to choose it", "c")
-    check_values(model, is_count, "a whole number from 1 up", "n_chunks")
+    if not _is_auto(model.n_chunks):
+        check_values(model, is_count, "a whole number from 1 up or 'auto'", "n_chunks")
     check_values(model, is_positive, "positive, in MB", "cache_size")
 
 
-def number_of_rounds(max_iter: int | None, eps: float, n_rows: int) -> int:
-    """Return T: `max_iter`, or ⌈log(n) / eps²⌉."""
-    if max_iter is not None:
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def fill_in_old(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a model file; those of the first versions have no intercept."""
+    return {"fit_intercept": False, **given}
+
+
+def number_of_rounds(max_iter: int | str | None, eps: float, n_rows: int) -> int:
+    """Return T: `max_iter`; None: ⌈log(n) / eps²⌉; "auto": the larger of this and 4n."""
+    if max_iter is not None and not isinstance(max_iter, str):
         return int(max_iter)
-    return int(np.clip(np.ceil(np.log(n_rows) / eps**2), 1, MOST_ROUNDS))
+    T = np.ceil(np.log(n_rows) / eps**2)
+    return int(np.clip(T if max_iter is None else max(T, ROUNDS_PER_ROW * n_rows), 1, MOST_ROUNDS))
 
 
 def step_length(step: Any, n_rounds: int, radius: float) -> float:
@@ -95,11 +110,12 @@ def prepare_rounds(
 ) -> tuple[PerceptronState, Ids, list[list[float]]]:
     """Return the state before round 1, the numbers in X of its rows, and by chunk one number in [0, 1) per round.
 
-    Sets radius_ (R), step_ and, where rows are drawn, eta_ (η).
+    Sets constant_, radius_ (R), step_ and, where rows are drawn, eta_ (η).
     """
     n, T = len(labels), number_of_rounds(model.max_iter, model.eps, len(labels))
     random = random_generator(type(model).__name__, model.random_state)
-    n_chunks = min(getattr(model, "n_chunks", 1), n)
+    n_chunks = getattr(model, "n_chunks", 1)
+    n_chunks = -(-n // CHUNK_ROWS) if _is_auto(n_chunks) else min(n_chunks, n)
     order = np.arange(n)
     if n_chunks > 1:  # random chunks, since data are often sorted by label
         order = random.permutation(n)
@@ -107,6 +123,8 @@ def prepare_rounds(
     rows = order[:, None] if model.is_precomputed else X[order] if n_chunks > 1 else X
     y = labels[order] if n_chunks > 1 else labels
     columns = KernelColumns(rows, kernel, chunks)
+    model.constant_ = CONSTANT_SHARE * float(columns.diagonal.mean()) if model.fit_intercept else 0.0
+    columns.add_constant(model.constant_)
     model.radius_ = float(np.sqrt(np.max(columns.diagonal) * labels.taxonomy.n_nodes))
     model.step_ = step_length(model.step, T, model.radius_)
     if hasattr(model, "eta"):
@@ -141,7 +159,8 @@ def explain_paths(self: LabellingClassifier, X: Any, nodes: Any = None) -> list[
             "labels, or multiply rows by node_coef_."
         )
     ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-    return explain_rows(rows, ids, self.model_.W, self.taxonomy_, getattr(self, "feature_names_in_", None))
+    names, model = getattr(self, "feature_names_in_", None), self.model_
+    return explain_rows(rows, ids, model.W, self.taxonomy_, names, model.intercepts)
 
 
 # ---------------------------------------------------------------- large-margin learners

@@ -30,18 +30,20 @@ class HardPerceptron(LabellingClassifier):
 
         W̄ ← W̄ + step · (y_i − Z_i) x_iᵀ,    W = W̄ / max(1, ‖W̄‖)
 
-    The prediction is the best labelling, or, for single labels, the path of highest score. There is no bias term.
+    The prediction is the best labelling, or, for single labels, the path of highest score.
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The tree or forest of the labels; a DAG is refused. None: a star of the labels in y.
-    max_iter, eps : int or None, float
-        The number of rounds, T; None: ⌈log(n) / eps²⌉ for n rows. The paper's ε is the distance to the largest margin
-        that is aimed at.
-    step : {"1/sqrt(T)", "1/(R sqrt(T))"} or float
-        The weight of an update in W̄, where R = max_i √(K(x_i, x_i) N). The first is the paper's; its regret is at most
-        (1 + R²)√T / 2, that of the second at most a multiple of R√T.
+    max_iter, eps : "auto", int or None; float
+        The number of rounds, T; None: ⌈log(n) / eps²⌉ for n rows, where the paper's ε is the distance to the largest
+        margin that is aimed at; "auto": the larger of this and 4n.
+    step : {"1/(R sqrt(T))", "1/sqrt(T)"} or float
+        The weight of an update in W̄, where R = max_i √(K(x_i, x_i) N). The second is the paper's; its regret is at
+        most (1 + R²)√T / 2, that of the first at most a multiple of R√T.
+    fit_intercept : bool
+        Whether rows have one more, constant feature, a tenth as long as they are in the mean. The paper has none.
     average : bool
         Whether the model is the mean of all W_t, which the theorems are about, or the last one.
     init : {"zeros", "random", "class_mean"}
@@ -65,12 +67,13 @@ class HardPerceptron(LabellingClassifier):
         One entry for about every hundredth round, and one for the model itself on all rows:
         `round`; `objective`, the least margin of a row; `bound`, which no W of norm 1 exceeds; `gap`, their difference;
         `errors`, the share of rows that are wrong; `norm`, ‖W̄‖; `seconds`.
-    radius_, step_ : float
-        R and the length of the step in use.
+    radius_, step_, constant_ : float
+        R, the length of the step in use, and the square of the constant feature.
     n_support_, model_size_ : int
         The number of rows that the model is a sum of, and the size of the model in bytes.
-    coef_, node_coef_ : arrays
-        Weights, one row per class or per node. `explain` splits a path's score by features.
+    coef_, intercept_, node_coef_ : arrays
+        Weights and intercepts, one row per class, and weights, one row per node. `explain` splits a path's score by
+        features.
 
     Notes
     -----
@@ -89,13 +92,14 @@ class HardPerceptron(LabellingClassifier):
     (True, 1.0)
     """
 
-    _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "n_support_")
+    _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "constant_", "n_support_")
 
     taxonomy: Any = None
     _: KW_ONLY
-    max_iter: int | None = None
+    max_iter: Any = "auto"
     eps: float = 0.1
-    step: Any = "1/sqrt(T)"
+    step: Any = "1/(R sqrt(T))"
+    fit_intercept: bool = True
     average: bool = True
     init: str = "zeros"
     early_stopping: bool = True
@@ -105,6 +109,7 @@ class HardPerceptron(LabellingClassifier):
     decode: str = "auto"
     verbose: bool | int = 0
 
+    from_old_parameters = staticmethod(parameters.fill_in_old)
     explain = parameters.explain_paths
 
     def check_parameters(self) -> None:
@@ -132,7 +137,7 @@ class HardPerceptron(LabellingClassifier):
             solution = state.solution(averaged=bool(self.average) and not separated)
         _set_history(self, solution)
         self.n_support_ = len(solution.rows)
-        self.model_ = WeightModel.from_rows(X, solution.rows, solution.coefs)  # W_t at the stop, or the mean of all
+        self.model_ = WeightModel.from_rows(X, solution.rows, solution.coefs, self.constant_)  # W_t, or the mean
         return self
 
 
@@ -145,21 +150,22 @@ class StochasticPerceptron(LabellingClassifier):
 
         W̄ ← W̄ + step · (y_i − Z_i) x_iᵀ,    W = W̄ / max(1, ‖W̄‖),    u_j ← u_j (1 − η v_j + η² v_j²)
 
-    The prediction is the best labelling, or, for single labels, the path of highest score. There is no bias term.
+    The prediction is the best labelling, or, for single labels, the path of highest score.
 
     Parameters
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The tree or forest of the labels; a DAG is refused. None: a star of the labels in y.
-    max_iter, eps, step, average, init : int or None, float, str or float, bool, str
-        The number of rounds, the weight of an update in W̄, whether the model is the mean of all W_t or the last one,
-        and W̄ of round 1; see `HardPerceptron`.
+    max_iter, eps, step, fit_intercept, average, init : "auto", int or None; float; str or float; bool; bool; str
+        The number of rounds, the weight of an update in W̄, whether rows have a constant feature, whether the model is
+        the mean of all W_t or the last one, and W̄ of round 1; see `HardPerceptron`.
     eta, c : "auto" or float, float or "cv"
         η, the rate at which rows are reweighted; "auto": min(1/(2R), c √(log n / T)). c="cv": the best power of ten
         by cross-validation on the training rows.
-    n_chunks : int
+    n_chunks : "auto" or int
         The number of random parts of the rows, which are trained on one after the other by an equal share of the
-        rounds, each from where the one before ended. A round costs only the rows of its part.
+        rounds, each from where the one before ended. A round costs only the rows of its part. "auto": as few parts as
+        have at most 4,096 rows each.
     cache_size, random_state : float; int, RandomState or None
         Memory for kernel columns during training, in MB; the seed of the rows drawn.
     n_jobs, executor : int or None, Executor or None
@@ -176,12 +182,13 @@ class StochasticPerceptron(LabellingClassifier):
     history_ : list of dict
         One entry for about every hundredth round, measured on its chunk, and one for the model itself on all rows; see
         `HardPerceptron`.
-    radius_, step_, eta_ : float
-        R, the length of the step and η in use.
+    radius_, step_, eta_, constant_ : float
+        R, the length of the step and η in use, and the square of the constant feature.
     n_support_, model_size_ : int
         The number of rows that the model is a sum of, and the size of the model in bytes.
-    coef_, node_coef_ : arrays
-        Weights, one row per class or per node. `explain` splits a path's score by features.
+    coef_, intercept_, node_coef_ : arrays
+        Weights and intercepts, one row per class, and weights, one row per node. `explain` splits a path's score by
+        features.
     c_, cv_results_ : float, list of dict
         With `c="cv"`, the c chosen and the score of each value.
 
@@ -197,23 +204,24 @@ class StochasticPerceptron(LabellingClassifier):
     >>> from cladist import StochasticPerceptron
     >>> from cladist.datasets import make_topics
     >>> data = make_topics(n_samples=400, n_features=300, branching=(3, 2), n_test=100, random_state=0)
-    >>> model = StochasticPerceptron(data.taxonomy, max_iter=2000).fit(data.X_train, data.y_train)
+    >>> model = StochasticPerceptron(data.taxonomy).fit(data.X_train, data.y_train)
     >>> model.score(data.X_test, data.y_test) > 0.8
     True
     """
 
-    _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "eta_", "n_support_", "c_", "cv_results_")
+    _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "constant_", "eta_", "n_support_", "c_", "cv_results_")
 
     taxonomy: Any = None
     _: KW_ONLY
-    max_iter: int | None = None
+    max_iter: Any = "auto"
     eps: float = 0.1
-    step: Any = "1/sqrt(T)"
+    step: Any = "1/(R sqrt(T))"
+    fit_intercept: bool = True
     average: bool = True
     init: str = "zeros"
     eta: Any = "auto"
     c: Any = 1.0
-    n_chunks: int = 1
+    n_chunks: Any = "auto"
     cache_size: float = 200.0
     random_state: Any = 0
     n_jobs: int | None = None
@@ -221,6 +229,7 @@ class StochasticPerceptron(LabellingClassifier):
     decode: str = "auto"
     verbose: bool | int = 0
 
+    from_old_parameters = staticmethod(parameters.fill_in_old)
     explain = parameters.explain_paths
 
     def check_parameters(self) -> None:
@@ -235,7 +244,7 @@ class StochasticPerceptron(LabellingClassifier):
         self.set_label_classes(labels)
         rows, coefs = _draw_rounds(self, X, labels, Kernel("linear"))
         self.n_support_ = len(rows)
-        self.model_ = WeightModel.from_rows(X, rows, coefs)  # the mean of all W_t, or the last
+        self.model_ = WeightModel.from_rows(X, rows, coefs, self.constant_)  # the mean of all W_t, or the last
         return self
 
 
@@ -257,10 +266,10 @@ class KernelStochasticPerceptron(LabellingClassifier):
     degree, coef0, gamma : int, float, {"scale", "auto"} or float
         Parameters of "poly", (gamma ⟨x, z⟩ + coef0)^degree, and "rbf", exp(−gamma ‖x − z‖²), as in scikit-learn's SVC.
         The paper's polynomial has gamma=1; its variance γ is gamma = 1/(2γ).
-    max_iter, eps, step, average, init : int or None, float, str or float, bool, str
-        The number of rounds, the weight of an update in W̄, whether the model is the mean of all W_t or the last one,
-        and W̄ of round 1; see `HardPerceptron`.
-    eta, c, n_chunks : "auto" or float; float or "cv"; int
+    max_iter, eps, step, fit_intercept, average, init : "auto", int or None; float; str or float; bool; bool; str
+        The number of rounds, the weight of an update in W̄, whether rows have a constant feature, whether the model is
+        the mean of all W_t or the last one, and W̄ of round 1; see `HardPerceptron`.
+    eta, c, n_chunks : "auto" or float; float or "cv"; "auto" or int
         The rate at which rows are reweighted, the factor in its formula, and the number of random parts that the rows
         are split into; see `StochasticPerceptron`.
     cache_size, random_state : float; int, RandomState or None
@@ -279,8 +288,8 @@ class KernelStochasticPerceptron(LabellingClassifier):
     history_ : list of dict
         One entry for about every hundredth round, measured on its chunk, and one for the model itself on all rows; see
         `HardPerceptron`.
-    radius_, step_, eta_ : float
-        R, the length of the step and η in use.
+    radius_, step_, eta_, constant_ : float
+        R, the length of the step and η in use, and the square of the constant feature.
     n_support_, model_size_ : int
         The number of rows that the model is a sum of, and the size of the model in bytes.
     support_, dual_coef_, support_vectors_ : arrays
@@ -302,12 +311,12 @@ class KernelStochasticPerceptron(LabellingClassifier):
     >>> from cladist import KernelStochasticPerceptron
     >>> from cladist.datasets import make_topics
     >>> data = make_topics(n_samples=400, n_features=300, branching=(3, 2), n_test=100, random_state=0)
-    >>> model = KernelStochasticPerceptron(data.taxonomy, kernel="rbf", max_iter=2000).fit(data.X_train, data.y_train)
+    >>> model = KernelStochasticPerceptron(data.taxonomy, kernel="rbf").fit(data.X_train, data.y_train)
     >>> model.score(data.X_test, data.y_test) > 0.8
     True
     """
 
-    _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "eta_", "gamma_", "c_", "cv_results_")
+    _saved: ClassVar[tuple[str, ...]] = ("radius_", "step_", "constant_", "eta_", "gamma_", "c_", "cv_results_")
 
     taxonomy: Any = None
     _: KW_ONLY
@@ -315,20 +324,23 @@ class KernelStochasticPerceptron(LabellingClassifier):
     degree: int = 3
     coef0: float = 1.0
     gamma: Any = "scale"
-    max_iter: int | None = None
+    max_iter: Any = "auto"
     eps: float = 0.1
-    step: Any = "1/sqrt(T)"
+    step: Any = "1/(R sqrt(T))"
+    fit_intercept: bool = True
     average: bool = True
     init: str = "zeros"
     eta: Any = "auto"
     c: Any = 1.0
-    n_chunks: int = 1
+    n_chunks: Any = "auto"
     cache_size: float = 200.0
     random_state: Any = 0
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
     verbose: bool | int = 0
+
+    from_old_parameters = staticmethod(parameters.fill_in_old)
 
     @property
     def _keeps_rows(self) -> bool:

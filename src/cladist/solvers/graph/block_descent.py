@@ -150,12 +150,20 @@ class Descent:
         for blocks, plain in self.turns:
             # Blocks of one colour do not touch each other's vectors.
             list(self.executor.map(lambda b: self._store(b, self._solve(b, number)), blocks))
-            self.W[plain] = self.graph.neighbours[plain] @ self.W
+            self._move_plain(plain, self.W)
+
+    def _move_plain(self, plain: Ids, W: Floats32) -> None:
+        """Move nodes without rows to what the neighbours' vectors W pull them to."""
+        self.W[plain] = self.graph.neighbours[plain] @ W
+        if self.graph.own_constant:
+            self.W[plain, -1] = 0.0
 
     def _solve(self, b: int, number: int) -> NodeBlock:
         """Solve a block around the vectors that its nodes are pulled to."""
         above, nodes = aligned_zeros(self.rows.n_used), self.nodes_of(b)
         graph_products.put_means(self.graph.edges, self.graph.pull, nodes, self.W, above)
+        if self.graph.own_constant:
+            above[-1] = 0.0
         return self.prox.solve_block(self.blocks[b], above, b, number)
 
     def _store(self, b: int, block: NodeBlock) -> None:
@@ -170,7 +178,7 @@ class Descent:
         for b, block in enumerate(solved):
             self._store(b, block)
         plain = np.concatenate([plain for _, plain in self.turns])
-        self.W[plain] = self.graph.neighbours[plain] @ before
+        self._move_plain(plain, before)
         share, least, whole = 1.0, 1 / len(self.turns), self.W
         while share > least and self._objective() > worst:
             share = max(share / 2, least)

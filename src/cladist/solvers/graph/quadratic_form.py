@@ -54,11 +54,16 @@ class Graph:
 
     tr(WᵀMW) = Σ_edges a_uv ‖w_u − w_v‖² + ridge Σ_u ‖w_u‖², each edge once. A node without edges is pulled to 0 by
     ‖w‖² where there is no ridge: an ordinary problem.
+
+    With `own_constant` the last feature, the constant, is not shared: its part of the form is Σ_u pull_u b_u². As the
+    other weights of a node are held by `pull` too, the problem of a node given its neighbours is the same, with 0 for
+    what b is pulled to.
     """
 
     adjacency: sparse.csr_array  # (nodes × nodes) symmetric, with the edges' weights; the diagonal is empty
     nodes: Ids  # (problems,) the node of each problem: different ones
     ridge: float = 0.0
+    own_constant: bool = False
 
     @property
     def n_nodes(self) -> int:
@@ -141,7 +146,8 @@ class Graph:
 
     def summarise(self, W: Any, executor: Executor | None = None) -> VectorSummary:
         """Return energy and means of vectors (nodes × features)."""
-        means = np.empty((len(self.loose), W.shape[1]))
+        means = np.zeros((len(self.loose), W.shape[1]))
+        shared, own = self._split(W)
 
         def of_columns(columns: slice) -> tuple[float, Floats64]:
             part = W[:, columns].astype(np.float64)
@@ -149,9 +155,10 @@ class Graph:
             means[:, columns] = means_here[self.loose_components]
             return float(np.sum(part * self.times(part))), np.sum(means_here * means_here, axis=1)
 
-        parts = list((executor or Serial()).map(of_columns, chunks(W)))
-        lengths = np.sqrt(np.sum([part[1] for part in parts], axis=0))
-        return VectorSummary(sum(part[0] for part in parts) / 2, lengths, means)
+        parts = list((executor or Serial()).map(of_columns, chunks(shared)))
+        squares = sum((part[1] for part in parts), np.zeros(self._groups.shape[0]))
+        energy = sum(part[0] for part in parts) + float(self.pull @ (own * own))
+        return VectorSummary(energy / 2, np.sqrt(squares), means)
 
     def dual_cost(self, shares: Any, W: Any, precision: float, executor: Executor | None = None) -> DualCost:
         """Return the cost of the form in the dual, up to `precision` more over all components.
@@ -167,7 +174,8 @@ class Graph:
         """
         sizes, loose = np.bincount(self.components), self.loose_components
         own = np.where((sizes == 1) & (self.ridge == 0), 1.0, self.ridge)  # pulls a component as a whole to 0, per node
-        sums = np.empty((len(loose), shares.shape[1]))
+        sums = np.zeros((len(loose), shares.shape[1]))
+        shared, of_constant = self._split(shares)
 
         def of_columns(columns: slice) -> tuple[Floats64, Floats64]:
             E, by_node = shares[:, columns].astype(np.float64), np.zeros(self.n_nodes)
@@ -182,12 +190,14 @@ class Graph:
             sums[:, columns] = sizes[loose, None] * means[loose]
             return np.bincount(self.components, by_node).astype(np.float64), np.sum(means * means, axis=1)
 
-        parts = list((executor or Serial()).map(of_columns, chunks(shares)))
-        total, apart = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
+        parts = list((executor or Serial()).map(of_columns, chunks(shared)))
+        total, apart = (sum((part[k] for part in parts), np.zeros(len(sizes))) for k in range(2))
+        total = total + np.bincount(self.components, of_constant * of_constant / (2 * self.pull))
         return DualCost(total + np.where(own > 0, sizes * apart / np.where(own > 0, 2 * own, 1), 0), sums, loose)
 
     def least_cost(self, shares: Any, executor: Executor | None = None) -> float:
         """Return a lower bound of the form's cost in the dual, from a step along the scaled shares."""
+        shared, own = self._split(shares)
 
         def of_columns(columns: slice) -> tuple[float, float]:
             E = shares[:, columns].astype(np.float64)
@@ -195,8 +205,15 @@ class Graph:
             scaled = E / self.pull[:, None]
             return float(np.sum(E * scaled)), float(np.sum(scaled * self.times(scaled)))
 
-        slope, curve = np.sum(list((executor or Serial()).map(of_columns, chunks(shares))), axis=0)
-        return float(slope * slope / (2 * curve)) if curve > 0 else 0.0
+        parts = list((executor or Serial()).map(of_columns, chunks(shared)))
+        slope, curve = (sum(part[k] for part in parts) for k in range(2))
+        return float(np.sum(own * own / (2 * self.pull))) + (slope * slope / (2 * curve) if curve > 0 else 0.0)
+
+    def _split(self, W: Any) -> tuple[Any, Floats64]:
+        """Return the weights of features that nodes share, and those of the constant that each has for itself, or 0."""
+        if not self.own_constant:
+            return W, np.zeros(self.n_nodes)
+        return W[:, :-1], W[:, -1].astype(np.float64)
 
     def _centred(self, vectors: Floats64) -> Floats64:
         """Return vectors of nodes without the mean of their component."""

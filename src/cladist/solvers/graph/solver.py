@@ -29,7 +29,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from cladist import progress
-from cladist.errors import TooLargeError, one_of
+from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import joint as kernels
 from cladist.kernels import one_vs_rest as flat
@@ -114,6 +114,10 @@ def solve_graph(
     """
     one_of("solve_graph", "schedule", schedule, SCHEDULES)
     settings = settings or Settings()
+    if graph.own_constant and not problem.rows.has_constant:
+        graph = replace(graph, own_constant=False)
+    if graph.own_constant and schedule == "joint":
+        raise ParameterError("solve_graph: schedule='joint' shares all features; use 'coloured' with own constants.")
     # Rows in a random order in memory: visited one after the other they are read fast, and converge as random ones do.
     order = np.random.default_rng(settings.seed).permutation(len(problem.rows)) if state is None else state.order
     problem = problem.reorder(order)
@@ -176,7 +180,8 @@ def initial_point(problem: OneVsRest, graph: Graph, tol: float, executor: Execut
         bounds[k] = float(P @ surrogate.gain(r) + N @ surrogate.gain(q))
         _add_shares(problem, costs, own, weight, (r, q), graph.nodes[part], shares)
         if problem.rows.has_constant:
-            levels[k] = common_score(surrogate, float(P.sum()), float(N.sum()), graph.ridge * sizes[k])
+            held = graph.pull[graph.components == k].sum() if graph.own_constant else graph.ridge * sizes[k]
+            levels[k] = common_score(surrogate, float(P.sum()), float(N.sum()), float(held))
         lost += float(P.sum() * surrogate.value(levels[k]) + N.sum() * surrogate.value(-levels[k]))
     known = np.isfinite(bounds)
     left = lost - bounds[known].sum()
