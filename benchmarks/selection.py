@@ -97,8 +97,8 @@ def main(names: list[str]) -> None:
                     warnings.simplefilter("ignore")
                     found.append(measure(name, learner, options, rows))
                 print(found[-1], flush=True)
+                write_results("selection", found, quiet=True, data=", ".join(names or SETS))
     print_rows(found)
-    write_results("selection", found, data=", ".join(names or SETS))
 
 
 if __name__ == "__main__":

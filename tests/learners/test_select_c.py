@@ -332,7 +332,7 @@ def test_a_search_ends_with_its_budget_and_says_so(monkeypatch):
     clock = iter(range(10**6))
     fitted, rows = scripted(monkeypatch, lambda value, fold, piece: np.log10(value))
     monkeypatch.setattr(select_c.time, "perf_counter", lambda: float(next(clock)))
-    with pytest.warns(UserWarning, match="ended after its budget of 3 s with C=100, the best of 1, 10, 100"):
+    with pytest.warns(UserWarning, match="ended after its budget of 3 s with C=100; values of C tried: 1, 10, 100"):
         model = FlatSVM(C="cv", budget=3).fit(*rows)
     assert (values(fitted), model.C_) == ([1.0, 10.0, 100.0], 100.0)
 

@@ -105,7 +105,9 @@ def classify(model: Any, data: Dataset, texts: tuple[str, ...], **features: Any)
 def methods(taxonomy: Any) -> dict[str, Any]:
     """Return the unfitted learners to compare, by name; all are deterministic."""
     return {
-        RECURSIVE: RecursiveSVM(taxonomy, loss="squared_hinge", relations=Relations(blocks_per_round=2), n_jobs=-1),
+        RECURSIVE: RecursiveSVM(
+            taxonomy, loss="squared_hinge", sharing=1, relations=Relations(blocks_per_round=2), n_jobs=-1
+        ),
         TOP_DOWN: TopDown(taxonomy, n_jobs=-1),
         FLAT_SVM: FlatSVM(taxonomy, n_jobs=-1),
         TREE: Hieron(taxonomy, random_state=0),
@@ -180,6 +182,7 @@ def train_codes(data: Dataset, folder: Path, *, texts: tuple[str, ...] = DIAGNOS
     model = RecursiveSVM(
         data.taxonomy,
         loss="squared_hinge",
+        sharing=1,
         relations=Relations(blocks_per_round=8),
         weights="differences",
         prune=0.01,

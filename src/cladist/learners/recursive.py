@@ -225,7 +225,7 @@ class RecursiveSVM(_Training, LinearClassifier):
         ``Relations(root="free")`` on a tree, or ``Relations(graph, ridge=0.1)``.
     sharing : float, "auto" or "cv"
         κ, how freely nodes above labels move: 1 as in the paper, less where the tree says little about the features, 0
-        if labels are to share nothing. "auto": 0, unless 1 or 0.1 is better by 1.5 standard errors on rows
+        if labels are to share nothing. "auto": 0, unless 1 or 0.1 is better by more than 1.5 standard errors on rows
         held out; 1 with fewer than 200 rows, with more than 2 · 10⁹ nonzeros × labels, and on graphs. "cv": the best of
         1, 0.1 and 0. Both together with C if that is "cv".
     empty_leaf : {"skip", "negative"}
@@ -358,7 +358,7 @@ class RecursiveLogistic(_Training, LinearClassifier):
         ``Relations(root="free")`` on a tree, or ``Relations(graph, ridge=0.1)``.
     sharing : float, "auto" or "cv"
         κ, how freely nodes above labels move: 1 as in the paper, less where the tree says little about the features, 0
-        if labels are to share nothing. "auto": 0, unless 1 or 0.1 is better by 1.5 standard errors on rows
+        if labels are to share nothing. "auto": 0, unless 1 or 0.1 is better by more than 1.5 standard errors on rows
         held out; 1 with fewer than 200 rows, with more than 2 · 10⁹ nonzeros × labels, and on graphs. "cv": the best of
         1, 0.1 and 0. Both together with C if that is "cv".
     empty_leaf : {"skip", "negative"}

@@ -89,11 +89,11 @@ def choose_C_and_sharing(model: Any, X: Any, labels: LabelMatrix, weights: Any) 
         return choose_C(model, X, labels, weights)
     forget_choice(model)
     search = Search(model, "C", X, labels, weights)
-    with search.running(len(SHARINGS)):
-        C, sharing = search.choose_pair(None if isinstance(model.C, str) else float(model.C))
-    search.set_choice(
-        {"sharing": sharing} if model.sharing == "auto" and C == model.C else {"C": C, "sharing": sharing}
-    )
+    given = None if isinstance(model.C, str) else float(model.C)
+    search.title = "C and sharing" if given is None else "sharing"
+    with search.running(len(SHARINGS) * (len(GRID) if given is None else 1)):
+        C, sharing = search.choose_pair(given)
+    search.set_choice({"sharing": sharing} if model.sharing == "auto" and given == C else {"C": C, "sharing": sharing})
     return C
 
 
@@ -197,6 +197,7 @@ class Search:
 
     def __init__(self, model: Any, name: str, X: Any, labels: LabelMatrix, weights: Any = None) -> None:
         self.model, self.name, self.X, self.labels, self.weights = model, name, X, labels, weights
+        self.title = name
         self.folds = folds_of(model, labels)
         enough = ENOUGH_ROWS["sharing" if isinstance(getattr(model, "sharing", None), str) else "C"]
         self.most_folds = int(np.clip(np.ceil(enough / len(self.folds[0][1])), 1, len(self.folds)))
@@ -208,10 +209,10 @@ class Search:
         self.started = time.perf_counter()
 
     @contextmanager
-    def running(self, n_walks: int = 1) -> Iterator[None]:
+    def running(self, n_values: int = len(GRID)) -> Iterator[None]:
         """Report the fits made, of about the most there can be, and withhold warnings about models of folds."""
-        most = n_walks * len(GRID) * self.most_folds
-        with progress.task(f"choosing {self.name}", most) as self.task, warnings.catch_warnings():
+        most = n_values * self.most_folds
+        with progress.task(f"choosing {self.title}", most) as self.task, warnings.catch_warnings():
             for category in (LabelWarning, ConvergenceWarning):
                 warnings.simplefilter("ignore", category)
             yield
@@ -231,7 +232,9 @@ class Search:
         if self.is_late:
             tried = ", ".join(f"{value:g}" for value in sorted({key[0] for key in self.scores}))
             ended = f"ended after its budget of {self.budget:g} s with {words}"
-            warn_caller(f"{who}: the search for {self.name} {ended}, the best of {tried}.", UserWarning)
+            warn_caller(
+                f"{who}: the search for {self.title} {ended}; values of {self.name} tried: {tried}.", UserWarning
+            )
         elif chosen.get(self.name) in LIMITS:
             warn_caller(f"{who}: the best {words} is at the end of what was searched; scale the features.", UserWarning)
 
@@ -248,7 +251,7 @@ class Search:
         scores = self.scores.setdefault(key, [])
         for fold in range(len(scores), n_folds):
             words = ", ".join(f"{name}={value:g}" for name, value in ((self.name, key[0]), *key[1]))
-            progress.describe(self.task, f"choosing {self.name}: fits, now {words}")
+            progress.describe(self.task, f"choosing {self.title}: fits, now {words}")
             with progress.hide():
                 fitted = self._fit(fold, key)
                 pieces = [(self._rows(fold, piece), self.labels[piece]) for piece in self._pieces(fold)]
