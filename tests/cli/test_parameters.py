@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist import RecursiveSVM, Relations
-from cladist.cli.train import merge_options, new_model, parse_parameters, read_config
+from cladist.cli.train import merge_options, new_learner, parse_parameters, read_config
 from cladist.errors import ParameterError
 
 
@@ -87,10 +87,10 @@ def test_what_a_config_file_may_not_say(tmp_path, text, said):
 
 def test_options_of_relations_are_written_with_their_parameter():
     given = parse_parameters(["relations=related.tsv", "relations__ridge=0.5", "C=2"])
-    model = new_model("hr-svm", given, text=False)
+    model = new_learner("hr-svm", given)
     assert isinstance(model, RecursiveSVM)
     assert (model.relations, model.C) == (Relations("related.tsv", ridge=0.5), 2)
     with pytest.raises(ParameterError, match=r"write --param relations__ridge=0\.5"):
-        new_model("hr-svm", {"ridge": 0.5}, text=False)
+        new_learner("hr-svm", {"ridge": 0.5})
     with pytest.raises(ParameterError, match="no parameter 'relations__rigde'"):
-        new_model("hr-svm", {"relations__rigde": 0.5}, text=False)
+        new_learner("hr-svm", {"relations__rigde": 0.5})

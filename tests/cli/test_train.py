@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cladist
-from cladist.cli.train import new_model
+from cladist.cli.train import new_features
 from cladist.errors import DatasetError
 
 TEXT = ("--text", "title", "--label", "category")
@@ -204,7 +204,7 @@ def test_cycles_in_the_taxonomy_are_named_with_a_way_out(refused, run, shop):
 
 def test_numbers_are_not_hashed():
     with pytest.raises(DatasetError, match="--hashing is for texts"):
-        new_model("hieron", {}, text=False, hashing=True)
+        new_features(text=False, hashing=True)
 
 
 def test_a_c_that_was_chosen_is_told(run, shop):

@@ -21,9 +21,10 @@ EXAMPLE = (
     "\n\nA config file has the same names: [bold]method = 'hieron'[/bold], [bold]text = \\['title', 'body'][/bold], "
     "and the parameters of the method under [bold]\\[param][/bold]; options on the command line take precedence."
 )
-DEFAULT_METHOD = "top-down"
+AUTO = "auto"  # the default method: the one that does best on rows held out
+AUTO_PARAMETERS = ("budget", "n_jobs", "random_state", "scoring")
 TAXONOMY_HELP = "The taxonomy; not needed if labels are paths, or DATA is ARFF."
-METHOD_HELP = "A method listed by [bold]cladist methods[/bold]."
+METHOD_HELP = "A method listed by [bold]cladist methods[/bold]; auto: the one that does best on rows held out."
 PARAM_HELP = "A parameter of the method; may be given several times."
 HASHING_HELP = "Hash words and characters instead of storing a vocabulary."
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
@@ -43,7 +44,7 @@ def command(
     data: output.DataFile,
     out: Annotated[Path | None, output.option("--out -o MODEL", "The model folder to write.")] = None,
     taxonomy: Annotated[Path | None, output.option("--taxonomy FILE", TAXONOMY_HELP)] = None,
-    method: Annotated[str | None, output.option("--method NAME", METHOD_HELP, show_default=DEFAULT_METHOD)] = None,
+    method: Annotated[str | None, output.option("--method NAME", METHOD_HELP, show_default=AUTO)] = None,
     param: Annotated[list[str] | None, output.option("--param NAME=VALUE", PARAM_HELP)] = None,
     hashing: Annotated[
         bool | None, output.option("--hashing/--no-hashing", HASHING_HELP, output.DATA, show_default=False)
@@ -69,7 +70,8 @@ def command(
     options = merge_options(given, config)
     if options["out"] is None:
         raise ParameterError("Name the model folder to write with --out MODEL.")
-    registry.find(options["method"] or DEFAULT_METHOD)
+    method = options["method"] or AUTO
+    check_method(method, options["param"])
     output.check_inputs(data, options["taxonomy"])
     from cladist.cli.input import DataSource
 
@@ -80,7 +82,7 @@ def command(
             source,
             Path(options["out"]),
             taxonomy=options["taxonomy"],
-            method=options["method"] or DEFAULT_METHOD,
+            method=method,
             parameters=options["param"],
             hashing=bool(options["hashing"]),
             characters=options["characters"] is not False,
@@ -93,7 +95,8 @@ def command(
             "{classes:,} classes that can be predicted.\n"
         )
         choice = "C={C:g} was chosen by cross-validation.\n" if "C" in summary else ""
-        terminal.plain((sentence + choice + "The model is in {model}").format(**summary))
+        reason = "Chosen: {reason}\n" if "reason" in summary else choice
+        terminal.plain((sentence + reason + "The model is in {model}").format(**summary))
 
 
 # ------------------------------------------------------------------ the work
@@ -104,7 +107,7 @@ def train(
     out: Path,
     *,
     taxonomy: Path | None = None,
-    method: str = DEFAULT_METHOD,
+    method: str = AUTO,
     parameters: dict[str, Any] | None = None,
     hashing: bool = False,
     characters: bool = True,
@@ -123,43 +126,61 @@ def train(
         source.check_extension()
         source.check_columns()
         tree = None if taxonomy is None else _read_taxonomy(taxonomy, source)
-        model = new_model(method, parameters or {}, text=not source.is_numeric, hashing=hashing, characters=characters)
+        features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
+        learner = None if method == AUTO else new_learner(method, parameters or {})
         data = read_labelled(source, taxonomy=tree)
         if source.kind == "arff":
-            model = _with_imputer(model, data.X, notify)
-        learner = learner_of(model).set_params(taxonomy=data.taxonomy)
+            features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        with progress.task(f"Training {method}"):
-            _fit(model, data)
+        with progress.task("Training" if method == AUTO else f"Training {method}"):
+            model = _fit(learner, features, data, parameters or {})
         seconds = time.perf_counter() - start
         with progress.task("Saving"):
             save(model, out, notes=notes_of(source, data.feature_names))
-    C = getattr(learner, "C_", None)
+    learner = learner_of(model)
+    selection = getattr(model, "selection_", None)
+    C = getattr(learner, "C_", None) if selection is None else selection.C
+    chosen = {} if selection is None else {"reason": str(selection), "compared": selection.results}
     return {
-        "method": method,
+        "method": method if selection is None else selection.method,
         "rows": len(data.y),
         "features": learner.n_features_in_,
         "nodes": learner.taxonomy_.n_nodes,
         "classes": len(learner.classes_),
         "seconds": seconds,
         "model": str(out),
-    } | ({} if C is None else {"C": C})
+        **({} if C is None else {"C": C}),
+        **chosen,
+    }
 
 
-def new_model(
-    method: str, parameters: dict[str, Any], *, text: bool, hashing: bool = False, characters: bool = True
-) -> Any:
-    """Return an unfitted learner, in a pipeline behind text features if it is trained on texts.
+def check_method(method: str, parameters: dict[str, Any]) -> None:
+    """Raise unless there is a method of this name; with "auto", raise for parameters of the method to be chosen."""
+    if method != AUTO:
+        registry.find(method)
+        return
+    for name in parameters.keys() - set(AUTO_PARAMETERS):
+        raise ParameterError(
+            f"--param {name}: --method auto, the default, chooses the method and its parameters, and has only "
+            f"{', '.join(AUTO_PARAMETERS)}; name a method that has {name}."
+        )
 
-    Options of `cladist.Relations` are parameters too, as scikit-learn writes them: relations__ridge.
-    """
-    from sklearn.pipeline import Pipeline
 
+def new_features(*, text: bool, hashing: bool = False, characters: bool = True) -> Any:
+    """Return an unfitted vectorizer of texts; None for numbers, for which its options are refused."""
     from cladist.features import text_features
 
     for option, is_given in (("--hashing", hashing), ("--no-characters", not characters)):
         if is_given and not text:
             raise DatasetError(f"{option} is for texts, and this data is numbers; leave it out.")
+    return text_features(hashing=hashing, characters=characters) if text else None
+
+
+def new_learner(method: str, parameters: dict[str, Any]) -> Any:
+    """Return an unfitted learner.
+
+    Options of `cladist.Relations` are parameters too, as scikit-learn writes them: relations__ridge.
+    """
     learner = registry.find(method).load()()
     known = sorted(name for name in learner.get_params(deep=False) if name not in OBJECTS)
     relations: set[str] = set()
@@ -174,10 +195,7 @@ def new_model(
             raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
     if relations & parameters.keys():
         parameters = {**parameters, "relations": Relations(parameters.get("relations"))}
-    learner.set_params(**parameters)
-    if not text:
-        return learner
-    return Pipeline([("features", text_features(hashing=hashing, characters=characters)), ("model", learner)])
+    return learner.set_params(**parameters)
 
 
 def _read_taxonomy(path: Path, source: DataSource) -> Any:
@@ -190,29 +208,38 @@ def _read_taxonomy(path: Path, source: DataSource) -> Any:
     return tree if source.path_sep is None else tree.with_separator(source.path_sep)
 
 
-def _with_imputer(learner: Any, X: Any, notify: Notify) -> Any:
-    """Return the learner, behind an imputer if values are missing in the rows."""
+def new_imputer(X: Any, notify: Notify) -> Any:
+    """Return an unfitted imputer if values are missing in the rows, and None otherwise."""
     from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import Pipeline
 
     from cladist.cli.input import missing
 
     n_missing = int(missing(X).sum())
     if not n_missing:
-        return learner
+        return None
     are = "value is missing; it" if n_missing == 1 else "values are missing; each"
     notify(f"{n_missing:,} {are} is replaced by the mean of its column, in training and later.")
     # Columns without any value stay, as 0, so that later rows have the same columns as those of training.
-    return Pipeline([("imputer", SimpleImputer(keep_empty_features=True)), ("model", learner)])
+    return SimpleImputer(keep_empty_features=True)
 
 
-def _fit(model: Any, data: Any) -> None:
-    """Fit the model; texts without any word get an error of our own instead of scikit-learn's."""
+def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> Any:
+    """Return the learner, or without one the best method, fitted, in a pipeline behind features if there are any.
+
+    Texts without any word get an error of our own instead of scikit-learn's.
+    """
+    from sklearn.pipeline import Pipeline
+
     try:
-        model.fit(data.X, data.y)
+        if learner is None:
+            from cladist.learners.auto import auto
+
+            return auto(data.X, data.y, data.taxonomy, features=features, **parameters)
+        learner.set_params(taxonomy=data.taxonomy)
+        model = learner if features is None else Pipeline([("features", features), ("model", learner)])
+        return model.fit(data.X, data.y)
     except ValueError as error:
-        is_text = "features" in getattr(model, "named_steps", ())
-        if not is_text or any(re.search(r"\w", text) for text in data.X):
+        if hasattr(data.X, "shape") or any(re.search(r"\w", text) for text in data.X):
             raise
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
 

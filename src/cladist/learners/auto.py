@@ -176,10 +176,9 @@ def auto(
                 steps = [*steps, ("scaler", StandardScaler())]
             best, selection = comparison.choose(candidates)
     learner = best.with_C(selection.C)
-    model = Pipeline([*steps, ("model", learner)]) if steps else learner
     if encoded.form.is_multi:
-        model = Thresholded(model, random_state=random_state)
-    model = model.fit(X, y)
+        learner = Thresholded(learner, random_state=random_state)
+    model = (Pipeline([*steps, ("model", learner)]) if steps else learner).fit(X, y)
     model.selection_ = selection
     if verbose:
         print(selection)
