@@ -35,8 +35,13 @@ def test_a_text_model(run, shop, method, classes):
 
 def test_the_summary_for_people(run, shop):
     result = run(*TRAIN, "--out", "new", env=TERMINAL)
-    assert "Trained top-down on 252 rows" in result.stdout
-    assert "Training top-down" in result.stderr
+    assert "Trained svm on 252 rows" in result.stdout
+    assert "Chosen: svm, with C=" in result.stdout
+    assert "Training" in result.stderr
+    named = run(*TRAIN, "--method", "top-down", "--out", "new", env=TERMINAL)
+    assert "Trained top-down on 252 rows" in named.stdout
+    assert "Chosen" not in named.stdout
+    assert "Training top-down" in named.stderr
     assert run(*TRAIN, "--out", "new").stderr == ""
     assert run(*TRAIN, "--out", "new", "--quiet").output == ""
 
@@ -54,9 +59,11 @@ def test_features_can_be_counted_from_zero(run, shop):
     assert cladist.load("new").n_features_in_ == 2
 
 
-def test_several_labels_are_refused_by_methods_that_take_one(refused, shop):
+def test_several_labels_are_refused_by_methods_that_take_one(refused, run, shop):
     Path("many.csv").write_text("title,category\na tent,Tents;Duvets\n")
     given = ("many.csv", "--taxonomy", "taxonomy.csv", *TEXT, "--label-sep", ";", "--out", "new")
+    run("train", *given)
+    given = (*given, "--method", "top-down")
     assert "row 0 has 2 labels: 'Duvets', 'Tents'" in refused("train", *given, "--quiet")
 
 
@@ -91,8 +98,9 @@ def test_parameters_reach_the_method(run, shop):
 
 
 def test_parameters_reach_the_classifier_at_the_nodes(run, shop):
-    run(*TRAIN, "--param", "C=0.01", "--out", "new")
-    weak, strong = (cladist.load(name)[-1].decisions_[-1].weights.matrix() for name in ("new", "model"))
+    for C, name in ((0.01, "new"), (1, "other")):
+        run(*TRAIN, "--method", "top-down", "--param", f"C={C}", "--out", name)
+    weak, strong = (cladist.load(name)[-1].decisions_[-1].weights.matrix() for name in ("new", "other"))
     assert np.abs(weak.data).max() < np.abs(strong.data).max()
 
 
@@ -119,11 +127,13 @@ def test_an_older_model_is_replaced(run, shop):
     [
         (["--method", "heron", "--out", "new"], "the methods are hr-svm, hr-lr, hieron, h-rls"),
         (["--method", "hieron", "--param", "c=1", "--out", "new"], "it has C, allowed_labels"),
-        (["--param", "taxonomy=x", "--out", "new"], "has no parameter 'taxonomy'"),
+        (["--method", "svm", "--param", "taxonomy=x", "--out", "new"], "has no parameter 'taxonomy'"),
+        (["--param", "C=1", "--out", "new"], "--param C: --method auto, the default, chooses the method"),
+        (["--param", "budget=0", "--out", "new"], "auto: budget must be a positive number"),
         (["--param", "C", "--out", "new"], "wanted NAME=VALUE"),
         (["--method", "hieron", "--param", "max_iter=0", "--out", "new"], "max_iter must be"),
         (["--method", "hieron", "--param", "C=much", "--out", "new"], "Hieron: C must be"),
-        (["--param", "C=much", "--out", "new"], "C must be"),
+        (["--method", "svm", "--param", "C=much", "--out", "new"], "C must be"),
         (["description", "--out", "new"], "repeat it for each: --text title --text description"),
         ([], "--out"),
         (["--out", "train.csv"], "is a file"),
@@ -199,7 +209,7 @@ def test_cycles_in_the_taxonomy_are_named_with_a_way_out(refused, run, shop):
         "without it by `cladist taxonomy FILE --drop-cycles --convert OUT`."
     )
     run("taxonomy", "tangle.edges", "--drop-cycles", "--convert", "tree.edges")
-    run("train", "two.csv", *TEXT, "--taxonomy", "tree.edges", "--out", "new", "--param", "stop=true")
+    run("train", "two.csv", *TEXT, "--taxonomy", "tree.edges", "--out", "new")
 
 
 def test_numbers_are_not_hashed():
@@ -208,9 +218,9 @@ def test_numbers_are_not_hashed():
 
 
 def test_a_c_that_was_chosen_is_told(run, shop):
-    given = ("train", "numbers.svm", "--param", "C=cv", "--out", "chosen")
+    given = ("train", "numbers.svm", "--method", "top-down", "--param", "C=cv", "--out", "chosen")
     summary = json.loads(run(*given, "--json").stdout)
     C = cladist.load("chosen").C_
     assert summary["C"] == C
     assert f"C={C:g} was chosen by cross-validation.\n" in run(*given).stdout
-    assert "chosen by" not in run(*TRAIN, "--out", "new").stdout
+    assert "chosen by" not in run(*TRAIN, "--method", "top-down", "--out", "new").stdout

@@ -89,10 +89,12 @@ def test_a_taxonomy_split_elsewhere(refused):
 
 def test_labels_above_others(run):
     table("a/b", "a/c", "a", "d")
-    (sentence,) = said(run("train", "new.jsonl", *GIVEN, "--path-sep", "/"))
+    given = (*GIVEN, "--path-sep", "/", "--method", "top-down")
+    (sentence,) = said(run("train", "new.jsonl", *given))
     assert "can never predict 1 of the 4 labels in y, which 2 of 8 rows have: 'a'; give stop=True" in sentence
     assert "--param stop=true" in sentence
-    assert said(run("train", "new.jsonl", *GIVEN, "--path-sep", "/", "--param", "stop=true")) == []
+    assert said(run("train", "new.jsonl", *given, "--param", "stop=true")) == []
+    assert said(run("train", "new.jsonl", *GIVEN, "--path-sep", "/")) == []
 
 
 # ------------------------------------------------------------------ texts without a known word

@@ -239,7 +239,7 @@ def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> 
         model = learner if features is None else Pipeline([("features", features), ("model", learner)])
         return model.fit(data.X, data.y)
     except ValueError as error:
-        if hasattr(data.X, "shape") or any(re.search(r"\w", text) for text in data.X):
+        if getattr(data.X, "ndim", 1) > 1 or any(re.search(r"\w", text) for text in data.X):
             raise
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
 

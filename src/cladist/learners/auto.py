@@ -112,7 +112,7 @@ def auto(
 
     Compared are `FlatSVM` and `FlatLogistic`; on a tree also `RecursiveSVM`, `RecursiveLogistic` and `TopDown`, which
     may stop where labels have others below them, or for sets of labels `NodewiseSVM`. Their parameters other than C are
-    the defaults. Sets of labels are predicted by `Thresholded`.
+    the defaults. Sets of labels are predicted by `Thresholded`. With fewer than 100 rows it is `FlatSVM` with C = 1.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def auto(
                 steps = [*steps, ("scaler", StandardScaler())]
             best, selection = comparison.choose(candidates)
     learner = best.with_C(selection.C)
-    if encoded.form.is_multi:
+    if encoded.form.is_multi and selection.results:
         learner = Thresholded(learner, random_state=random_state)
     model = (Pipeline([*steps, ("model", learner)]) if steps else learner).fit(X, y)
     model.selection_ = selection
