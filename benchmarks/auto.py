@@ -1,0 +1,162 @@
+"""`cladist.auto` beside each of its candidates tuned alone, on every data set: scores on test rows, and CPU seconds.
+
+    python benchmarks/auto.py [--sets imclef07a,enron] [--limit 600]
+
+A candidate is tuned by ``C="cv"``. Every fit runs in a process of its own on one thread; one that takes longer than the
+limit is left out and named. Scores are accuracy, and for sets of labels average precision; the standard error is that
+of the mean over twenty parts of the test rows. Dense columns are standardised for all but `auto`, which decides by
+itself, and their missing values are replaced by means. Rows that exist already in auto.json are kept. Writes auto.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from benchmarks.harness import RESULTS, print_rows, write_results
+from cladist import FlatLogistic, FlatSVM, NodewiseSVM, RecursiveLogistic, RecursiveSVM, TopDown, auto, datasets
+from cladist.datasets.loaders.catalogue import vectorise
+from cladist.features import text_features
+from cladist.metrics import average_precision
+
+SETS: dict[str, Callable[[], Any]] = {
+    "enron": datasets.load_enron,
+    "imclef07a": datasets.load_imclef07a,
+    "genes_fun cellcycle": lambda: datasets.load_genes_fun("cellcycle"),
+    "genes_fun derisi": lambda: datasets.load_genes_fun("derisi"),
+    "genes_go cellcycle": datasets.load_genes_go,
+    "rcv1": datasets.load_rcv1,
+    "clinc150": datasets.load_clinc150,
+    "lshtc_small": datasets.load_lshtc_small,
+    "naics2017": lambda: vectorise(datasets.load_naics2017().split(0.25, random_state=0), text_features()),
+    "news20": datasets.load_news20,
+    "onet_titles": lambda: vectorise(datasets.load_onet_titles().split(0.25, random_state=0), text_features()),
+    "icd10cm": lambda: datasets.load_icd10cm(level="category"),
+}
+N_PARTS = 20
+
+
+def candidates(data: Any, is_multi: bool) -> dict[str, Any]:
+    """Return the methods that `auto` chooses from, each with a search for its C."""
+    tuned = {"taxonomy": data.taxonomy, "C": "cv", "random_state": 0}
+    targets = {"targets": "nodes"} if is_multi else {}
+    found: dict[str, Any] = {"svm": FlatSVM(**targets, **tuned), "lr": FlatLogistic(**targets, **tuned)}
+    if data.taxonomy.kind == "dag":
+        return found
+    recursive = {"hr-svm": RecursiveSVM(sharing=1, **tuned), "hr-lr": RecursiveLogistic(sharing=1, **tuned)}
+    if is_multi:
+        return {**found, "h-svm": NodewiseSVM(**tuned), "hr-lr": recursive["hr-lr"]}
+    ends_above = not set(map(str, data.y_train)) <= {data.taxonomy.names[v] for v in data.taxonomy.leaves}
+    return {**found, "top-down": TopDown(stop=ends_above, **tuned), **recursive}
+
+
+def scores_of(model: Any, data: Any, is_multi: bool) -> list[float]:
+    """Return the scores of parts of the test rows."""
+    parts = np.array_split(np.random.default_rng(0).permutation(data.X_test.shape[0]), N_PARTS)
+    y = np.empty(data.X_test.shape[0], object)
+    y[:] = list(data.y_test)
+    if not is_multi:
+        right = model.predict(data.X_test) == data.y_test
+        return [float(np.mean(right[part])) for part in parts]
+    scores, classes = np.asarray(model.decision_function(data.X_test)), list(model.classes_)
+    return [average_precision(list(y[part]), scores[part], data.taxonomy, classes=classes) for part in parts]
+
+
+def measure(fit: Callable[[], Any], data: Any, is_multi: bool, limit: float) -> dict[str, Any] | None:
+    """Return the scores, their standard error, the CPU seconds and what was chosen; None beyond the limit."""
+
+    def run() -> None:
+        warnings.simplefilter("ignore")
+        started = time.process_time()
+        with threadpool_limits(1):
+            model = fit()
+        seconds = time.process_time() - started
+        selection = getattr(model, "selection_", None)
+        C = selection.C if selection is not None else getattr(model, "C_", None) or getattr(model[-1], "C_", None)
+        answers.put((seconds, scores_of(model, data, is_multi), C, selection and selection.method))
+
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    process = context.Process(target=run)
+    process.start()
+    try:
+        seconds, scores, C, method = answers.get(timeout=limit)
+    except Empty:
+        return None
+    finally:
+        process.kill()
+        process.join()
+    error = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
+    return {"score": float(np.mean(scores)), "standard_error": error, "cpu": seconds, "C": C, "chose": method}
+
+
+def measure_set(name: str, limit: float) -> list[dict[str, Any]]:
+    """Return a row for every method on a data set, `auto` last."""
+    data = SETS[name]()
+    is_multi = not isinstance(next(iter(data.y_train)), str | int | np.integer)
+    steps = [SimpleImputer(keep_empty_features=True), StandardScaler()] if isinstance(data.X_train, np.ndarray) else []
+    fits = {
+        method: lambda learner=learner: make_pipeline(*steps, learner).fit(data.X_train, data.y_train)
+        for method, learner in candidates(data, is_multi).items()
+    }
+    fits["auto"] = lambda: auto(data.X_train, data.y_train, data.taxonomy)
+    rows = []
+    for method, fit in fits.items():
+        found = measure(fit, data, is_multi, limit)
+        result = found or {"over_limit": limit}
+        rows.append({"data": name, "method": method, "n_test": data.X_test.shape[0], **result})
+        print_rows([rows[-1]])
+    return rows
+
+
+def verdict(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how far `auto` is behind the best method, in standard errors, and the ratio of their CPU seconds."""
+    tuned = [row for row in rows if row["method"] != "auto" and "score" in row]
+    ours = next(row for row in rows if row["method"] == "auto")
+    best = max(tuned, key=lambda row: row["score"])
+    behind = (best["score"] - ours["score"]) / max(best["standard_error"], 1e-12)
+    return {
+        "data": ours["data"],
+        "best": best["method"],
+        "best_score": best["score"],
+        "auto_chose": ours["chose"],
+        "auto_score": ours["score"],
+        "standard_errors_behind": round(behind, 2),
+        "cpu_ratio": round(ours["cpu"] / best["cpu"], 2),
+    }
+
+
+def main() -> None:
+    """Measure the sets asked for, print and write all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds of one fit")
+    given = parser.parse_args()
+    path = RESULTS / "auto.json"
+    rows = json.loads(path.read_text())["rows"] if path.exists() else []
+    for name in given.sets.split(","):
+        rows = [row for row in rows if row["data"] != name] + measure_set(name, given.limit)
+        by_set = {row["data"]: [other for other in rows if other["data"] == row["data"]] for row in rows}
+        verdicts = [verdict(part) for part in by_set.values()]
+        write_results("auto", rows, quiet=True, verdicts=verdicts)
+        print_rows(verdicts[-1:])
+
+
+if __name__ == "__main__":
+    main()
