@@ -82,7 +82,9 @@ def test_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize(
-    "model", [TopDown(), FlatSVM(), FlatLogistic(), FlatSVM(loss="hinge", tol=1e-6), NodewiseSVM()]
+    "model",
+    [learner(tol=1e-6) for learner in (TopDown, FlatSVM, FlatLogistic, NodewiseSVM)]
+    + [FlatSVM(loss="hinge", tol=1e-6)],
 )
 def test_a_weight_is_worth_so_many_rows(model):
     random = np.random.default_rng(0)

@@ -1,6 +1,7 @@
 """One-vs-rest problems: the optimum against LIBLINEAR and scipy, the certificate, blocks and threads."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from cladist.solvers import Settings, members_by_class, solve_one_vs_rest
 from cladist.solvers.linear import one_vs_rest
 from tests.solvers.problems import LOSSES, case, certified, dual_bounds, members_of_matrix, random_case, random_rows
 
-TIGHT = Settings(tol=1e-6, max_iter=10_000)
+COORDINATE = Settings(solver="coordinate")
+TIGHT = replace(COORDINATE, tol=1e-6, max_iter=10_000)
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 
 
@@ -51,7 +53,9 @@ def ridge_regression(problem, k):
 def test_the_squared_loss_is_ridge_regression(density, form):
     for seed in range(4):
         problem = random_case(seed, "squared", density=density, C=1.0)
-        W = problem.weights(solve_one_vs_rest(problem.problem, Settings(1e-9, 10_000), form=form))
+        W = problem.weights(
+            solve_one_vs_rest(problem.problem, replace(COORDINATE, tol=1e-9, max_iter=10_000), form=form)
+        )
         for k in problem.classes:
             np.testing.assert_allclose(W[k], ridge_regression(problem, k), atol=1e-4)
 
@@ -60,7 +64,7 @@ def test_the_squared_loss_is_ridge_regression(density, form):
 @pytest.mark.parametrize("seed", range(20))
 def test_the_optimum_is_liblinears(seed, loss):
     problem = random_case(seed, loss)
-    solution = solve_one_vs_rest(problem.problem, TIGHT)
+    solution = solve_one_vs_rest(problem.problem, replace(TIGHT, solver="auto"))
     W = problem.weights(solution)
     # Under the hinge, rows on the margin feel every rounding of float32 weights: some end just above 1e-6, and say so.
     assert all(entry["gap"] <= (2e-6 if loss == "hinge" else TIGHT.tol) for entry in solution.history)
@@ -150,7 +154,7 @@ def test_solutions_satisfy_the_conditions_of_optimality(loss, seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_gap_is_honest(seed, sweeps, loss):
     problem = random_case(seed, loss, density=0.2)
-    solution = solve_one_vs_rest(problem.problem, Settings(tol=1e-5, max_iter=sweeps), keep_state=True)
+    solution = solve_one_vs_rest(problem.problem, replace(COORDINATE, tol=1e-5, max_iter=sweeps), keep_state=True)
     W = problem.weights(solution)
     for k in problem.classes:
         entry, alpha = solution.history[k], solution.state[0][:, k].astype(np.float64)
@@ -168,7 +172,7 @@ def test_long_rows_are_solved_too(loss):
     random = np.random.default_rng(0)
     X, y = 10 * random_rows(random, 200, 100, 0.1), random.integers(0, 4, 200)
     problem = case(X, members_by_class(y, 4), loss, np.ones((2, 4)))
-    solution = solve_one_vs_rest(problem.problem, Settings(tol=1e-3, max_iter=2000), keep_state=True)
+    solution = solve_one_vs_rest(problem.problem, replace(COORDINATE, tol=1e-3, max_iter=2000), keep_state=True)
     certified(problem, solution, 1e-3)
 
 
@@ -180,7 +184,9 @@ def test_long_rows_are_solved_too(loss):
 def test_bits_do_not_depend_on_the_executor(loss, blocks_that_share, monkeypatch):
     monkeypatch.setattr(one_vs_rest, "BLOCKS_THAT_SHARE", blocks_that_share)
     problem = random_case(3, loss, n_classes=40, density=0.2, C=1.0).problem
-    first, *others = [solve_one_vs_rest(problem, executor=executor) for executor in (Serial(), Threads(2), Threads(5))]
+    first, *others = [
+        solve_one_vs_rest(problem, COORDINATE, executor=executor) for executor in (Serial(), Threads(2), Threads(5))
+    ]
     for other in others:
         np.testing.assert_array_equal(other.weights.matrix(), first.weights.matrix())
         np.testing.assert_array_equal(other.intercepts, first.intercepts)
@@ -191,7 +197,7 @@ def test_bits_do_not_depend_on_the_executor(loss, blocks_that_share, monkeypatch
 @pytest.mark.parametrize("n_classes", [1, 2, 15, 16, 17, 33])
 def test_any_number_of_classes_fills_blocks(loss, n_classes):
     problem = random_case(4, loss, n_classes=n_classes, density=0.2, C=1.0)
-    solution = solve_one_vs_rest(problem.problem, Settings(tol=1e-5), keep_state=True)
+    solution = solve_one_vs_rest(problem.problem, replace(COORDINATE, tol=1e-5), keep_state=True)
     assert solution.weights.matrix().shape == (n_classes, problem.given.shape[1])
     assert len(solution.history) == n_classes
     assert [block.shape for block in solution.state] == [(len(problem.X), 16)] * -(-n_classes // 16)
@@ -208,7 +214,7 @@ def test_classes_of_other_blocks_change_nothing(loss):
 
     def weights(belongs):
         problem = case(X, members_of_matrix(belongs), loss, costs[:, : belongs.shape[1]])
-        return problem.weights(solve_one_vs_rest(problem.problem))
+        return problem.weights(solve_one_vs_rest(problem.problem, COORDINATE))
 
     whole = weights(belongs)
     np.testing.assert_array_equal(weights(belongs[:, :16]), whole[:16])
@@ -221,9 +227,9 @@ def test_a_shared_start_leads_to_the_same_optimum(loss, seed, monkeypatch):
     problem = random_case(seed, loss, n_classes=20, density=0.1)
     costs = problem.problem.costs * np.geomspace(0.1, 10, 20)
     problem = random_case(seed, loss, n_classes=20, density=0.1, costs=costs)
-    alone = solve_one_vs_rest(problem.problem, Settings(tol=1e-5, max_iter=10_000))
+    alone = solve_one_vs_rest(problem.problem, replace(COORDINATE, tol=1e-5, max_iter=10_000))
     monkeypatch.setattr(one_vs_rest, "BLOCKS_THAT_SHARE", 1)
-    shared = solve_one_vs_rest(problem.problem, Settings(tol=1e-5, max_iter=10_000), keep_state=True)
+    shared = solve_one_vs_rest(problem.problem, replace(COORDINATE, tol=1e-5, max_iter=10_000), keep_state=True)
     certified(problem, shared, 1e-5)
     for one, other in zip(alone.history, shared.history, strict=True):
         assert one["objective"] == pytest.approx(other["objective"], rel=2e-5)
@@ -231,7 +237,9 @@ def test_a_shared_start_leads_to_the_same_optimum(loss, seed, monkeypatch):
 
 def test_seeds_change_the_order_and_nothing_else():
     problem = random_case(6, "hinge", density=0.2, C=1.0)
-    one, same, other = [solve_one_vs_rest(problem.problem, Settings(tol=1e-5, seed=seed)) for seed in (1, 1, 2)]
+    one, same, other = [
+        solve_one_vs_rest(problem.problem, replace(COORDINATE, tol=1e-5, seed=seed)) for seed in (1, 1, 2)
+    ]
     np.testing.assert_array_equal(one.weights.matrix(), same.weights.matrix())
     assert not np.array_equal(one.weights.matrix(), other.weights.matrix())
     for k in problem.classes:

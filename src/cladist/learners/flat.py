@@ -293,7 +293,7 @@ class FlatLogistic(_Training, LinearClassifier):
     >>> from cladist import FlatLogistic, Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> X = [[2, 0], [2, 1], [0, 2]]
-    >>> model = FlatLogistic(taxonomy, C=10).fit(X, ["tennis", "chess", "art"])
+    >>> model = FlatLogistic(taxonomy, C=10, tol=1e-5).fit(X, ["tennis", "chess", "art"])
     >>> model.predict([[0, 3]]).tolist()
     ['art']
     >>> model.predict_proba([[0, 3]]).round(2).tolist()

@@ -35,6 +35,7 @@ ENTRY_OF_VISIT = 1.6  # a nonzero of a row, for sixteen classes
 VISIT, LOGISTIC_VISIT = 10.0, 180.0  # the rest of a visit to a row
 JOINT_VISIT, JOINT_LOGISTIC_VISIT = 200.0, 900.0  # in a tree, where the sixteen leaves of a block move in turn
 PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d², for n, and once
+CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 HOPELESS = 6.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
 
 
@@ -71,6 +72,11 @@ def newton_visits(problem: OneVsRest, settings: Settings) -> int:
     if HOPELESS * visits < _expected_visits(problem) * len(problem.rows):
         raise SlowDescentError
     return int(visits)
+
+
+def needs_trial(problem: OneVsRest, most_visits: int) -> bool:
+    """Tell whether Newton steps, which cost as much as some visits, may cost less than descent."""
+    return most_visits < UNLIMITED and CLEAR * most_visits < _expected_visits(problem) * len(problem.rows)
 
 
 def fits_newton(problem: OneVsRest, tree: ProblemTree | None = None) -> bool:

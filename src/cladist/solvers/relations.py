@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator
 from cladist.errors import ParameterError, TaxonomyError, TooLargeError, is_count, is_positive, one_of
 from cladist.execution import Executor
 from cladist.linear_model.node_differences import DifferenceWeights
-from cladist.linear_model.path_sums import differences_of_leaves
 from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.weights import Weights
@@ -34,6 +33,7 @@ from cladist.taxonomy import RelationGraph, Taxonomy
 Ids = npt.NDArray[np.int64]
 
 
+DENSE_FORMS = ("dense", "sparse")  # of weights that Newton steps find
 INTERCEPTS = ("own", "pulled")
 SMALLEST_SHARING, LARGEST_SHARING = 1e-9, 1e9  # except 0; beyond, sums in float32 lose one side
 
@@ -124,8 +124,10 @@ class Relations(BaseEstimator):
                 f"{who}: solver='alternating' has dense weights and starts anew; use another for "
                 "weights='sparse', 'dual' or 'differences' and for warm_start."
             )
-        if solver == "newton" and weights == "dual":
-            raise ParameterError(f"{who}: solver='newton' has no α for weights='dual'; leave one of them out.")
+        if solver == "newton" and weights not in ("auto", *DENSE_FORMS):
+            raise ParameterError(
+                f"{who}: solver='newton' finds weights that are dense or sparse, not {weights!r}; leave one of both out."
+            )
 
     def graph_for(
         self, who: str, taxonomy: Taxonomy, *, has_all_labels: bool, **parameters: Any
@@ -241,13 +243,13 @@ class TreeCoupling:
             return solve_alternating(problem, tree, settings, root=root, exact_inner=True, executor=executor)
         options = {"form": form, "prune": prune, "state": state, "keep_state": keep_state, "executor": executor}
         try:
-            limit = None if is_flat(tree, root) else DescentLimit(problem, tree, settings, can_be_dense=form != "dual")
+            limit = (
+                None if is_flat(tree, root) else DescentLimit(problem, tree, settings, can_be_dense=form in DENSE_FORMS)
+            )
             rounds = self.blocks_per_round
             return solve_recursive(problem, tree, settings, root=root, blocks_per_round=rounds, limit=limit, **options)
         except SlowDescentError:
             solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
-        if form == "differences":
-            return replace(solution, weights=differences_of_leaves(solution.weights, tree, root, prune))
         return solution if form == "dense" else _sparse(solution, prune)
 
     def node_vectors(self, weights: Weights) -> sparse.csr_array:

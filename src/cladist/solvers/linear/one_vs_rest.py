@@ -29,11 +29,11 @@ from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
 from cladist.linear_model.weights import DenseWeights, DualWeights, Weights
 from cladist.solvers.cost import (
-    UNLIMITED,
     SlowDescentError,
     check_effort,
     check_fits_newton,
     count_effort,
+    needs_trial,
     newton_visits,
 )
 from cladist.solvers.linear.dense_solvers import BinarySolution, solve_directly
@@ -153,7 +153,7 @@ def _solve_blocks(
             alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
             return _block_weights(block, problem, form, prune), alpha, block.history
 
-        tried = 0 if limit == UNLIMITED else min(1, n_blocks)  # alone, since what it shows holds for the others
+        tried = min(needs_trial(problem, limit), n_blocks)  # alone, since what the first shows holds for the others
         blocks = [*map(solve, range(tried)), *(executor or Serial()).map(solve, range(tried, n_blocks))]
     place = np.argsort(shuffled)
     alphas = [alpha[place] for _, alpha, _ in blocks] if keep_state else None

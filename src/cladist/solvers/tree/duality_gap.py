@@ -28,6 +28,7 @@ from cladist.solvers.problem import random_generator
 from cladist.solvers.tree.joint_dual import LARGE_TERM, JointDual, Workspace
 
 SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-6, 1e-10  # lowest violations of optimality that leaves are solved to
+LEAF_VISITS = 20  # to each row, at least, before leaves are given up
 TRIED_ROUNDINGS = (0.0, 0.5, 1.0, 2.0, 4.0)  # numbers of float32 roundings by which weights are lengthened in trial
 
 
@@ -199,8 +200,9 @@ def _solve_leaves(joint: JointDual, b: int, eps: float, max_sweeps: int, dense: 
 
 
 def _most_visits(joint: JointDual, b: int) -> int:
-    """Return how many visits to rows the leaves of a block are worth: as many as the sweeps so far."""
-    return max(len(joint.rows), joint.states[b].visits // 2)  # kernels end after twice as many
+    """Return how many visits to rows the leaves of a block are worth: as many as the sweeps so far, or some."""
+    visits = max(LEAF_VISITS * len(joint.rows), joint.states[b].visits)
+    return visits // 2  # kernels end after twice as many
 
 
 def _descend_in_float64(
