@@ -313,7 +313,7 @@ def largest_gap(primal, gap):
 def is_slow(surrogate, before, gap, tol, visits_before, effort):
     """Tell whether another solver costs less than the visits that remain, if the gap goes on falling as it did.
 
-    Where the dual is not sparse it may rest for a while: descent is given more time there.
+    Where the dual is not sparse, and under the hinge, it may rest for a while: descent is given more time there.
     """
     visits, most = effort[VISITS], effort[MOST_VISITS]
     if visits // 2 >= most:
@@ -359,7 +359,9 @@ def solve_block(
         if is_slow(surrogate, before, largest, tol, visits_before, effort):
             effort[GAVE_UP] = 1
             return done
-        if surrogate.sparse_dual or before == np.inf:  # otherwise the rate is that since the first check
+        if (
+            surrogate.smooth and surrogate.sparse_dual
+        ) or before == np.inf:  # else the rate is that since the first check
             before, visits_before = largest, effort[VISITS]
         scales[:] = 1
         if settled:

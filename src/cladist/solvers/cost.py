@@ -36,6 +36,7 @@ VISIT, LOGISTIC_VISIT = 10.0, 180.0  # the rest of a visit to a row
 JOINT_VISIT, JOINT_LOGISTIC_VISIT = 200.0, 900.0  # in a tree, where the sixteen leaves of a block move in turn
 PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d², for n, and once
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
+MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
 HOPELESS = 6.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
 
 
@@ -163,7 +164,7 @@ def _expected_joint_visits(problem: OneVsRest) -> float:
 def _stiffness(problem: OneVsRest) -> float:
     """Return C ‖x‖² of a usual row."""
     weights = 1.0 if problem.row_weights is None else float(np.mean(problem.row_weights))
-    return float(np.mean(problem.costs)) * weights * float(np.mean(problem.rows.norms))
+    return min(float(np.mean(problem.costs)) * weights * float(np.mean(problem.rows.norms)), MOST_STIFF)
 
 
 def _rows_per_feature(problem: OneVsRest) -> float:

@@ -126,7 +126,7 @@ class Relations(BaseEstimator):
             )
         if solver == "newton" and weights not in ("auto", *DENSE_FORMS):
             raise ParameterError(
-                f"{who}: solver='newton' finds weights that are dense or sparse, not {weights!r}; leave one of both out."
+                f"{who}: solver='newton' finds weights that are dense or sparse, not {weights!r}; leave one out."
             )
 
     def graph_for(
@@ -242,11 +242,10 @@ class TreeCoupling:
         if settings.solver == "alternating" and self.sharing > 0:
             return solve_alternating(problem, tree, settings, root=root, exact_inner=True, executor=executor)
         options = {"form": form, "prune": prune, "state": state, "keep_state": keep_state, "executor": executor}
+        limit, rounds = None, self.blocks_per_round
         try:
-            limit = (
-                None if is_flat(tree, root) else DescentLimit(problem, tree, settings, can_be_dense=form in DENSE_FORMS)
-            )
-            rounds = self.blocks_per_round
+            if not is_flat(tree, root):
+                limit = DescentLimit(problem, tree, settings, can_be_dense=form in DENSE_FORMS)
             return solve_recursive(problem, tree, settings, root=root, blocks_per_round=rounds, limit=limit, **options)
         except SlowDescentError:
             solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
