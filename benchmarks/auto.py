@@ -38,8 +38,8 @@ from cladist.metrics import average_precision
 SETS: dict[str, Callable[[], Any]] = {
     "enron": datasets.load_enron,
     "imclef07a": datasets.load_imclef07a,
-    "genes_fun cellcycle": lambda: datasets.load_genes_fun("cellcycle"),
-    "genes_fun derisi": lambda: datasets.load_genes_fun("derisi"),
+    "genes_fun cellcycle": lambda: datasets.load_genes_fun(which="cellcycle"),
+    "genes_fun derisi": lambda: datasets.load_genes_fun(which="derisi"),
     "genes_go cellcycle": datasets.load_genes_go,
     "rcv1": datasets.load_rcv1,
     "clinc150": datasets.load_clinc150,

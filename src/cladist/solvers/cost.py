@@ -35,6 +35,7 @@ ENTRY_OF_VISIT = 1.6  # a nonzero of a row, for sixteen classes
 VISIT, LOGISTIC_VISIT = 10.0, 180.0  # the rest of a visit to a row
 JOINT_VISIT, JOINT_LOGISTIC_VISIT = 200.0, 900.0  # in a tree, where the sixteen leaves of a block move in turn
 PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d², for n, and once
+PATIENCE = 2.5  # times the usual cost before the rate is judged
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
 HOPELESS = 6.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
@@ -107,6 +108,7 @@ class DescentLimit:
         if can_be_dense and settings.solver != "coordinate" and fits_newton(problem, tree):
             self.newton = problem.n_classes * _class_cost(problem)
         self.joint_visit, self.leaf_visit = _joint_visit_cost(problem), _visit_cost(problem)
+        self.rests = _has_logarithms(problem.surrogate)  # whether the gap may rest for a while
         self.costs: list[float] = []  # after each sweep
         self.before: tuple[float, float] | None = None  # cost and gap at the last check
         expected = _expected_joint_visits(problem) * len(problem.rows) * math.ceil(problem.n_classes / WIDTH)
@@ -128,9 +130,11 @@ class DescentLimit:
             if cost > self.newton or np.any(to_check > self.newton):
                 raise SlowDescentError
         elif self.before is None or gap != self.before[1]:
-            if cost > JUDGED_FROM * self.newton and self.before is not None and self._is_slow(cost, gap, *self.before):
+            judged_from = JUDGED_FROM * self.newton * (PATIENCE if self.rests else 1)
+            if cost > judged_from and self.before is not None and self._is_slow(cost, gap, *self.before):
                 raise SlowDescentError
-            self.before = cost, gap
+            if self.before is None or not self.rests:  # otherwise the rate is that since the first check
+                self.before = cost, gap
         if cost > 2 * self.newton:
             raise SlowDescentError
 
