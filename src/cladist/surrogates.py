@@ -165,7 +165,7 @@ class Logistic(NamedTuple):
     constant_factor: float = 1.0
     largest_violation: float = 0.1
     smallest_violation: float = 1e-6  # exponentials are float32 in either precision
-    newton_steps: int = 7
+    newton_steps: int = 5
 
     def value(self, margin: Any) -> Any:
         below = where(margin < ZERO, margin, ZERO)

@@ -157,18 +157,18 @@ def _joint_visit_cost(problem: OneVsRest) -> float:
 
 def _expected_visits(problem: OneVsRest) -> float:
     """Return how many visits to each row descent may take, to the order of magnitude."""
-    return 5 * (1 + _stiffness(problem)) * min(1.0, _rows_per_feature(problem) / 40)
+    return 5 * (1 + min(_stiffness(problem), MOST_STIFF)) * min(1.0, _rows_per_feature(problem) / 40)
 
 
 def _expected_joint_visits(problem: OneVsRest) -> float:
     factor, power = (3, 0.4) if _has_logarithms(problem.surrogate) else (12, 0.5)
-    return factor * (1 + _stiffness(problem)) ** power * _rows_per_feature(problem) ** 0.4
+    return factor * (1 + min(_stiffness(problem), MOST_STIFF)) ** power * _rows_per_feature(problem) ** 0.4
 
 
 def _stiffness(problem: OneVsRest) -> float:
     """Return C ‖x‖² of a usual row."""
     weights = 1.0 if problem.row_weights is None else float(np.mean(problem.row_weights))
-    return min(float(np.mean(problem.costs)) * weights * float(np.mean(problem.rows.norms)), MOST_STIFF)
+    return float(np.mean(problem.costs)) * weights * float(np.mean(problem.rows.norms))
 
 
 def _rows_per_feature(problem: OneVsRest) -> float:
@@ -181,8 +181,10 @@ def _row_length(problem: OneVsRest) -> float:
 
 def _class_cost(problem: OneVsRest) -> float:
     """Return the cost of all Newton steps for one class."""
-    n, d = len(problem.rows), problem.rows.n_used
-    return problem.surrogate.newton_steps * (PRODUCT * (n + d) * d**2 + ROW_OF_STEP * n + STEP)
+    n, d, steps = len(problem.rows), problem.rows.n_used, float(problem.surrogate.newton_steps)
+    if _has_logarithms(problem.surrogate):  # the steeper the losses, the more steps
+        steps *= 1 + 0.35 * math.log10(1 + _stiffness(problem))
+    return steps * (PRODUCT * (n + d) * d**2 + ROW_OF_STEP * n + STEP)
 
 
 def _has_logarithms(surrogate: Surrogate) -> bool:
