@@ -5,8 +5,8 @@
 Shapes are drawn at random: rows 500–50,000, features 20–50,000, dense and sparse, classes 5–1,000, rows of unit
 length, standardised or of different scales, C 0.1–100. Every fit runs in a process of its own on one thread, the three
 solvers in turn, twice, and the least time counts; a fit that exceeds the limit is stopped and counts as the limit.
-Newton steps that do not fit into memory are left out. Then dense rows of unit length, 6,000 × 300 with 114 classes, beside scikit-learn's
-LogisticRegression. Writes solver-choice.json.
+Newton steps that do not fit into memory are left out. Then dense rows of unit length, 6,000 × 300 with 114 classes,
+beside scikit-learn's LogisticRegression. Writes solver-choice.json.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from cladist.learners.thresholded import Thresholded
 from cladist.taxonomy import as_taxonomy
 
 FEW_ROWS = 100  # with fewer, methods cannot be told apart
-ENOUGH_ROWS, ROWS_PER_LABEL = 4000, 10  # that methods are compared on, unless there are fewer
+ENOUGH_ROWS, ROWS_PER_LABEL = 10_000, 10  # that methods are compared on, unless there are fewer
 MOST_WORK = 4e9  # nonzeros × labels of these rows; about a minute for each method
 LEAD = 1.0  # standard errors by which another method must be better than the first
 
@@ -143,7 +143,7 @@ def auto(
 
     Notes
     -----
-    Methods are compared on 4,000 rows or ten per label, or fewer if these make more than four billion pairs of a
+    Methods are compared on 10,000 rows or ten per label, or fewer if these make more than four billion pairs of a
     nonzero and a label; a fifth of them is held out. The first, `FlatSVM`, is chosen unless another is better by more
     than a standard error of their difference. `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic`
     or `RecursiveSVM` is worse than `FlatSVM` by that much.

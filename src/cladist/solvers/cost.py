@@ -38,7 +38,7 @@ PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d�
 PATIENCE = 2.5  # times the usual cost before the rate is judged
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
-HOPELESS = 6.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
+HOPELESS = 15.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
 
 
 class SlowDescentError(Exception):
@@ -161,7 +161,7 @@ def _expected_visits(problem: OneVsRest) -> float:
 
 
 def _expected_joint_visits(problem: OneVsRest) -> float:
-    factor, power = (3, 0.4) if _has_logarithms(problem.surrogate) else (12, 0.5)
+    factor, power = (2, 0.4) if _has_logarithms(problem.surrogate) else (12, 0.5)
     return factor * (1 + min(_stiffness(problem), MOST_STIFF)) ** power * _rows_per_feature(problem) ** 0.4
 
 
