@@ -113,7 +113,7 @@ def test_a_budget_leaves_methods_out(monkeypatch):
 
 
 def test_large_problems_are_compared_on_part_of_the_rows(monkeypatch):
-    monkeypatch.setattr("cladist.learners.auto.ENOUGH_ROWS", 200)
+    monkeypatch.setattr("cladist.learners.auto.ENOUGH_VALUES", 200 * DATA.X_train.nnz / DATA.X_train.shape[0])
     monkeypatch.setattr("cladist.learners.auto.ROWS_PER_LABEL", 1)
     assert auto(DATA.X_train, DATA.y_train, DATA.taxonomy).selection_.n_held_out == 40
 

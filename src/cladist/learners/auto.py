@@ -33,7 +33,7 @@ from cladist.learners.thresholded import Thresholded
 from cladist.taxonomy import as_taxonomy
 
 FEW_ROWS = 100  # with fewer, methods cannot be told apart
-ENOUGH_ROWS, ROWS_PER_LABEL = 10_000, 10  # that methods are compared on, unless there are fewer
+ENOUGH_VALUES, ROWS_PER_LABEL = 1_000_000, 10  # nonzeros of the rows that methods are compared on, or more for labels
 MOST_WORK = 4e9  # nonzeros × labels of these rows; about a minute for each method
 LEAD = 1.0  # standard errors by which another method must be better than the first
 
@@ -143,10 +143,10 @@ def auto(
 
     Notes
     -----
-    Methods are compared on 10,000 rows or ten per label, or fewer if these make more than four billion pairs of a
-    nonzero and a label; a fifth of them is held out. The first, `FlatSVM`, is chosen unless another is better by more
-    than a standard error of their difference. `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic`
-    or `RecursiveSVM` is worse than `FlatSVM` by that much.
+    Methods are compared on rows with a million nonzeros or on ten rows per label, or on fewer if these make more than
+    four billion pairs of a nonzero and a label; a fifth of them is held out. The first, `FlatSVM`, is chosen unless
+    another is better by more than a standard error of their difference. `RecursiveLogistic`, which takes longest, is
+    left out if `FlatLogistic` or `RecursiveSVM` is worse than `FlatSVM` by that much.
 
     Examples
     --------
@@ -235,8 +235,9 @@ def _part(rows: Any, labels: Any, random_state: Any) -> npt.NDArray[np.int64]:
     """Return the rows that methods are compared on."""
     n_rows, n_labels = rows.shape[0], len(np.unique(labels.frontier[1]))
     n_values = rows.nnz if sparse.issparse(rows) else rows.size
-    most = int(n_rows * MOST_WORK / (max(1, n_values) * n_labels))
-    size = max(FEW_ROWS, min(n_rows, most, max(ENOUGH_ROWS, ROWS_PER_LABEL * n_labels)))
+    row_length = max(1, n_values) / n_rows
+    enough = max(int(ENOUGH_VALUES / row_length), ROWS_PER_LABEL * n_labels)
+    size = max(FEW_ROWS, min(n_rows, enough, int(MOST_WORK / (row_length * n_labels))))
     return np.sort(random_generator("auto", random_state).permutation(n_rows)[:size])
 
 
