@@ -38,6 +38,7 @@ PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d�
 PATIENCE = 2.5  # times the usual cost before the rate is judged
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
+UNSCALED = 5e4  # C ‖x‖² of rows with features that are far larger than others, most likely
 HOPELESS = 15.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
 
 
@@ -157,18 +158,23 @@ def _joint_visit_cost(problem: OneVsRest) -> float:
 
 def _expected_visits(problem: OneVsRest) -> float:
     """Return how many visits to each row descent may take, to the order of magnitude."""
-    return 5 * (1 + min(_stiffness(problem), MOST_STIFF)) * min(1.0, _rows_per_feature(problem) / 40)
+    return 5 * (1 + _usual_stiffness(problem)) * min(1.0, _rows_per_feature(problem) / 40)
 
 
 def _expected_joint_visits(problem: OneVsRest) -> float:
     factor, power = (2, 0.4) if _has_logarithms(problem.surrogate) else (12, 0.5)
-    return factor * (1 + min(_stiffness(problem), MOST_STIFF)) ** power * _rows_per_feature(problem) ** 0.4
+    return factor * (1 + _usual_stiffness(problem)) ** power * _rows_per_feature(problem) ** 0.4
 
 
 def _stiffness(problem: OneVsRest) -> float:
     """Return C ‖x‖² of a usual row."""
     weights = 1.0 if problem.row_weights is None else float(np.mean(problem.row_weights))
     return float(np.mean(problem.costs)) * weights * float(np.mean(problem.rows.norms))
+
+
+def _usual_stiffness(problem: OneVsRest) -> float:
+    stiffness = _stiffness(problem)
+    return stiffness if stiffness > UNSCALED else min(stiffness, MOST_STIFF)
 
 
 def _rows_per_feature(problem: OneVsRest) -> float:
