@@ -118,6 +118,15 @@ def test_large_problems_are_compared_on_part_of_the_rows(monkeypatch):
     assert auto(DATA.X_train, DATA.y_train, DATA.taxonomy).selection_.n_held_out == 40
 
 
+def test_a_generator_gives_all_methods_the_same_rows():
+    one, two = (
+        auto(DATA.X_train, DATA.y_train, DATA.taxonomy, random_state=np.random.RandomState(3)) for _ in range(2)
+    )
+    assert [(e["method"], e["score"]) for e in one.selection_.results] == [
+        (e["method"], e["score"]) for e in two.selection_.results
+    ]
+
+
 def test_the_measure_may_be_given():
     model = auto(DATA.X_train, DATA.y_train, DATA.taxonomy, scoring="macro_f1")
     assert model.selection_.measure == "macro f1"

@@ -162,6 +162,8 @@ def auto(
     if budget is not None and not is_positive(budget):
         raise ParameterError(f"auto: budget must be a positive number of seconds, or None; got {budget!r}.")
     started = time.perf_counter()
+    if isinstance(random_state, np.random.RandomState):  # it would give every method other rows
+        random_state = int(random_state.randint(2**31 - 1))
     with progress.show_lines(verbose), without_label_warnings():
         steps, rows = _prepare(X, features)
         encoded = encode(y, None if taxonomy is None else as_taxonomy(taxonomy))
