@@ -223,7 +223,7 @@ def test_descend_and_visit_first(loss, seed, max_sweeps):
     generator = np.array([seed + 1], np.uint64)
     first = block.order[:4].copy()
     times = 1e8 if type(loss) is Logistic else 10.0
-    effort = np.array([0, 2**62, 0])
+    effort = np.array([0, 2**62, 0, 2**62])
     arguments = block.problem, loss, first, W, alpha, 1e-3, effort
     _, (*_, W, alpha, _, effort) = close(one_vs_rest.visit_first, *arguments, dtype=np.float64, times=times)
     arguments = block.problem, loss, block.order, first, W, alpha, 1e-3, max_sweeps, generator, effort
@@ -248,7 +248,7 @@ def test_solve_block(dtype, loss, seed):
     for function in (one_vs_rest.solve_block, one_vs_rest.solve_block.py_func):
         (W, alpha), generator = Block(seed, dtype).begun(loss), np.array([7], np.uint64)
         primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.zeros(WIDTH)
-        first, limits, effort = block.order[:3].copy(), (1e-2, 1e-4), np.array([0, 2**62, 0])
+        first, limits, effort = block.order[:3].copy(), (1e-2, 1e-4), np.array([0, 2**62, 0, 2**62])
         found = primal, gap, scales
         arguments = (block.problem, loss, block.order, first, W, alpha, limits, 1e-4, 1000, generator, effort, *found)
         with as_python(*[one_vs_rest] * len(results)), np.errstate(all="ignore"):
@@ -275,7 +275,7 @@ def test_solve_block(dtype, loss, seed):
     ],
 )
 def test_is_slow(loss, gap, visits, slow):
-    effort = np.array([visits, 500, 0])
+    effort = np.array([visits, 500, 0, 50])
     assert same_as_python(one_vs_rest.is_slow, loss, 0.5, gap, 5e-4, min(100, visits // 2), effort) == slow
 
 

@@ -85,7 +85,7 @@ def test_inner_nodes_may_be_pulled_more_or_less_than_leaves(tree, root, loss, sh
     tree = replace(tree, sharing=sharing)
     problem = tree_case(10, tree, loss, constant=True)
     best = joint_optimum(problem, tree, root).objective
-    solution = solve_recursive(problem.problem, tree, TIGHT, root=root)
+    solution = solve_recursive(problem.problem, tree, replace(TIGHT, max_iter=10_000), root=root)
     at_the_optimum(problem, tree, root, solution, best=best)
     by_turns = solve_alternating(problem.problem, tree, Settings(1e-6, 2000), root=root, exact_inner=True)
     assert by_turns.history[-1]["objective"] == pytest.approx(best, rel=2e-6)

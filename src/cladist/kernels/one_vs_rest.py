@@ -21,8 +21,7 @@ from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, fused, load, spre
 from cladist.kernels.surrogate import dual_step, lower_bound, rests, slope, value
 
 HIGHEST, LOWEST, ABOVE, BELOW = 0, 1, 2, 3  # rows of `state`
-VISITS, MOST_VISITS, GAVE_UP = 0, 1, 2  # entries of `effort`
-JUDGED_FROM = 0.1  # of the visits that another solver costs, or more: from here on the rate of descent is judged
+VISITS, MOST_VISITS, GAVE_UP, FIRST_JUDGED = 0, 1, 2, 3  # entries of `effort`
 SWEEPS_BEFORE_STAGNATION, STAGNATION = 250, 0.99  # descent ends where twice the sweeps lower the gap by less than 1 %
 SKIPPED = np.float32(0.1)  # share of the tolerance below which moving α costs more than it gains
 FIRST_SWEEPS = 5
@@ -164,7 +163,7 @@ def descend(
 
     Active rows are visited up to `active_sweeps` times the number of all rows before all are visited again. `effort`
     holds the number of visits to rows, which is counted on, and the number that another solver would cost; descent ends
-    after twice as many.
+    after twice as many. Its last two entries are for `solve_block`.
 
     Returns the number of sweeps over all rows, and whether the last of them left no violation above `eps`.
     """
@@ -318,8 +317,8 @@ def is_slow(surrogate, before, gap, tol, visits_before, effort):
     visits, most = effort[VISITS], effort[MOST_VISITS]
     if visits // 2 >= most:
         return True
-    judged_from = JUDGED_FROM if surrogate.sparse_dual else 2.5 * JUDGED_FROM
-    if visits < judged_from * most or not np.isfinite(before):
+    judged_from = effort[FIRST_JUDGED] if surrogate.sparse_dual else 2.5 * effort[FIRST_JUDGED]
+    if visits < judged_from or not np.isfinite(before):
         return False
     if not gap < before:
         return True
@@ -334,8 +333,9 @@ def solve_block(
 
     `order` are all rows, best in a random order that is theirs in memory, too; `first` those to visit before. W must be
     w(α); both are changed, and primal and gap are set. `eps` holds the violation allowed at first, which is tightened
-    until the gap is small enough, and the smallest violation that makes sense. `effort` is that of `descend`; its last
-    entry becomes 1 where another solver would cost less than the visits that remain. The gap certifies scales_k · w_k;
+    until the gap is small enough, and the smallest violation that makes sense. `effort` is that of `descend`; from
+    its last entry on the rate of descent is judged, and the one before becomes 1 where another solver would cost less
+    than the visits that remain. The gap certifies scales_k · w_k;
     scales differ from 1 only for losses that are not smooth.
     """
     eps, smallest = eps

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from cladist.errors import TooLargeError
 from cladist.kernels.lanes import WIDTH
-from cladist.kernels.one_vs_rest import GAVE_UP, JUDGED_FROM
+from cladist.kernels.one_vs_rest import GAVE_UP
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.linear_model.training_rows import Floats32
 from cladist.solvers.problem import OneVsRest, Settings
@@ -35,6 +35,7 @@ ENTRY_OF_VISIT = 1.6  # a nonzero of a row, for sixteen classes
 VISIT, LOGISTIC_VISIT = 10.0, 180.0  # the rest of a visit to a row
 JOINT_VISIT, JOINT_LOGISTIC_VISIT = 200.0, 900.0  # in a tree, where the sixteen leaves of a block move in turn
 PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d², for n, and once
+JUDGED_FROM = 0.1  # of the cost of Newton steps, or more: from here on the rate of descent is judged
 PATIENCE = 2.5  # times the usual cost before the rate is judged
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
@@ -53,9 +54,14 @@ class SlowDescentError(Exception):
         self.weights = weights
 
 
-def count_effort(most_visits: int = UNLIMITED) -> npt.NDArray[np.int64]:
-    """Return what kernels count: visits to rows, 0 so far; the visits that Newton steps cost; whether to give up."""
-    return np.array([0, most_visits, 0], np.int64)
+def count_effort(most_visits: int = UNLIMITED, n_blocks: int = 1) -> npt.NDArray[np.int64]:
+    """Return what kernels count: visits to rows, 0 so far; the visits that Newton steps cost; whether to give up.
+
+    The last entry is the number of visits after which the rate of descent is judged. The more blocks profit from a
+    right judgement, the longer the first one may take.
+    """
+    patience = min(1.0, JUDGED_FROM * max(1, n_blocks // 2))
+    return np.array([0, most_visits, 0, int(patience * most_visits)], np.int64)
 
 
 def check_effort(effort: npt.NDArray[np.int64], weights: Floats32) -> None:

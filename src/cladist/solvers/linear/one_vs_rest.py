@@ -187,12 +187,12 @@ def _lane_problems(problem: OneVsRest) -> Iterator[LaneProblem]:
 
 def _shared_start(problem: OneVsRest, order: Any, settings: Settings, most_visits: int) -> SharedStart:
     """Solve the problem in which every row is negative."""
-    rows, surrogate = problem.rows, problem.surrogate
+    rows, surrogate, n_blocks = problem.rows, problem.surrogate, -(-problem.n_classes // WIDTH)
     costs = np.full((2, WIDTH), problem.costs[1, 0], np.float32)
     lanes = LaneProblem(rows.arrays, rows.norms, np.zeros(len(rows), np.uint32), problem.weights32, costs)
     W, alpha = aligned_zeros(rows.n_used), initial_alpha(lanes, surrogate)
     _set_weights(lanes, alpha, W)
-    limits, effort = _violation_limits(problem, settings.tol), count_effort(most_visits)
+    limits, effort = _violation_limits(problem, settings.tol), count_effort(most_visits, n_blocks)
     kernels.solve_block(
         lanes, surrogate, order, order[:0], W, alpha, limits, settings.tol, settings.max_iter,
         random_generator(settings.seed, 0), effort, *np.zeros((3, WIDTH)),
@@ -249,7 +249,8 @@ def _solve_block(
     first = np.flatnonzero(lanes.mask).astype(np.int32)
     kernels.shuffle(first, generator)
     primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.ones(WIDTH)
-    tol, most, effort = settings.tol, settings.max_iter, count_effort(most_visits)
+    tol, most = settings.tol, settings.max_iter
+    effort = count_effort(most_visits, -(-problem.n_classes // WIDTH))
     sweeps = kernels.solve_block(
         lanes, surrogate, order, first, W, alpha, _violation_limits(problem, tol), tol, most, generator,
         effort, primal, gap, scales,

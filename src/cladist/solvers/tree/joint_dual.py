@@ -84,9 +84,7 @@ class JointDual:
         self.longest_row = float(np.sqrt(np.max(self.rows.norms, initial=0.0)))
         self.agreement = np.full(len(self.V), np.inf)  # ‖Σ Δ‖² / Σ ‖Δ‖² of the blocks of a round, for each stored node
         self.relaxation = RELAXATION if self.surrogate.sparse_dual and not len(self.free) else 1.0
-        # Where the dual is not sparse, most rows stay active, and passes over them cost as much as those over all rows.
-        most = MOST_PASSES // max(1, len(layout.blocks)) if self.surrogate.sparse_dual else PASSES
-        self.passes = max(PASSES, most)
+        self.passes = max(PASSES, MOST_PASSES // max(1, len(layout.blocks)))
         self._workspaces: list[Workspace] = []
 
     @property

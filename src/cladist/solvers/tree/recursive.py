@@ -40,8 +40,6 @@ from cladist.solvers.tree.joint_dual import JointDual
 
 FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
-EARLY_CHECKS = (2, 4, 6)  # of losses whose w(α) is a good primal point, on few features, where a check costs little
-FEW_FEATURES = 2000
 NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
 LEAF_SWEEPS = 50
@@ -219,8 +217,6 @@ class _Search:
     def is_check_due(self, sweep: int) -> bool:
         """Tell whether to check after a sweep."""
         done = sweep + 1
-        if done in EARLY_CHECKS and not self.problem.surrogate.sparse_dual:
-            return self.problem.rows.n_used <= FEW_FEATURES
         return done >= self.settings.max_iter or (done >= FIRST_CHECK and (done - FIRST_CHECK) % CHECK_EVERY == 0)
 
     def check(self, sweep: int) -> bool:
@@ -242,8 +238,7 @@ class _Search:
         if len(self.joint.free):
             entry["reach"] = self.reach
         self.history.append({**entry, "seconds": time.perf_counter() - self.started})
-        if sweep + 1 >= FIRST_CHECK:
-            self.eps = max(self.eps / 2, SMALLEST_EPS)
+        self.eps = max(self.eps / 2, SMALLEST_EPS)
         return self.gap <= tol
 
     def _update_primal(self) -> None:
