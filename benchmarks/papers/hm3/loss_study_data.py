@@ -20,7 +20,7 @@ from cladist.labels import LabelMatrix, encode
 from cladist.learners.row_arrays import normalize_rows
 
 IN_WORDS = {
-    "stand-in": "RCV1 stand-in, family CCAT: 3,000 + 3,000 stories, the 944 most frequent words, TF-IDF, unit length",
+    "stand-in": "RCV1 stand-in, family CCAT: 3,000 + 3,000 stories, 944 words, TF-IDF, unit length",
     "newsgroups": "20 Newsgroups by date, random posts, a root above all groups; words by frequency in training posts",
     "generated": "make_topics: the first of two families; a row is the sum of rows of single topics",
 }
