@@ -12,10 +12,12 @@ from cladist.datasets import make_topics
 from cladist.decoders import node_probabilities
 from cladist.errors import LabelError, ParameterError, TaxonomyError
 from cladist.labels import encode
+from cladist.losses import node_costs
 from tests.solvers.structured_reference import (
     edge_features,
     labellings,
     optimum,
+    optimum_by_scipy,
     random_forest,
     random_labels,
     simple_loss,
@@ -63,6 +65,48 @@ def test_the_objective_is_the_documented_one(loss, train_space):
         costs = [simple_loss(y, u, taxonomy.parent, np.ones(4), hierarchical=loss == "hierarchical") for u in every]
         slacks += max(np.array(costs) + scores - own)
     np.testing.assert_allclose(model.objective_, 0.5 * (weights**2).sum() + 0.3 * slacks, rtol=1e-9)
+
+
+@pytest.mark.parametrize("train_space", ["all", "consistent"])
+@pytest.mark.parametrize("node_weights", ["uniform", "sibling", "subtree"])
+@pytest.mark.parametrize("loss", ["hamming", "hierarchical"])
+def test_the_optimum_and_the_predictions_are_those_of_a_general_solver(loss, node_weights, train_space):
+    rng = np.random.default_rng(5)
+    taxonomy = Taxonomy.from_parents({"a": None, "b": "a", "c": "b", "d": "a"})
+    rows, labels = rng.normal(size=(7, 3)), random_labels(rng, taxonomy, 7)
+    model = MaxMarginMarkov(
+        taxonomy, C=0.4, loss=loss, node_weights=node_weights, train_space=train_space, tol=1e-9, max_iter=20_000
+    ).fit(rows, labels)
+    parent, cost = taxonomy.parent, node_costs(node_weights, taxonomy)
+    every = labellings(parent, consistent=train_space == "consistent")
+    marks = labels.to_indicator().toarray()
+    differences = [edge_features(y, parent) - edge_features(every, parent) for y in marks]
+    hierarchical = loss == "hierarchical"
+    losses = [np.array([simple_loss(y, u, parent, cost, hierarchical=hierarchical) for u in every]) for y in marks]
+    expected, W = optimum_by_scipy(rows, differences, losses, 0.4)
+    np.testing.assert_allclose([model.objective_, model.dual_objective_], expected, rtol=1e-6)
+    np.testing.assert_allclose(model.edge_coef_.reshape(W.shape), W, atol=1e-3)
+    consistent, others = labellings(parent, consistent=True), rng.normal(size=(200, 3))
+    scores = others @ W.T @ edge_features(consistent, parent).T
+    lead = np.diff(np.sort(scores, axis=1)[:, -2:], axis=1).ravel()
+    clear = lead > 1e-2  # the two solvers' weights are equal up to rounding, not beyond
+    assert clear.mean() > 0.9
+    found = model.predict(others).to_indicator().toarray()
+    np.testing.assert_array_equal(found[clear], consistent[scores.argmax(axis=1)][clear])
+
+
+@pytest.mark.parametrize("scale", [0.02, 30.0])
+def test_costs_and_C_scaled_alike_change_the_scale_only(scale):
+    taxonomy, rows, labels = small(3, 20)
+    cost = node_costs("subtree", taxonomy)
+    one, other = (
+        MaxMarginMarkov(taxonomy, C=0.3 * s, loss="hierarchical", node_weights=s * cost, tol=1e-9, max_iter=20_000).fit(
+            rows, labels
+        )
+        for s in (1.0, scale)
+    )
+    np.testing.assert_allclose(other.objective_, scale**2 * one.objective_, rtol=1e-6)
+    np.testing.assert_allclose(other.edge_coef_, scale * one.edge_coef_, atol=1e-3 * scale)
 
 
 def test_predictions_are_the_best_consistent_labelling_of_the_edge_model():

@@ -56,7 +56,8 @@ class MaxMarginMarkov(LabellingClassifier):
     loss : {"hamming", "hierarchical"}
         ℓ_Δ, which charges every wrong node; or ℓ_H̃, which charges it only where its parent is right.
     node_weights : {"uniform", "sibling", "subtree"} or array of one cost per node
-        The cost of a wrong node; see `cladist.losses.node_costs`.
+        The cost of a wrong node; see `cladist.losses.node_costs`. Only its ratio to C counts: smaller costs need a
+        smaller C.
     train_space : {"all", "consistent"}
         Whether all 2^N labellings compete in training, as in the paper, or the consistent ones. Predictions are always
         consistent.
