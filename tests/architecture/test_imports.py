@@ -17,7 +17,7 @@ ROWS = (
     ("persistence",),  # below learners, whose classes it finds by name in the registry
     ("solvers",),
     ("linear_model",),  # below solvers, which return their weights in these forms
-    ("decoders", "metrics", "datasets"),
+    ("decoders", "metrics", "datasets", "calibration", "decisions"),
     ("losses", "surrogates", "features"),
     ("labels",),
     ("taxonomy",),
