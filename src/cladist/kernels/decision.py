@@ -219,7 +219,7 @@ def merge_frontiers(a, a_end, b, b_end, v, v_size, v_mass, sizes, masses, nodes,
         without = b == b_end
         if a < a_end and b < b_end:
             with_size, with_mass = sizes[b] + v_size, masses[b] + v_mass
-            without = sizes[a] < with_size or (sizes[a] == with_size and masses[a] > with_mass)
+            without = sizes[a] < with_size or (sizes[a] == with_size and masses[a] >= with_mass)  # the deeper ones
         if without:
             if masses[a] > best:
                 best = masses[a]
