@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     # isort: off
     from cladist import (
         datasets as datasets,
+        decisions as decisions,
         decoders as decoders,
         errors as errors,
         evaluation as evaluation,
@@ -68,7 +69,9 @@ _LAZY = {
     "Thresholded": "cladist.learners.thresholded",
     **{method.class_name: method.target.partition(":")[0] for method in _METHODS},
 }
-_ROOMS = ("datasets", "decoders", "errors", "evaluation", "features", "labels", "losses", "metrics", "taxonomy")
+_ROOMS = (
+    "datasets", "decisions", "decoders", "errors", "evaluation", "features", "labels", "losses", "metrics", "taxonomy",
+)  # fmt: skip
 
 # RiverClassifier needs an extra, without which ``from cladist import *`` must not fail.
 __all__ = ["__version__", *sorted(_LAZY.keys() - {"RiverClassifier"}), *_ROOMS]

@@ -16,7 +16,9 @@ from cladist.decisions import (
     MinimumRisk,
     RiskControl,
     Specificity,
-    node_probabilities,
+    automation_curve,
+    risk_coverage_curve,
+    sum_to_nodes,
 )
 from cladist.decisions.conformal import upper_quantile
 from cladist.decisions.risk_control import hoeffding_bentkus
@@ -369,7 +371,7 @@ def test_what_conformal_refuses():
 @given(problems(any_taxonomy))
 def test_probabilities_of_nodes(problem):
     taxonomy, classes, P = problem
-    ours = node_probabilities(P, taxonomy, classes=names_of(taxonomy, classes))
+    ours = sum_to_nodes(P, taxonomy, classes=names_of(taxonomy, classes))
     np.testing.assert_array_equal(ours, masses(taxonomy, classes, P))
 
 
@@ -427,3 +429,40 @@ def test_a_rule_survives_clone_and_dict(rule):
     nodes = {**content["fitted"], "class_nodes_": np.array([99])}
     with pytest.raises(ModelFormatError):
         type(rule).from_dict({**content, "fitted": nodes}, ANIMALS)
+
+
+# -------------------------------------------------------------------- curves
+
+
+@given(problems(forests(max_nodes=9)), seeds)
+def test_the_automation_curve_counts_answers(problem, seed):
+    taxonomy, classes, P = problem
+    true = classes[np.random.default_rng(seed).integers(0, len(classes), len(P))]
+    names, levels = names_of(taxonomy, classes), [0.2, 0.55, 0.9]
+    curve = automation_curve(P, names_of(taxonomy, true), taxonomy, classes=names, levels=levels)
+    np.testing.assert_allclose(curve.at_leaf + curve.above + curve.unanswered, 1)
+    for k, level in enumerate(levels):
+        nodes = Confidence(level).fit(P, None, taxonomy, classes=names).answer(P).nodes
+        above = LabelMatrix.from_nodes(true, taxonomy).to_indicator().toarray()
+        wrong = [not z[v] for v, z in zip(nodes, above, strict=True) if v >= 0]
+        assert curve.error[k] == pytest.approx(np.mean(wrong) if wrong else 0.0)
+        assert curve.unanswered[k] == np.mean(nodes < 0)
+
+
+def test_the_best_level_holds_from_there_on():
+    curve = automation_curve(*simulate(np.random.default_rng(4), 500), ANIMALS)
+    best = curve.best_at(0.1)
+    assert best["error"] <= 0.1
+    assert np.all(curve.error[curve.level >= best["level"]] <= 0.1)
+    assert automation_curve(np.eye(5), ["lion", "owl", "fox", "wolf", "lynx"], ANIMALS, levels=[0.5]).best_at(0) is None
+
+
+@given(seeds)
+def test_risk_and_coverage(seed):
+    P, y = simulate(np.random.default_rng(seed), 30)
+    coverage, risk = risk_coverage_curve(P, y, ANIMALS, loss="tree-distance")
+    order = np.argsort(-P.max(axis=1), kind="stable")
+    answers = [ANIMALS.names[ANIMALS.leaves[c]] for c in P.argmax(axis=1)]
+    distances = [ANIMALS.distance(y[i], answers[i]) for i in order]
+    np.testing.assert_allclose(risk, [np.mean(distances[: k + 1]) for k in range(30)])
+    np.testing.assert_allclose(coverage * 30, np.arange(1, 31))

@@ -6,20 +6,24 @@ A rule has ``fit(P, y, taxonomy)`` and ``decide(P)``. P holds the probabilities 
 
 from cladist.decisions.confidence import Confidence, Specificity
 from cladist.decisions.conformal import Conformal
+from cladist.decisions.curves import AutomationCurve, automation_curve, risk_coverage_curve
 from cladist.decisions.minimum_risk import MinimumRisk
 from cladist.decisions.risk_control import RiskControl
-from cladist.decisions.rule import Answers, Rule, node_probabilities
+from cladist.decisions.rule import Answers, Rule, sum_to_nodes
 
 __all__ = [
     "RULES",
     "Answers",
+    "AutomationCurve",
     "Confidence",
     "Conformal",
     "MinimumRisk",
     "RiskControl",
     "Rule",
     "Specificity",
-    "node_probabilities",
+    "automation_curve",
+    "risk_coverage_curve",
+    "sum_to_nodes",
 ]
 
 RULES: dict[str, type[Rule]] = {

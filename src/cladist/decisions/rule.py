@@ -261,7 +261,7 @@ def read_probabilities(who: str, P: Any, n_classes: int, *, sets: bool = False) 
     return TopK(columns, values)
 
 
-def node_probabilities(P: Any, taxonomy: Taxonomy, *, classes: Any = None) -> Floats:
+def sum_to_nodes(P: Any, taxonomy: Taxonomy, *, classes: Any = None) -> Floats:
     """Return the probability of every node, that of its label being there or below (rows × nodes).
 
     Parameters
@@ -276,10 +276,10 @@ def node_probabilities(P: Any, taxonomy: Taxonomy, *, classes: Any = None) -> Fl
     Examples
     --------
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
-    >>> node_probabilities([[0.5, 0.25, 0.25]], taxonomy).tolist()  # art, tennis, chess
+    >>> sum_to_nodes([[0.5, 0.25, 0.25]], taxonomy).tolist()  # art, tennis, chess
     [[0.5, 0.5, 0.25, 0.25]]
     """
     nodes = taxonomy.leaves if classes is None else np.array([taxonomy.index(name) for name in classes])
-    top = read_probabilities("node_probabilities", P, len(nodes))
+    top = read_probabilities("sum_to_nodes", P, len(nodes))
     masses: Floats = decision.node_masses(*top, *ClassTree(taxonomy, nodes).closure, taxonomy.n_nodes)
     return masses
