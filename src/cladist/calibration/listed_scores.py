@@ -11,8 +11,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
-MOST_LISTED = 256  # classes per row; up to here, all are listed
-N_BEST = 128  # of them the best of the row, the others drawn from the rest
+MOST_LISTED = 128  # classes per row; up to here, all are listed
+N_BEST = 64  # of them the best of the row, the others drawn from the rest
 
 
 class ListedScores(NamedTuple):
@@ -35,7 +35,7 @@ class ListedScores(NamedTuple):
     @classmethod
     def of(cls, scores: npt.NDArray[np.floating], true_columns: Ids) -> ListedScores:
         """List all classes if they are few; otherwise the best, the true one (−1: none) and some of the others."""
-        n_rows, n_classes = scores.shape
+        n_classes = scores.shape[1]
         if n_classes <= MOST_LISTED:
             columns = np.broadcast_to(np.arange(n_classes), scores.shape)
             return cls(columns, scores.astype(np.float64), np.broadcast_to(0.0, scores.shape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,13 +22,14 @@ SCALE_RIDGE = 10.0  # of a node's log scale around its level's: about the pull o
 BIAS_RIDGE = 1.0  # of a node's bias
 LARGEST_LOG_SCALE = 12.0  # relative to the spread of the scores: where rows are separable, scales would grow for ever
 TINY_SPREAD = 1e-300
+MOST_ITERATIONS, TOLERANCE = 100, 1e-8  # of L-BFGS; the tolerance is relative to the log loss
 
 
 class ChoiceTree:
     """The nodes that have classes at or below them, and the choices at each; of a DAG, its deepest parents."""
 
     def __init__(self, taxonomy: Taxonomy, class_nodes: Ids, *, flat: bool = False) -> None:
-        self.class_nodes = class_nodes
+        self.class_nodes, self.flat = class_nodes, flat
         has_class = np.zeros(taxonomy.n_nodes, bool)
         has_class[class_nodes] = True
         # Flat, all classes are children of the virtual root.
@@ -114,6 +116,13 @@ class Parameters:
             [0.0, SCALE_RIDGE, BIAS_RIDGE], [len(self.groups), len(self.own_scales), len(self.own_biases)]
         )
 
+    def without_own(self) -> Parameters:
+        """Return the same problem with parameters of levels alone."""
+        few = copy(self)
+        few.own_scales = few.own_biases = self.choosing[:0]
+        few.ridge = np.zeros(len(self.groups))
+        return few
+
     def _nodes_with_rows(self) -> Ids:
         """Return the positions of the biases of nodes that rows belong to."""
         c, n_nodes = self.choices, len(self.choices.parent)
@@ -153,19 +162,29 @@ class Parameters:
 
 def fit_nested_logit(
     choices: ChoiceTree, rows: ListedScores, targets: Ids, *, level: str, biases: bool
-) -> tuple[NestedLogit, float]:
-    """Return the model of least log loss, and that loss; nodes are valued by what suits the scores better.
+) -> NestedLogit:
+    """Return the model of least log loss; nodes are valued by what suits the scores better.
 
-    Scores that are sums of regrets have nothing in the sum over a subtree that its maximum does not have.
+    Scores that are sums of regrets have nothing in the sum over a subtree that its maximum does not have. This is
+    decided with one scale per level, which is also where the search for more parameters starts.
     """
-    best, least = None, np.inf
-    for by_maximum in (False, True) if level != "leaves" else (False,):
+    fits = []
+    for by_maximum in (False,) if choices.flat else (False, True):
         problem = Parameters(choices, rows, targets, level=level, biases=biases, by_maximum=by_maximum)
-        bounds = [(-LARGEST_LOG_SCALE, LARGEST_LOG_SCALE)] * len(problem.ridge)
-        result = minimize(problem.loss, np.zeros(len(problem.ridge)), jac=True, method="L-BFGS-B", bounds=bounds)
-        if not np.isfinite(result.fun):
-            raise ParameterError("The scores cannot be calibrated: their log loss is not finite.")
-        if result.fun < least:
-            best, least = problem.unpack(result.x), float(result.fun)
-    assert best is not None
-    return best, least
+        few = problem.without_own()
+        fits.append((problem, _minimise(few, np.zeros(len(few.ridge)))))
+    problem, result = min(fits, key=lambda fit: float(fit[1].fun))
+    start = np.zeros(len(problem.ridge))
+    start[: len(result.x)] = result.x
+    if len(start) > len(result.x):
+        result = _minimise(problem, start)
+    return problem.unpack(result.x)
+
+
+def _minimise(problem: Parameters, start: Floats) -> Any:
+    bounds = [(-LARGEST_LOG_SCALE, LARGEST_LOG_SCALE)] * len(start)
+    options = {"maxiter": MOST_ITERATIONS, "ftol": TOLERANCE}
+    result = minimize(problem.loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    if not np.isfinite(result.fun):
+        raise ParameterError("The scores cannot be calibrated: their log loss is not finite.")
+    return result
