@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.labels import LabelMatrix as LabelMatrix
     from cladist.learners.auto import auto as auto
     from cladist.learners.base import HierarchicalClassifier as HierarchicalClassifier
+    from cladist.learners.blended import BlendedClassifier as BlendedClassifier
     from cladist.learners.calibrated import CalibratedClassifier as CalibratedClassifier
     from cladist.learners.flat import FlatLogistic as FlatLogistic
     from cladist.learners.flat import FlatSVM as FlatSVM
@@ -57,6 +58,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.versions import show_versions as show_versions
 
 _LAZY = {
+    "BlendedClassifier": "cladist.learners.blended",
     "CalibratedClassifier": "cladist.learners.calibrated",
     "HierarchicalClassifier": "cladist.learners.base",
     "RelationGraph": "cladist.taxonomy",

@@ -90,7 +90,9 @@ class Calibrator(NamedTuple):
     def unpack(cls, state: dict[str, Any], arrays: Arrays, taxonomy: Taxonomy, class_nodes: Ids) -> Calibrator:
         """Restore what `pack` returned; what does not fit is a `ModelFormatError`."""
         if state["kind"] == "conditional":
-            return cls(taxonomy, class_nodes, Conditional(taxonomy, class_nodes, Curves.unpack(arrays, taxonomy.n_nodes)))
+            return cls(
+                taxonomy, class_nodes, Conditional(taxonomy, class_nodes, Curves.unpack(arrays, taxonomy.n_nodes))
+            )
         choices = ChoiceTree(taxonomy, class_nodes, flat=bool(state["flat"]))
         scales, biases = arrays.pop("scales"), arrays.pop("biases")
         if len(scales) != taxonomy.n_nodes + 1 or len(biases) != 2 * taxonomy.n_nodes or not np.all(scales > 0):

@@ -42,9 +42,7 @@ class Conditional(NamedTuple):
         return P
 
 
-def fit_conditional(
-    scores: Floats, labels: LabelMatrix, class_nodes: Ids, *, method: str, level: str
-) -> Conditional:
+def fit_conditional(scores: Floats, labels: LabelMatrix, class_nodes: Ids, *, method: str, level: str) -> Conditional:
     """Fit every node's curve on the rows that have all its parents."""
     taxonomy = labels.taxonomy
     node_scores = raise_scores(scores, taxonomy, class_nodes)

@@ -17,7 +17,9 @@ Ids = npt.NDArray[np.int64]
 
 RIDGE = 1.0  # of the parameters of one node around those of its level
 LEAST_OF_EACH = 30  # rows with and without a node, from which it has a step function of its own
-LARGEST = 12.0  # of a parameter, relative to the spread of the scores: where rows are separable, they would grow for ever
+LARGEST = (
+    12.0  # of a parameter, relative to the spread of the scores: where rows are separable, they would grow for ever
+)
 
 
 class Curves(NamedTuple):
@@ -49,9 +51,7 @@ class Curves(NamedTuple):
         for k in np.unique(self.curve_of):
             of_curve, part = self.curve_of == k, slice(self.starts[k], self.starts[k + 1])
             taken = scores[:, of_curve]
-            result[:, of_curve] = np.where(
-                taken == -np.inf, 0.0, np.interp(taken, self.knots[part], self.values[part])
-            )
+            result[:, of_curve] = np.where(taken == -np.inf, 0.0, np.interp(taken, self.knots[part], self.values[part]))
         return result
 
     def pack(self) -> Arrays:
@@ -115,9 +115,10 @@ def _fit_sigmoids(
         margin = sign * (slope * z + b[group] + own_b[entity])
         by_margin = -sign * expit(-margin)
         by_slope = by_margin * slope * z
-        parts = [np.bincount(k, w, n) for k, w, n in zip(
-            (group, group, entity, entity), (by_slope, by_margin) * 2, sizes, strict=True
-        )]
+        parts = [
+            np.bincount(k, w, n)
+            for k, w, n in zip((group, group, entity, entity), (by_slope, by_margin) * 2, sizes, strict=True)
+        ]
         penalised = ridge * theta
         total = float(np.logaddexp(0, -margin).sum() + 0.5 * penalised @ theta)
         return total / max(1, len(z)), np.where(free, np.concatenate(parts) + penalised, 0.0) / max(1, len(z))

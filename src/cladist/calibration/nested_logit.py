@@ -22,6 +22,7 @@ SCALE_RIDGE = 10.0  # of a node's log scale around its level's: about the pull o
 BIAS_RIDGE = 1.0  # of a node's bias
 LARGEST_LOG_SCALE = 12.0  # relative to the spread of the scores: where rows are separable, scales would grow for ever
 TINY_SPREAD = 1e-300
+NO_SCORES = np.zeros((0, 0))
 MOST_ITERATIONS, TOLERANCE = 100, 1e-8  # of L-BFGS; the tolerance is relative to the log loss
 
 
@@ -146,23 +147,21 @@ class Parameters:
         biases[self.own_biases] = theta[n_groups + n_scales :]
         return NestedLogit(self.choices, np.exp(log_scales), biases, self.by_maximum)
 
-    def loss(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the mean log loss with its ridge, and its gradient."""
-        model = self.unpack(theta)
+    def loss(self, theta: Floats, grad_scores: Floats = NO_SCORES) -> tuple[float, Floats]:
+        """Return the mean log loss with its ridge, and its gradient; and set that by scores, if it has rows."""
+        model, n_rows = self.unpack(theta), max(1, len(self.targets))
         grad_a, grad_b = np.zeros(len(model.scales)), np.zeros(len(model.biases))
         log_likelihood = kernels.add_log_likelihood(
-            model.model, self.rows, self.targets, *self.lists, grad_a, grad_b, np.zeros((0, 0))
+            model.model, self.rows, self.targets, *self.lists, grad_a, grad_b, grad_scores
         )
         by_group = np.bincount(self.group_of, grad_a[self.choosing], len(self.groups))
         gradient = np.concatenate([by_group, grad_a[self.own_scales], grad_b[self.own_biases]])
+        grad_scores /= -n_rows
         penalty = 0.5 * float(self.ridge @ theta**2)
-        n_rows = max(1, len(self.targets))
         return (penalty - log_likelihood) / n_rows, (self.ridge * theta - gradient) / n_rows
 
 
-def fit_nested_logit(
-    choices: ChoiceTree, rows: ListedScores, targets: Ids, *, level: str, biases: bool
-) -> NestedLogit:
+def fit_nested_logit(choices: ChoiceTree, rows: ListedScores, targets: Ids, *, level: str, biases: bool) -> NestedLogit:
     """Return the model of least log loss; nodes are valued by what suits the scores better.
 
     Scores that are sums of regrets have nothing in the sum over a subtree that its maximum does not have. This is

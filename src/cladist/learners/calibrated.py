@@ -2,91 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from cladist.calibration.calibrators import Calibrator, check_method, columns_of, fit_calibrator
+from cladist.calibration.calibrators import Calibrator, columns_of, fit_calibrator
+from cladist.calibration.conditional import fit_conditional
 from cladist.calibration.listed_scores import ListedScores
-from cladist.errors import ParameterError, one_of
-from cladist.labels import LabelMatrix, TopK, encode
-from cladist.learners.base import HierarchicalClassifier
+from cladist.errors import ModelFormatError
+from cladist.labels import LabelMatrix
 from cladist.learners.out_of_fold import (
-    check_folds,
-    is_ours,
+    find_class_nodes,
     last_step,
-    node_scores,
+    out_of_fold_scores,
     pieces,
     random_folds,
     reduce_out_of_fold,
+    scores_of_models,
 )
-from cladist.taxonomy import Taxonomy, as_taxonomy
+from cladist.learners.probability_classifier import ProbabilityClassifier
+from cladist.storage.array_groups import Arrays, group, prefixed
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
-PREFIT = "prefit"
-
-
-class ProbabilityClassifier(MetaEstimatorMixin, HierarchicalClassifier):
-    """Base of learners around learners that predict by calibrated probabilities."""
-
-    takes_dags: ClassVar[bool] = True
-    calibrator_: Calibrator
-
-    def raw_scores(self, X: Any) -> Floats:
-        """Return the scores that the calibrator reads (rows × classes)."""
-        raise NotImplementedError
-
-    def class_scores(self, X: Any) -> Floats:
-        """Return the log-probability of every class."""
-        return self.calibrator_.log_probabilities(self.raw_scores(X))
-
-    def _fitted_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return X
-
-    def _chunks(self, X: Any, *, at_least: int = 1) -> Iterator[Any]:
-        return pieces(X, self.taxonomy_.n_nodes)
-
-    def _best_classes(self, X: Any, k: int, beam: int | None) -> tuple[Ids, npt.NDArray[Any]]:
-        best, log_p = super()._best_classes(X, k, beam)
-        return best, np.exp(log_p)
-
-    def predict_proba(self, X: Any, nodes: str = "classes", top_k: int | None = None) -> Any:
-        """Return calibrated probabilities.
-
-        Parameters
-        ----------
-        X : rows, as the estimator takes them
-        nodes : {"classes", "all"}
-            Whether columns follow `classes_`, or `taxonomy_.names`: a node has the probability of all classes at and
-            below it.
-        top_k : int, optional
-            Return a `cladist.labels.TopK` of this many classes per row; scored in chunks of rows, so that there is
-            never an array of all rows × all classes.
-        """
-        rows = self._fitted_rows(X)
-        one_of(type(self).__name__, "nodes", nodes, ("classes", "all"))
-        if top_k is not None:
-            if nodes == "all":
-                raise ParameterError(f"{type(self).__name__}: top_k lists classes; leave nodes='all' out.")
-            k = min(top_k, len(self.class_nodes_))
-            return TopK(*self._best_classes(rows, k, None))
-        parts = [np.exp(log_p) for log_p in self._scored(rows)]
-        if nodes == "all":
-            parts = [self.calibrator_.sum_up(part) for part in parts]
-        return np.concatenate(parts)
 
 
 @dataclass(eq=False, repr=False)
 class CalibratedClassifier(ProbabilityClassifier):
-    """Calibrated, coherent probabilities from the scores of any classifier."""
+    """Probabilities that hold, and that are coherent over the taxonomy, from the scores of any classifier.
+
+    `fit` trains `cv` clones of the estimator, each on all rows but its fold, and scores that fold. On these out-of-fold
+    scores it fits the calibration (see `cladist.calibration.calibrate`); the estimator itself is trained on all rows.
+    `predict` answers the most probable class; for sets of labels, all nodes with a probability of at least one half.
+
+    Parameters
+    ----------
+    estimator : classifier, or Pipeline that ends in one
+        Any learner of cladist, or a classifier of scikit-learn over nodes with `decision_function` or `predict_proba`.
+    taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The labels' taxonomy, for a classifier that has none of its own. None: a star of the classes seen.
+    method : {"temperature", "platt", "isotonic", "vector"}
+        The form of the calibration; the first has the fewest parameters.
+    level : {"leaves", "levels", "nodes"}
+        Whether parameters are shared by all classes, by the nodes of a level, or shrunk to those of their level.
+    cv : int or "prefit"
+        Number of random folds, at least 2; not stratified. "prefit": the estimator is fitted already, and the rows
+        given to `fit`, on which it must not have been trained, are for calibration alone.
+    random_state : int, RandomState or None
+        Seed of the folds.
+    n_jobs : int or None
+        Threads that fit folds in parallel; the result does not depend on it.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted to all rows.
+    calibrator_ : Calibrator
+        Fitted to the out-of-fold scores.
+    classes_, class_nodes_, taxonomy_, label_form_
+        As of any learner.
+
+    Notes
+    -----
+    Clones are trained on fewer rows than the estimator, whose labels are right more often than theirs: probabilities
+    then are a little too low where rows per class are few. More folds make the difference smaller.
+
+    A class that no row outside a fold has cannot be scored there. A row with such a class counts for the deepest node
+    above it that its clone knows.
+
+    Fitting costs cv + 1 fits of the estimator. Single labels take memory for 128 scores per row; sets of labels for all
+    of rows × classes.
+
+    Examples
+    --------
+    >>> from cladist import CalibratedClassifier, Taxonomy, TopDown
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> X = [[2, 0, 1], [2, 1, 0], [0, 2, 2], [1, 2, 0]] * 10
+    >>> y = ["tennis", "chess", "art", "art", "tennis", "tennis", "art", "art"] * 5
+    >>> model = CalibratedClassifier(TopDown(taxonomy), random_state=0).fit(X, y)
+    >>> model.classes_.tolist()
+    ['art', 'tennis', 'chess']
+    >>> model.predict_proba([[2, 1, 0]]).round(1).tolist()
+    [[0.0, 0.5, 0.5]]
+    >>> model.predict_proba([[2, 1, 0]], nodes="all").round(1).tolist()  # sport, art, tennis, chess
+    [[1.0, 0.0, 0.5, 0.5]]
+    """
 
     estimator: Any
     _: KW_ONLY
@@ -102,70 +106,84 @@ class CalibratedClassifier(ProbabilityClassifier):
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
-    def check_parameters(self) -> None:
-        """Raise a `ParameterError` if a parameter has no meaning."""
-        check_method("CalibratedClassifier", self.method, self.level)
-        if self.cv != PREFIT:
-            check_folds("CalibratedClassifier", self.cv)
-        if is_ours(self.estimator) and self.taxonomy is not None:
-            raise ParameterError("CalibratedClassifier: taxonomy is for classifiers that have none of their own.")
-
-    def _given_taxonomy(self) -> Taxonomy | None:
-        learner = last_step(self.estimator)
-        if not is_ours(learner):
-            return None if self.taxonomy is None else as_taxonomy(self.taxonomy)
-        if self.cv == PREFIT:
-            return learner.taxonomy_
-        return None if learner.taxonomy is None else as_taxonomy(learner.taxonomy)
-
     @property
-    def _knows_taxonomy(self) -> bool:
-        return (last_step(self.estimator).taxonomy if is_ours(self.estimator) else self.taxonomy) is not None
+    def models(self) -> list[Any]:
+        """The estimator given."""
+        return [self.estimator]
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Train the estimator on all rows, and the calibration on out-of-fold scores."""
-        self.check_parameters()
-        encoded = encode(y, self._given_taxonomy())
-        check_consistent_length(X, encoded.labels)
-        self.taxonomy_, self.label_form_, labels = encoded.taxonomy, encoded.form, encoded.labels
-        targets = labels.nodes("CalibratedClassifier")
-        self.estimator_ = self.estimator if self.cv == PREFIT else clone(self.estimator).fit(X, y)
-        parts = self._listed(X, labels, targets)
-        rows = np.concatenate([own for own, _ in parts])
-        listed = ListedScores.joined([part for _, part in parts])
-        self.calibrator_ = fit_calibrator(
-            listed, targets[rows], self.taxonomy_, self.class_nodes_, method=self.method, level=self.level
-        )
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+        """Train the estimator on all rows, and the calibration on out-of-fold scores.
+
+        Parameters
+        ----------
+        X : rows, as the estimator takes them
+        y : labels in any form
+            Sets of labels, if the estimator predicts sets.
+        """
+        labels = self.encode_labels(X, y)
+        self.estimator_ = self.estimator if self.cv == "prefit" else clone(self.estimator).fit(X, y)
+        self.set_classes(find_class_nodes(self.estimator_, self.taxonomy_))
+        if getattr(last_step(self.estimator_), "decodes_sets", False):
+            scores = self._all_scores(X, labels)
+            model = fit_conditional(scores, labels, self.class_nodes_, method=self.method, level=self.level)
+            self.calibrator_ = Calibrator(self.taxonomy_, self.class_nodes_, model)
+        else:
+            rows, targets = self._listed(X, labels)
+            self.calibrator_ = fit_calibrator(
+                rows, targets, self.taxonomy_, self.class_nodes_, method=self.method, level=self.level
+            )
+        self.copy_features(self.estimator_)
         return self
 
-    def _listed(self, X: Any, labels: LabelMatrix, targets: Ids) -> list[tuple[Ids, ListedScores]]:
-        """Return the listed scores of pieces of rows, with the rows, and set the classes."""
-        learner = last_step(self.estimator_)
-        ids = learner.class_nodes_ if is_ours(learner) else [self.taxonomy_.index(c) for c in learner.classes_]
-        classes = np.sort(np.asarray(ids, dtype=np.int64))
-        self.set_classes(classes)
-        columns = columns_of(classes, self.taxonomy_)
+    def _all_scores(self, X: Any, labels: LabelMatrix) -> Floats:
+        """Return the scores of all rows and classes."""
+        if self.cv == "prefit":
+            return self.raw_scores(X)
+        folds = random_folds("CalibratedClassifier", len(labels), self.cv, self.random_state)
+        return out_of_fold_scores(self.estimator, X, labels, self.class_nodes_, folds=folds, n_jobs=self.n_jobs)
+
+    def _listed(self, X: Any, labels: LabelMatrix) -> tuple[ListedScores, Ids]:
+        """Return the listed scores of all rows, in some order, and their true nodes."""
+        targets, columns = labels.nodes("CalibratedClassifier"), columns_of(self.class_nodes_, self.taxonomy_)
 
         def reduce(scores: Floats, rows: Ids) -> ListedScores:
-            return ListedScores.of(scores, columns[targets[rows]])
+            return ListedScores.of(scores[0], columns[targets[rows]])
 
-        if self.cv == PREFIT:
+        if self.cv == "prefit":
             parts, first = [], 0
-            for part in pieces(X, len(classes)):
-                scores = self.raw_scores(part)
-                rows = np.arange(first, first + len(scores))
+            for part in pieces(X, len(self.class_nodes_)):
+                scores = self.raw_scores(part)[None]
+                rows = np.arange(first, first + scores.shape[1])
                 parts.append((rows, reduce(scores, rows)))
-                first += len(scores)
-            return parts
-        folds = random_folds("CalibratedClassifier", len(labels), self.cv, self.random_state)
-        return reduce_out_of_fold(
-            self.estimator, X, labels, classes, reduce, folds=folds, single=True, n_jobs=self.n_jobs
-        )
+                first += len(rows)
+        else:
+            folds = random_folds("CalibratedClassifier", len(labels), self.cv, self.random_state)
+            parts = reduce_out_of_fold(
+                self.models, X, labels, self.class_nodes_, reduce, folds=folds, single=True, n_jobs=self.n_jobs
+            )
+        order = np.concatenate([rows for rows, _ in parts])
+        return ListedScores.joined(listed for _, listed in parts), targets[order]
 
     def raw_scores(self, X: Any) -> Floats:
         """Return the estimator's scores of the classes."""
-        return np.asarray(node_scores(self.estimator_, X, self.taxonomy_)[0], dtype=np.float64)
+        return np.asarray(scores_of_models([self.estimator_], X, self.taxonomy_, self.class_nodes_)[0])
+
+    # ---------------------------------------------------------------- saving and loading
+
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        from cladist.persistence.models import pack_model
+
+        inner, arrays = pack_model(self.estimator_)
+        calibration, packed = self.calibrator_.pack()
+        state = {"estimator": inner, "calibration": calibration}
+        return state, {**prefixed("estimator", arrays), **prefixed("calibrator", packed)}
+
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        from cladist.persistence.models import unpack_model
+
+        self.estimator_ = unpack_model(state["estimator"], group("estimator", arrays))
+        if not np.array_equal(find_class_nodes(self.estimator_, self.taxonomy_), self.class_nodes_):
+            raise ModelFormatError("Its classes are not those of its estimator.")
+        self.estimator = self.estimator_ if self.cv == "prefit" else clone(self.estimator_)
+        self.copy_features(self.estimator_)
+        self.unpack_calibrator(state, arrays)

@@ -5,7 +5,7 @@ A model is a learner of cladist, another classifier over nodes of a taxonomy, or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,7 +47,7 @@ def random_folds(who: str, n_rows: int, cv: int, random_state: Any) -> Folds:
 
 
 def reduce_out_of_fold(
-    estimator: Any,
+    estimators: Sequence[Any],
     X: Any,
     labels: LabelMatrix,
     class_nodes: Ids,
@@ -59,27 +59,24 @@ def reduce_out_of_fold(
 ) -> list[tuple[Ids, ReducedT]]:
     """Return ``reduce(scores, rows)`` for pieces of rows, with these rows, scored by a clone trained on other folds.
 
-    Scores have one column per class. A class that no row outside a fold has gets −inf in that fold: its clone was not
-    trained on it. The result does not depend on `n_jobs`. Cost: a fit per fold.
+    Scores have the shape (estimators × rows × classes). A class that no row outside a fold has gets −inf in that fold: its clone was not
+    trained on it. The result does not depend on `n_jobs`. Cost: a fit of each estimator per fold.
     """
     (X,) = indexable(X)
-    models = [clone(estimator) for _ in folds]
-    column_of = np.full(labels.taxonomy.n_nodes, -1, np.int64)
-    column_of[class_nodes] = np.arange(len(class_nodes))
+    models = [[clone(estimator) for estimator in estimators] for _ in folds]
 
     def score_fold(k: int) -> list[tuple[Ids, ReducedT]]:
-        model, (rows, held_out) = models[k], folds[k]
-        fit_to(model, _safe_split(model, X, None, rows)[0], labels[rows], single=single)
+        rows, held_out = folds[k]
+        is_known = np.isin(class_nodes, labels[rows].indices)
+        for model in models[k]:
+            fit_to(model, _safe_split(model, X, None, rows)[0], labels[rows], single=single)
         reduced, first = [], 0
-        for part in pieces(_safe_split(model, X, None, held_out, rows)[0], len(class_nodes)):
-            scores, nodes = node_scores(model, part, labels.taxonomy)
-            # A clone may have other classes, where all labels below a node are in the fold.
-            known = (column_of[nodes] >= 0) & np.isin(nodes, labels[rows].indices)
-            of_classes = np.full((len(scores), len(class_nodes)), -np.inf)
-            of_classes[:, column_of[nodes[known]]] = scores[:, known]
-            own = held_out[first : first + len(scores)]
-            reduced.append((own, reduce(of_classes, own)))
-            first += len(scores)
+        for part in pieces(_safe_split(models[k][0], X, None, held_out, rows)[0], len(class_nodes) * len(estimators)):
+            scores = scores_of_models(models[k], part, labels.taxonomy, class_nodes)
+            scores[:, :, ~is_known] = -np.inf
+            own = held_out[first : first + scores.shape[1]]
+            reduced.append((own, reduce(scores, own)))
+            first += scores.shape[1]
         return reduced
 
     with without_label_warnings():
@@ -104,14 +101,14 @@ def out_of_fold_scores(
             "the scores of fewer rows."
         )
     all_scores = np.full((n_rows, n_classes), -np.inf)
-    parts = reduce_out_of_fold(estimator, X, labels, class_nodes, _all_scores, folds=folds, n_jobs=n_jobs)
+    parts = reduce_out_of_fold([estimator], X, labels, class_nodes, _all_scores, folds=folds, n_jobs=n_jobs)
     for rows, scores in parts:
         all_scores[rows] = scores
     return all_scores
 
 
 def _all_scores(scores: Floats, rows: Ids) -> Floats:
-    return scores
+    return scores[0]
 
 
 # -------------------------------------------------------------------- one model
@@ -147,6 +144,26 @@ def node_scores(model: Any, X: Any, taxonomy: Taxonomy) -> tuple[npt.NDArray[Any
         nodes, scores = _find_nodes(learner.classes_, taxonomy), _foreign_scores(model, X)
     order = np.argsort(nodes)
     return (scores, nodes) if np.all(order[1:] > order[:-1]) else (scores[:, order], nodes[order])
+
+
+def scores_of_models(models: Sequence[Any], X: Any, taxonomy: Taxonomy, class_nodes: Ids) -> Floats:
+    """Return the scores of classes by each model (models × rows × classes); −inf of a class that a model has not."""
+    column_of = np.full(taxonomy.n_nodes, -1, np.int64)
+    column_of[class_nodes] = np.arange(len(class_nodes))
+    result = np.full((len(models), _num_samples(X), len(class_nodes)), -np.inf)
+    for k, model in enumerate(models):
+        scores, nodes = node_scores(model, X, taxonomy)
+        known = column_of[nodes] >= 0  # a clone may have others, where all labels below a node are in its fold
+        result[k][:, column_of[nodes[known]]] = scores[:, known]
+    return result
+
+
+def find_class_nodes(model: Any, taxonomy: Taxonomy) -> Ids:
+    """Return the nodes of a fitted model's classes, ascending."""
+    learner = last_step(model)
+    if is_ours(model) and learner.taxonomy_ == taxonomy:
+        return np.asarray(learner.class_nodes_)
+    return np.sort(_find_nodes(learner.classes_, taxonomy))
 
 
 def _find_nodes(classes: Any, taxonomy: Taxonomy) -> Ids:
