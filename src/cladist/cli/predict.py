@@ -163,7 +163,7 @@ def predict(
     `beam` is the number of nodes per level whose children are scored, as in `predict_top_k` of learners.
     """
     from cladist.cli.input import learner_of
-    from cladist.learners.thresholded import transformed
+    from cladist.learners.out_of_fold import transformed
 
     learner = learner_of(model)
     in_sets = top_k is None and predicts_sets(learner)
