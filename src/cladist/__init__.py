@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.learners.base import HierarchicalClassifier as HierarchicalClassifier
     from cladist.learners.blended import BlendedClassifier as BlendedClassifier
     from cladist.learners.calibrated import CalibratedClassifier as CalibratedClassifier
+    from cladist.learners.decision_classifier import DecisionClassifier as DecisionClassifier
     from cladist.learners.flat import FlatLogistic as FlatLogistic
     from cladist.learners.flat import FlatSVM as FlatSVM
     from cladist.learners.local.nodewise import NodewiseSVM as NodewiseSVM
@@ -61,6 +62,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
 _LAZY = {
     "BlendedClassifier": "cladist.learners.blended",
     "CalibratedClassifier": "cladist.learners.calibrated",
+    "DecisionClassifier": "cladist.learners.decision_classifier",
     "HierarchicalClassifier": "cladist.learners.base",
     "RelationGraph": "cladist.taxonomy",
     "Relations": "cladist.solvers.relations",

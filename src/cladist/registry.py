@@ -153,6 +153,7 @@ METHODS: tuple[Method, ...] = (
 WRAPPERS: tuple[Method, ...] = (
     Method("", "cladist.learners.thresholded:Thresholded", "", "a learner that scores, and thresholds for its scores"),
     Method("", "cladist.learners.calibrated:CalibratedClassifier", "", "a classifier, with calibrated probabilities"),
+    Method("", "cladist.learners.decision_classifier:DecisionClassifier", "", "a rule over calibrated probabilities"),
     Method("", "cladist.learners.blended:BlendedClassifier", "", "several classifiers whose scores are added"),
 )
 _registered: dict[str, Method] = {}  # by name, in the order they came

@@ -82,11 +82,11 @@ STATE: dict[str, tuple[Check, str]] = {
         ("gamma", "C", "c", "alpha", "constant"), (_or_none(_is_not_negative), "a number from 0 up, or null")
     ),
     **dict.fromkeys(("radius", "step", "eta"), (_or_none(_is_real), "a number, or null")),
-    "sharing": (_is_not_negative, "a number from 0 up"),
+    **dict.fromkeys(("sharing", "least_probability"), (_is_not_negative, "a number from 0 up")),
     "solver": _TEXT,
     "stops": (_list_of(_is(str)), "a list of names"),
     "decisions": (_list_of(lambda value: type(value) is int), "a list of node ids"),
-    **dict.fromkeys(("estimators", "estimator", "strategy", "relations", "calibration"), _OBJECT),
+    **dict.fromkeys(("estimators", "estimator", "strategy", "relations", "calibration", "rule"), _OBJECT),
     "models": (_list_of(_is(dict)), "a list of objects"),
 }
 
@@ -258,6 +258,10 @@ CALIBRATIONS: Table = {
     "weights": _numbers("n_models", types=_F8, low=0),
     "shares": _numbers("n_models", types=_F8, low=0),
 }
+DECISIONS: Table = {
+    "rule/class_nodes_": _ids("n_rule_columns", types=_I8),
+    "rule/threshold_": ArraySpec(REAL, ("n_rule_columns",), finite=False),
+}
 # A classifier at a node of a `TopDown` in files of the first versions.
 OLD_NODE: Table = {
     **_matrix("coef", "n_problems", "n_features"),
@@ -275,6 +279,7 @@ STATES: dict[str, Table] = {
     **dict.fromkeys(("MaxMarginMarkov", "StructuralSVM"), LABELLINGS),
     "Thresholded": THRESHOLDS,
     **dict.fromkeys(("CalibratedClassifier", "BlendedClassifier"), CALIBRATIONS),
+    "DecisionClassifier": DECISIONS,
 }
 # With a precomputed kernel, rows are numbers of training rows, which are as many as features.
 ROW_NUMBERS: Table = {

@@ -36,6 +36,7 @@ NOT_PART_OF_A_MODEL = (
     "estimator",
     "estimators",
     "strategy",
+    "rule",
     "executor",
 )  # packed separately, or not saved
 
