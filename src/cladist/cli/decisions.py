@@ -26,7 +26,7 @@ class DecisionOptions(NamedTuple):
     @property
     def are_given(self) -> bool:
         """Whether there is any."""
-        return any(value not in (None, False) for value in self)
+        return any(value is not None and value is not False for value in self)
 
     def rule(self) -> Any:
         """Return the rule; by default the most probable label."""

@@ -94,11 +94,11 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from cladist import DecisionClassifier, FlatLogistic, Taxonomy
-    >>> from cladist.decisions import MinimumRisk
+    >>> from cladist.decisions import Confidence
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> X = [[2, 0, 1], [2, 1, 0], [0, 2, 2], [1, 2, 0]] * 10
     >>> y = ["tennis", "chess", "art", "art", "tennis", "tennis", "art", "art"] * 5
-    >>> model = DecisionClassifier(FlatLogistic(taxonomy), rule=MinimumRisk("tree-distance"), random_state=0).fit(X, y)
+    >>> model = DecisionClassifier(FlatLogistic(taxonomy), rule=Confidence(0.9), random_state=0).fit(X, y)
     >>> model.predict([[2, 1, 0], [0, 2, 2]]).tolist()
     ['sport', 'art']
     """
