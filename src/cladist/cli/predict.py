@@ -162,18 +162,20 @@ def predict_to(
         kind = "json"
     output.check_target(out, source.path, folder)
     learner = learner_of(model)
-    decide, layout = None, None
+    decider = None
     if decisions is not None and decisions.are_given:
-        decide, layout = _new_decider(learner, decisions, folder, label_sep)
-    separator = set_separator(label_sep) if top_k is None and predicts_sets(learner) else None
-    if kind in TABLES and (separator is not None or (layout is not None and layout.is_set)):
-        check_separator(separator or set_separator(label_sep), learner)
+        decider = _new_decider(learner, decisions, folder, label_sep)
+    in_sets = decider[1].is_set if decider is not None else top_k is None and predicts_sets(learner)
+    separator = set_separator(label_sep) if in_sets else None
+    if separator is not None and kind in TABLES:
+        check_separator(separator, learner)
     target = nullcontext(output.standard_output()) if out is None else output.replacing(out)
     with progress.task("Predicting") as task, target as file:
         batches = read_batches(source, model=model, notify=notify)
         if source.path == "-":  # a file reports its own progress while it is read
             batches = _count_rows(batches, task)
-        if layout is not None:
+        if decider is not None:
+            decide, layout = decider
             rows = (row for batch in batches for row in decide(transformed(model, batch)))
             return write_rows(file, kind, layout, rows)
         return write_rows(file, kind, Layout(top_k, separator), predict(model, batches, top_k=top_k, beam=beam))

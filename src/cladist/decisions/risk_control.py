@@ -90,7 +90,7 @@ class RiskControl(Rule):
         assert labels is not None
         true = labels.nodes("RiskControl")
         nodes, _ = decision.deepest_nodes(*top, *tree.closure, tree.taxonomy.depth, LEVELS)
-        losses = np.array([self._losses(answers, true, tree) for answers in nodes.T])  # levels × rows
+        losses = self._losses(nodes.T.ravel(), np.tile(true, len(LEVELS)), tree).reshape(len(LEVELS), -1)
         risks = losses.mean(axis=1)
         if self._loss() is None:
             p_values = binom.cdf(np.round(losses.sum(axis=1)), len(true), self.at_most)

@@ -61,9 +61,8 @@ class ClassTree:
 
     def contains(self, nodes: Ids, labels: Ids) -> npt.NDArray[np.bool_]:
         """Tell whether each label is at or below its node; −1, above all roots, contains every label."""
-        true = LabelMatrix.from_nodes(labels, self.taxonomy).to_indicator()
-        inside = np.asarray(true[np.arange(len(nodes)), np.maximum(nodes, 0)]).ravel() > 0
-        return inside | (nodes < 0)
+        meetings = self.taxonomy.common_ancestors(np.maximum(nodes, 0), labels)
+        return np.asarray((meetings == nodes) | (nodes < 0))
 
 
 class Rule(BaseEstimator):
