@@ -73,7 +73,7 @@ def test_a_calibrated_model_is_evaluated_and_lists_labels(calibrated, shop):
     [
         (("model", "test.csv", "--min-confidence", "0.9"), "train it again with cladist train --calibrate"),
         (("CALIBRATED", "test.csv", "--min-confidence", "0.9", "--conformal", "0.1"), "two rules for the same rows"),
-        (("CALIBRATED", "test.csv", "--proba", "--top-k", "2"), "leave one of them out"),
+        (("CALIBRATED", "test.csv", "--proba", "--top-k", "2"), "leave one out"),
         (("CALIBRATED", "test.csv", "--minimise", "tree"), "loss must be one of"),
         (("CALIBRATED", "test.csv", "--conformal", "0"), "alpha must be between 0 and 1"),
     ],
@@ -82,3 +82,12 @@ def test_what_is_refused(calibrated, shop, arguments, message):
     result = call("predict", *(calibrated if word == "CALIBRATED" else word for word in arguments))
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
+
+
+def test_the_report_has_a_slider(calibrated, shop):
+    result = call("evaluate", calibrated, "test.csv", "--html", "report.html")
+    assert result.exit_code == 0, result.stderr
+    page = (shop / "report.html").read_text(encoding="utf-8")
+    assert 'input type="range"' in page
+    assert call("evaluate", "model", "test.csv", "--html", "plain.html").exit_code == 0
+    assert "<script" not in (shop / "plain.html").read_text(encoding="utf-8")

@@ -23,11 +23,6 @@ class DecisionOptions(NamedTuple):
     conformal: float | None = None
     abstain: bool = False
 
-    @property
-    def are_given(self) -> bool:
-        """Whether there is any."""
-        return any(value is not None and value is not False for value in self)
-
     def rule(self) -> Any:
         """Return the rule; by default the most probable label."""
         from cladist.decisions import Confidence, Conformal, MinimumRisk

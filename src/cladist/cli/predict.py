@@ -98,12 +98,16 @@ def command(
     and reason.
     """
     output.check_inputs(data, model=model)
-    from cladist.cli.decisions import DecisionOptions
     from cladist.cli.input import DataSource, open_model, resolve
 
-    decisions = DecisionOptions(proba, min_confidence, minimise, conformal, abstain)
-    if decisions.are_given and (top_k or beam):
-        raise ParameterError("--top-k and --beam list labels, and these options decide on one; leave one of them out.")
+    decisions = None
+    options = (proba, min_confidence, minimise, conformal, abstain)
+    if any(value is not None and value is not False for value in options):
+        from cladist.cli.decisions import DecisionOptions
+
+        if top_k or beam:
+            raise ParameterError("--top-k and --beam list labels, and these options decide on one; leave one out.")
+        decisions = DecisionOptions(*options)
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
     given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
     source = resolve(given, fitted, notes, model)
@@ -163,7 +167,7 @@ def predict_to(
     output.check_target(out, source.path, folder)
     learner = learner_of(model)
     decider = None
-    if decisions is not None and decisions.are_given:
+    if decisions is not None:
         decider = _new_decider(learner, decisions, folder, label_sep)
     in_sets = decider[1].is_set if decider is not None else top_k is None and predicts_sets(learner)
     separator = set_separator(label_sep) if in_sets else None

@@ -6,7 +6,7 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtr  # the distribution function of the binomial; scipy.stats is slow to import
 
 from cladist.decisions.rule import Answers, ClassTree, Floats, Ids, Rule
 from cladist.errors import CladistWarning, ParameterError, is_positive
@@ -93,7 +93,7 @@ class RiskControl(Rule):
         losses = self._losses(nodes.T.ravel(), np.tile(true, len(LEVELS)), tree).reshape(len(LEVELS), -1)
         risks = losses.mean(axis=1)
         if self._loss() is None:
-            p_values = binom.cdf(np.round(losses.sum(axis=1)), len(true), self.at_most)
+            p_values = bdtr(np.round(losses.sum(axis=1)), len(true), self.at_most)
             passed = np.logical_and.accumulate(p_values <= self.delta)
         else:
             bound = _largest_loss(self._loss(), tree)
@@ -136,7 +136,7 @@ def hoeffding_bentkus(risks: Floats, n_rows: int, bound: float) -> Floats:
         divergence = np.where(low > 0, low * np.log(low / bound), 0.0)
         divergence += np.where(low < 1, (1 - low) * np.log((1 - low) / (1 - bound)), 0.0) if bound < 1 else 0.0
     hoeffding = np.exp(-n_rows * divergence)
-    bentkus = np.e * binom.cdf(np.ceil(n_rows * risks), n_rows, bound)
+    bentkus = np.e * bdtr(np.ceil(n_rows * risks), n_rows, bound)
     return np.where(risks >= bound, 1.0, np.minimum(hoeffding, bentkus))
 
 
