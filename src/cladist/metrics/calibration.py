@@ -216,7 +216,8 @@ def calibration_by_level(
     >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> P, classes = [[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]], ["tennis", "chess", "art"]
-    >>> [(part.level, part.accuracy) for part in calibration_by_level(["tennis", "chess"], P, taxonomy, classes=classes)]
+    >>> table = calibration_by_level(["tennis", "chess"], P, taxonomy, classes=classes)
+    >>> [(part.level, part.accuracy) for part in table]
     [(0, 1.0), (1, 0.5), (None, 0.5)]
     """
     table = []
