@@ -16,7 +16,8 @@ def class_probabilities(taxonomy, class_nodes, scores, scales, biases, by_maximu
             below = value(u)
             if below > -np.inf:
                 found.append((biases[u], below, u))
-        if v in column and any(u is not None for _, _, u in found) and scores[column[v]] > -np.inf:
+        has_below = v >= 0 and any(int(u) in column for u in taxonomy.ids_below(v))
+        if v in column and has_below and scores[column[v]] > -np.inf:
             found.append((biases[n_nodes + v], scores[column[v]], None))
         return found
 

@@ -99,8 +99,12 @@ def add_log_likelihood(model, rows, targets, nodes_indptr, nodes_indices, grad_a
     for i in range(columns.shape[0]):
         r = i if nodes_indptr.shape[0] > 2 else 0
         nodes = nodes_indices[nodes_indptr[r] : nodes_indptr[r + 1]]
-        sweep_up(model, columns[i], scores[i], log_counts[i], nodes, work)
         t, stops = targets[i], False
+        v = t
+        while v >= 0:  # not all of the path need be listed
+            x[v], entry[v] = -np.inf, -1
+            v = parent[v]
+        sweep_up(model, columns[i], scores[i], log_counts[i], nodes, work)
         if not is_end[t] and entry[t] >= 0 and scores[i, entry[t]] > -np.inf:
             stops = True
             total += stop_x[t] - L[t]
