@@ -74,7 +74,7 @@ def test_probabilities_that_hold_have_a_small_error():
     assert expected_calibration_error(y, P**3 / (P**3).sum(axis=1, keepdims=True), star) > 0.1
     curve = reliability_curve(y, P, star, n_bins=10)
     assert np.all(np.diff(curve.confidence) > 0)
-    assert curve.count.sum() == len(P)
+    assert curve.n_rows.sum() == len(P)
 
 
 @pytest.mark.parametrize(
