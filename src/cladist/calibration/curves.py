@@ -1,4 +1,4 @@
-"""Rising curves from scores to probabilities of yes or no: sigmoids or step functions, shared by nodes as levels say."""
+"""Rising curves from scores to probabilities of yes or no: sigmoids or step functions, of nodes or of levels."""
 
 from __future__ import annotations
 

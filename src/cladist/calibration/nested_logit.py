@@ -18,9 +18,10 @@ from cladist.taxonomy import Taxonomy
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
+LEVEL_RIDGE = 0.1  # of a level's log scale: it matters only where few rows leave the scale open, such as separable ones
 SCALE_RIDGE = 10.0  # of a node's log scale around its level's: about the pull of ten rows
 BIAS_RIDGE = 1.0  # of a node's bias
-LARGEST_LOG_SCALE = 12.0  # relative to the spread of the scores: where rows are separable, scales would grow for ever
+LARGEST_LOG_SCALE = 12.0  # relative to the spread of the scores
 TINY_SPREAD = 1e-300
 NO_SCORES = np.zeros((0, 0))
 MOST_ITERATIONS, TOLERANCE = 100, 1e-8  # of L-BFGS; the tolerance is relative to the log loss
@@ -114,14 +115,14 @@ class Parameters:
         self.own_scales = self.choosing if level == "nodes" else self.choosing[:0]
         self.own_biases = self._nodes_with_rows() if biases else self.choosing[:0]
         self.ridge = np.repeat(
-            [0.0, SCALE_RIDGE, BIAS_RIDGE], [len(self.groups), len(self.own_scales), len(self.own_biases)]
+            [LEVEL_RIDGE, SCALE_RIDGE, BIAS_RIDGE], [len(self.groups), len(self.own_scales), len(self.own_biases)]
         )
 
     def without_own(self) -> Parameters:
         """Return the same problem with parameters of levels alone."""
         few = copy(self)
         few.own_scales = few.own_biases = self.choosing[:0]
-        few.ridge = np.zeros(len(self.groups))
+        few.ridge = self.ridge[: len(self.groups)]
         return few
 
     def _nodes_with_rows(self) -> Ids:

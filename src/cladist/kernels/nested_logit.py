@@ -4,7 +4,7 @@ A class at node v has a score s. With the scale a_v and the offsets b,
 
     x_u = a_v I_u + b_u   for a child u of v, and for a class at v above others, x = a_v s + b_{n+v} ("stop here"),
     L_v = log Σ exp x     over these,
-    I_v = L_v / a_v       the value of v; with ``by_maximum`` the highest of the values below; s where v is only a class,
+    I_v = L_v / a_v       the value of v; with ``by_maximum`` the highest value below; s where v is only a class,
     P(u | v) = exp(x_u − L_v).
 
 Scales have one entry more than there are nodes, for the virtual root above the roots, which is node −1. Rows list some
@@ -90,17 +90,21 @@ def add_log_likelihood(model, rows, targets, nodes_indptr, nodes_indices, grad_a
     A row whose target cannot be chosen counts for the deepest node above it that can. Scores have a gradient where
     `grad_scores` has rows.
     """
-    parent, class_node, is_end, a, b, by_maximum = model
+    parent, _, is_end, a, _, by_maximum = model
     columns, scores, log_counts = rows
     n_nodes, total = parent.shape[0], 0.0
     work = make_work(n_nodes)
-    x, stop_x, L, highest, value, best, entry = work
+    x, stop_x, L, _, value, best, entry = work
     on_path, g_value = np.zeros(n_nodes + 1), np.zeros(n_nodes + 1)
     for i in range(columns.shape[0]):
         r = i if nodes_indptr.shape[0] > 2 else 0
         nodes = nodes_indices[nodes_indptr[r] : nodes_indptr[r + 1]]
-        sweep_up(model, columns[i], scores[i], log_counts[i], nodes, work)
         t, stops = targets[i], False
+        v = t
+        while v >= 0:  # not all of the path need be listed
+            x[v], entry[v] = -np.inf, -1
+            v = parent[v]
+        sweep_up(model, columns[i], scores[i], log_counts[i], nodes, work)
         if not is_end[t] and entry[t] >= 0 and scores[i, entry[t]] > -np.inf:
             stops = True
             total += stop_x[t] - L[t]
@@ -154,10 +158,10 @@ def add_log_likelihood(model, rows, targets, nodes_indptr, nodes_indices, grad_a
 @kernel
 def log_probabilities(model, scores, nodes, out):
     """Set out[i, c] to the log-probability of class c in row i; all classes are listed, in order."""
-    parent, class_node, is_end, a, b, by_maximum = model
+    parent, class_node, is_end = model[:3]
     n_nodes = parent.shape[0]
     work = make_work(n_nodes)
-    x, stop_x, L, highest, value, best, entry = work
+    x, stop_x, L = work[:3]
     columns, log_counts = np.arange(class_node.shape[0]), np.zeros(class_node.shape[0])
     log_p = np.zeros(n_nodes + 1)
     for i in range(scores.shape[0]):

@@ -89,7 +89,7 @@ class BlendedClassifier(ProbabilityClassifier):
     taxonomy: Any = None
     method: str = "temperature"
     level: str = "levels"
-    cv: int = 5
+    cv: Any = 5
     random_state: Any = None
     n_jobs: int | None = None
 

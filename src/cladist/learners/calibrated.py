@@ -68,8 +68,8 @@ class CalibratedClassifier(ProbabilityClassifier):
 
     Notes
     -----
-    Clones are trained on fewer rows than the estimator, whose labels are right more often than theirs: probabilities
-    then are a little too low where rows per class are few. More folds make the difference smaller.
+    Clones are trained on fewer rows than the estimator, whose labels are right more often than theirs: where rows per
+    class are few, the calibration fits it less exactly. More folds make the difference smaller.
 
     A class that no row outside a fold has cannot be scored there. A row with such a class counts for the deepest node
     above it that its clone knows.

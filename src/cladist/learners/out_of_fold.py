@@ -57,10 +57,10 @@ def reduce_out_of_fold(
     single: bool = False,
     n_jobs: int | None = None,
 ) -> list[tuple[Ids, ReducedT]]:
-    """Return ``reduce(scores, rows)`` for pieces of rows, with these rows, scored by a clone trained on other folds.
+    """Return ``reduce(scores, rows)`` for pieces of rows, with these rows, scored by clones trained on other folds.
 
-    Scores have the shape (estimators × rows × classes). A class that no row outside a fold has gets −inf in that fold: its clone was not
-    trained on it. The result does not depend on `n_jobs`. Cost: a fit of each estimator per fold.
+    Scores have the shape (estimators × rows × classes). A class that no row outside a fold has gets −inf in that fold:
+    its clones were not trained on it. The result does not depend on `n_jobs`. Cost: a fit of each estimator per fold.
     """
     (X,) = indexable(X)
     models = [[clone(estimator) for estimator in estimators] for _ in folds]

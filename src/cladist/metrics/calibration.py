@@ -30,13 +30,13 @@ class ReliabilityCurve(NamedTuple):
         The mean of the highest probability in each bin.
     accuracy : array
         The share of rows whose most probable class is the true one.
-    count : array
+    n_rows : array
         The number of rows.
     """
 
     confidence: Floats
     accuracy: Floats
-    count: Ids
+    n_rows: Ids
 
 
 class LevelCalibration(NamedTuple):
@@ -136,7 +136,7 @@ def reliability_curve(
     >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_parents({"a": None, "b": None})
     >>> reliability_curve(["a", "b"], [[0.75, 0.25], [0.75, 0.25]], taxonomy, n_bins=1)
-    ReliabilityCurve(confidence=array([0.75]), accuracy=array([0.5]), count=array([2]))
+    ReliabilityCurve(confidence=array([0.75]), accuracy=array([0.5]), n_rows=array([2]))
     """
     return _curve(_read(y_true, probabilities, taxonomy, classes, level), n_bins)
 
@@ -216,7 +216,8 @@ def calibration_by_level(
     >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> P, classes = [[0.8, 0.1, 0.1], [0.6, 0.2, 0.2]], ["tennis", "chess", "art"]
-    >>> [(part.level, part.accuracy) for part in calibration_by_level(["tennis", "chess"], P, taxonomy, classes=classes)]
+    >>> table = calibration_by_level(["tennis", "chess"], P, taxonomy, classes=classes)
+    >>> [(part.level, part.accuracy) for part in table]
     [(0, 1.0), (1, 0.5), (None, 0.5)]
     """
     table = []
@@ -289,7 +290,7 @@ def _curve(rows: _Outcomes, n_bins: int) -> ReliabilityCurve:
 
 
 def _error(curve: ReliabilityCurve) -> float:
-    return float(np.average(np.abs(curve.accuracy - curve.confidence), weights=curve.count))
+    return float(np.average(np.abs(curve.accuracy - curve.confidence), weights=curve.n_rows))
 
 
 def _brier(rows: _Outcomes) -> float:
