@@ -30,8 +30,8 @@ from cladist import FlatLogistic, FlatSVM
 from cladist.datasets import Dataset, load_enron, load_genes_fun
 from cladist.decoders.thresholds import SCut, Strategy, Zero
 from cladist.labels import LabelMatrix, encode
+from cladist.learners.out_of_fold import class_scores, out_of_fold_scores
 from cladist.learners.threshold_choice import Folds, ScoredRows, choose_strategy, labels_of, predict_folds
-from cladist.learners.thresholded import class_scores, out_of_fold_scores
 from cladist.metrics import scorers
 
 DATA = {

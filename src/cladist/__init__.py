@@ -14,7 +14,9 @@ from cladist.registry import METHODS as _METHODS
 if TYPE_CHECKING:  # names for type checkers and editors; at run time they are imported when first used
     # isort: off
     from cladist import (
+        calibration as calibration,
         datasets as datasets,
+        decisions as decisions,
         decoders as decoders,
         errors as errors,
         evaluation as evaluation,
@@ -29,6 +31,9 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.labels import LabelMatrix as LabelMatrix
     from cladist.learners.auto import auto as auto
     from cladist.learners.base import HierarchicalClassifier as HierarchicalClassifier
+    from cladist.learners.blended import BlendedClassifier as BlendedClassifier
+    from cladist.learners.calibrated import CalibratedClassifier as CalibratedClassifier
+    from cladist.learners.decision_classifier import DecisionClassifier as DecisionClassifier
     from cladist.learners.flat import FlatLogistic as FlatLogistic
     from cladist.learners.flat import FlatSVM as FlatSVM
     from cladist.learners.local.nodewise import NodewiseSVM as NodewiseSVM
@@ -55,6 +60,9 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.versions import show_versions as show_versions
 
 _LAZY = {
+    "BlendedClassifier": "cladist.learners.blended",
+    "CalibratedClassifier": "cladist.learners.calibrated",
+    "DecisionClassifier": "cladist.learners.decision_classifier",
     "HierarchicalClassifier": "cladist.learners.base",
     "RelationGraph": "cladist.taxonomy",
     "Relations": "cladist.solvers.relations",
@@ -68,7 +76,19 @@ _LAZY = {
     "Thresholded": "cladist.learners.thresholded",
     **{method.class_name: method.target.partition(":")[0] for method in _METHODS},
 }
-_ROOMS = ("datasets", "decoders", "errors", "evaluation", "features", "labels", "losses", "metrics", "taxonomy")
+_ROOMS = (
+    "calibration",
+    "datasets",
+    "decisions",
+    "decoders",
+    "errors",
+    "evaluation",
+    "features",
+    "labels",
+    "losses",
+    "metrics",
+    "taxonomy",
+)
 
 # RiverClassifier needs an extra, without which ``from cladist import *`` must not fail.
 __all__ = ["__version__", *sorted(_LAZY.keys() - {"RiverClassifier"}), *_ROOMS]

@@ -15,13 +15,23 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.errors import LabelError, ParameterError, one_of
+from cladist.errors import LabelError, ParameterError, is_positive, one_of
 from cladist.kernels import label_comparison
 from cladist.labels import LabelMatrix, encode
 from cladist.labels.matrix import as_indicator
 from cladist.taxonomy import Taxonomy
 
-__all__ = ["LOSSES", "HLoss", "Loss", "SymmetricDifference", "TreeDistance", "ZeroOne", "node_costs"]
+__all__ = [
+    "LOSSES",
+    "HLoss",
+    "HierarchicalF",
+    "Loss",
+    "SymmetricDifference",
+    "TreeDistance",
+    "ZeroOne",
+    "as_loss",
+    "node_costs",
+]
 
 PerExample = npt.NDArray[np.float64]
 Weights = str | Sequence[float] | npt.NDArray[Any]
@@ -147,13 +157,77 @@ class TreeDistance(Loss):
         return taxonomy.distances(*nodes).astype(np.float64)
 
 
+@dataclass(frozen=True)
+class HierarchicalF(Loss):
+    """1 − F_β with F_β = (1 + β²) |A ∩ B| / (β² |A| + |B|), A and B the true and predicted nodes with all above them.
+
+    0 if both are empty. The mean over rows is 1 minus the hierarchical F-measure averaged over samples.
+
+    Parameters
+    ----------
+    beta : float
+        Weight of recall against precision; positive.
+
+    Examples
+    --------
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> HierarchicalF().per_example(["tennis", "art", "tennis"], ["chess", "tennis", "sport"], taxonomy).round(3)
+    array([0.5  , 1.   , 0.333])
+    """
+
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not is_positive(self.beta):
+            raise ParameterError(f"HierarchicalF: beta must be positive; got {self.beta!r}.")
+
+    def per_example(self, y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> PerExample:
+        """Return 1 − F_β of each row."""
+        true, pred = read_vectors(y_true, y_pred, taxonomy)
+        n_true, n_pred = np.diff(true.indptr), np.diff(pred.indptr)
+        n_shared = (n_true + n_pred - label_comparison.count_differences(*true, *pred)) / 2
+        total = self.beta**2 * n_true + n_pred
+        return 1.0 - np.where(total > 0, (1 + self.beta**2) * n_shared / np.maximum(total, 1), 1.0)
+
+
 # Every loss, each H-loss in both forms; the tests of laws run over these.
 LOSSES: tuple[Loss, ...] = (
     ZeroOne(),
     SymmetricDifference(),
     *(HLoss(w, simplified=s) for w in NAMED_WEIGHTS for s in (False, True)),
     TreeDistance(),
+    HierarchicalF(),
 )
+NAMED_LOSSES: dict[str, Loss] = {
+    "tree-distance": TreeDistance(),
+    "zero-one": ZeroOne(),
+    "h-loss": HLoss(),
+    "symmetric-difference": SymmetricDifference(),
+    "hierarchical-f1": HierarchicalF(),
+}
+
+
+def as_loss(who: str, loss: Any) -> Loss:
+    """Return a loss, given as one or by its name.
+
+    Parameters
+    ----------
+    who : str
+        The class or function that error messages name.
+    loss : Loss or {"tree-distance", "zero-one", "h-loss", "symmetric-difference", "hierarchical-f1"}
+        The loss.
+
+    Examples
+    --------
+    >>> as_loss("MinimumRisk", "tree-distance")
+    TreeDistance()
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if not isinstance(loss, str):
+        raise ParameterError(f"{who}: loss must be a Loss or a name; got {type(loss).__name__}.")
+    one_of(who, "loss", loss, tuple(NAMED_LOSSES))
+    return NAMED_LOSSES[loss]
 
 
 # -------------------------------------------------------------------- costs of nodes

@@ -152,6 +152,9 @@ METHODS: tuple[Method, ...] = (
 # Learners around a learner: they are saved and loaded like methods, and have no name on the command line.
 WRAPPERS: tuple[Method, ...] = (
     Method("", "cladist.learners.thresholded:Thresholded", "", "a learner that scores, and thresholds for its scores"),
+    Method("", "cladist.learners.calibrated:CalibratedClassifier", "", "a classifier, with calibrated probabilities"),
+    Method("", "cladist.learners.decision_classifier:DecisionClassifier", "", "a rule over calibrated probabilities"),
+    Method("", "cladist.learners.blended:BlendedClassifier", "", "several classifiers whose scores are added"),
 )
 _registered: dict[str, Method] = {}  # by name, in the order they came
 

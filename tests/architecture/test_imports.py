@@ -16,8 +16,8 @@ ROWS = (
     ("learners",),
     ("persistence",),  # below learners, whose classes it finds by name in the registry
     ("solvers",),
-    ("linear_model",),  # below solvers, which return their weights in these forms
-    ("decoders", "metrics", "datasets"),
+    ("linear_model", "decisions"),  # linear_model below solvers, which return their weights in these forms
+    ("decoders", "metrics", "datasets", "calibration"),
     ("losses", "surrogates", "features"),
     ("labels",),
     ("taxonomy",),

@@ -20,10 +20,11 @@ from cladist import Hieron, LabelMatrix, Taxonomy, TopDown, load
 from cladist.decoders.thresholds import STRATEGIES, InstanceBased, PCut, RCut, SCut, Zero
 from cladist.errors import LabelError, ModelFormatError, ParameterError, TooLargeError
 from cladist.labels import to_indicator
-from cladist.learners import thresholded
+from cladist.learners import out_of_fold
 from cladist.learners.base import HierarchicalClassifier
+from cladist.learners.out_of_fold import out_of_fold_scores
 from cladist.learners.threshold_choice import CANDIDATES, ScoredRows, choose_strategy, jackknife_errors
-from cladist.learners.thresholded import SCORINGS, Thresholded, out_of_fold_scores
+from cladist.learners.thresholded import SCORINGS, Thresholded
 from cladist.metrics import micro_f1, scorers
 
 TAXONOMY = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art/music", "art/film", "food"])
@@ -458,7 +459,7 @@ def test_score_is_exact_match(scorer):
 def test_pieces_change_nothing_but_for_pcut_there_are_none(scorer, monkeypatch):
     models = [Thresholded(scorer, strategy=name, random_state=0).fit(X, Y) for name in STRATEGIES]
     whole = [model.predict(X_TEST) for model in models]
-    monkeypatch.setattr(thresholded, "CHUNK_BYTES", 8 * 5 * 7)
+    monkeypatch.setattr(out_of_fold, "CHUNK_BYTES", 8 * 5 * 7)
     assert [model.predict(X_TEST) for model in models] == whole
     assert models[0].predict(X_TEST.tolist()) == whole[0]
     counts = Thresholded(scorer, strategy=PCut(), random_state=0).fit(X, FORMS["csr"]).predict(X)
@@ -498,7 +499,7 @@ def test_rows_and_labels_must_be_as_many(scorer):
 
 
 def test_scores_past_the_memory_limit_are_refused(scorer, monkeypatch):
-    monkeypatch.setattr(thresholded, "MOST_SCORE_BYTES", 100)
+    monkeypatch.setattr(out_of_fold, "MOST_SCORE_BYTES", 100)
     with pytest.raises(TooLargeError, match="Out-of-fold scores of 120 rows × 5 classes"):
         Thresholded(scorer).fit(X, Y)
 

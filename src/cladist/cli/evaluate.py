@@ -43,9 +43,12 @@ def command(
     source = resolve(given, fitted, notes, model)
     output.check_target(html, data, model)
     with terminal.bars():
-        report = evaluate(fitted, source, notify=terminal.note)
+        rows = read_rows(fitted, source, notify=terminal.note)
+        report = evaluate_rows(fitted, rows)
+        automation = automation_of(fitted, rows) if html is not None else ""
     if html is not None:
-        output.write_text(html, html_report(report, title=f"{model.resolve().name} on {Path(source.name).name}"))
+        title = f"{model.resolve().name} on {Path(source.name).name}"
+        output.write_text(html, html_report(report, title=title, automation=automation))
         terminal.note(f"The report is in {html}")
     terminal.answer(report.to_dict())
     taxonomy = report.counts.taxonomy
@@ -54,18 +57,48 @@ def command(
 
 
 def evaluate(model: Any, source: DataSource, *, notify: Notify = lambda _: None) -> Report:
-    """Return the report of a model's predictions for labelled rows, which are predicted in batches.
+    """Return the report of a model's predictions for labelled rows.
 
     `notify` is called with notes about features that the model does not have.
     """
-    from cladist.cli.input import learner_of, read_labelled, slices
+    return evaluate_rows(model, read_rows(model, source, notify=notify))
+
+
+def read_rows(model: Any, source: DataSource, *, notify: Notify) -> Any:
+    """Return the labelled rows as a Dataset."""
+    from cladist.cli.input import learner_of, read_labelled
+
+    return read_labelled(source, taxonomy=learner_of(model).taxonomy_, model=model, notify=notify)
+
+
+def evaluate_rows(model: Any, data: Any) -> Report:
+    """Return the report of a model's predictions, which are made in batches."""
+    from cladist.cli.input import learner_of, slices
     from cladist.metrics import Report, count
 
-    taxonomy = learner_of(model).taxonomy_
-    data = read_labelled(source, taxonomy=taxonomy, model=model, notify=notify)
     with progress.task("Predicting", len(data.y)) as task:
         counts = []
         for X, y in zip(slices(data.X), slices(data.y), strict=True):
-            counts.append(count(y, model.predict(X), taxonomy))
+            counts.append(count(y, model.predict(X), learner_of(model).taxonomy_))
             task.advance(len(y))
     return Report(reduce(add, counts))
+
+
+def automation_of(model: Any, data: Any) -> str:
+    """Return the section of a web page on automation, or "" without calibrated probabilities of single labels."""
+    from cladist.cli.decisions import LISTED
+    from cladist.cli.input import learner_of
+    from cladist.decisions import automation_curve
+    from cladist.learners.out_of_fold import transformed
+    from cladist.learners.probability_classifier import ProbabilityClassifier
+    from cladist.report import automation_section, sample_paths
+
+    learner = learner_of(model)
+    if not isinstance(learner, ProbabilityClassifier) or learner.decodes_sets:
+        return ""
+    taxonomy, P = learner.taxonomy_, learner.predict_proba(transformed(model, data.X), top_k=LISTED)
+    classes = [taxonomy.names[v] for v in learner.class_nodes_]
+    curve = automation_curve(P, data.y, taxonomy, classes=classes)
+    is_text = getattr(data.X, "ndim", 1) == 1
+    texts = data.X if is_text else [f"row {k}" for k in range(1, len(data.y) + 1)]
+    return automation_section(curve, sample_paths(texts, P, data.y, taxonomy, classes))

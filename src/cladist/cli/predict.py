@@ -33,6 +33,13 @@ STDIN_HELP = "Or - for standard input: one text per line, or a table with --text
 BEAM_HELP = "Expand only the B best nodes of each level, for models with very many labels."
 MMAP_HELP = "Map large weights from their file instead of loading and verifying them."
 
+DECISIONS = "Decisions, of models trained with --calibrate"
+PROBA_HELP = "Give the calibrated probability of the label instead of its score."
+CONFIDENCE_HELP = "Give the deepest node whose probability reaches P, so an inner node where no leaf is sure enough."
+MINIMISE_HELP = "Give the node of least expected loss: tree-distance, zero-one, h-loss or hierarchical-f1."
+CONFORMAL_HELP = "Give a set of labels that has the true one with probability 1 − ALPHA."
+ABSTAIN_HELP = "Give no label to rows that are unlike the rows of training, and to texts without a known word."
+
 InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc lines")
 
 MAX_NAMED = 5  # rows without known words that the warning names
@@ -59,6 +66,15 @@ def command(
         int | None, output.option("--top-k K", "Give the K best labels of each row, best first.", min=1)
     ] = None,
     beam: Annotated[int | None, output.option("--beam B", BEAM_HELP, min=1)] = None,
+    proba: Annotated[bool, output.option("--proba", PROBA_HELP, DECISIONS)] = False,
+    min_confidence: Annotated[
+        float | None, output.option("--min-confidence P", CONFIDENCE_HELP, DECISIONS, min=0, max=1)
+    ] = None,
+    minimise: Annotated[str | None, output.option("--minimise LOSS", MINIMISE_HELP, DECISIONS)] = None,
+    conformal: Annotated[
+        float | None, output.option("--conformal ALPHA", CONFORMAL_HELP, DECISIONS, min=0, max=1)
+    ] = None,
+    abstain: Annotated[bool, output.option("--abstain", ABSTAIN_HELP, DECISIONS)] = False,
     mmap: Annotated[bool, output.option("--mmap", MMAP_HELP)] = False,
     verify: Annotated[bool, output.option("--verify", "With --mmap, also verify these weights first.")] = False,
     text: output.Texts = None,
@@ -76,10 +92,22 @@ def command(
     of one row and are not probabilities. The scores of top-down are distances
     to the predicted label, whose own score is 0; --top-k 2 shows the distance
     of the second label. Text columns default to those of training.
+
+    A model trained with --calibrate can decide by probabilities. Each row then
+    has the columns confidence, decided_at (leaf, inner node, set or abstained)
+    and reason.
     """
     output.check_inputs(data, model=model)
     from cladist.cli.input import DataSource, open_model, resolve
 
+    decisions = None
+    options = (proba, min_confidence, minimise, conformal, abstain)
+    if any(value is not None and value is not False for value in options):
+        from cladist.cli.decisions import DecisionOptions
+
+        if top_k or beam:
+            raise ParameterError("--top-k and --beam list labels, and these options decide on one; leave one out.")
+        decisions = DecisionOptions(*options)
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
     given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
     source = resolve(given, fitted, notes, model)
@@ -87,8 +115,8 @@ def command(
     # Predictions on standard output show the progress themselves.
     with terminal.bars() if out is not None else nullcontext():
         n_rows = predict_to(
-            fitted, source, out, top_k=top_k, beam=beam, label_sep=notes.get("label_sep"), as_json=terminal.json,
-            notify=terminal.note, folder=model,
+            fitted, source, out, top_k=top_k, beam=beam, decisions=decisions, label_sep=notes.get("label_sep"),
+            as_json=terminal.json, notify=terminal.note, folder=model,
         )  # fmt: skip
     if out is not None:
         seconds = time.perf_counter() - start
@@ -117,6 +145,7 @@ def predict_to(
     *,
     top_k: int | None = None,
     beam: int | None = None,
+    decisions: Any = None,
     label_sep: str | None = None,
     as_json: bool = False,
     notify: Notify = lambda _: None,
@@ -124,10 +153,11 @@ def predict_to(
 ) -> int:
     """Write the predictions for all rows to a file, or to standard output, and return the number of rows.
 
-    `label_sep` is the separator of labels in training, `folder` that of the model. `notify` is called with notes about
-    features that the model does not have.
+    `decisions` are the `DecisionOptions`, `label_sep` is the separator of labels in training, `folder` that of the
+    model. `notify` is called with notes about features that the model does not have.
     """
     from cladist.cli.input import learner_of
+    from cladist.learners.out_of_fold import transformed
 
     kind = "csv" if out is None else SUFFIXES.get(out.suffix.lower())
     if kind is None:
@@ -136,7 +166,11 @@ def predict_to(
         kind = "json"
     output.check_target(out, source.path, folder)
     learner = learner_of(model)
-    separator = set_separator(label_sep) if top_k is None and predicts_sets(learner) else None
+    decider = None
+    if decisions is not None:
+        decider = _new_decider(learner, decisions, folder, label_sep)
+    in_sets = decider[1].is_set if decider is not None else top_k is None and predicts_sets(learner)
+    separator = set_separator(label_sep) if in_sets else None
     if separator is not None and kind in TABLES:
         check_separator(separator, learner)
     target = nullcontext(output.standard_output()) if out is None else output.replacing(out)
@@ -144,7 +178,23 @@ def predict_to(
         batches = read_batches(source, model=model, notify=notify)
         if source.path == "-":  # a file reports its own progress while it is read
             batches = _count_rows(batches, task)
+        if decider is not None:
+            decide, layout = decider
+            rows = (row for batch in batches for row in decide(transformed(model, batch)))
+            return write_rows(file, kind, layout, rows)
         return write_rows(file, kind, Layout(top_k, separator), predict(model, batches, top_k=top_k, beam=beam))
+
+
+def _new_decider(learner: Any, decisions: Any, folder: Path | None, label_sep: str | None) -> tuple[Any, Any]:
+    """Return the function that decides rows, and the form of the rows that it yields."""
+    from cladist.cli.decisions import DecisionLayout, new_decider
+    from cladist.persistence.models import load_noted
+    from cladist.storage.array_groups import group
+
+    calibration = {} if folder is None else group("calibration", load_noted(folder)[2])
+    is_set = decisions.conformal is not None or bool(learner.decodes_sets)
+    layout = DecisionLayout(set_separator(label_sep), PATH_SEPARATOR, is_set)
+    return new_decider(learner, decisions, calibration), layout
 
 
 def _count_rows(batches: Iterable[Any], task: progress.Task) -> Iterator[Any]:
@@ -163,7 +213,7 @@ def predict(
     `beam` is the number of nodes per level whose children are scored, as in `predict_top_k` of learners.
     """
     from cladist.cli.input import learner_of
-    from cladist.learners.thresholded import transformed
+    from cladist.learners.out_of_fold import transformed
 
     learner = learner_of(model)
     in_sets = top_k is None and predicts_sets(learner)

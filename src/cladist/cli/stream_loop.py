@@ -35,7 +35,7 @@ from cladist.cli.stream_files import (
 from cladist.errors import CladistError, DatasetError, ModelFormatError, ParameterError
 from cladist.labels import encode
 from cladist.learners.online.base import OnlineClassifier
-from cladist.learners.thresholded import transformed
+from cladist.learners.out_of_fold import transformed
 from cladist.persistence.models import load_noted, save
 from cladist.storage import lock_folder
 

@@ -27,6 +27,7 @@ TAXONOMY_HELP = "The taxonomy; not needed if labels are paths, or DATA is ARFF."
 METHOD_HELP = "A method listed by [bold]cladist methods[/bold]; auto: the one that does best on rows held out."
 PARAM_HELP = "A parameter of the method; may be given several times."
 HASHING_HELP = "Hash words and characters instead of storing a vocabulary."
+CALIBRATE_HELP = "Fit calibrated probabilities, for which a fifth of the rows is held out."
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
 OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual form; the first is an option
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
@@ -35,7 +36,7 @@ TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format"), ((str,), "a text")),
     "text": ((str, list), "a text or a list of texts"),
     "param": ((dict,), "a table"),
-    **dict.fromkeys(("hashing", "characters", "zero_based"), ((bool,), "true or false")),
+    **dict.fromkeys(("hashing", "characters", "calibrate", "zero_based"), ((bool,), "true or false")),
 }
 
 
@@ -53,6 +54,9 @@ def command(
         bool | None,
         output.option("--characters/--no-characters", CHARACTERS_HELP, output.DATA, show_default="characters"),
     ] = None,
+    calibrate: Annotated[
+        bool | None, output.option("--calibrate/--no-calibrate", CALIBRATE_HELP, show_default="no-calibrate")
+    ] = None,
     config: Annotated[Path | None, output.option("--config FILE", "A TOML file with these options.")] = None,
     text: output.Texts = None,
     label: output.Label = None,
@@ -64,8 +68,8 @@ def command(
     """Train a model on a table of texts or on a file of numbers."""
     given = {
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
-        "hashing": hashing, "characters": characters, "text": text, "label": label, "label_sep": label_sep,
-        "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
+        "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
+        "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
     }  # fmt: skip
     options = merge_options(given, config)
     if options["out"] is None:
@@ -86,6 +90,7 @@ def command(
             parameters=options["param"],
             hashing=bool(options["hashing"]),
             characters=options["characters"] is not False,
+            calibrate=bool(options["calibrate"]),
             notify=terminal.note,
         )
     terminal.answer(summary)
@@ -111,6 +116,7 @@ def train(
     parameters: dict[str, Any] | None = None,
     hashing: bool = False,
     characters: bool = True,
+    calibrate: bool = False,
     notify: Notify = lambda _: None,
 ) -> dict[str, Any]:
     """Train a model and write it to a folder, which no other process can write to meanwhile; return its sizes.
@@ -120,6 +126,7 @@ def train(
     from cladist.cli.input import learner_of, notes_of, read_labelled
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
+    from cladist.storage.array_groups import prefixed
 
     check_replaceable(out)
     with lock_folder(out):  # creates a file there, so that a read-only folder is noticed before hours of training
@@ -134,9 +141,10 @@ def train(
         start = time.perf_counter()
         with progress.task("Training" if method == AUTO else f"Training {method}"):
             model = _fit(learner, features, data, parameters or {})
+            model, held_out = _calibrate(model, data) if calibrate else (model, {})
         seconds = time.perf_counter() - start
         with progress.task("Saving"):
-            save(model, out, notes=notes_of(source, data.feature_names))
+            save(model, out, notes=notes_of(source, data.feature_names), note_arrays=prefixed("calibration", held_out))
     learner = learner_of(model)
     selection = getattr(model, "selection_", None)
     C = getattr(learner, "C_", None) if selection is None else selection.C
@@ -242,6 +250,30 @@ def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> 
         if getattr(data.X, "ndim", 1) > 1 or any(re.search(r"\w", text) for text in data.X):
             raise
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
+
+
+def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a model with calibrated probabilities, trained like another one, and those of rows held out."""
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+    from sklearn.utils import _safe_indexing
+
+    from cladist.cli.decisions import HELD_OUT, MOST_HELD_OUT, hold_out
+    from cladist.learners.calibrated import CalibratedClassifier
+    from cladist.learners.out_of_fold import last_step
+
+    learner = clone(last_step(model))
+    if isinstance(getattr(learner, "C", None), str) and hasattr(last_step(model), "C_"):
+        learner.set_params(C=last_step(model).C_)  # as it was chosen
+    calibrated = CalibratedClassifier(learner, random_state=0)
+    steps = [(name, clone(step)) for name, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
+    order = np.random.default_rng(0).permutation(len(data.y))
+    n_held_out = min(round(HELD_OUT * len(order)), MOST_HELD_OUT)
+    own, others = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+    result = Pipeline([*steps, ("model", calibrated)]) if steps else calibrated
+    result.fit(_safe_indexing(data.X, others), _safe_indexing(data.y, others))
+    return result, hold_out(result, _safe_indexing(data.X, own), _safe_indexing(data.y, own))
 
 
 # ------------------------------------------------------------------ options as texts

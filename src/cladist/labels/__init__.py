@@ -2,5 +2,6 @@
 
 from cladist.labels.encoder import Encoded, encode, to_indicator
 from cladist.labels.matrix import LabelForm, LabelMatrix
+from cladist.labels.probabilities import TopK
 
-__all__ = ["Encoded", "LabelForm", "LabelMatrix", "encode", "to_indicator"]
+__all__ = ["Encoded", "LabelForm", "LabelMatrix", "TopK", "encode", "to_indicator"]

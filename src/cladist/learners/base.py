@@ -11,7 +11,13 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 
 from cladist.errors import LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
@@ -208,6 +214,11 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             given.require_tree(type(self).__name__)
         return given
 
+    @property
+    def _knows_taxonomy(self) -> bool:
+        """Whether a taxonomy was given, rather than built from the labels."""
+        return self.taxonomy is not None
+
     def _check_decode(self, decode: str) -> None:
         """Refuse a value of `decode` that this learner does not have."""
         who = type(self).__name__
@@ -285,10 +296,11 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """
         X = self._fitted_rows(X)
         columns = np.arange(len(self.classes_)) if nodes is None else self._columns_of(nodes)
-        needed = X.shape[0] * len(columns) * 8
+        n_rows = _num_samples(X)
+        needed = n_rows * len(columns) * 8
         if needed > MOST_SCORE_BYTES:
             raise TooLargeError(
-                f"{X.shape[0]} rows × {len(columns)} classes are {needed / 2**30:.1f} GiB of scores, over the limit of "
+                f"{n_rows} rows × {len(columns)} classes are {needed / 2**30:.1f} GiB of scores, over the limit of "
                 f"{MOST_SCORE_BYTES / 2**30:.0f} GiB; use predict_top_k(X, k), name fewer `nodes`, or give fewer rows."
             )
         scores = np.concatenate([scores[:, columns] for scores in self._scored(X)])
@@ -363,7 +375,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         predicted = (
             self.predict_sets(rows) if sets else LabelMatrix.from_nodes(self.predict_nodes(rows), self.taxonomy_)
         )
-        if self.taxonomy is None and self.label_form_.kind in ("single", "sets", "paths"):
+        if not self._knows_taxonomy and self.label_form_.kind in ("single", "sets", "paths"):
             # Without a taxonomy, a label never seen in training is a wrong prediction, not an unknown name.
             true = encode(y, None).labels
             check_consistent_length(X, true)

@@ -11,12 +11,12 @@ from sklearn.base import clone
 
 from cladist.decoders.thresholds import FixedPCut, GlobalCut, SCut, Strategy, Zero
 from cladist.labels import LabelMatrix
+from cladist.learners.out_of_fold import Folds
 from cladist.metrics.scorers import Scorer
 from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
-Folds = list[tuple[Ids, Ids]]  # of each fold, all other rows and its own
 
 # The simplest first. PCut itself is not here: it gives a row that is predicted alone hardly any label.
 CANDIDATES = (Zero(), GlobalCut(), FixedPCut(), SCut(fbr=0.3), SCut(fbr=0.2), SCut(fbr=0.1))

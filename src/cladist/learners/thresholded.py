@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -10,18 +9,23 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from cladist.decoders.thresholds import STRATEGIES, Strategy
-from cladist.errors import LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
-from cladist.execution import executor_for
+from cladist.errors import LabelError, ModelFormatError, ParameterError, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
-from cladist.learners.base import CHUNK_BYTES, MOST_SCORE_BYTES, _row_index, random_generator
-from cladist.learners.label_warnings import without_label_warnings
-from cladist.learners.threshold_choice import Folds, ScoredRows, choose_strategy, labels_of
+from cladist.learners.base import _row_index
+from cladist.learners.out_of_fold import (
+    check_folds,
+    class_scores,
+    last_step,
+    out_of_fold_scores,
+    pieces,
+    random_folds,
+    transformed,
+)
+from cladist.learners.threshold_choice import ScoredRows, choose_strategy, labels_of
 from cladist.metrics import scorers, zero_one_loss
 from cladist.storage.array_groups import Arrays, group, prefixed
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -126,16 +130,11 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X : rows, as the estimator takes them
         y : sets of labels, in any form that can hold several per row
         """
-        from sklearn.model_selection import KFold  # slow to import
-
         strategy = self._new_strategy()
         self.check_parameters()
         labels = self._checked_labels(y)
         check_consistent_length(X, labels)
-        if len(labels) < self.cv:
-            raise ParameterError(f"Thresholded: cv={self.cv} folds need as many rows; there are {len(labels)}.")
-        random = random_generator("Thresholded", self.random_state)
-        folds = list(KFold(self.cv, shuffle=True, random_state=random).split(np.empty(len(labels))))
+        folds = random_folds("Thresholded", len(labels), self.cv, self.random_state)
         self.estimator_ = clone(self.estimator).fit(X, y)
         scores = out_of_fold_scores(self.estimator, X, labels, self.class_nodes_, folds=folds, n_jobs=self.n_jobs)
         for name in ("cv_results_", "n_features_in_", "feature_names_in_"):
@@ -169,8 +168,7 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return scorer
 
     def check_parameters(self) -> None:
-        if not is_count(self.cv) or self.cv < 2:
-            raise ParameterError(f"Thresholded: cv must be a whole number from 2 up; got {self.cv!r}.")
+        check_folds("Thresholded", self.cv)
         self._scorer()
         learner = last_step(self.estimator)
         if not (hasattr(learner, "taxonomy") and hasattr(learner, "decision_function")):
@@ -290,76 +288,3 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if state.get("cv_results") is not None:  # files of the first versions have none
             self.strategy, self.cv_results_ = "auto", state["cv_results"]
         self.estimator = clone(self.estimator_)  # with its taxonomy, which parameters in files do without
-
-
-# -------------------------------------------------------------------- out-of-fold scores
-
-
-def out_of_fold_scores(
-    estimator: Any,
-    X: Any,
-    labels: LabelMatrix,
-    class_nodes: Ids,
-    *,
-    folds: Folds,
-    n_jobs: int | None = None,
-) -> npt.NDArray[np.float64]:
-    """Return the scores of every row, one column per class, by a clone that was trained on the other folds.
-
-    A class that no row outside a fold has gets −inf in that fold: its clone was not trained on it.
-    The result does not depend on `n_jobs`. Cost: a fit per fold. Memory: the scores; above the limit a `TooLargeError`.
-    """
-    (X,) = indexable(X)
-    n_rows, n_classes = len(labels), len(class_nodes)
-    if 8 * n_rows * n_classes > MOST_SCORE_BYTES:
-        raise TooLargeError(
-            f"Out-of-fold scores of {n_rows} rows × {n_classes} classes are {8 * n_rows * n_classes / 2**30:.1f} GiB, "
-            f"over the limit of {MOST_SCORE_BYTES / 2**30:.0f} GiB; fit a strategy of cladist.decoders.thresholds to "
-            "the scores of fewer rows."
-        )
-    all_scores = np.full((n_rows, n_classes), -np.inf)
-    models = [clone(estimator) for _ in folds]
-
-    def score_fold(k: int) -> tuple[npt.NDArray[Any], Ids]:
-        model, (rows, held_out) = models[k], folds[k]
-        # As a LabelMatrix, y brings the whole taxonomy along: labels outside the fold keep their places.
-        model.fit(_safe_split(model, X, None, rows)[0], labels[rows])
-        return class_scores(model, _safe_split(model, X, None, held_out, rows)[0]), last_step(model).class_nodes_
-
-    column_of = np.full(labels.taxonomy.n_nodes, -1, np.int64)
-    column_of[class_nodes] = np.arange(n_classes)
-    with without_label_warnings():
-        fold_scores = executor_for(n_jobs).map(score_fold, range(len(folds)))
-        for (rows, held_out), (scores, nodes) in zip(folds, fold_scores, strict=True):
-            # A clone may have other classes, where all labels below a node are in the fold.
-            known = (column_of[nodes] >= 0) & np.isin(nodes, labels[rows].indices)
-            all_scores[np.ix_(held_out, column_of[nodes[known]])] = scores[:, known]
-    return all_scores
-
-
-def class_scores(model: Any, X: Any) -> npt.NDArray[Any]:
-    """Return one score per class, even for two classes, for which `decision_function` alone has one column."""
-    learner = last_step(model)
-    names = [learner.taxonomy_.names[v] for v in learner.class_nodes_]
-    return np.asarray(learner.decision_function(transformed(model, X), nodes=names))
-
-
-def pieces(X: Any, n_classes: int) -> Iterator[Any]:
-    """Yield the rows in pieces whose scores take little memory."""
-    n_rows, size = _num_samples(X), max(1, CHUNK_BYTES // (8 * n_classes))
-    if n_rows <= size:
-        yield X
-        return
-    (X,) = indexable(X)
-    for first in range(0, n_rows, size):
-        yield _safe_indexing(X, slice(first, min(first + size, n_rows)))
-
-
-def last_step(model: Any) -> Any:
-    """Return the learner: the last step of a Pipeline, or the model itself."""
-    return model[-1] if isinstance(model, Pipeline) else model
-
-
-def transformed(model: Any, X: Any) -> Any:
-    """Return rows as the last step of a Pipeline takes them."""
-    return model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X

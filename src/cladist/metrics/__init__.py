@@ -1,9 +1,19 @@
 """Metrics of predicted labels, in any form of y; each is a function ``f(y_true, y_pred, taxonomy)``.
 
-`average_precision` takes scores in place of predicted labels.
+`average_precision` takes scores in place of predicted labels; measures of calibration take probabilities.
 """
 
 from cladist.metrics import scorers, significance
+from cladist.metrics.calibration import (
+    LevelCalibration,
+    ReliabilityCurve,
+    brier_score,
+    calibration_by_level,
+    expected_calibration_error,
+    log_loss,
+    reliability_curve,
+    sharpness,
+)
 from cladist.metrics.counts import (
     Counts,
     LevelScore,
@@ -31,25 +41,33 @@ from cladist.metrics.summary import NodeScore, Report, report
 
 __all__ = [
     "Counts",
+    "LevelCalibration",
     "LevelScore",
     "NodeScore",
     "PrecisionRecallF1",
+    "ReliabilityCurve",
     "Report",
     "accuracy",
     "average_precision",
+    "brier_score",
+    "calibration_by_level",
     "count",
     "cumulative_error",
+    "expected_calibration_error",
     "h_loss",
     "hamming_loss",
     "hierarchical_f1",
     "hierarchical_precision_recall_f1",
+    "log_loss",
     "macro_f1",
     "micro_f1",
     "multiclass_error",
     "per_level_precision_recall",
     "precision_recall_f1",
+    "reliability_curve",
     "report",
     "scorers",
+    "sharpness",
     "significance",
     "symmetric_difference_loss",
     "tree_induced_error",

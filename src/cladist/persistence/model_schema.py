@@ -82,11 +82,12 @@ STATE: dict[str, tuple[Check, str]] = {
         ("gamma", "C", "c", "alpha", "constant"), (_or_none(_is_not_negative), "a number from 0 up, or null")
     ),
     **dict.fromkeys(("radius", "step", "eta"), (_or_none(_is_real), "a number, or null")),
-    "sharing": (_is_not_negative, "a number from 0 up"),
+    **dict.fromkeys(("sharing", "least_probability"), (_is_not_negative, "a number from 0 up")),
     "solver": _TEXT,
     "stops": (_list_of(_is(str)), "a list of names"),
     "decisions": (_list_of(lambda value: type(value) is int), "a list of node ids"),
-    **dict.fromkeys(("estimators", "estimator", "strategy", "relations"), _OBJECT),
+    **dict.fromkeys(("estimators", "estimator", "strategy", "relations", "calibration", "rule"), _OBJECT),
+    "models": (_list_of(_is(dict)), "a list of objects"),
 }
 
 
@@ -245,6 +246,22 @@ THRESHOLDS: Table = {
     "strategy/thresholds_": ArraySpec(REAL, ("n_labels",), finite=False),
     "strategy/f1_": _numbers("n_labels", types=REAL),
 }
+CALIBRATIONS: Table = {
+    "calibrator/scales": _numbers("n_nodes + 1", types=_F8, low=0),
+    "calibrator/biases": _numbers("n_biases", types=_F8),
+    "calibrator/slopes": _numbers("n_curved", types=_F8, low=0),
+    "calibrator/intercepts": _numbers("n_curved", types=_F8),
+    "calibrator/curve_of": _ids("n_stepped", types=_I8),
+    "calibrator/starts": _ids("n_curves + 1", types=_I8),
+    "calibrator/knots": _numbers("n_knots", types=_F8),
+    "calibrator/values": _numbers("n_knots", types=_F8, low=0),
+    "weights": _numbers("n_models", types=_F8, low=0),
+    "shares": _numbers("n_models", types=_F8, low=0),
+}
+DECISIONS: Table = {
+    "rule/class_nodes_": _ids("n_rule_columns", types=_I8),
+    "rule/threshold_": ArraySpec(REAL, ("n_rule_columns",), finite=False),
+}
 # A classifier at a node of a `TopDown` in files of the first versions.
 OLD_NODE: Table = {
     **_matrix("coef", "n_problems", "n_features"),
@@ -261,6 +278,8 @@ STATES: dict[str, Table] = {
     **dict.fromkeys(("HardPerceptron", "StochasticPerceptron", "KernelStochasticPerceptron"), LABELLINGS),
     **dict.fromkeys(("MaxMarginMarkov", "StructuralSVM"), LABELLINGS),
     "Thresholded": THRESHOLDS,
+    **dict.fromkeys(("CalibratedClassifier", "BlendedClassifier"), CALIBRATIONS),
+    "DecisionClassifier": DECISIONS,
 }
 # With a precomputed kernel, rows are numbers of training rows, which are as many as features.
 ROW_NUMBERS: Table = {

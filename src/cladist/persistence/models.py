@@ -30,7 +30,15 @@ from cladist.taxonomy.taxonomy import Taxonomy
 # Arrays that `mmap=True` leaves in their file: the weights of weights="sparse" and "differences", which are only read.
 LARGE = re.compile(r".*/weights/(sparse/(classes|values)|differences/(features|ends|lanes|values))")
 LONG_LIST = 10_000  # texts in notes, such as the names of features, above which they are written as arrays
-NOT_PART_OF_A_MODEL = ("taxonomy", "relations", "estimator", "strategy", "executor")  # packed separately, or not saved
+NOT_PART_OF_A_MODEL = (
+    "taxonomy",
+    "relations",
+    "estimator",
+    "estimators",
+    "strategy",
+    "rule",
+    "executor",
+)  # packed separately, or not saved
 
 # -------------------------------------------------------------------- saving
 
@@ -63,8 +71,14 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     >>> cladist.load(folder).predict([[0.0, 2.0]]).tolist()
     ['a']
     """
-    arrays = prefixed("notes", note_arrays or {})
-    learner, steps, features = model, None, None
+    content, arrays = pack_model(model)
+    arrays.update(prefixed("notes", note_arrays or {}))
+    write_folder(folder, {**content, "notes": _pack_notes(notes or {}, arrays)}, arrays)
+
+
+def pack_model(model: Any) -> tuple[dict[str, Any], Arrays]:
+    """Return the manifest entries and the arrays of a fitted learner, or of a Pipeline that ends in one."""
+    learner, steps, features, arrays = model, None, None, {}
     if type(model) is Pipeline:
         learner, steps = model[-1], [name for name, _ in model.steps]
         if len(model) > 1:
@@ -72,8 +86,7 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
             arrays.update(prefixed("features", feature_arrays))
     content, learner_arrays = pack_learner(learner)
     arrays.update(prefixed("model", learner_arrays))
-    packed_notes = _pack_notes(notes or {}, arrays)
-    write_folder(folder, {"steps": steps, "features": features, "model": content, "notes": packed_notes}, arrays)
+    return {"steps": steps, "features": features, "model": content}, arrays
 
 
 def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
@@ -85,7 +98,8 @@ def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
             "a package or cladist.registry.register adds, alone or as the last step of a Pipeline."
         )
     check_is_fitted(model)
-    content: dict[str, Any] = {"class": name, **_pack_parameters(model), "n_features": int(model.n_features_in_)}
+    content: dict[str, Any] = {"class": name, **_pack_parameters(model)}
+    content["n_features"] = int(getattr(model, "n_features_in_", 1))  # a wrapper of a Pipeline of texts has none
     arrays: Arrays = {}
     if hasattr(model, "feature_names_in_"):
         arrays.update(prefixed("feature_names", pack_strings([str(n) for n in model.feature_names_in_])))
@@ -109,7 +123,8 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
         },
         "has_taxonomy": params.get("taxonomy") is not None,
     }
-    if (inner := params.get("estimator")) is not None:
+    packs_own = hasattr(type(model), "packs_estimators")  # with its state
+    if (inner := params.get("estimator")) is not None and not packs_own:
         if _find_class(type(inner).__name__) is not type(inner):
             raise ModelFormatError(
                 f"A {name} over {_describe(inner)} cannot be saved this way: cladist writes no other library's "
@@ -181,16 +196,21 @@ def load_noted(
 
 def _unpack_model(folder: Any, content: dict[str, Any], arrays: Arrays, trusted: bool) -> Any:
     try:
-        learner = unpack_learner(content["model"], group("model", arrays))
-        if content["steps"] is None and content["features"] is None:
-            return learner
-        return _unpack_pipeline(learner, content, arrays, trusted)
+        return unpack_model(content, arrays, trusted=trusted)
     except CladistError as problem:
         raise ModelFormatError(f"{folder}: {problem}") from problem
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as problem:
         if _is_from_numba(problem):  # a fault of the machine or of cladist, not of the model
             raise
         raise ModelFormatError(f"{folder}: this model's content does not fit together ({problem!r}).") from problem
+
+
+def unpack_model(content: dict[str, Any], arrays: Arrays, *, trusted: bool = False) -> Any:
+    """Return the learner or Pipeline that `pack_model` packed."""
+    learner = unpack_learner(content["model"], group("model", arrays))
+    if content["steps"] is None and content["features"] is None:
+        return learner
+    return _unpack_pipeline(learner, content, arrays, trusted)
 
 
 def _is_from_numba(problem: BaseException) -> bool:
@@ -250,7 +270,7 @@ def _unpack_parameters(content: dict[str, Any]) -> Any:
             raise ModelFormatError(f"{content['class']} has no parameter {key!r} in this version of cladist.")
     if "estimator" in content:
         parameters["estimator"] = _unpack_parameters(content["estimator"])
-    return cls(**parameters)
+    return cls(None, **parameters) if hasattr(cls, "packs_estimators") else cls(**parameters)
 
 
 def _unpack_classes(model: Any, content: dict[str, Any], arrays: Arrays) -> None:

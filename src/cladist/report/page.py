@@ -1,4 +1,7 @@
-"""A report as one self-contained HTML page without scripts, for light and dark screens, and tables of texts."""
+"""A report as one self-contained HTML page for light and dark screens, and tables of texts.
+
+It has a script only where `automation_section` adds one.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +37,22 @@ def html_report(
     comparison: Table | None = None,
     verdict: str = "",
     samples: Sequence[Sample] = (),
+    automation: str = "",
 ) -> str:
     """Return a web page with the tables of a report and the icicle plot of its taxonomy.
 
     The subtitle defaults to the sizes of the report. A comparison of several methods is shown first, with the sentence
-    `verdict` below it and instead of the report's own measures; `samples` are shown last.
+    `verdict` below it and instead of the report's own measures; `samples` are shown last. `automation` is the section
+    that `automation_section` returns.
     """
     measures, nodes, levels = (Table(*content) for content in report.tables())
     if comparison is not None:
         sections = [_section("Comparison", html_table(comparison), verdict)]
     else:
         sections = [_section("Measures", f'<div class="side">{html_table(measures)}{html_table(nodes)}</div>')]
+    if automation:
+        note = "Each row is filed at the deepest node whose probability reaches the level of confidence."
+        sections.append(_section("How much can be automated?", automation, note))
     sections.append(_section("Level by level", html_table(levels), "Level 0 holds the roots."))
     stops = ", ".join(f"#{stop}" for stop in STOPS)
     legend = (

@@ -1,0 +1,207 @@
+"""`Conformal`: sets that contain the true label with a given probability, for any model and distribution."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cladist.decisions.rule import Answers, ClassTree, Floats, Ids, Rule
+from cladist.errors import ParameterError, is_count, one_of
+from cladist.kernels import decision
+from cladist.labels import LabelMatrix, TopK
+
+MOST_COVERED = 100  # classes of a row, the most probable ones, among which nodes that cover them are searched for
+KINDS = ("leaves", "node", "nodes")
+
+
+class Conformal(Rule):
+    """Sets with coverage 1 − `alpha`: the true label is in the set, or below a node of it, that often.
+
+    Split conformal prediction: `fit` computes on each of n calibration rows how large a set must be to contain the
+    label, and takes the ⌈(n + 1)(1 − alpha)⌉-th smallest value as the threshold of new rows. The coverage holds if
+    calibration rows and new rows come from one distribution, on average over both, whatever the model is.
+
+    - "leaves": all classes whose probability is at least a threshold.
+    - "node": one node, with the fewest classes below it of all nodes whose probability exceeds a threshold.
+    - "nodes": at most `r` disjoint nodes with the fewest classes below them whose probabilities sum to more than a
+      threshold, among the 100 most probable classes and the nodes above them.
+
+    For sets of labels, all nodes whose probability is at least a threshold; the whole set of true labels is among them
+    with probability 1 − `alpha`.
+
+    Parameters
+    ----------
+    alpha : float
+        Between 0 and 1.
+    kind : {"leaves", "node", "nodes"}
+        What a set is made of. "nodes" needs a tree or forest.
+    r : int
+        The most nodes of a set of kind "nodes".
+    by : {"all", "class"}
+        For "leaves": one threshold for all classes, or a threshold for each class, so that the coverage holds for the
+        rows of each class. A class with fewer than 1 / `alpha` calibration rows shares the threshold of the nearest
+        node above it that has as many below it.
+
+    Attributes
+    ----------
+    threshold_ : float or array (classes,)
+        What the set of a row must exceed, see `kind`; for "leaves", the least probability of a class in the set.
+
+    Notes
+    -----
+    If there are fewer than 1 / `alpha` − 1 calibration rows, sets contain everything. They may be empty with "leaves".
+
+    References
+    ----------
+    Vovk, Gammerman & Shafer, Algorithmic Learning in a Random World, 2005; Mortier, Hüllermeier, Dembczyński &
+    Waegeman, Set-valued Prediction in Hierarchical Classification with Constrained Representation Complexity, UAI 2022.
+
+    Examples
+    --------
+    >>> from cladist import Taxonomy
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> P = [[0.1, 0.5, 0.4], [0.7, 0.2, 0.1]] * 10  # art, tennis, chess
+    >>> y = ["tennis", "art"] * 7 + ["chess", "art"] * 3
+    >>> rule = Conformal(alpha=0.1, kind="node").fit(P, y, taxonomy)
+    >>> [sorted(names) for names in rule.decide([[0.1, 0.45, 0.45], [0.9, 0.05, 0.05]])]
+    [['sport'], ['art']]
+    """
+
+    name: ClassVar[str] = "conformal"
+    needs_labels: ClassVar[bool] = True
+    takes_sets: ClassVar[bool] = True
+    _fitted: ClassVar[tuple[str, ...]] = ("threshold_",)
+
+    threshold_: Any
+
+    def __init__(self, alpha: float = 0.1, *, kind: str = "leaves", r: int = 3, by: str = "all") -> None:
+        self.alpha = alpha
+        self.kind = kind
+        self.r = r
+        self.by = by
+
+    def check_parameters(self) -> None:
+        """Raise a `ParameterError` for a parameter that makes no sense."""
+        if not (isinstance(self.alpha, (int, float)) and 0 < self.alpha < 1):
+            raise ParameterError(f"Conformal: alpha must be between 0 and 1; got {self.alpha!r}.")
+        one_of("Conformal", "kind", self.kind, KINDS)
+        one_of("Conformal", "by", self.by, ("all", "class"))
+        if not is_count(self.r):
+            raise ParameterError(f"Conformal: r must be a whole number from 1 up; got {self.r!r}.")
+        if self.by == "class" and self.kind != "leaves":
+            raise ParameterError("Conformal: by='class' is for kind='leaves'.")
+
+    # ---------------------------------------------------------------- thresholds
+
+    def _fit(self, top: TopK, labels: LabelMatrix | None, tree: ClassTree) -> None:
+        assert labels is not None
+        if self.sets_:
+            present = labels.to_indicator().toarray() > 0
+            lowest = np.where(present, top.probabilities, 1.0).min(axis=1)
+            self.threshold_ = -upper_quantile(-lowest, self.alpha)
+            return
+        true = labels.nodes("Conformal")
+        if self.kind != "leaves":
+            self.threshold_ = upper_quantile(self._uncovered(top, true, tree), self.alpha)
+            return
+        own = np.where(tree.nodes[top.columns] == true[:, None], top.probabilities, 0.0).sum(axis=1)
+        if self.by == "all":
+            self.threshold_ = -upper_quantile(-own, self.alpha)
+        else:
+            self.threshold_ = self._thresholds_of_classes(own, labels, tree)
+
+    def _thresholds_of_classes(self, own: Floats, labels: LabelMatrix, tree: ClassTree) -> Floats:
+        """Return a threshold for each class, from its own calibration rows or those below a node above it."""
+        by_node, enough = labels.to_indicator().tocsc(), np.ceil(1 / self.alpha)
+        of_node: dict[int, float] = {-1: -upper_quantile(-own, self.alpha)}
+        thresholds = np.empty(len(tree.nodes))
+        for c, (first, last) in enumerate(pairwise(tree.closure[0].tolist())):
+            nearest = tree.closure[1][first:last][::-1].tolist()  # deepest first
+            counts = np.diff(by_node.indptr)
+            v = next((u for u in nearest if counts[u] >= enough), -1)
+            if v not in of_node:
+                rows = by_node.indices[by_node.indptr[v] : by_node.indptr[v + 1]]
+                of_node[v] = -upper_quantile(-own[rows], self.alpha)
+            thresholds[c] = of_node[v]
+        return thresholds
+
+    def _uncovered(self, top: TopK, true: Ids, tree: ClassTree) -> Floats:
+        """Return the greatest probability of a smallest cover that misses the label; 0 if none does."""
+        indptr, masses, nodes = self._covers(top, tree)
+        rows = np.repeat(np.arange(len(true)), np.diff(indptr))
+        covered = np.zeros(len(rows), bool)
+        for k in range(nodes.shape[1]):
+            covered |= tree.contains(nodes[:, k], true[rows]) & (nodes[:, k] >= 0)
+        missed = np.zeros(len(true))
+        np.maximum.at(missed, rows[~covered], masses[~covered])
+        return missed
+
+    def _covers(self, top: TopK, tree: ClassTree) -> tuple[Ids, Floats, Ids]:
+        """Return the smallest covers of every row by growing size; see `kernels.decision.smallest_covers`."""
+        most = 1 if self.kind == "node" else int(self.r)
+        if most > 1:
+            tree.taxonomy.require_tree("Conformal with kind='nodes'")
+        if top.columns.shape[1] > MOST_COVERED:
+            best = TopK.of(top.probabilities, MOST_COVERED)
+            top = TopK(np.take_along_axis(top.columns, best.columns, axis=1), best.probabilities)
+        rank, last_rank = preorder(tree)
+        found: tuple[Ids, Floats, Ids] = decision.smallest_covers(
+            *top, *tree.closure, tree.n_classes_below, rank, last_rank, most
+        )
+        return found
+
+    # ---------------------------------------------------------------- sets
+
+    def _answer(self, top: TopK, tree: ClassTree) -> Answers:
+        if self.kind == "leaves":
+            return self._classes_above(top, tree)
+        indptr, masses, nodes = self._covers(top, tree)
+        exceeding = np.flatnonzero(masses > self.threshold_)
+        first = np.full(len(top), len(masses))
+        np.minimum.at(first, np.searchsorted(indptr, exceeding, side="right") - 1, exceeding)
+        sets = [nodes[s][nodes[s] >= 0] if s < len(masses) else tree.taxonomy.roots for s in first]
+        return Answers(_as_labels(sets, tree), np.append(masses, 1.0)[first])
+
+    def _classes_above(self, top: TopK, tree: ClassTree) -> Answers:
+        thresholds = np.broadcast_to(np.asarray(self.threshold_, np.float64), len(tree.nodes))
+        always = np.flatnonzero(thresholds <= 0)
+        chosen = top.probabilities >= thresholds[top.columns]
+        chosen &= thresholds[top.columns] > 0
+        sets = [tree.nodes[np.concatenate([always, top.columns[i, row]])] for i, row in enumerate(chosen)]
+        chosen |= np.isin(top.columns, always)
+        return Answers(_as_labels(sets, tree), np.where(chosen, top.probabilities, 0.0).sum(axis=1))
+
+    def _answer_sets(self, marginals: Floats) -> LabelMatrix:
+        rows, nodes = np.nonzero(marginals >= self.threshold_)
+        return LabelMatrix.from_ids(np.searchsorted(rows, np.arange(len(marginals) + 1)), nodes, self.taxonomy_)
+
+
+def _as_labels(sets: list[Ids], tree: ClassTree) -> LabelMatrix:
+    indptr = np.cumsum([0, *map(len, sets)])
+    return LabelMatrix.from_ids(indptr, np.concatenate([np.zeros(0, np.int64), *sets]), tree.taxonomy)
+
+
+def upper_quantile(scores: Floats, alpha: float) -> float:
+    """Return the ⌈(n + 1)(1 − alpha)⌉-th smallest of n scores; infinite if n is too small."""
+    place = int(np.ceil((len(scores) + 1) * (1 - alpha) - 1e-9))
+    return float(np.sort(scores)[place - 1]) if place <= len(scores) else float("inf")
+
+
+def preorder(tree: ClassTree) -> tuple[Ids, Ids]:
+    """Return the place of each node in preorder and the last place in its subtree; in a DAG, each node by itself."""
+    n_nodes = tree.taxonomy.n_nodes
+    if not tree.is_tree:  # only single nodes are searched for, and they need no order
+        return np.arange(n_nodes), np.arange(n_nodes)
+    parent, sizes = tree.taxonomy.parent, tree.taxonomy.subtree_sizes
+    rank, next_free, next_root = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64), 0
+    for v in range(n_nodes):  # parents come first
+        p = int(parent[v])
+        place = next_root if p < 0 else int(next_free[p])
+        rank[v], next_free[v] = place, place + 1
+        if p < 0:
+            next_root += int(sizes[v])
+        else:
+            next_free[p] += sizes[v]
+    return rank, rank + sizes - 1

@@ -1,0 +1,177 @@
+"""The nested logit model on a forest: a choice among the children of every node, by the values of what is below them.
+
+A class at node v has a score s. With the scale a_v and the offsets b,
+
+    x_u = a_v I_u + b_u   for a child u of v, and for a class at v above others, x = a_v s + b_{n+v} ("stop here"),
+    L_v = log Σ exp x     over these,
+    I_v = L_v / a_v       the value of v; with ``by_maximum`` the highest value below; s where v is only a class,
+    P(u | v) = exp(x_u − L_v).
+
+Scales have one entry more than there are nodes, for the virtual root above the roots, which is node −1. Rows list some
+classes, each with a score and the log of how many classes it stands for; −inf is a class that cannot be chosen. `nodes`
+are the nodes of these classes and all above them, ascending, as CSR: one list per row, or one for all rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cladist.kernels.jit import kernel
+
+STOP = -2  # the best of the values below a node is that of its own class
+
+
+@kernel
+def sweep_up(model, columns, scores, log_counts, nodes, work):
+    """Set x, L, I and the best child of the listed nodes for one row; entry n of `work` is the virtual root."""
+    parent, class_node, is_end, a, b, by_maximum = model
+    x, stop_x, L, highest, value, best, entry = work
+    n_nodes = parent.shape[0]
+    for v in nodes:
+        L[v], highest[v], value[v], entry[v] = 0.0, -np.inf, -np.inf, -1
+    L[n_nodes], highest[n_nodes], value[n_nodes] = 0.0, -np.inf, -np.inf
+    for k in range(columns.shape[0]):
+        entry[class_node[columns[k]]] = k
+    for position in range(nodes.shape[0] - 1, -1, -1):
+        v = nodes[position]
+        k, offset = entry[v], b[v]
+        if k >= 0 and is_end[v]:
+            value[v] = scores[k]
+            offset += log_counts[k]
+        elif k >= 0 and scores[k] > -np.inf:
+            stop_x[v] = a[v] * scores[k] + b[n_nodes + v] + log_counts[k]
+            _add(L, highest, v, stop_x[v])
+            if scores[k] >= value[v]:
+                value[v], best[v] = scores[k], STOP
+        if highest[v] > -np.inf:
+            L[v] = highest[v] + np.log(L[v])
+            if not by_maximum:
+                value[v] = L[v] / a[v]
+        if value[v] == -np.inf:
+            x[v] = -np.inf
+            continue
+        p = parent[v] if parent[v] >= 0 else n_nodes
+        x[v] = a[p] * value[v] + offset
+        _add(L, highest, p, x[v])
+        if by_maximum and value[v] >= value[p]:
+            value[p], best[p] = value[v], v
+    L[n_nodes] = highest[n_nodes] + np.log(L[n_nodes])
+
+
+@kernel
+def _add(sums, highest, v, x):
+    """Add exp(x) to a sum that is kept relative to its highest term."""
+    if x > highest[v]:
+        sums[v] = sums[v] * np.exp(highest[v] - x) + 1.0 if sums[v] > 0 else 1.0
+        highest[v] = x
+    else:
+        sums[v] += np.exp(x - highest[v])
+
+
+@kernel
+def make_work(n_nodes):
+    """Return scratch arrays with an entry per node and one for the virtual root."""
+    size = n_nodes + 1
+    return (
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+    )
+
+
+@kernel
+def add_log_likelihood(model, rows, targets, nodes_indptr, nodes_indices, grad_a, grad_b, grad_scores):
+    """Return the sum of the rows' log-likelihoods, and add its gradient with respect to log a, to b and to scores.
+
+    A row whose target cannot be chosen counts for the deepest node above it that can. Scores have a gradient where
+    `grad_scores` has rows.
+    """
+    parent, _, is_end, a, _, by_maximum = model
+    columns, scores, log_counts = rows
+    n_nodes, total = parent.shape[0], 0.0
+    work = make_work(n_nodes)
+    x, stop_x, L, _, value, best, entry = work
+    on_path, g_value = np.zeros(n_nodes + 1), np.zeros(n_nodes + 1)
+    for i in range(columns.shape[0]):
+        r = i if nodes_indptr.shape[0] > 2 else 0
+        nodes = nodes_indices[nodes_indptr[r] : nodes_indptr[r + 1]]
+        t, stops = targets[i], False
+        v = t
+        while v >= 0:  # not all of the path need be listed
+            x[v], entry[v] = -np.inf, -1
+            v = parent[v]
+        sweep_up(model, columns[i], scores[i], log_counts[i], nodes, work)
+        if not is_end[t] and entry[t] >= 0 and scores[i, entry[t]] > -np.inf:
+            stops = True
+            total += stop_x[t] - L[t]
+        while t >= 0 and x[t] == -np.inf:
+            t = parent[t]
+        on_path[nodes] = 0.0
+        v = t
+        while v >= 0:
+            p = parent[v] if parent[v] >= 0 else n_nodes
+            total += x[v] - L[p]
+            on_path[v] = 1.0
+            v = parent[v]
+        # Down again: the derivative by each value, from those above it.
+        g_value[nodes] = 0.0
+        g_value[n_nodes] = 0.0
+        for v in nodes:
+            if x[v] == -np.inf:
+                continue
+            p = parent[v] if parent[v] >= 0 else n_nodes
+            g_L = -on_path[p] if p < n_nodes else (-1.0 if t >= 0 else 0.0)
+            if p == t and not stops:
+                g_L = 0.0  # the path ends above its children
+            if not by_maximum and p < n_nodes:
+                g_L += g_value[p] / a[p]
+            g_x = on_path[v] + g_L * np.exp(x[v] - L[p])
+            grad_a[p] += g_x * value[v] * a[p]
+            grad_b[v] += g_x
+            g_value[v] += a[p] * g_x
+            if by_maximum and p < n_nodes and best[p] == v:
+                g_value[v] += g_value[p]
+            if is_end[v]:
+                if grad_scores.shape[0]:
+                    grad_scores[i, entry[v]] = g_value[v]
+                continue
+            if not by_maximum:
+                grad_a[v] -= g_value[v] * value[v]  # L / a, by log a
+            k = entry[v]
+            if k < 0 or scores[i, k] == -np.inf:
+                continue
+            g_L = -1.0 if on_path[v] > 0 and (v != t or stops) else 0.0
+            if not by_maximum:
+                g_L += g_value[v] / a[v]
+            g_x = (1.0 if v == t and stops else 0.0) + g_L * np.exp(stop_x[v] - L[v])
+            grad_a[v] += g_x * scores[i, k] * a[v]
+            grad_b[n_nodes + v] += g_x
+            if grad_scores.shape[0]:
+                grad_scores[i, k] = a[v] * g_x + (g_value[v] if by_maximum and best[v] == STOP else 0.0)
+    return total
+
+
+@kernel
+def log_probabilities(model, scores, nodes, out):
+    """Set out[i, c] to the log-probability of class c in row i; all classes are listed, in order."""
+    parent, class_node, is_end = model[:3]
+    n_nodes = parent.shape[0]
+    work = make_work(n_nodes)
+    x, stop_x, L = work[:3]
+    columns, log_counts = np.arange(class_node.shape[0]), np.zeros(class_node.shape[0])
+    log_p = np.zeros(n_nodes + 1)
+    for i in range(scores.shape[0]):
+        sweep_up(model, columns, scores[i], log_counts, nodes, work)
+        for v in nodes:
+            p = parent[v] if parent[v] >= 0 else n_nodes
+            log_p[v] = log_p[p] + x[v] - L[p] if x[v] > -np.inf else -np.inf
+        for c in range(class_node.shape[0]):
+            v = class_node[c]
+            if scores[i, c] == -np.inf:
+                out[i, c] = -np.inf
+            else:
+                out[i, c] = log_p[v] if is_end[v] else log_p[v] + stop_x[v] - L[v]

@@ -1,0 +1,202 @@
+"""`BlendedClassifier`: the scores of several learners, added with weights that are fitted out of fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import reduce as fold_left
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from cladist.calibration.blend import combine, fit_weights
+from cladist.calibration.calibrators import columns_of, fit_calibrator
+from cladist.calibration.listed_scores import ListedScores
+from cladist.calibration.nested_logit import ChoiceTree
+from cladist.errors import LabelError, ModelFormatError, ParameterError
+from cladist.learners.out_of_fold import (
+    find_class_nodes,
+    last_step,
+    random_folds,
+    reduce_out_of_fold,
+    scores_of_models,
+)
+from cladist.learners.probability_classifier import ProbabilityClassifier
+from cladist.storage.array_groups import Arrays, group, prefixed
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(eq=False, repr=False)
+class BlendedClassifier(ProbabilityClassifier):
+    """Several classifiers whose scores are added with weights, then calibrated; for single labels.
+
+    The score of a class is Σ_m w_m s_m with w_m ≥ 0. Clones of all classifiers are trained on the same folds; the
+    weights minimise the log loss of their out-of-fold scores by a nested logit model with a scale per level, and the
+    sum is calibrated as in `CalibratedClassifier`. `predict` answers the most probable class.
+
+    Parameters
+    ----------
+    estimators : list of classifiers
+        Learners of cladist, Pipelines that end in one, or classifiers of scikit-learn over nodes. They take the same
+        rows and have the same taxonomy.
+    taxonomy : Taxonomy, mapping, edges, path of a file, or None
+        The labels' taxonomy, if no estimator has one.
+    method, level : str
+        Of the calibration, as in `CalibratedClassifier`.
+    cv : int
+        Number of random folds, at least 2; not stratified.
+    random_state : int, RandomState or None
+        Seed of the folds.
+    n_jobs : int or None
+        Threads that fit folds in parallel; the result does not depend on it.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        Fitted to all rows.
+    weights_ : array
+        The weight of each one's scores, in their own units.
+    shares_ : array
+        The weights relative to the spread of each one's scores, with sum 1.
+    calibrator_ : Calibrator
+        Fitted to the blended out-of-fold scores.
+    classes_, class_nodes_, taxonomy_, label_form_
+        As of any learner.
+
+    Notes
+    -----
+    Fitting costs cv + 1 fits of every classifier, and memory for 128 scores per row and classifier. A classifier that
+    lacks a class of another one counts as its lowest score of the row.
+
+    Examples
+    --------
+    >>> from cladist import BlendedClassifier, FlatLogistic, Taxonomy, TopDown
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> X = [[2, 0, 1], [2, 1, 0], [0, 2, 2], [1, 2, 0]] * 10
+    >>> y = ["tennis", "chess", "art", "art"] * 10
+    >>> model = BlendedClassifier([TopDown(taxonomy), FlatLogistic(taxonomy)], random_state=0).fit(X, y)
+    >>> model.predict([[2, 1, 0], [1, 2, 1]]).tolist()
+    ['chess', 'art']
+    """
+
+    estimators: Any
+    _: KW_ONLY
+    taxonomy: Any = None
+    method: str = "temperature"
+    level: str = "levels"
+    cv: Any = 5
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimators[0]).input_tags
+        return tags
+
+    @property
+    def models(self) -> list[Any]:
+        """The classifiers given."""
+        return list(self.estimators)
+
+    def check_parameters(self) -> None:
+        """Raise a `ParameterError` if a parameter has no meaning."""
+        if isinstance(self.estimators, str) or not isinstance(self.estimators, Sequence) or not len(self.estimators):
+            raise ParameterError(
+                f"BlendedClassifier: estimators must be a list of classifiers; got {self.estimators!r}."
+            )
+        if self.cv == "prefit":
+            raise ParameterError(
+                "BlendedClassifier: cv must be a number of folds; models fitted before are not blended."
+            )
+        super().check_parameters()
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train all classifiers on all rows, and weights and calibration on out-of-fold scores.
+
+        Parameters
+        ----------
+        X : rows, as the estimators take them
+        y : labels in any form, one per row
+        """
+        labels = self.encode_labels(X, y)
+        targets = labels.nodes("BlendedClassifier")
+        self.estimators_ = [clone(model).fit(X, y) for model in self.models]
+        if any(getattr(last_step(model), "decodes_sets", False) for model in self.estimators_):
+            raise LabelError("BlendedClassifier blends single labels, and y has sets; give one label per row.")
+        found = [find_class_nodes(model, self.taxonomy_) for model in self.estimators_]
+        self.set_classes(fold_left(np.union1d, found))
+        columns = columns_of(self.class_nodes_, self.taxonomy_)
+
+        def reduce(scores: Floats, rows: Ids) -> tuple[ListedScores, Floats]:
+            return list_jointly(scores, columns[targets[rows]])
+
+        folds = random_folds("BlendedClassifier", len(labels), self.cv, self.random_state)
+        parts = reduce_out_of_fold(
+            self.models, X, labels, self.class_nodes_, reduce, folds=folds, single=True, n_jobs=self.n_jobs
+        )
+        targets = targets[np.concatenate([rows for rows, _ in parts])]
+        rows = ListedScores.joined(listed for _, (listed, _) in parts)
+        self._fit_blend(rows, np.concatenate([scores for _, (_, scores) in parts], axis=1), targets)
+        self.copy_features(self.estimators_[0])
+        return self
+
+    def _fit_blend(self, rows: ListedScores, scores: Floats, targets: Ids) -> None:
+        choices = ChoiceTree(self.taxonomy_, self.class_nodes_, flat=self.level == "leaves")
+        self.weights_, self.shares_ = fit_weights(choices, rows.columns, scores, rows.log_counts, targets)
+        blended = rows._replace(scores=combine(self.weights_, scores))
+        self.calibrator_ = fit_calibrator(
+            blended, targets, self.taxonomy_, self.class_nodes_, method=self.method, level=self.level
+        )
+
+    def raw_scores(self, X: Any) -> Floats:
+        """Return the blended scores of the classes."""
+        return combine(self.weights_, scores_of_models(self.estimators_, X, self.taxonomy_, self.class_nodes_))
+
+    # ---------------------------------------------------------------- saving and loading
+
+    def pack_state(self) -> tuple[dict[str, Any], Arrays]:
+        from cladist.persistence.models import pack_model
+
+        packed = [pack_model(model) for model in self.estimators_]
+        calibration, arrays = self.calibrator_.pack()
+        arrays = {**prefixed("calibrator", arrays), "weights": self.weights_, "shares": self.shares_}
+        for k, (_, of_model) in enumerate(packed):
+            arrays.update(prefixed(f"{k}/estimator", of_model))
+        return {"models": [content for content, _ in packed], "calibration": calibration}, arrays
+
+    def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
+        from cladist.persistence.models import unpack_model
+
+        self.estimators_ = [
+            unpack_model(content, group(f"{k}/estimator", arrays)) for k, content in enumerate(state["models"])
+        ]
+        found = [find_class_nodes(model, self.taxonomy_) for model in self.estimators_]
+        self.weights_, self.shares_ = arrays["weights"], arrays["shares"]
+        if len(self.weights_) != len(found) or not np.array_equal(fold_left(np.union1d, found), self.class_nodes_):
+            raise ModelFormatError("Its weights or classes are not those of its estimators.")
+        self.estimators = [clone(model) for model in self.estimators_]
+        self.copy_features(self.estimators_[0])
+        self.unpack_calibrator(state, arrays)
+
+
+def list_jointly(scores: Floats, true_columns: Ids) -> tuple[ListedScores, Floats]:
+    """Return the classes to list by the mean of the models' scores, each in its own unit, and the scores of each.
+
+    Parameters
+    ----------
+    scores : array (models × rows × classes)
+    true_columns : array (rows,)
+        The column of each row's class, −1 if it has none.
+    """
+    finite = np.where(np.isfinite(scores), scores, np.nan)
+    with np.errstate(invalid="ignore"):
+        deviation = np.nanstd(finite, axis=2)
+    units = np.maximum(np.nanmean(deviation, axis=1), np.finfo(np.float64).tiny)
+    listed = ListedScores.of(combine(1 / units, scores), true_columns)
+    taken = np.take_along_axis(scores, np.broadcast_to(listed.columns, (len(scores), *listed.columns.shape)), axis=2)
+    return listed, taken

@@ -1,0 +1,260 @@
+"""Calibrations are coherent, equal their definition, and find what scores were made with."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
+from scipy.special import expit, softmax
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+from cladist import Taxonomy
+from cladist.calibration import calibrate
+from cladist.calibration.blend import fit_weights
+from cladist.calibration.calibrators import METHODS, Calibrator, columns_of
+from cladist.calibration.listed_scores import MOST_LISTED, ListedScores
+from cladist.calibration.nested_logit import ChoiceTree, NestedLogit, Parameters
+from cladist.errors import CladistError
+from cladist.kernels import nested_logit as kernels
+from tests.calibration.nested_logit_reference import class_probabilities
+from tests.strategies import dags, forests
+
+LEVELS = ("leaves", "levels", "nodes")
+TREE = Taxonomy.from_paths(["a/b/c", "a/b/d", "a/e", "f/g", "f/h/i", "f/h/j"])
+
+
+@st.composite
+def problems(draw, taxonomies, sets=False):
+    """A taxonomy, some of its nodes as classes, scores with some classes left out, and labels."""
+    taxonomy = draw(taxonomies)
+    nodes = draw(st.sets(st.integers(0, taxonomy.n_nodes - 1), min_size=1))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    names = [taxonomy.names[v] for v in sorted(nodes)]
+    scores = random.normal(size=(draw(st.integers(1, 12)), len(names))) * draw(st.sampled_from([1e-3, 1.0, 50.0]))
+    left_out = random.random(scores.shape) < 0.2
+    left_out[:, 0] = False
+    scores[left_out] = -np.inf
+    if sets:
+        y = [{name for name in names if random.random() < 0.4} for _ in scores]
+    else:
+        y = [names[random.integers(len(names))] for _ in scores]
+    return taxonomy, names, scores, y
+
+
+def assert_coherent(taxonomy, class_nodes, P, N):
+    assert np.all((P >= 0) & (P <= 1 + 1e-12))
+    np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-9)
+    own = np.zeros_like(N)
+    own[:, class_nodes] = P
+    for v in range(taxonomy.n_nodes):
+        children = taxonomy.child_ids(v)
+        if taxonomy.kind != "dag":
+            np.testing.assert_allclose(N[:, v], own[:, v] + N[:, children].sum(axis=1), atol=1e-9)
+        assert np.all(N[:, children] <= N[:, [v]] + 1e-12)
+    if taxonomy.kind != "dag":
+        np.testing.assert_allclose(N[:, taxonomy.roots].sum(axis=1), 1, atol=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(problems(st.one_of(forests(), dags())), st.sampled_from(METHODS), st.sampled_from(LEVELS))
+def test_probabilities_of_single_labels_are_coherent(problem, method, level):
+    taxonomy, names, scores, y = problem
+    fitted = calibrate(scores, y, taxonomy, method=method, level=level, classes=names)
+    P, N = fitted.predict(scores), fitted.predict_nodes(scores)
+    assert_coherent(taxonomy, fitted.class_nodes, P, N)
+    assert np.all(P[scores == -np.inf] == 0)
+    again = Calibrator.unpack(*fitted.pack(), taxonomy, fitted.class_nodes)
+    np.testing.assert_array_equal(again.predict(scores), P)
+
+
+@settings(max_examples=25, deadline=None)
+@given(problems(st.one_of(forests(), dags()), sets=True), st.sampled_from(METHODS), st.sampled_from(LEVELS))
+def test_in_sets_no_node_is_more_probable_than_a_parent(problem, method, level):
+    taxonomy, names, scores, y = problem
+    fitted = calibrate(scores, y, taxonomy, method=method, level=level, classes=names)
+    N = fitted.predict_nodes(scores)
+    assert np.all((N >= 0) & (N <= 1))
+    for v in range(taxonomy.n_nodes):
+        for p in taxonomy.parent_ids(v):
+            assert np.all(N[:, v] <= N[:, p])
+    np.testing.assert_array_equal(fitted.predict(scores), N[:, fitted.class_nodes])
+    again = Calibrator.unpack(*fitted.pack(), taxonomy, fitted.class_nodes)
+    np.testing.assert_array_equal(again.predict(scores), fitted.predict(scores))
+
+
+@settings(max_examples=25, deadline=None)
+@given(problems(forests()), st.booleans(), st.integers(0, 2**32 - 1))
+def test_the_kernel_equals_the_definition(problem, by_maximum, seed):
+    taxonomy, names, scores, _ = problem
+    random = np.random.default_rng(seed)
+    nodes = np.array([taxonomy.index(name) for name in names])
+    scales, biases = np.exp(random.normal(size=taxonomy.n_nodes + 1)), random.normal(size=2 * taxonomy.n_nodes)
+    scores = np.clip(scores, -3, 3, where=np.isfinite(scores), out=scores)
+    model = NestedLogit(ChoiceTree(taxonomy, nodes), scales, biases, by_maximum)
+    expected = [class_probabilities(taxonomy, nodes, row, scales, biases, by_maximum) for row in scores]
+    np.testing.assert_allclose(np.exp(model.log_probabilities(scores)), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("by_maximum", [False, True])
+@pytest.mark.parametrize("level", LEVELS)
+def test_gradients_are_those_of_the_loss(level, by_maximum):
+    random = np.random.default_rng(0)
+    nodes = np.array([v for v in range(TREE.n_nodes) if TREE.names[v] != "h"])
+    scores = random.normal(size=(40, len(nodes)))
+    targets = random.choice(nodes, 40)
+    scores[3, 2], scores[5, :3] = -np.inf, -np.inf
+    targets[3], targets[7] = nodes[2], TREE.index("h")  # a class that cannot be chosen, and a node that is no class
+    rows = ListedScores.of(scores, columns_of(nodes, TREE)[targets])
+    choices = ChoiceTree(TREE, nodes, flat=level == "leaves")
+    problem = Parameters(choices, rows, targets, level=level, biases=True, by_maximum=by_maximum)
+    theta, by_scores = random.normal(size=len(problem.ridge)) * 0.3, np.zeros(scores.shape)
+    _, gradient = problem.loss(theta, by_scores)
+    np.testing.assert_allclose(gradient, approx_fprime(theta, lambda t: problem.loss(t)[0], 1e-7), atol=1e-5)
+
+    def loss_of_scores(finite):
+        problem.rows = rows._replace(scores=np.where(np.isfinite(scores), finite.reshape(scores.shape), -np.inf))
+        return problem.loss(theta)[0]
+
+    numeric = approx_fprime(np.where(np.isfinite(scores), scores, 0.0).ravel(), loss_of_scores, 1e-7)
+    np.testing.assert_allclose(by_scores.ravel(), numeric, atol=1e-5)
+
+
+def test_kernels_equal_their_python_twins():
+    random = np.random.default_rng(1)
+    choices = ChoiceTree(TREE, np.arange(TREE.n_nodes))
+    scores, targets = random.normal(size=(5, TREE.n_nodes)), random.integers(0, TREE.n_nodes, 5)
+    model = NestedLogit(choices, np.full(TREE.n_nodes + 1, 1.5), random.normal(size=2 * TREE.n_nodes), False)
+    rows, lists = ListedScores.of(scores, targets), choices.lists_of(np.tile(np.arange(TREE.n_nodes), (5, 1)))
+    found = []
+    for function in (kernels.add_log_likelihood, kernels.add_log_likelihood.py_func):
+        grads = np.zeros(TREE.n_nodes + 1), np.zeros(2 * TREE.n_nodes), np.zeros(scores.shape)
+        found.append((function(model.model, rows, targets, *lists, *grads), *grads))
+    for ours, twin in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, twin, rtol=1e-12)
+
+
+# -------------------------------------------------------------------- limits
+
+
+def draw_labels(scores, names, random):
+    return np.array(names)[(scores + random.gumbel(size=scores.shape)).argmax(axis=1)]
+
+
+@pytest.mark.parametrize("scale", [0.05, 1.0, 300.0])
+def test_the_true_scale_is_found(scale):
+    random = np.random.default_rng(0)
+    star = Taxonomy.from_parents(dict.fromkeys("abcde"))
+    logits = random.normal(size=(20_000, 5)) * 2
+    y = draw_labels(logits, list("abcde"), random)
+    fitted = calibrate(logits * scale, y, star, level="leaves")
+    assert fitted.model.scales[-1] * scale == pytest.approx(1, rel=0.03)
+    np.testing.assert_allclose(fitted.predict(logits * scale), softmax(logits, axis=1), atol=0.02)
+
+
+def test_scales_of_levels_are_found():
+    random = np.random.default_rng(1)
+    tree = Taxonomy.from_paths([f"{a}/{a}{b}" for a in "xyz" for b in "123"])
+    nodes, scores = tree.leaves, random.normal(size=(30_000, 9)) * 2
+    scales = np.full(tree.n_nodes + 1, 2.0)
+    scales[-1] = 0.5
+    model = NestedLogit(ChoiceTree(tree, nodes), scales, np.zeros(2 * tree.n_nodes), False)
+    y = draw_labels(model.log_probabilities(scores), [tree.names[v] for v in nodes], random)
+    fitted = calibrate(scores, y, tree, level="levels")
+    assert not fitted.model.by_maximum
+    assert fitted.model.scales[-1] == pytest.approx(0.5, rel=0.06)
+    assert fitted.model.scales[0] == pytest.approx(2.0, rel=0.06)
+
+
+def test_on_a_star_all_levels_are_the_softmax_of_scikit_learn():
+    temperature = pytest.importorskip("sklearn.calibration")._TemperatureScaling
+    random = np.random.default_rng(2)
+    logits = random.normal(size=(500, 4))
+    y = draw_labels(3 * logits, list("abcd"), random)
+    expected = temperature().fit(logits, np.unique(y, return_inverse=True)[1]).predict(logits)
+    for level in ("leaves", "levels"):
+        P = calibrate(logits, y, Taxonomy.from_parents(dict.fromkeys("abcd")), level=level).predict(logits)
+        np.testing.assert_allclose(P, expected, atol=2e-3)
+
+
+def test_sets_on_one_node_are_platt_and_isotonic_regression():
+    random = np.random.default_rng(3)
+    star, z = Taxonomy.from_parents({"a": None}), random.normal(size=(400, 1))
+    has = random.random(400) < expit(3 * z[:, 0] - 1)
+    y = [{"a"} if h else set() for h in has]
+    platt = LogisticRegression(C=np.inf).fit(z, has).predict_proba(z)[:, 1]
+    np.testing.assert_allclose(calibrate(z, y, star, method="platt").predict(z)[:, 0], platt, atol=1e-3)
+    steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(z[:, 0], has).predict(z[:, 0])
+    np.testing.assert_allclose(calibrate(z, y, star, method="isotonic").predict(z)[:, 0], steps, atol=1e-9)
+
+
+def test_many_classes_are_calibrated_by_some_of_their_scores():
+    random = np.random.default_rng(4)
+    names = [f"n{k}" for k in range(3 * MOST_LISTED)]
+    star = Taxonomy.from_parents(dict.fromkeys(names))
+    logits = random.normal(size=(3_000, len(names))) * 2
+    y = draw_labels(logits, list(star.names), random)
+    listed = ListedScores.of(logits, columns_of(np.arange(len(names)), star)[[star.index(name) for name in y]])
+    assert listed.columns.shape == (3_000, MOST_LISTED)
+    assert all(len(set(row)) == MOST_LISTED for row in listed.columns[:50].tolist())
+    estimate = np.log((np.exp(listed.scores + listed.log_counts)).sum(axis=1))
+    assert np.mean(estimate - np.log(np.exp(logits).sum(axis=1))) == pytest.approx(0, abs=0.05)
+    assert calibrate(logits / 7, y, star).model.scales[-1] == pytest.approx(7, rel=0.05)
+
+
+# -------------------------------------------------------------------- classes without rows, few classes
+
+
+def test_a_class_without_a_row_has_the_bias_of_its_ancestors():
+    random = np.random.default_rng(5)
+    tree = Taxonomy.from_paths(["a/b", "a/c", "a/d", "e"])
+    names = ["b", "c", "d", "e"]
+    scores = random.normal(size=(600, 4))
+    y = draw_labels(scores + np.array([0, 0, -np.inf, 2]), names, random)  # never d; e more often than its scores say
+    fitted = calibrate(scores, y, tree, method="vector", classes=names)
+    biases = fitted.model.biases
+    assert biases[tree.index("d")] == 0
+    assert biases[tree.index("e")] - biases[tree.index("a")] > 1
+    assert fitted.predict(scores)[:, 2].min() > 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_class_and_two(method):
+    tree = Taxonomy.from_paths(["a/b", "c"])
+    one = calibrate([[1.0], [2.0]], ["b", "b"], tree, method=method, classes=["b"])
+    np.testing.assert_allclose(one.predict_nodes([[0.0]]), [[1, 0, 1]])
+    scores = np.random.default_rng(6).normal(size=(50, 2))
+    y = np.where(scores[:, 0] > scores[:, 1], "b", "c")
+    two = calibrate(scores, y, tree, method=method, classes=["b", "c"])
+    assert np.all((two.predict(scores).argmax(axis=1) == 0) == (y == "b"))
+
+
+def test_weights_of_a_blend_are_those_of_the_models_that_know():
+    random = np.random.default_rng(7)
+    star = Taxonomy.from_parents(dict.fromkeys("abcd"))
+    parts = random.normal(size=(3, 4_000, 4)) * np.array([1.0, 10.0, 5.0])[:, None, None]
+    y = draw_labels(2 * parts[0] + 0.1 * parts[1], list("abcd"), random)  # and the third knows nothing
+    targets = np.array([star.index(name) for name in y])
+    choices = ChoiceTree(star, np.arange(4), flat=True)
+    weights, shares = fit_weights(choices, np.tile(np.arange(4), (4_000, 1)), parts, np.zeros((4_000, 4)), targets)
+    assert shares.sum() == pytest.approx(1)
+    assert shares[2] < 0.03
+    assert weights[1] / weights[0] == pytest.approx(0.05, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "softmax"}, "method must be one of"),
+        ({"level": "leaf"}, "level must be one of"),
+        ({"classes": ["b"]}, "2 columns need as many different classes"),
+        ({"scores": [[np.nan, 1.0]]}, "some are NaN"),
+        ({"scores": [[-np.inf, -np.inf]]}, "every row needs a class"),
+        ({"y": ["b", "b"]}, "scores have 1 rows, and y has 2"),
+    ],
+)
+def test_what_is_refused(options, message):
+    tree = Taxonomy.from_paths(["a/b", "c"])
+    given_options = {"scores": [[0.0, 1.0]], "y": ["b"], "classes": ["b", "c"], **options}
+    with pytest.raises(CladistError, match=message):
+        calibrate(given_options.pop("scores"), given_options.pop("y"), tree, **given_options)
