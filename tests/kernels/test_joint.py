@@ -162,16 +162,17 @@ def test_a_lane_that_may_not_move_would_not(seed):
 
 
 @every_loss
+@pytest.mark.parametrize("move", [joint.move_row, joint.move_lanes], ids=["in turn", "at once"])
 @settings(max_examples=30)
 @given(seed=seeds)
-def test_move_row_raises_the_joint_dual(loss, seed):
+def test_moving_a_row_raises_the_joint_dual(move, loss, seed):
     leaves = Leaves(seed)
     W, alpha = leaves.begun(loss)
     for i in (0, 4, 8):
         scratch = np.zeros((joint.SCRATCH, WIDTH))
         scratch[joint.PRODUCTS] = leaves.X[i] @ W
         arguments = i, leaves.problem, loss, alpha, leaves.overlap, 1e-6, scratch
-        moved, after = close(joint.move_row, *arguments, tolerance=1e-6)
+        moved, after = close(move, *arguments, tolerance=1e-6)
         new, deltas = after[3], after[-1][joint.DELTAS]
         assert leaves.feasible(loss, new)
         assert np.array_equal(np.delete(new, i, axis=0), np.delete(alpha, i, axis=0))
@@ -285,16 +286,14 @@ def test_many_visits_solve_the_block(loss):
 @given(seed=seeds)
 def test_put_paths(seed):
     random = np.random.default_rng(seed)
-    V, group_of = random.normal(size=(5, 6)).astype(np.float32), random.integers(0, 3, WIDTH)
-    chosen = [np.sort(random.choice(5, random.integers(0, 6), replace=False)) for _ in range(3)]
-    paths = np.append(0, np.cumsum([len(c) for c in chosen])).astype(np.int64), np.concatenate(chosen).astype(np.int64)
-    members = as_bits(group_of == np.arange(3)[:, None])
-    arguments = V, paths, members, np.full((6, WIDTH), 9, np.float32)
+    V, stored = random.normal(size=(5, 6)).astype(np.float32), random.permutation(5)[: random.integers(0, 6)]
+    below = random.random((len(stored), WIDTH)) < 0.5
+    arguments = V, stored, as_bits(below), np.full((6, WIDTH), 9, np.float32)
     _, (*_, W) = close(joint.put_paths, *arguments, tolerance=1e-5)
-    np.testing.assert_allclose(W, np.column_stack([V[chosen[g]].sum(axis=0) for g in group_of]), atol=1e-5)
+    expected = V[stored].T.astype(np.float64) @ below
+    np.testing.assert_allclose(W, expected, atol=1e-5)
     wide = np.zeros((6, WIDTH))
-    joint.put_paths(V, paths, members, wide)
-    expected = np.column_stack([V[chosen[g]].sum(axis=0, dtype=np.float64) for g in group_of])
+    joint.put_paths(*arguments[:3], wide)
     np.testing.assert_allclose(wide, expected, atol=1e-14)
 
 
@@ -383,6 +382,38 @@ def test_joint_terms(loss, seed):
     assert lost == pytest.approx(losses, rel=1e-5)
     assert product == pytest.approx(np.sum(W * sums), rel=1e-9, abs=1e-9)
     assert gap == pytest.approx(losses + product - gained, rel=1e-5, abs=1e-4)
+
+
+@every_loss
+@given(seed=seeds, resting=st.sampled_from([0.05, np.inf]))
+def test_leaf_losses(loss, seed, resting):
+    leaves = Leaves(seed)
+    W, alpha = leaves.begun(loss)
+    arguments = leaves.problem, loss, W, alpha, resting, np.zeros(len(alpha), np.int32)
+    (lost, n_active), (*_, active) = close(joint.leaf_losses, *arguments, tolerance=1e-5)
+    losses = (leaves.primal(loss, W) - 0.5 * (W**2).sum(axis=0))[: leaves.n_lanes].sum()
+    assert lost == pytest.approx(losses, rel=1e-5)
+    margins = leaves.signs * (leaves.X @ W)
+    at_rest = loss.rests(margins, alpha, leaves.row_costs, resting, -resting)[:, : leaves.n_lanes].all(axis=1)
+    assert active[: int(n_active)].tolist() == np.flatnonzero(~at_rest).tolist()
+
+
+@pytest.mark.parametrize("loss", [HINGE, SQUARED_HINGE], ids=lambda loss: type(loss).__name__)
+@given(seed=seeds)
+def test_best_lengths(loss, seed):
+    leaves = Leaves(seed)
+    _, alpha = leaves.begun(loss)
+    P, moves = leaves.others, leaves.sums(alpha)
+    arguments = leaves.problem, loss, leaves.order, P + moves, P, alpha, np.ones((1, WIDTH))
+    _, (*_, lengths) = close(joint.best_lengths, *arguments, tolerance=1e-5)
+
+    def objective(s):  # of each lane: leaves.primal has ‖w‖² where leaves have ‖w − p‖²
+        W = P + s * moves
+        return leaves.primal(loss, W) + 0.5 * (((s * moves) ** 2).sum(axis=0) - (W**2).sum(axis=0))
+
+    best = objective(lengths[0])[: leaves.n_lanes]
+    for other in np.linspace(*joint.LENGTHS, 40):
+        assert np.all(best <= objective(other)[: leaves.n_lanes] * (1 + 1e-5) + 1e-5)
 
 
 @every_loss

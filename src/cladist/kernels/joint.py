@@ -28,11 +28,12 @@ from cladist.kernels.one_vs_rest import (
     shuffle,
     violation,
 )
-from cladist.kernels.surrogate import clip, dual_bounds, dual_step, gain, rests
+from cladist.kernels.surrogate import clip, dual_bounds, dual_step, gain, rests, slope, value
 from cladist.kernels.surrogate import violation as lane_violation
 
 ROUNDS = 4  # through the lanes of one row; each changes the products of the others
-PRODUCTS, DELTAS, AFTER, VIOLATIONS, SCRATCH = 0, 1, 2, 3, 4  # rows of `scratch`, and their number
+LENGTHS, LENGTH_STEPS = (0.5, 2.0), 24  # between which the length of a leaf is sought, by so many bisections
+PRODUCTS, DELTAS, AFTER, OWN, STEPS, ALONE, TOGETHER, SCRATCH = range(8)  # rows of `scratch`, and their number
 
 
 @kernel
@@ -45,17 +46,10 @@ def move_row(i, problem, surrogate, alpha, overlap, skip, scratch):
     norm = norms[i]
     store(scratch, DELTAS, spread(0.0, scratch))
     store(scratch, AFTER, load(alpha, i))
-    positives = bits(mask[i])
-    signs, costs = where(positives, 1.0, -1.0), row_costs(lane_costs, weight[i], positives)
     moved = False
     for _ in range(ROUNDS):
         moving = False
-        if not surrogate.sparse_dual:  # steps are expensive lane by lane
-            margins = signs * load(scratch, PRODUCTS)
-            store(scratch, VIOLATIONS, lane_violation(surrogate, margins, load(scratch, AFTER), costs))
         for k in range(n_lanes):
-            if not surrogate.sparse_dual and abs(scratch[VIOLATIONS, k]) <= skip:
-                continue
             positive = (mask[i] >> np.uint32(k)) & np.uint32(1)
             sign = np.float32(1) if positive else np.float32(-1)
             cost = (lane_costs[0, k] if positive else lane_costs[1, k]) * weight[i]
@@ -72,6 +66,46 @@ def move_row(i, problem, surrogate, alpha, overlap, skip, scratch):
         moved = True
     if moved:
         store(alpha, i, load(scratch, AFTER))
+    return moved
+
+
+@kernel
+def move_lanes(i, problem, surrogate, alpha, overlap, skip, scratch):
+    """Move the α of a row in all lanes at once, where steps are expensive lane by lane; else like `move_row`.
+
+    Steps d, each the best by itself, are shortened by θ = Σ O_kk d_k² / Σ O_kl d_k d_l if that is below 1: the dual is
+    concave, and rises by ½ θ ‖x‖² Σ O_kk d_k² at least.
+    """
+    _, norms, mask, weight, lane_costs, n_lanes = problem
+    positive, norm = bits(mask[i]), norms[i]
+    lanes = bits((np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1))
+    sign, cost = where(positive, 1.0, -1.0), row_costs(lane_costs, weight[i], positive)
+    store(scratch, DELTAS, spread(0.0, scratch))
+    for k in range(WIDTH):
+        scratch[OWN, k] = overlap[k, k]
+    own, before, products = load(scratch, OWN), load(alpha, i), load(scratch, PRODUCTS)
+    moved = False
+    for _ in range(ROUNDS):
+        after, violated = dual_step(surrogate, sign * products, before, cost, own * norm)
+        moves = lanes & ((violated > skip) | (violated < -skip)) & ((after > before) | (after < before))
+        if not any_of(moves):
+            break
+        moved = True
+        step = where(moves, (after - before) * sign, 0.0)
+        store(scratch, STEPS, step)
+        change = spread(0.0, scratch)
+        for k in range(n_lanes):
+            if scratch[STEPS, k] != 0:
+                change = load(overlap, k) * scratch[STEPS, k] + change
+        store(scratch, ALONE, own * step * step)
+        store(scratch, TOGETHER, change * step)
+        alone, together = np.sum(scratch[ALONE]), np.sum(scratch[TOGETHER])
+        share = min(scratch.dtype.type(1), alone / together)
+        before = before + where(moves, (after - before) * share, 0.0)
+        products = products + change * (share * norm)
+        store(scratch, DELTAS, load(scratch, DELTAS) + change * share)
+    if moved:
+        store(alpha, i, before)
     return moved
 
 
@@ -105,7 +139,10 @@ def sweep_joint(problem, surrogate, visits, W, alpha, overlap, state, skip, acti
         store(scratch, PRODUCTS, dot(rows, i, W, W))
         moves, at_rest = inspect_row(problem, surrogate, i, alpha, scratch, state, skip)
         if moves:
-            moved = move_row(i, problem, surrogate, alpha, overlap, skip, scratch)
+            if surrogate.sparse_dual:
+                moved = move_row(i, problem, surrogate, alpha, overlap, skip, scratch)
+            else:
+                moved = move_lanes(i, problem, surrogate, alpha, overlap, skip, scratch)
             if moved:
                 add_row(rows, i, W, load(scratch, DELTAS))
             if not surrogate.sparse_dual:
@@ -157,19 +194,12 @@ def visit_block(problem, surrogate, order, active, W, alpha, overlap, eps, resti
 
 
 @kernel
-def put_paths(V, paths, members, W):
-    """Set W to the sums of the stored vectors along the lanes' paths.
-
-    `paths` are (indptr, rows of V) of each group of lanes, `members` the bits of its lanes.
-    """
-    starts, nodes = paths
+def put_paths(V, stored, above, W):
+    """Set W to the sums of stored vectors along the lanes' paths; `above` are the bits of the lanes below each node."""
     for j in range(W.shape[0]):
         total = spread(0.0, W)
-        for g in range(members.shape[0]):
-            value = W.dtype.type(0)
-            for s in range(starts[g], starts[g + 1]):
-                value += V[nodes[s], j]
-            total = total + where(bits(members[g]), spread(value, W), spread(0.0, W))
+        for s in range(stored.shape[0]):
+            total = total + where(bits(above[s]), spread(V[stored[s], j], W), spread(0.0, W))
         store(W, j, total)
 
 
@@ -336,9 +366,79 @@ def margin_products(problem, listed, W, alpha):
 @kernel
 def squared_distance(W, P, n_lanes):
     """Return Σ ‖w − p‖² of the lanes in use, in float64."""
-    total = 0.0
+    sums = np.zeros((1, WIDTH))
+    total = load(sums, 0)
     for j in range(W.shape[0]):
-        for k in range(n_lanes):
-            apart = np.float64(W[j, k]) - np.float64(P[j, k])
-            total += apart * apart
-    return total
+        apart = spread(0.0, sums) + load(W, j) - load(P, j)
+        total = apart * apart + total
+    store(sums, 0, total)
+    return np.sum(sums[0, :n_lanes])
+
+
+@kernel
+def leaf_losses(problem, surrogate, W, alpha, resting, active):
+    """Return Σ c ℓ(m) of the lanes in use, in float64, and how many rows do not rest, which are put into `active`.
+
+    A row rests if every α is at a bound by more than `resting`, as in `visit_block`. Most rows have α = 0 and pass the
+    margin by so much that a sum in the type of W, with a rounding error up to `largest_error`, proves a loss of 0.
+    """
+    sums, state = np.zeros((1, WIDTH)), np.zeros((4, WIDTH))
+    rows, norms, mask, weight, costs, n_lanes = problem
+    indptr, _, _ = rows
+    lanes = (np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1)
+    rest_beyond(state, np.float64(resting))
+    above, below, lost, n_active = load(state, ABOVE), load(state, BELOW), load(sums, 0), 0
+    never, far = spread(-np.inf, W), spread(0.0, W) + W.dtype.type(resting)
+    for j in range(W.shape[0]):
+        lost = lost + load(W, j) * (spread(0.0, sums) + load(W, j))
+    store(sums, 0, lost)
+    rounding, lost = np.sqrt(np.sum(sums)) * 2.0**-23, spread(0.0, sums)
+    for i in range(mask.shape[0]):
+        positive = bits(mask[i])
+        sign, cost = where(positive, 1.0, -1.0), row_costs(costs, weight[i], positive)
+        largest_error = (indptr[i + 1] - indptr[i]) * np.sqrt(norms[i]) * rounding
+        if 2 * largest_error < resting:
+            margin = sign * dot(rows, i, W, W)
+            if all_of(bits(~lanes) | rests(surrogate, margin, load(alpha, i), cost, far, never)):
+                continue
+        margin = sign * dot(rows, i, W, sums)
+        lost = cost * value(surrogate, margin) + lost
+        if not all_of(bits(~lanes) | rests(surrogate, margin, load(alpha, i), cost, above, below)):
+            active[n_active] = i
+            n_active += 1
+    store(sums, 0, lost)
+    return np.sum(sums[0, :n_lanes]), n_active
+
+
+@kernel
+def best_lengths(problem, surrogate, listed, W, P, alpha, lengths):
+    """Set the s for which p + s (w − p) has the lowest objective over the rows listed; w − p is Σ α y x over these.
+
+    Under the hinge, rows on the margin miss it by a little, each at the cost of c; a little more length costs less. The
+    slope in s, s ‖w − p‖² + Σ c d ℓ'(m + s d) with m the margin at p and d that of w − p, rises: bisection finds its 0.
+    """
+    rows, _, mask, weight, costs, _ = problem
+    starts, moves = np.empty((listed.shape[0], WIDTH)), np.empty((listed.shape[0], WIDTH))
+    n, lost = 0, np.empty_like(listed)
+    norm, low, high = spread(0.0, starts), spread(LENGTHS[0], starts), spread(LENGTHS[1], starts)
+    for i in listed:
+        sign = where(bits(mask[i]), 1.0, -1.0)
+        start = sign * dot(rows, i, P, starts)
+        move = sign * dot(rows, i, W, starts) - start
+        norm = load(alpha, i) * move + norm
+        # Margins are linear in s: a row that loses nothing at either end loses nothing between them.
+        if any_of((value(surrogate, start + move * low) > 0.0) | (value(surrogate, start + move * high) > 0.0)):
+            store(starts, n, start)
+            store(moves, n, move)
+            lost[n] = i
+            n += 1
+    for _ in range(LENGTH_STEPS):
+        middle = (low + high) * 0.5
+        total = norm * middle
+        for s in range(n):
+            i, move = lost[s], load(moves, s)
+            cost = row_costs(costs, weight[i], bits(mask[i]))
+            total = total + cost * move * slope(surrogate, load(starts, s) + move * middle)
+        high = where(total > 0.0, middle, high)
+        low = where(total > 0.0, low, middle)
+    store(lengths, 0, (low + high) * 0.5)

@@ -70,11 +70,8 @@ class PathSums:
     def intercepts_of(self, b: int) -> Floats32:
         """Return the weights of a block's leaves for the last feature, which is 1 in every row."""
         block = self.layout.blocks[b]
-        starts, nodes = block.paths
-        sums = np.zeros(WIDTH)
-        for g, lanes in enumerate(block.groups.tolist()):
-            total = self.V[nodes[starts[g] : starts[g + 1]], -1].sum(dtype=np.float64)
-            sums += total * np.array([lanes >> k & 1 for k in range(WIDTH)])
+        lanes = (block.above[:, None] >> np.arange(WIDTH, dtype=np.uint32)) & np.uint32(1)
+        sums = self.V[block.stored, -1].astype(np.float64) @ lanes
         local = block.local if self.own is None else block.local_above
         sums += self.state[b].values.sum(axis=0, dtype=np.float64) @ local
         if self.own is not None:

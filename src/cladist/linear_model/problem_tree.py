@@ -185,8 +185,6 @@ class LeafBlock:
     classes: Ids  # the problems in the lanes
     stored: Ids  # the stored nodes above any of them
     above: npt.NDArray[np.uint32]  # the lanes below each node of `stored`, as bits
-    paths: tuple[Ids, Ids]  # the stored nodes above each group of lanes that have the same ones: indptr, nodes
-    groups: npt.NDArray[np.uint32]  # the lanes of each group, as bits
     local: Floats32  # (16 × 16) the nodes that two paths share and that are not stored; inner ones count `sharing`
 
     @property
@@ -210,7 +208,7 @@ class LeafBlock:
         if V is None:
             W[:] = 0
         else:
-            kernels.put_paths(V, self.paths, self.groups, W)
+            kernels.put_paths(V, self.stored, self.above, W)
         for alphas, factors in parts:
             kernels.add_rows(rows.arrays, mask, *alphas, factors, W)
 
@@ -299,20 +297,15 @@ def _build_block(classes: Ids, tree: ProblemTree, has_vector: npt.NDArray[np.boo
             elif has_vector[v]:
                 local.add(v)
             v = int(tree.parent[v])
-        stored_paths.append(tuple(sorted(stored)))
+        stored_paths.append(stored)
         local_paths.append(local)
     nodes = sorted({u for path in stored_paths for u in path})
     above = [sum(1 << k for k, path in enumerate(stored_paths) if u in path) for u in nodes]
-    groups = sorted(set(stored_paths))
-    members = [sum(1 << k for k, path in enumerate(stored_paths) if path == group) for group in groups]
     overlap = np.zeros((WIDTH, WIDTH), np.float32)
     for a, one in enumerate(local_paths):
         for b, other in enumerate(local_paths):
             overlap[a, b] = tree.sharing * (len(one & other) - (a == b)) + (a == b)
-    indptr = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
-    paths = indptr, np.array([u for group in groups for u in group], np.int64)
-    bits = np.array(above, np.uint32), np.array(members, np.uint32)
-    return LeafBlock(classes, np.array(nodes, np.int64), bits[0], paths, bits[1], overlap)
+    return LeafBlock(classes, np.array(nodes, np.int64), np.array(above, np.uint32), overlap)
 
 
 def schedule_rounds(n_blocks: int, size: int) -> list[list[int]]:

@@ -25,10 +25,11 @@ from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_
 from cladist.solvers.cost import count_effort
 from cladist.solvers.linear.one_vs_rest import EPSILON, widen
 from cladist.solvers.problem import random_generator
-from cladist.solvers.tree.joint_dual import LARGE_TERM, JointDual, Workspace
+from cladist.solvers.tree.joint_dual import RESTING, Ids32, JointDual, Workspace
 
 SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-6, 1e-10  # lowest violations of optimality that leaves are solved to
 LEAF_VISITS = 20  # to each row, at least, before leaves are given up
+LEAF_SWEEPS = 50
 TRIED_ROUNDINGS = (0.0, 0.5, 1.0, 2.0, 4.0)  # numbers of float32 roundings by which weights are lengthened in trial
 
 
@@ -123,15 +124,22 @@ def _dual_product(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace
 # ---------------------------------------------------------------- a primal point
 
 
-def primal_point(joint: JointDual, eps: float, max_sweeps: int, *, dense: bool) -> PrimalPoint:
-    """Return a primal point: every leaf optimal given the nodes above, or w(α). The state stays as it is."""
+def primal_point(
+    joint: JointDual, eps: float, max_sweeps: int, start: list[BlockAlphas] | None = None, *, dense: bool
+) -> PrimalPoint:
+    """Return a primal point: every leaf optimal given the nodes above, or w(α). The α stay as they are.
+
+    Under the hinges, leaves begin at `start`, their own α at an earlier point, and the active rows of all blocks are
+    listed anew, for the sweeps that follow.
+    """
     joint.refresh()
     numbers = range(len(joint.states))
     leaves: list[Any] | None = None
     if joint.surrogate.sparse_dual:
-        solve = partial(_solve_leaves, joint, eps=eps, max_sweeps=max_sweeps, dense=dense)
+        solve = partial(_solve_leaves, joint, start=start, eps=eps, max_sweeps=max_sweeps, dense=dense)
         solved = list(joint.executor.map(solve, numbers))
-        leaves, terms = [leaf for leaf, _ in solved], [terms for _, terms in solved]
+        leaves, terms = [leaf for leaf, _, _ in solved], [terms for _, terms, _ in solved]
+        joint.list_active([active for _, _, active in solved])
     else:
         terms = list(joint.executor.map(partial(_evaluate_leaves, joint), numbers))
     apart = stored_energy(joint) + sum(each.inner + each.leaves for each in terms)
@@ -147,15 +155,20 @@ def _evaluate_leaves(joint: JointDual, b: int) -> _BlockTerms:
     with joint.workspace() as space:
         kernels.put_rows(*alphas, space.alpha)
         inner = _put_parents(joint, b, lanes, space)
-        space.W[:] = space.above
-        kernels.add_rows(lanes.rows, lanes.mask, *alphas, IDENTITY, space.W)
+        _add_own(lanes, alphas, space)
         lost, gap, product = kernels.joint_terms(lanes, joint.surrogate, space.W, space.alpha)
-        gain, longest = lost + product - gap, _longest(space.W, lanes.n_lanes)
+        gain, longest = lost + product - gap, _longest(joint, space.W, lanes.n_lanes)
         leaves = kernels.squared_distance(space.W, space.above, lanes.n_lanes)
         if len(joint.free) or joint.needs_float64(b):
             product = _dual_product(joint, b, lanes, space)
         kernels.clear(alphas.rows, space.alpha)
         return _BlockTerms(gain, product, inner, leaves, lost, longest)
+
+
+def _add_own(lanes: LaneProblem, alphas: BlockAlphas, space: Workspace) -> None:
+    """Set `space.W` to the parents of a block's leaves plus Σ α y x."""
+    space.W[:] = space.above
+    kernels.add_rows(lanes.rows, lanes.mask, *alphas, IDENTITY, space.W)
 
 
 def _put_parents(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> float:
@@ -170,33 +183,65 @@ def _put_parents(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace)
     return inner
 
 
-def _solve_leaves(joint: JointDual, b: int, eps: float, max_sweeps: int, dense: bool) -> tuple[Any, _BlockTerms]:
-    """Solve the leaves of a block given their parents; return their weights or their α, and the block's terms."""
-    lanes = joint.lanes(b)
+def _solve_leaves(
+    joint: JointDual, b: int, start: list[BlockAlphas] | None, eps: float, max_sweeps: int, dense: bool
+) -> tuple[Any, _BlockTerms, Ids32]:
+    """Solve the leaves of a block given their parents; return weights or α, the block's terms, and its active rows."""
+    lanes, alphas = joint.lanes(b), joint.states[b].alphas
     with joint.workspace() as space:
-        kernels.put_rows(*joint.states[b].alphas, space.alpha)
-        gain = kernels.dual_gain(lanes, joint.surrogate, joint.states[b].alphas.rows, space.alpha)
-        product = _dual_product(joint, b, lanes, space)
+        W, alpha = space.W, space.alpha
+        kernels.put_rows(*alphas, alpha)
+        gain = kernels.dual_gain(lanes, joint.surrogate, alphas.rows, alpha)
         inner = _put_parents(joint, b, lanes, space)
-        W, alpha = joint.load(b, lanes, space)
-        visits = joint.order, np.flatnonzero(lanes.mask).astype(np.int32)
-        generator, effort = random_generator(joint.seed, b), count_effort(_most_visits(joint, b))
-        if dense and float(lanes.costs.max()) * joint.longest_row > LARGE_TERM:  # c, a factor of every rounding error
-            limits = max(eps, SMALLEST_FLOAT64), max_sweeps, generator, effort
-            _descend_in_float64(joint, b, lanes, space, visits, limits)
+        if len(joint.free) or joint.needs_float64(b):
+            product = _dual_product(joint, b, lanes, space)
+            _add_own(lanes, alphas, space)
         else:
-            limit = np.float32(max(eps, SMALLEST_FLOAT32))
-            flat.descend(lanes, joint.surrogate, *visits, W, alpha, limit, max_sweeps, generator, effort)
-        alpha[:, lanes.n_lanes :] = 0
-        own = joint.nonzero_alphas(alpha)
-        if not dense:  # the certificate is that of weights recomputed from α, without the rounding errors of the steps
-            W[:] = space.above
-            kernels.add_rows(lanes.rows, lanes.mask, *own, IDENTITY, W)
-        leaves = kernels.squared_distance(W, space.above, lanes.n_lanes)
-        lost, _, _ = kernels.joint_terms(lanes, joint.surrogate, W, alpha)
+            _add_own(lanes, alphas, space)
+            product = float(kernels.margin_products(lanes, alphas.rows, W, alpha))
+        effort = count_effort(_most_visits(joint, b))
+        if dense:
+            visits = joint.order, np.flatnonzero(lanes.mask).astype(np.int32)
+            exact = max(eps, SMALLEST_FLOAT64), max_sweeps, random_generator(joint.seed, b), effort
+            _descend_in_float64(joint, b, lanes, space, visits, exact)
+            own = joint.nonzero_alphas(alpha)
+        else:
+            limits = np.float32(max(eps, SMALLEST_FLOAT32)), max_sweeps, random_generator(joint.seed, b), effort
+            own = _descend(joint, b, lanes, space, None if start is None else start[b], limits)
+            _add_own(lanes, own, space)  # certified are weights recomputed from α, without rounding errors of steps
         kernels.clear(own.rows, alpha)
-        terms = _BlockTerms(gain, product, inner, leaves, lost, _longest(W, lanes.n_lanes), int(effort[flat.VISITS]))
-        return W.copy() if dense else own, terms
+        kernels.put_rows(*alphas, alpha)
+        active = np.empty(len(joint.rows), np.int32)
+        lost, n_active = kernels.leaf_losses(lanes, joint.surrogate, W, alpha, np.float32(RESTING), active)
+        kernels.clear(alphas.rows, alpha)
+        leaves, longest = kernels.squared_distance(W, space.above, lanes.n_lanes), _longest(joint, W, lanes.n_lanes)
+        terms = _BlockTerms(gain, product, inner, leaves, lost, longest, int(effort[flat.VISITS]))
+        return W.copy() if dense else own, terms, active[:n_active].copy()
+
+
+def _descend(
+    joint: JointDual, b: int, lanes: LaneProblem, space: Workspace, start: BlockAlphas | None, limits: Any
+) -> BlockAlphas:
+    """Solve the leaves of a block; return their own α at the best length of w − p. Those of the workspace change, too.
+
+    They begin at the α of the state; or at `start`, over the rows that are active then, if few sweeps are made.
+    """
+    W, alpha, listed = space.W, space.alpha, joint.order
+    eps, max_sweeps, generator, effort = limits
+    if start is not None:
+        if max_sweeps < LEAF_SWEEPS and joint.is_listed:
+            listed, max_sweeps = np.union1d(joint.candidates(b), start.rows), LEAF_SWEEPS
+        kernels.clear(joint.states[b].alphas.rows, alpha)
+        kernels.put_rows(*start, alpha)
+        kernels.relax(lanes, joint.surrogate, *BlockAlphas.none(), np.float32(1), alpha)  # lengths may pass bounds
+        _add_own(lanes, joint.nonzero_alphas(alpha), space)
+    first = np.flatnonzero(lanes.mask).astype(np.int32)
+    flat.descend(lanes, joint.surrogate, listed, first, W, alpha, eps, max_sweeps, generator, effort)
+    alpha[:, lanes.n_lanes :] = 0
+    lengths = np.ones((1, WIDTH))
+    kernels.best_lengths(lanes, joint.surrogate, listed, W, space.above, alpha, lengths)
+    own = joint.nonzero_alphas(alpha)
+    return BlockAlphas(own.rows, own.values * lengths.astype(np.float32))
 
 
 def _most_visits(joint: JointDual, b: int) -> int:
@@ -228,8 +273,10 @@ def _descend_in_float64(
         lowest[better], space.W[:, better] = primal[better], longer[:, better]
 
 
-def _longest(W: Floats32, n_lanes: int) -> float:
-    """Return the largest ‖w‖ of the lanes in use."""
+def _longest(joint: JointDual, W: Floats32, n_lanes: int) -> float:
+    """Return the largest ‖w‖ of the lanes in use, which only free roots need."""
+    if not len(joint.free):
+        return 0.0
     norms = np.empty(WIDTH)
     flat.squared_norms(W, norms)
     return float(np.sqrt(norms[:n_lanes].max()))
@@ -241,7 +288,7 @@ def primal_of_differences(paths: PathSumWeights, joint: JointDual) -> float:
     apart, lost, W, no_alpha = stored_energy(joint), 0.0, aligned_zeros(rows.n_used), aligned_zeros(len(rows))
     for b, block in enumerate(joint.layout.blocks):
         total = np.zeros(W.shape)
-        kernels.put_paths(joint.V, block.paths, block.groups, total)
+        kernels.put_paths(joint.V, block.stored, block.above, total)
         for nodes, lanes, pull in block_vectors(paths, b, W):
             apart += pull * float(np.sum(squared_norms(W)[: len(nodes)]))
             total += W.astype(np.float64) @ lanes

@@ -33,6 +33,7 @@ from cladist.solvers.problem import OneVsRest, random_generator
 
 FULL_EVERY = 4  # sweeps; the others visit active rows alone
 PASSES, MOST_PASSES = 2, 64  # over active rows at each visit, of many blocks and of one alone
+SPARSE_PASSES = 6  # of many blocks where the dual is sparse: few rows are active, and loading a block costs more
 RESTING = 0.05
 LEAST_NORM = np.float32(1e-30)  # of a row without features, whose α then moves to its bound at once
 LARGE_TERM = 100.0  # α ‖x‖ beyond which sums of many lose too many digits in float32
@@ -42,12 +43,14 @@ RELAXATION = 1.25  # over-relaxation of a block's step
 MARGIN, FORGETTING = 1.5, 0.7
 NO_ROWS = np.zeros(0, np.int32)
 
+Ids32 = npt.NDArray[np.int32]
+
 
 class BlockState(NamedTuple):
     """The α of a block, the rows that were active after the last visit to all rows, and the visits to rows so far."""
 
     alphas: BlockAlphas = BlockAlphas.none()
-    active: npt.NDArray[np.int32] = NO_ROWS
+    active: Ids32 = NO_ROWS
     visits: int = 0
 
 
@@ -55,7 +58,7 @@ class BlockChange(NamedTuple):
     """The result of a visit: the block's new state, and the coefficients of rows by which stored vectors move."""
 
     state: BlockState
-    rows: npt.NDArray[np.int32]
+    rows: Ids32
     coefficients: Floats32
 
 
@@ -84,7 +87,9 @@ class JointDual:
         self.longest_row = float(np.sqrt(np.max(self.rows.norms, initial=0.0)))
         self.agreement = np.full(len(self.V), np.inf)  # ‖Σ Δ‖² / Σ ‖Δ‖² of the blocks of a round, for each stored node
         self.relaxation = RELAXATION if self.surrogate.sparse_dual and not len(self.free) else 1.0
-        self.passes = max(PASSES, MOST_PASSES // max(1, len(layout.blocks)))
+        passes = SPARSE_PASSES if self.surrogate.sparse_dual else PASSES
+        self.passes = max(passes, MOST_PASSES // max(1, len(layout.blocks)))
+        self.sweeps_listed = -1  # for which active rows are still good as they were listed; −1: they are not listed
         self._workspaces: list[Workspace] = []
 
     @property
@@ -99,14 +104,30 @@ class JointDual:
 
     # ---------------------------------------------------------------- all blocks
 
+    def list_active(self, active: list[Ids32]) -> None:
+        """Set the active rows of all blocks, for as many sweeps as after a visit to all rows."""
+        self.states = [state._replace(active=rows) for state, rows in zip(self.states, active, strict=True)]
+        self.sweeps_listed = FULL_EVERY
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the active rows of all blocks are known."""
+        return self.sweeps_listed >= 0
+
+    def candidates(self, b: int) -> Ids32:
+        """Return the rows of a block that are active or have an α other than 0."""
+        return np.union1d(self.states[b].active, self.states[b].alphas.rows)
+
     def sweep(self, sweep: int, rounds: list[list[int]], eps: float) -> None:
         """Visit every block once; those of a round start from the same snapshot."""
+        full = self.sweeps_listed <= 0
+        self.sweeps_listed = (FULL_EVERY if full else self.sweeps_listed) - 1
         for together in rounds:
             below = np.zeros(len(self.V), np.int64)
             for b in together:
                 below[self.layout.blocks[b].stored] += 1
             counts = np.clip(MARGIN * self.agreement, 1, below).astype(np.float32) * (below > 0)
-            visit = partial(self._visit, counts=counts, eps=eps, sweep=sweep)
+            visit = partial(self._visit, counts=counts, eps=eps, sweep=sweep, full=full)
             self._apply(together, list(self.executor.map(visit, together)), below, counts)
         for place, root in enumerate(self.free.tolist()):
             here = self.V[root].copy()
@@ -133,10 +154,26 @@ class JointDual:
                 self.agreement[u] = agreement if np.isinf(before) else max(agreement, FORGETTING * before)
         for u, (total, _) in zip(shared, totals, strict=True):
             self.V[u] += np.float32(share) * total
-        alone = np.flatnonzero(below == 1).tolist()
-        list(self.executor.map(lambda u: self._add(*steps[u][0], self.V[u], share), alone))
+        # Nodes above one block alone that are above the same lanes move alike.
+        alone: dict[tuple[int, int], list[int]] = {}
+        for b in together:
+            block = self.layout.blocks[b]
+            for u, lanes in zip(block.stored.tolist(), block.above.tolist(), strict=True):
+                if below[u] == 1:
+                    alone.setdefault((b, lanes), []).append(u)
+        list(self.executor.map(lambda nodes: self._move(nodes, *steps[nodes[0]][0], share), alone.values()))
         for b, change in zip(together, changes, strict=True):
             self.states[b] = change.state if share == 1 else _blend(self.states[b], change.state, share)
+
+    def _move(self, nodes: list[int], change: BlockChange, place: int, share: float) -> None:
+        """Move the stored vectors of some nodes alike by a block's change."""
+        if len(nodes) == 1:
+            self._add(change, place, self.V[nodes[0]], share)
+            return
+        moved = np.zeros(self.V.shape[1], np.float32)
+        self._add(change, place, moved, share)
+        for u in nodes:
+            self.V[u] += moved
 
     def _add(self, change: BlockChange, place: int, vector: Floats32, share: float = 1.0) -> None:
         """Move a stored vector by a block's change."""
@@ -182,10 +219,10 @@ class JointDual:
         largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
         return largest * self.longest_row > LARGE_TERM
 
-    def _visit(self, b: int, counts: Any, eps: float, sweep: int) -> BlockChange:
+    def _visit(self, b: int, counts: Any, eps: float, sweep: int, full: bool) -> BlockChange:
         """Improve a block, the others fixed; return how it changes."""
         block, state, lanes = self.layout.blocks[b], self.states[b], self.lanes(b)
-        full, effort = sweep % FULL_EVERY == 0, count_effort()
+        effort = count_effort()
         with self.workspace() as space:
             W, alpha = self.load(b, lanes, space)
             active = kernels.visit_block(
@@ -223,7 +260,7 @@ class JointDual:
         """Set the α of all blocks, clipped to their bounds, and the stored vectors that belong to them."""
         self.V[:] = 0
         self.V[self.free] = self.centres
-        self.states = [BlockState() for _ in alphas]
+        self.states, self.sweeps_listed = [BlockState() for _ in alphas], -1
         for b, block_alphas in enumerate(alphas):
             lanes = self.lanes(b)
             with self.workspace() as space:

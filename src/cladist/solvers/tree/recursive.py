@@ -29,6 +29,7 @@ from cladist.solvers.cost import DescentLimit
 from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
 from cladist.solvers.problem import History, OneVsRest, Settings, Solution, duality_gap
 from cladist.solvers.tree.duality_gap import (
+    LEAF_SWEEPS,
     DualValue,
     PrimalPoint,
     evaluate_dual,
@@ -36,13 +37,13 @@ from cladist.solvers.tree.duality_gap import (
     primal_of_differences,
     primal_point,
 )
-from cladist.solvers.tree.joint_dual import JointDual
+from cladist.solvers.tree.joint_dual import LARGE_TERM, JointDual
 
 FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
-LEAF_SWEEPS = 50
+ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
 CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep over all rows is enough
 
 
@@ -184,10 +185,14 @@ class _Search:
         if state is not None:
             self.order = state.order
         self.problem, self.settings = problem.reorder(self.order), settings
-        self.tree, self.root, self.dense = tree, root, dense
+        self.tree, self.root = tree, root
         self.joint = JointDual(self.problem, build_leaf_blocks(tree, root), executor, settings.seed)
         self.rounds = schedule_rounds(len(self.joint.states), blocks_per_round)
         self.largest_cost = max(1.0, float(np.max(problem.costs, initial=0.0)))
+        # With large costs for the gap, leaves are solved in float64, and α in float32 would not give their weights.
+        largest = self.largest_cost * self.joint.longest_row
+        exact = largest > LARGE_TERM or ROUNDING_GAP * largest > settings.tol
+        self.dense = dense and exact and problem.surrogate.sparse_dual
         self.eps = problem.surrogate.first_violation(self.largest_cost)
         self.best: PrimalPoint | None = None  # the point with the lowest objective
         self.dual, self.reach = -np.inf, 0.0  # the best lower bound, and how far free roots may move for it to hold
@@ -246,7 +251,8 @@ class _Search:
         tol, surrogate = self.settings.tol, self.problem.surrogate
         eps = surrogate.leaf_violation(tol, self.largest_cost)
         sweeps = LEAF_SWEEPS if tol < CLOSE or len(self.order) < MANY_ROWS else 1
-        compute = partial(primal_point, self.joint, eps, sweeps, dense=self.dense)
+        own = None if self.best is None else self.best.own
+        compute = partial(primal_point, self.joint, eps, sweeps, own, dense=self.dense)
         point = compute()
         if self._restore_if_fallen(point.dual) is not point.dual:
             point = compute()
