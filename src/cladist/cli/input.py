@@ -368,11 +368,11 @@ def read_taxonomy(
     Cycles are refused with the edges that close them and `advice`, in which {} stands for these edges, or dropped.
     """
     if format == "arff" or (format is None and data_suffix(path) == ".arff"):
-        from cladist.datasets.formats import arff
+        from cladist.datasets.formats import arff_header
 
         with open_for_reading(path) as stream:
-            attributes = arff.read_header(path, iterate_byte_lines(path, stream))
-            taxonomy = arff.read_hierarchy(path, attributes, on_cycle="drop")
+            attributes = arff_header.read_header(path, iterate_byte_lines(path, stream))
+            taxonomy = arff_header.read_hierarchy(path, attributes, on_cycle="drop")
     elif format == "lshtc":
         from cladist.datasets.formats.lshtc import read_hierarchy
 
