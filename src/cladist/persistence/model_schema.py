@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cladist.errors import ModelFormatError
+from cladist.errors import ModelFormatError, shorten
 from cladist.kernels.lanes import WIDTH
 from cladist.storage.array_groups import REAL, WHOLE, Arrays, ArraySpec, check_arrays
 
@@ -93,18 +93,13 @@ STATE: dict[str, tuple[Check, str]] = {
 def check_values(values: Any, table: Mapping[str, tuple[Check, str]]) -> None:
     """Raise a `ModelFormatError` unless all values are as the table declares."""
     if not isinstance(values, dict):
-        raise ModelFormatError(f"Its values must be an object, not {_shorten(values)}.")
+        raise ModelFormatError(f"Its values must be an object, not {shorten(values)}.")
     for name, value in values.items():
         if name not in table:
-            raise ModelFormatError(f"Its value {_shorten(name)} is none that a model of its kind has.")
-        fits, wanted = table[name]
+            raise ModelFormatError(f"Its value {shorten(name)} is none that a model of its kind has.")
+        fits, description = table[name]
         if not fits(value):
-            raise ModelFormatError(f"Its value {name!r} must be {wanted}, not {_shorten(value)}.")
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
+            raise ModelFormatError(f"Its value {name!r} must be {description}, not {shorten(value)}.")
 
 
 # -------------------------------------------------------------------- arrays

@@ -243,7 +243,7 @@ def count_coverage(taxonomy: Taxonomy, indptr: Ids, nodes: Ids) -> Coverage:
     n_rows, n_levels = len(indptr) - 1, len(taxonomy.levels)
     below, ending = np.zeros(taxonomy.n_nodes, np.int64), np.zeros(taxonomy.n_nodes, np.int64)
     at_level, last_at = np.zeros(n_levels, np.int64), np.zeros(n_levels, np.int64)
-    without = known = 0
+    without = n_known = 0
     with progress.task("Counting rows", total=n_rows) as running:
         for start in range(0, n_rows, ROWS_AT_ONCE):
             part = _drop_unknown(indptr[start : start + ROWS_AT_ONCE + 1], nodes)
@@ -254,13 +254,13 @@ def count_coverage(taxonomy: Taxonomy, indptr: Ids, nodes: Ids) -> Coverage:
                 by_node += np.bincount(rows[1], minlength=taxonomy.n_nodes)
                 by_level += _count_by_level(taxonomy, *rows)
             without += int((np.diff(part[0]) == 0).sum())
-            known += len(part[1])
+            n_known += len(part[1])
             running.advance(len(part[0]) - 1)
     levels = tuple(LevelRows(k, int(at_level[k]), int(last_at[k])) for k in range(n_levels))
     inner = np.flatnonzero((ending > 0) & ~taxonomy.is_leaf)
     ends_inside = tuple(Filled(taxonomy.names[v], int(ending[v])) for v in inner)
     return Coverage(
-        n_rows, without, known - int(ending.sum()), levels, *_find_empty(taxonomy, below), ends_inside, below
+        n_rows, without, n_known - int(ending.sum()), levels, *_find_empty(taxonomy, below), ends_inside, below
     )
 
 

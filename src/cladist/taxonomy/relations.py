@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from cladist.errors import TaxonomyError
-from cladist.files import open_for_writing, read_text
+from cladist.files import name_source, open_for_writing, read_text
 from cladist.files.delimited import split_plain
 from cladist.kernels import dag
 from cladist.taxonomy.construction import Links, Where, as_name, import_networkx, is_sequence, iterate_rows, name_entry
@@ -118,16 +118,14 @@ class RelationGraph(NamedNodes):
     def read(cls, path: str | PathLike[str]) -> RelationGraph:
         """Read a file of ``u v [weight]`` lines, with tabs if names have spaces; a line with one name is a node."""
         text = read_text(path, error=TaxonomyError)
-        try:
+
+        def where(k: int) -> str:
+            return find_line(k, (row for row in _iterate_rows(text) if len(row[1]) > 1))
+
+        with name_source(path):
             nodes = (fields[0] for _, fields in _iterate_rows(text) if len(fields) == 1)
             edges = (fields for _, fields in _iterate_rows(text) if len(fields) > 1)
-
-            def where(k: int) -> str:
-                return find_line(k, (row for row in _iterate_rows(text) if len(row[1]) > 1))
-
             return cls.from_edges(edges, nodes=nodes, where=where)
-        except TaxonomyError as problem:
-            raise TaxonomyError(f"{os.fspath(path)}: {problem}") from None
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write a file from which `read` returns an equal graph: every node, so that their order stays, then edges."""

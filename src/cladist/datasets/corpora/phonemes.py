@@ -18,7 +18,7 @@ from cladist import progress
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, read_records
 from cladist.datasets.loaders.catalogue import files_below, parts_below, read_bytes
-from cladist.errors import ParameterError, is_count, one_of
+from cladist.errors import ParameterError, is_count, one_of, shorten
 from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
@@ -317,13 +317,16 @@ def _table_rows(path: Source) -> Iterator[tuple[int, dict[str, Any]]]:
             check_column(path, line, column, record)
             name = record[column]
             if isinstance(name, bool) or not isinstance(name, (str, int)) or str(name).strip() == "":
-                refuse(path, line, column, f"wanted a name, got {_show(name)}.")
+                refuse(path, line, column, f"wanted a name, got {shorten(name)}.")
         header = header or set(record)
         if len(header) == len(ID_COLUMNS):
             refuse(path, line, None, "there are no columns of features.", kind="column-count")
         if record.keys() != header:
             refuse(
-                path, line, 1, f"the row has the columns {_show(sorted(record))}, the first {_show(sorted(header))}."
+                path,
+                line,
+                1,
+                f"the row has the columns {shorten(sorted(record))}, the first {shorten(sorted(header))}.",
             )
         yield line, record
 
@@ -334,13 +337,8 @@ def _number(path: Source, line: int, column: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not abs(number) <= _LARGEST:  # which NaN is not either
-        refuse(path, line, column, f"wanted a finite number, got {_show(value)}.")
+        refuse(path, line, column, f"wanted a finite number, got {shorten(value)}.")
     return number
-
-
-def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 # ---------------------------------------------------------------- HTK

@@ -183,12 +183,12 @@ def as_rows(X: Any, where: str) -> sparse.csr_matrix:
 
 def label_texts(y: Any, where: str) -> list[str]:
     """Return the label field of each row; every distinct label is checked once."""
-    known: dict[Any, str] = {}
+    text_of: dict[Any, str] = {}
 
     def text(label: Any) -> str:
-        if label not in known:
-            known[label] = check_label("" if is_missing(label) else as_text(label), where)
-        return known[label]
+        if label not in text_of:
+            text_of[label] = check_label("" if is_missing(label) else as_text(label), where)
+        return text_of[label]
 
     try:
         entries = y.tolist() if isinstance(y, np.ndarray) else list(y)

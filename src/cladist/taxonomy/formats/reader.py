@@ -21,7 +21,7 @@ from typing import NoReturn
 import numpy as np
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.files import Source, data_suffix, display_name, read_text
+from cladist.files import Source, data_suffix, display_name, name_source, read_text
 from cladist.files.delimited import DelimitedText, find_delimiter, split_plain
 from cladist.taxonomy.construction import Draft, Links, OnCycle, check_on_cycle, from_paths
 from cladist.taxonomy.formats.json import parse_json
@@ -49,11 +49,8 @@ def read_taxonomy(path: Source, *, format: str | None, sep: str, on_cycle: OnCyc
     check_format(format, (*FORMATS, *READ_ONLY))
     check_ending(path, format)
     text = read_text(path, error=TaxonomyError)
-    try:
+    with name_source(path):
         return parse(text, format or recognise(text, data_suffix(path), sep), sep=sep, on_cycle=on_cycle)
-    except TaxonomyError as problem:
-        name = display_name(path)
-        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, column=problem.column) from None
 
 
 def check_format(format: str | None, among: tuple[str, ...]) -> None:  # noqa: A002
@@ -99,10 +96,10 @@ def recognise(text: str, ending: str, sep: str) -> str:
         return ENDINGS[ending]
     if text.lstrip()[:1] in ("{", "["):
         return "json"
-    delimiter = find_column_delimiter(text)
+    delimiter = find_delimiter(_number_lines(text), ",\t;|", _has_columns)
     if delimiter is not None:
         return "tsv" if delimiter == "\t" else "csv"
-    if are_rcv1_lines(text):
+    if all_lines(text, lambda line: line.startswith("parent:") and " child:" in line.replace("\t", " ")):
         return "rcv1"
     if mesh.are_mesh_lines(text):
         return "mesh"
@@ -357,11 +354,6 @@ def _draft_rows(rows: Iterable[NodeRow], on_cycle: str) -> Draft:
     return draft
 
 
-def find_column_delimiter(text: str) -> str | None:
-    """Return the delimiter of a text whose header has the columns of nodes and parents, or None."""
-    return find_delimiter(_number_lines(text), ",\t;|", _has_columns)
-
-
 def _number_lines(text: str) -> Iterator[tuple[int, str]]:
     return enumerate(iterate_physical_lines(text), 1)
 
@@ -403,11 +395,6 @@ def parse_columns(text: str, delimiters: str, on_cycle: str) -> Draft:
             yield line, row[node], row[parent], row[name] if name is not None else ""
 
     return _draft_rows(rows(), on_cycle)
-
-
-def are_rcv1_lines(text: str) -> bool:
-    """Tell whether every line is like ``parent: X child: Y``."""
-    return all_lines(text, lambda line: line.startswith("parent:") and " child:" in line.replace("\t", " "))
 
 
 def parse_rcv1(text: str, on_cycle: str) -> Draft:

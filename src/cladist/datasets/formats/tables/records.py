@@ -19,7 +19,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from cladist.datasets.dataset import MOST_LABELS
-from cladist.errors import DatasetError, one_of, quoted
+from cladist.errors import DatasetError, one_of, quoted, shorten
 from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
 from cladist.files.delimited import DELIMITERS, MOST_COLUMNS, DelimitedText, Lines, split_header
 from cladist.taxonomy.structure import as_text, is_missing
@@ -156,11 +156,11 @@ def read_csv_rows(
     table = DelimitedText(lines, delimiters, fits, partial(refuse, source))
     if not table.header:
         raise DatasetError(f"{display_name(source)}: the table has neither a header nor rows.")
-    wanted = columns or [name for name in table.header if name]
+    column_names = columns or [name for name in table.header if name]
     places = find_columns(
-        f"{display_name(source)}, line {table.line}", table.header, wanted, _hint_delimiter(table, wanted)
+        f"{display_name(source)}, line {table.line}", table.header, column_names, _hint_delimiter(table, column_names)
     )
-    return wanted, _pick(source, table, places)
+    return column_names, _pick(source, table, places)
 
 
 def _hint_delimiter(table: DelimitedText, columns: Sequence[str]) -> str:
@@ -309,9 +309,3 @@ def label_text(value: Any) -> str | None:
     """Return the text of a cell with a label, or None; an infinity, which JSON can hold, is not a label."""
     is_infinite = isinstance(value, (float, np.floating)) and math.isinf(value)
     return None if is_infinite else cell_text(value)
-
-
-def shorten(value: Any) -> str:
-    """Return how messages show a value, cut where it is long."""
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:60]}…"
