@@ -81,8 +81,8 @@ def command(
     from cladist.cli.input import DataSource, open_model, resolve
 
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
-    given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
-    source = resolve(given, fitted, notes, model)
+    option_source = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
+    source = resolve(option_source, fitted, notes, model)
     start = time.perf_counter()
     # Predictions on standard output show the progress themselves.
     with terminal.bars() if out is not None else nullcontext():

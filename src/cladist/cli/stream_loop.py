@@ -45,7 +45,7 @@ class Counts:
     """The numbers of a run, for its summary."""
 
     rows: int = 0
-    learnt: int = 0
+    trained: int = 0
     skipped: int = 0
     right: int = 0
     saves: int = 0
@@ -243,7 +243,7 @@ class Stream:
             self.unsaved += len(rows)
         self.counts.rows += len(rows)
         self.counts.right += n_right
-        self.counts.learnt += 0 if rows[0].labels is None else len(rows)
+        self.counts.trained += 0 if rows[0].labels is None else len(rows)
 
     @contextmanager
     def _all_or_unsound(self) -> Iterator[None]:
@@ -280,7 +280,7 @@ class Stream:
 
     def _answer(self, row: Row, label: Any) -> bytes:
         answer = ({} if row.id is None else {"id": row.id}) | to_answer(label, self.learner.taxonomy_)
-        return self.answers.encode(answer | ({} if row.labels is None else {"learnt": True}))
+        return self.answers.encode(answer | ({} if row.labels is None else {"trained": True}))
 
     def _save(self) -> None:
         """Save the model and the record of consumed rows, after the predictions up to here are on the disk."""
