@@ -211,8 +211,8 @@ class NodewiseSVM(HierarchicalClassifier):
     def predict_sets(self, X: Any) -> LabelMatrix:
         """Return the nodes that are on when prediction goes from the roots down."""
         parts = [top_down(self._node_scores(chunk), self.taxonomy_).to_indicator() for chunk in self._chunks(X)]
-        chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
-        return LabelMatrix.from_ids(chosen.indptr, chosen.indices, self.taxonomy_)
+        indicator = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
+        return LabelMatrix.from_ids(indicator.indptr, indicator.indices, self.taxonomy_)
 
     # ---------------------------------------------------------------- weights
 
@@ -281,9 +281,9 @@ class NodewiseSVM(HierarchicalClassifier):
         unpack_choice(self, state)
         self.families_ = unpack_families(group("families", arrays), self.taxonomy_.parent, self.n_features_in_)
         self.always_ = unpack_ids(arrays["always"])
-        known = np.concatenate([self.always_, *(family.children for family in self.families_.values())])
-        check_nodes(known, self.taxonomy_.n_nodes)
-        if not np.all(np.isin(LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).indices, known)):
+        nodes = np.concatenate([self.always_, *(family.children for family in self.families_.values())])
+        check_nodes(nodes, self.taxonomy_.n_nodes)
+        if not np.all(np.isin(LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).indices, nodes)):
             raise ModelFormatError("It has no classifier for some nodes above its classes.")
 
 

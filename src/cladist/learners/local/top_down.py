@@ -302,9 +302,9 @@ class TopDown(HierarchicalClassifier):
             return np.zeros((X.shape[0], 1))
         rows = np.arange(X.shape[0])
         scores = decision.scores(X, rows)
-        scores, chosen = scores.astype(np.float64), decision.choices(X, rows, scores)[:, None]
-        regrets = np.minimum(scores - np.take_along_axis(scores, chosen, axis=1), LEAST_REGRET)
-        np.put_along_axis(regrets, chosen, 0.0, axis=1)
+        scores, choice = scores.astype(np.float64), decision.choices(X, rows, scores)[:, None]
+        regrets = np.minimum(scores - np.take_along_axis(scores, choice, axis=1), LEAST_REGRET)
+        np.put_along_axis(regrets, choice, 0.0, axis=1)
         return regrets
 
     # ---------------------------------------------------------------- weights

@@ -164,16 +164,16 @@ class OnlineClassifier(HierarchicalClassifier):
         who = type(self).__name__
         if is_first and self.taxonomy is None and classes is None:
             raise LabelError(f"{who}: the first partial_fit needs a taxonomy, or all labels in `classes`.")
-        known = (self._given_taxonomy() if is_first else self.taxonomy_) or encode(classes, None).taxonomy
+        taxonomy = (self._given_taxonomy() if is_first else self.taxonomy_) or encode(classes, None).taxonomy
         if classes is not None:
-            named = np.unique(encode(classes, known).labels.indices)
-            if self.taxonomy is None and len(named) < known.n_nodes:
+            named = np.unique(encode(classes, taxonomy).labels.indices)
+            if self.taxonomy is None and len(named) < taxonomy.n_nodes:
                 raise LabelError(f"{who}: `classes` must be the same in every call of partial_fit; some are missing.")
-        encoded = encode(y, known)
+        encoded = encode(y, taxonomy)
         if len(encoded.labels) != X.shape[0]:
             raise LabelError(f"X has {X.shape[0]} rows and y has {len(encoded.labels)}; give one label per row.")
         if is_first:
-            self.taxonomy_, self.label_form_ = known, encoded.form
+            self.taxonomy_, self.label_form_ = taxonomy, encoded.form
         return encoded.labels
 
     def check_labels(self, labels: LabelMatrix) -> None:
@@ -280,7 +280,7 @@ class OnlineClassifier(HierarchicalClassifier):
         """
         check_is_fitted(self)
         before, grown = self.taxonomy_, self.taxonomy_.with_node(name, parent)
-        new_id = np.array([grown.index(known) for known in before.names], np.int64)
+        new_id = np.array([grown.index(node_name) for node_name in before.names], np.int64)
         node = int(np.setdiff1d(np.arange(grown.n_nodes), new_id)[0])
         self.taxonomy_ = grown
         classes = np.sort(new_id[self.class_nodes_])

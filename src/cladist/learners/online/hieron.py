@@ -188,11 +188,9 @@ class Hieron(OnlineClassifier):
         return entry, predictions
 
     def move_nodes(self, new_id: Ids, node: int) -> None:
-        """Move the state of each node to its new id."""
         self.prototypes_.move_nodes(self.taxonomy_, new_id)
 
     def check_parameters(self) -> None:
-        """Raise unless all parameters are valid."""
         one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
         one_of("Hieron", "margin", self.margin, tuple(MARGINS))
         check_kernel(self)
@@ -231,7 +229,6 @@ class Hieron(OnlineClassifier):
         return path_scores(self.prototypes_.scores(X), self.taxonomy_)[:, self.class_nodes_]
 
     def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
-        """Explain node ``nodes[i]`` of every (validated) row i."""
         names = getattr(self, "feature_names_in_", None)
         return explain_rows(X, nodes, self._form(WeightPrototypes, "explain").W, self.taxonomy_, names)
 
@@ -272,11 +269,9 @@ class Hieron(OnlineClassifier):
     # ---------------------------------------------------------------- model files
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the plain values and the arrays of a model file."""
         return self.pack_counters(), self.prototypes_.pack()
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Restore the state of a model file."""
         self.unpack_counters(state)
         if state["gamma"] is None:
             self.prototypes_ = WeightPrototypes.unpack(self.taxonomy_, self.n_features_in_, arrays)
@@ -365,9 +360,9 @@ class KernelPrototypes:
             values = self.kernel.between(block, block)
             if self.vectors is not None:
                 values = np.hstack([self.kernel.between(block, self.vectors), values])
-            given = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
+            block_arrays = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
             counters = self.n_rounds + 1, part.start, tally, predictions[part]
-            n_updates = rounds.run_kernel_rounds(*given, tree, rule, *counters)
+            n_updates = rounds.run_kernel_rounds(*block_arrays, tree, rule, *counters)
             support, alpha, y, r, self.round_of = (u[:n_updates] for u in space)
             self.updates = (self._add_supports(X, rows, support, place_of), alpha, y, r)
             self.n_rounds += len(rows)
@@ -378,10 +373,10 @@ class KernelPrototypes:
         new = np.unique(support[support >= n_support])
         if not len(new):
             return support
-        chosen = rows[new - n_support]
-        place_of.update((int(row), n_support + k) for k, row in enumerate(chosen))
-        self.support = np.concatenate([self.support, self.first_row + chosen])
-        self.vectors = row_arrays.append_rows(self.vectors, X[chosen])
+        new_rows = rows[new - n_support]
+        place_of.update((int(row), n_support + k) for k, row in enumerate(new_rows))
+        self.support = np.concatenate([self.support, self.first_row + new_rows])
+        self.vectors = row_arrays.append_rows(self.vectors, X[new_rows])
         return np.where(support >= n_support, n_support + np.searchsorted(new, support), support)
 
     @property
