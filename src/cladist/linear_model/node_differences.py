@@ -225,8 +225,8 @@ class DifferenceWeights(Weights):
         """Return the scores of all positions for a few rows."""
         scores = np.empty((last - first, len(self.bias)), np.float32)
         if self.has_index:
-            chosen, parent = np.arange(first, last), self.order.parent
-            require_sound(linear_scores.score_by_index(rows, chosen, self.index[:4], self.bias, parent, scores))
+            row_ids, parent = np.arange(first, last), self.order.parent
+            require_sound(linear_scores.score_by_index(rows, row_ids, self.index[:4], self.bias, parent, scores))
             return scores
         order, table = self.order, np.zeros(self.n_features, np.int32)
         n_rows, parents, parent_scores = last - first, np.full(1, -1), np.zeros((last - first, 1), np.float32)

@@ -128,11 +128,11 @@ class SparseWeights(BlockedWeights):
             return super().scores(X)
         return self.scores_of(csr_arrays(X), np.arange(X.shape[0]))
 
-    def scores_of(self, rows: CsrArrays, chosen: Ids) -> Floats32:
+    def scores_of(self, rows: CsrArrays, row_ids: Ids) -> Floats32:
         """Return the scores of the chosen rows."""
-        scores = np.empty((len(chosen), self.n_classes), np.float32)
+        scores = np.empty((len(row_ids), self.n_classes), np.float32)
         index, bias = tuple(self.index), self.intercepts
-        require_sound(linear_scores.score_by_index(rows, chosen, index, bias, NO_PARENTS, scores))
+        require_sound(linear_scores.score_by_index(rows, row_ids, index, bias, NO_PARENTS, scores))
         return scores
 
     def best(self, X: Any) -> Ids:
@@ -179,11 +179,11 @@ class SparseWeights(BlockedWeights):
         rows = np.searchsorted(rows_of, of_class[entries])
         return sparse.csr_array((values[entries], (rows, columns)), shape=(len(rows_of), self.n_features))[positions]
 
-    def _columns(self, chosen: slice) -> Floats32:
+    def _columns(self, part: slice) -> Floats32:
         _, indptr, classes, values = self.index
-        entries = slice(indptr[chosen.start], indptr[chosen.stop])
-        columns = np.zeros((self.n_classes, chosen.stop - chosen.start), np.float32)
-        features = np.repeat(np.arange(columns.shape[1]), np.diff(indptr[chosen.start : chosen.stop + 1]))
+        entries = slice(indptr[part.start], indptr[part.stop])
+        columns = np.zeros((self.n_classes, part.stop - part.start), np.float32)
+        features = np.repeat(np.arange(columns.shape[1]), np.diff(indptr[part.start : part.stop + 1]))
         columns[classes[entries], features] = values[entries]
         return columns
 

@@ -101,9 +101,11 @@ def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
 
 def _pack_parameters(model: Any) -> dict[str, Any]:
     name, params = type(model).__name__, model.get_params(deep=False)
+    if not isinstance(params.get("scoring"), str):  # code that a search called, which a model needs no more
+        params = {key: None if key == "scoring" else value for key, value in params.items()}
     content: dict[str, Any] = {
         "parameters": {
-            key: to_json_value(None if _is_scorer(key, value) else value, f"{name}'s parameter {key}")
+            key: to_json_value(value, f"{name}'s parameter {key}")
             for key, value in params.items()
             if key not in NOT_PART_OF_A_MODEL
         },
@@ -117,11 +119,6 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
             )
         content["estimator"] = {"class": type(inner).__name__, **_pack_parameters(inner)}
     return content
-
-
-def _is_scorer(key: str, value: Any) -> bool:
-    """Tell whether a value is code that a search called, which a model needs no more; a name is kept."""
-    return key == "scoring" and not isinstance(value, str)
 
 
 def _find_class(name: str) -> Any:
@@ -236,7 +233,7 @@ def _unpack_parameters(content: dict[str, Any]) -> Any:
     cls = _find_class(content["class"])
     if cls is None:
         raise ModelFormatError(f"It holds a {content['class']!r}, which this version of cladist does not know.")
-    known = inspect.signature(cls).parameters
+    constructor_parameters = inspect.signature(cls).parameters
     parameters = {key: from_json_value(value) for key, value in content["parameters"].items()}
     for key, value in parameters.items():
         if callable(value):  # a kernel that is a function is not saved
@@ -246,7 +243,7 @@ def _unpack_parameters(content: dict[str, Any]) -> Any:
     if hasattr(cls, "from_old_parameters"):
         parameters = cls.from_old_parameters(parameters)
     for key in parameters:
-        if key not in known:
+        if key not in constructor_parameters:
             raise ModelFormatError(f"{content['class']} has no parameter {key!r} in this version of cladist.")
     if "estimator" in content:
         parameters["estimator"] = _unpack_parameters(content["estimator"])

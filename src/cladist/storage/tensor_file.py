@@ -240,6 +240,6 @@ def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8)
 
 
-def _check_digest(digest: Any, wanted: str | None, file: BufferedReader) -> None:
-    if wanted is not None and digest.hexdigest() != wanted:
+def _check_digest(digest: Any, checksum: str | None, file: BufferedReader) -> None:
+    if checksum is not None and digest.hexdigest() != checksum:
         raise ModelFormatError(f"{file.name} does not match its checksum; the file was altered or damaged.")
