@@ -119,9 +119,6 @@ class DataSource:
         return progress.task("Reading standard input") if self.path == "-" else nullcontext()
 
 
-# ------------------------------------------------------------------ models and their notes
-
-
 def learner_of(model: Any) -> Any:
     """Return the learner of a model: its last step, if it is a Pipeline."""
     return model[-1] if hasattr(model, "steps") else model
@@ -203,9 +200,6 @@ def _complete(source: DataSource, notes: dict[str, Any]) -> DataSource:
     options = {name: getattr(source, name) for name in ("label", "label_sep", "path_sep")}
     label, label_sep, path_sep = (notes.get(name) if value is None else value for name, value in options.items())
     return replace(source, label=label, label_sep=label_sep or None, path_sep=path_sep or None)
-
-
-# ------------------------------------------------------------------ rows
 
 
 def read_labelled(
@@ -350,9 +344,6 @@ def _select_known(matrices: Iterable[Any], source: DataSource, notify: Notify) -
     if len(new):
         counts = f"{len(new):,} of the {len(every):,} features"
         notify(f"{counts} in {source.name} were in no row of training; they are left out.")
-
-
-# ------------------------------------------------------------------ taxonomies
 
 
 def read_taxonomy(

@@ -96,9 +96,6 @@ def command(
         terminal.note(f"Predicted {n_rows:,} rows in {seconds:.1f} s; the predictions are in {out}")
 
 
-# ------------------------------------------------------------------ the work
-
-
 class Prediction(NamedTuple):
     """One label for one row, the path to it from the root, and the model's score."""
 
@@ -263,9 +260,6 @@ class BlankRows:
         )
 
 
-# ------------------------------------------------------------------ rows without labels
-
-
 def read_batches(source: DataSource, *, model: Any = None, notify: Notify = lambda _: None) -> Iterator[Any]:
     """Return an iterator over batches of rows to predict; they are read as needed, never all in memory."""
     from cladist.cli.input import read_numbers, slices
@@ -323,9 +317,6 @@ def _headers(line: str) -> Iterator[tuple[str, set[str]]]:
         return
     if isinstance(record, dict):
         yield "jsonl", set(record)
-
-
-# ------------------------------------------------------------------ files of predictions
 
 
 def escape_formula(text: str) -> str:

@@ -120,8 +120,6 @@ class Stream:
         separators = self.notes.get("label_sep"), self.notes.get("path_sep")
         return Reader(name, columns, label or self.notes.get("label") or "label", *separators, id_column, n_features)
 
-    # ---------------------------------------------------------------- batches of lines
-
     def run(self) -> Counts:
         """Consume the input to its end, or until a signal to stop; recorded rows are saved in any case."""
         with record_signals() as signals:
@@ -217,8 +215,6 @@ class Stream:
         if labels is not None and not self.learner.label_form_.is_multi and len(labels) != 1:
             raise self.reader.error(number, f"one label is wanted, and there are {len(labels)}.")
         return Row(line, number, self.reader.value(record, number), row_id, labels, bool(unknown))
-
-    # ---------------------------------------------------------------- rows
 
     def _process_alike(self, rows: list[Row]) -> None:
         """Predict rows that all have labels or all have none, train on the former, and write the predictions."""

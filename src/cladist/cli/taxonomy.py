@@ -91,9 +91,6 @@ def command(
     terminal.show(*taxonomy_report.render(description, "" if source is None else source.name))
 
 
-# ------------------------------------------------------------------ the work
-
-
 class Description(NamedTuple):
     """A taxonomy, its properties, and its comparison with labelled data, if any."""
 
@@ -142,9 +139,6 @@ def _check_data(source: DataSource | None, options: dict[str, Any]) -> None:
 
 def _short_name(file: str) -> str:
     return "standard input" if file == "-" else Path(file).name
-
-
-# ------------------------------------------------------------------ conversion
 
 
 def check_convertible(out: Path | None, *, flatten: bool = False, spanning_forest: bool = False) -> None:

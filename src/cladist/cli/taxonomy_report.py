@@ -144,9 +144,6 @@ def _list(items: Sequence[str]) -> str:
     return "\n".join([*(f"  {text}" for text in items[:MAX_SHOWN]), *more])
 
 
-# ------------------------------------------------------------------ the labels of a data file
-
-
 def compare(taxonomy: Taxonomy, source: DataSource) -> tuple[Coverage, tuple[UnknownLabel, ...]]:
     """Return how the rows of a data file cover the nodes, and which of its labels are not in the taxonomy."""
     with source.progress():

@@ -99,9 +99,6 @@ def command(
         terminal.plain((sentence + reason + "The model is in {model}").format(**summary))
 
 
-# ------------------------------------------------------------------ the work
-
-
 def train(
     source: DataSource,
     out: Path,
@@ -242,9 +239,6 @@ def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> 
         if getattr(data.X, "ndim", 1) > 1 or any(re.search(r"\w", text) for text in data.X):
             raise
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
-
-
-# ------------------------------------------------------------------ options as texts
 
 
 def parse_parameters(assignments: Iterable[str]) -> dict[str, Any]:

@@ -158,8 +158,6 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         tags.requires_fit = not self.hashing
         return tags
 
-    # ------------------------------------------------------------------ the parts
-
     def check_parameters(self) -> None:
         """Raise a `ParameterError` if parameters are out of range or exclude each other."""
         one_of("TextFeatures", "hashing", self.hashing, (True, False))

@@ -259,9 +259,6 @@ def _describe_long_line(source: Source, number: int) -> str:
     )
 
 
-# ---------------------------------------------------------------- writing
-
-
 @contextmanager
 def open_for_writing(path: str | PathLike[str], *, error: ErrorClass = DatasetError) -> Iterator[IO[bytes]]:
     """Open a file for writing bytes, which appears under its name only if the block ends without an error.

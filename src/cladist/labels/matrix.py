@@ -197,8 +197,6 @@ def as_bits(matrix: Any, who: str, columns: Sequence[Any]) -> sparse.csr_array:
     return bits
 
 
-# -------------------------------------------------------------------- the form of y
-
 _ELEMENTS: dict[str, Callable[[Any], Any]] = {kind.__name__: kind for kind in (list, tuple, set, frozenset)}
 # The kinds of y, and the containers of each, as patterns.
 _CONTAINERS = {

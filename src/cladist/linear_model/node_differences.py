@@ -157,8 +157,6 @@ class DifferenceWeights(Weights):
         """The number of weights that are kept."""
         return len(self.chunks.values)
 
-    # ---------------------------------------------------------------- saving and loading
-
     def to_arrays(self) -> Arrays:
         """Return the chunks and the biases."""
         return prefixed("differences", {**self.chunks._asdict(), "bias": self.bias})
@@ -185,8 +183,6 @@ class DifferenceWeights(Weights):
         if not is_unread(chunks.values):
             _check_chunks(chunks, order)
         return cls(order, chunks, bias, n_features)
-
-    # ---------------------------------------------------------------- all leaves
 
     @property
     def has_index(self) -> bool:
@@ -264,8 +260,6 @@ class DifferenceWeights(Weights):
             best[incomplete], scores[incomplete] = self.top_k(X[incomplete], k)
         return best, scores
 
-    # ---------------------------------------------------------------- beam search
-
     def _search(self, rows: CsrArrays, n_rows: int, beam: int, best: Ids, scores: Floats32) -> Ids:
         """Write the leaves that beam search reaches; return the rows for which they are too few."""
         order, incomplete = self.order, []
@@ -312,8 +306,6 @@ class DifferenceWeights(Weights):
         children = np.empty(n_children, np.int64), np.empty(n_children, np.float32), gains, bounds
         require_sound(kernels.expand(rows, pairs, by_node, layout, chunks[2:], table, with_bounds, children))
         return children
-
-    # ---------------------------------------------------------------- matrices
 
     def vectors(self) -> sparse.csr_array:
         """Return the differences of all nodes (positions × features)."""

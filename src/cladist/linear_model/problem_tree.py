@@ -163,9 +163,6 @@ def squared_norms(values: Floats32) -> Any:
     return np.sum(np.square(values, dtype=np.float64), axis=0)
 
 
-# ---------------------------------------------------------------- leaves in blocks of sixteen
-
-
 class BlockAlphas(NamedTuple):
     """The rows of a block with an α that is not 0, and their sixteen α (or α y) each."""
 

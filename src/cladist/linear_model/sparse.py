@@ -112,8 +112,6 @@ class SparseWeights(BlockedWeights):
         """The fraction of all weights that are kept."""
         return len(self.index.values) / max(1, self.n_classes * self.n_features)
 
-    # ---------------------------------------------------------------- scores
-
     def rebuilds_blocks(self, n_rows: int) -> bool:
         """Tell whether scoring `n_rows` rows builds blocks, as it does for many rows and dense lists."""
         return self.density > INDEX_BELOW and n_rows > MANY_ROWS
@@ -151,8 +149,6 @@ class SparseWeights(BlockedWeights):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_inverted_index"}
 
-    # ---------------------------------------------------------------- matrices
-
     def blocks(self) -> Iterator[Floats32]:
         """Yield the blocks in the order of the classes."""
         matrix = self.matrix()[:, self.feature_of]
@@ -186,9 +182,6 @@ class SparseWeights(BlockedWeights):
         features = np.repeat(np.arange(columns.shape[1]), np.diff(indptr[part.start : part.stop + 1]))
         columns[classes[entries], features] = values[entries]
         return columns
-
-
-# ---------------------------------------------------------------- the inverted index
 
 
 class InvertedIndex(NamedTuple):

@@ -20,8 +20,6 @@ MOST_FEATURES = 2**31 - 1  # features are numbered by int32
 Check = Callable[[Any], bool]
 Table = dict[str, ArraySpec]
 
-# -------------------------------------------------------------------- values
-
 
 def is_count(value: Any, most: int = 2**53) -> bool:
     """Tell whether a value is a whole number from 0 to `most`."""
@@ -101,8 +99,6 @@ def check_values(values: Any, table: Mapping[str, tuple[Check, str]]) -> None:
         if not fits(value):
             raise ModelFormatError(f"Its value {name!r} must be {description}, not {shorten(value)}.")
 
-
-# -------------------------------------------------------------------- arrays
 
 _F4, _F8, _I4, _I8, _U1, _U4 = ("float32",), ("float64",), ("int32",), ("int64",), ("uint8",), ("uint32",)
 _MOST = 2**62  # of a count, so that sums do not wrap before they are checked

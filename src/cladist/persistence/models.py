@@ -32,8 +32,6 @@ LARGE = re.compile(r".*/weights/(sparse/(classes|values)|differences/(features|e
 LONG_LIST = 10_000  # texts in notes, such as the names of features, above which they are written as arrays
 NOT_PART_OF_A_MODEL = ("taxonomy", "relations", "estimator", "strategy", "executor")  # packed separately, or not saved
 
-# -------------------------------------------------------------------- saving
-
 
 def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_arrays: Arrays | None = None) -> None:
     """Write a fitted learner, or a Pipeline of text features and a learner, to a folder.
@@ -129,9 +127,6 @@ def _find_class(name: str) -> Any:
 
 def _describe(model: Any) -> str:
     return f"{type(model).__module__.partition('.')[0]}'s {type(model).__name__}"
-
-
-# -------------------------------------------------------------------- loading
 
 
 def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool = False) -> Any:
@@ -267,9 +262,6 @@ def _unpack_classes(model: Any, content: dict[str, Any], arrays: Arrays) -> None
     model.set_classes(nodes)
 
 
-# -------------------------------------------------------------------- taxonomies and label graphs
-
-
 def pack_taxonomy(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
     """Return the manifest entry and the arrays of a taxonomy; only a DAG needs the matrix of parents."""
     above = taxonomy.parents
@@ -357,9 +349,6 @@ def unpack_relations(arrays: Arrays) -> RelationGraph | None:
         if adjacency.nnz == n_entries and not adjacency.diagonal().any() and (adjacency != adjacency.T).nnz == 0:
             return RelationGraph(names, adjacency)
     raise ModelFormatError("The label graph in this model is damaged.")
-
-
-# -------------------------------------------------------------------- notes
 
 
 def load_notes(folder: Any) -> dict[str, Any]:

@@ -43,8 +43,6 @@ _UNSAVED = {
     "force_int_remainder_cols",  # removed in scikit-learn 1.9; it only chose a type of column lists
 }
 
-# -------------------------------------------------------------------- saving
-
 
 def encode_transformer(transformer: Any) -> tuple[dict[str, Any], Arrays]:
     """Return a transformer of a class in the table, fitted or not, as JSON values and the arrays that they name."""
@@ -119,9 +117,6 @@ def _check_files(params: dict[str, Any], where: str) -> None:
         )
 
 
-# -------------------------------------------------------------------- loading
-
-
 def decode_transformer(encoded: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, trusted: bool = False) -> Any:
     """Return the transformer that `encode_transformer` was given; nothing in the data is run as code.
 
@@ -193,9 +188,6 @@ class _Reader:
         if not isinstance(name, str) or name not in self.arrays:
             raise ModelFormatError(f"{where}: the array {name!r} is missing.")
         return self.arrays[name]
-
-
-# -------------------------------------------------------------------- checks
 
 
 def _check_transformer(transformer: Any, fitted: dict[str, Any], where: str, *, trusted: bool) -> None:

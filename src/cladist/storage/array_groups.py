@@ -109,8 +109,6 @@ def check_nodes(nodes: npt.NDArray[Any], n_nodes: int, count: int | None = None)
         raise ModelFormatError("Some of its nodes are not nodes of its taxonomy.")
 
 
-# -------------------------------------------------------------------- specifications
-
 WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REAL = ("float32", "float64")
 

@@ -176,8 +176,6 @@ def restore_cycle(taxonomy: Taxonomy, dropped: Edge) -> tuple[str, ...]:
     return (*find_way_down(taxonomy, child, parent), child)
 
 
-# ---------------------------------------------------------------- rows of labels
-
 ROWS_AT_ONCE = 1 << 16  # whose ancestors are held at once
 MOST_NEAR = 3
 LABELS_WITH_NEAR = 10  # near names are for people, and cost time
@@ -318,8 +316,6 @@ def find_unknown_labels(
         for k, (label, count) in enumerate(ordered)
     )
 
-
-# ---------------------------------------------------------------- drawing
 
 MOST_LINES = 60  # about a screen
 MOST_CHILDREN = 8

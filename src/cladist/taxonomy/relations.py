@@ -55,8 +55,6 @@ class RelationGraph(NamedNodes):
             raise TaxonomyError("A label graph needs at least one node; none was given.")
         self.__dict__.update(names=tuple(names), adjacency=freeze_matrix(adjacency))
 
-    # ---------------------------------------------------------------- builders
-
     @classmethod
     def from_edges(
         cls, edges: Iterable[Sequence[Any]], *, nodes: Iterable[Any] = (), where: Where = name_entry
@@ -154,8 +152,6 @@ class RelationGraph(NamedNodes):
         graph.add_weighted_edges_from(self.edges())
         return graph
 
-    # ---------------------------------------------------------------- questions
-
     @property
     def n_edges(self) -> int:
         """The number of undirected edges."""
@@ -204,8 +200,6 @@ class RelationGraph(NamedNodes):
         """
         indptr, indices = self.adjacency.indptr, self.adjacency.indices
         return dag.coloured(indptr, indices, dag.smallest_last(indptr, indices))
-
-    # ---------------------------------------------------------------- frozen value
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.names, self.adjacency)

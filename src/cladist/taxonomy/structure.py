@@ -284,8 +284,6 @@ class Structure(NamedNodes):
             return dag.meetings(self.parents.indptr, self.parents.indices, self.depth, u, v)
         return tree.meetings(self.parent, self.depth, u, v)
 
-    # ---------------------------------------------------------------- names and paths
-
     @cached_property
     def _child_of(self) -> dict[tuple[int, str], int]:
         parts = self.parts or self.names

@@ -25,7 +25,6 @@ from cladist.taxonomy import Taxonomy, as_taxonomy
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
 
-# ---------------------------------------------------------------- phonetics
 
 # Each class with the symbols in it, in TIMIT's spelling; closures and pauses are silences. The flap dx is a plosive.
 _CLASSES = {
@@ -106,8 +105,6 @@ def phonetic_tree(*, n_phonemes: int = 40) -> Taxonomy:
     paths = [f"phonemes/{class_of.get(name, 'silences')}/{name}" for name in phonemes]
     return Taxonomy.from_paths(paths)
 
-
-# ---------------------------------------------------------------- frames with labels
 
 SAMPLES_PER_SECOND = 16_000  # of TIMIT, in which its label files count
 MOST_SEGMENTS = 1_000_000  # of one utterance; TIMIT has some dozens
@@ -341,7 +338,6 @@ def _number(path: Source, line: int, column: str, value: Any) -> float:
     return number
 
 
-# ---------------------------------------------------------------- HTK
 # Parameter files of the Hidden Markov Model Toolkit have twelve bytes of header, big-endian: ``nSamples`` (4),
 # ``sampPeriod`` in units of 100 ns (4), ``sampSize`` in bytes (2), ``parmKind`` (2); then the vectors, as 4-byte floats
 # or, compressed (``_C``), as 2-byte integers behind two vectors of floats that scale them (The HTK Book, "HTK Format

@@ -26,8 +26,6 @@ from cladist.features import text_features
 from cladist.files import decode, refuse
 from cladist.taxonomy import RelationGraph, Taxonomy
 
-# ---------------------------------------------------------------- ICD-10-CM
-
 LEVELS = ("chapter", "block", "category", "code")
 CATEGORY_DEPTH, CODE_DEPTH = 2, 3
 
@@ -140,8 +138,6 @@ def _icd_taxonomy(entries: list[_Entry], depth: int) -> Taxonomy:
     parents = {entry.path[-1]: entry.path[-2] if len(entry.path) > 1 else None for entry in nodes}
     return Taxonomy.from_parents(parents, titles={entry.path[-1]: entry.description for entry in nodes})
 
-
-# ---------------------------------------------------------------- NAICS 2017
 
 NAICS_INDEX, NAICS_CODES = "2017_NAICS_Index_File.csv", "2-6 digit_2017_Codes.xlsx"
 NAICS_CODE, NAICS_TEXT = "NAICS17", "INDEX ITEM DESCRIPTION"
@@ -273,8 +269,6 @@ def _cells(where: str, row: ElementTree.Element, texts: list[str]) -> dict[str, 
             cells[cell.get("r", "").rstrip("0123456789")] = value.strip()
     return cells
 
-
-# ---------------------------------------------------------------- O*NET
 
 OCCUPATIONS = "Occupation Data.txt"
 ONET_CODE, RELATED_CODE = "O*NET-SOC Code", "Related O*NET-SOC Code"

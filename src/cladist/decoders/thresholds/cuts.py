@@ -37,8 +37,6 @@ class Strategy(BaseEstimator):
 
     n_labels_: int
 
-    # ---------------------------------------------------------------- hooks
-
     def _check_parameters(self) -> None:
         """Raise a `ParameterError` for a parameter that makes no sense."""
 
@@ -52,8 +50,6 @@ class Strategy(BaseEstimator):
     def _state_fits(self) -> bool:
         """Tell whether restored attributes fit each other and `n_labels_`."""
         return True
-
-    # ---------------------------------------------------------------- fit and predict
 
     def fit(self, scores: npt.ArrayLike, Z: Any) -> Self:
         """Choose thresholds from scores whose labels are known.
@@ -107,8 +103,6 @@ class Strategy(BaseEstimator):
         for first in range(0, len(values), rows):
             yield values[first : first + rows]
 
-    # ---------------------------------------------------------------- saving
-
     def to_dict(self) -> dict[str, Any]:
         """Return a fitted strategy as plain values and arrays, from which `from_dict` makes an equal one."""
         if not hasattr(self, "n_labels_"):
@@ -159,9 +153,6 @@ def indicator_of(Z: Any, shape: tuple[int, ...]) -> sparse.csr_array:
     if matrix.shape != shape:
         raise LabelError(f"Z needs the shape of the scores, {shape} (examples × labels); got shape {matrix.shape}.")
     return as_bits(matrix, "Z", range(shape[1]))
-
-
-# ---------------------------------------------------------------- cuts
 
 
 class Zero(Strategy):

@@ -138,9 +138,6 @@ def weights_of_nodes(
     return sparse.csr_array(place @ stacked), intercepts
 
 
-# -------------------------------------------------------------------- training
-
-
 @dataclass(frozen=True)
 class FamilyProblem:
     """The training set of a family.
@@ -199,8 +196,6 @@ def fit_families(
             families[problem.parent] = family
     return families
 
-
-# -------------------------------------------------------------------- arrays of a model file
 
 # The arrays of a family and their types in a file, and which of them tells how many entries a family has.
 _DTYPES: dict[str, Any] = {

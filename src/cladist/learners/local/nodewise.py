@@ -133,8 +133,6 @@ class NodewiseSVM(HierarchicalClassifier):
     decode: str = "auto"
     verbose: bool | int = 0
 
-    # ---------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all nodes.
 
@@ -177,8 +175,6 @@ class NodewiseSVM(HierarchicalClassifier):
         if not self.converged_:
             warn_of_gap(self, worst)
 
-    # ---------------------------------------------------------------- prediction
-
     def _fitted_rows(self, X: Any) -> Any:
         rows = super()._fitted_rows(X)
         check_values("NodewiseSVM", rows)
@@ -213,8 +209,6 @@ class NodewiseSVM(HierarchicalClassifier):
         parts = [top_down(self._node_scores(chunk), self.taxonomy_).to_indicator() for chunk in self._chunks(X)]
         indicator = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
         return LabelMatrix.from_ids(indicator.indptr, indicator.indices, self.taxonomy_)
-
-    # ---------------------------------------------------------------- weights
 
     def _weights(self) -> tuple[sparse.csr_array, npt.NDArray[np.float32]]:
         """Return the weights and intercepts of all nodes."""
@@ -269,8 +263,6 @@ class NodewiseSVM(HierarchicalClassifier):
             )
             for label, parts in zip(labels, in_chunks(self, rows, paths, explain_part), strict=True)
         ]
-
-    # ---------------------------------------------------------------- saving and loading
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         state = {"history": self.history_, "n_iter": self.n_iter_, "converged": self.converged_, **pack_choice(self)}

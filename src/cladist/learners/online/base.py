@@ -52,8 +52,6 @@ class OnlineClassifier(HierarchicalClassifier):
     converged_: bool
     gamma_: float
 
-    # ---------------------------------------------------------------- hooks
-
     def start(self, X: Any) -> None:
         """Make the state before the first round."""
         raise NotImplementedError
@@ -69,8 +67,6 @@ class OnlineClassifier(HierarchicalClassifier):
     def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
         """Explain node ``nodes[i]`` of every (validated) row i."""
         raise NotImplementedError
-
-    # ---------------------------------------------------------------- training
 
     @available_if(_can_grow)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -134,8 +130,6 @@ class OnlineClassifier(HierarchicalClassifier):
         for _ in range(n_passes):
             yield random.permutation(n_rows) if self.shuffle else np.arange(n_rows)
 
-    # ---------------------------------------------------------------- validation
-
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return X as float32 or float64, dense or CSR, or raise as scikit-learn does.
 
@@ -182,8 +176,6 @@ class OnlineClassifier(HierarchicalClassifier):
         if not self.decodes_sets:
             labels.nodes(type(self).__name__)
 
-    # ---------------------------------------------------------------- prediction
-
     @property
     def node_coef_(self) -> npt.NDArray[Any]:
         """The vectors of all nodes, one row per node in `taxonomy_.names` order."""
@@ -215,8 +207,6 @@ class OnlineClassifier(HierarchicalClassifier):
         rows = self._fitted_rows(X)
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         return self.explain_nodes(rows, ids)
-
-    # ---------------------------------------------------------------- labels that can be predicted
 
     def check_allowed(self) -> None:
         """Raise unless the parameter `allowed_labels` describes labels."""
@@ -289,8 +279,6 @@ class OnlineClassifier(HierarchicalClassifier):
         self.move_nodes(new_id, node)
         self.set_classes(classes)
         return self
-
-    # ---------------------------------------------------------------- model files
 
     def pack_counters(self) -> dict[str, Any]:
         """Return the plain values of a model file."""

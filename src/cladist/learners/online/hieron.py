@@ -125,8 +125,6 @@ class Hieron(OnlineClassifier):
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
 
-    # ---------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, or on their kernel values if they are precomputed, from zero; y has one label per row."""
         self.check_parameters()
@@ -210,8 +208,6 @@ class Hieron(OnlineClassifier):
         if self.kernel != "precomputed":
             row_arrays.check_lengths("Hieron", X, divides=self.kernel == "linear")
 
-    # ---------------------------------------------------------------- prediction
-
     def predict_nodes(self, X: Any) -> Ids:
         """Return the label of highest score of every (validated) row."""
         allowed = np.zeros(self.taxonomy_.n_nodes, bool)
@@ -265,8 +261,6 @@ class Hieron(OnlineClassifier):
     def support_vectors_(self) -> Any:
         """The rows whose α is positive; for a precomputed kernel their numbers."""
         return self._form(KernelPrototypes, "support_vectors_").vectors
-
-    # ---------------------------------------------------------------- model files
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         return self.pack_counters(), self.prototypes_.pack()

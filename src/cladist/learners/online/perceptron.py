@@ -113,8 +113,6 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
     random_state: Any = None
     verbose: bool | int = 0
 
-    # ---------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, from zero; y has one label or a set of labels per row."""
         self.check_parameters()
@@ -155,8 +153,6 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
     def move_nodes(self, new_id: Ids, node: int) -> None:
         self.perceptrons_.move_nodes(self.taxonomy_, new_id)
 
-    # ---------------------------------------------------------------- validation
-
     def check_parameters(self) -> None:
         self.check_decision_parameters(flags=("gated", "normalize", "shuffle", "average"))
         check_values(self, is_count, "a whole number from 1 up", "max_iter")
@@ -165,8 +161,6 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
         return row_arrays.normalize_rows(rows, rows.dtype) if self.scales_rows() else rows
-
-    # ---------------------------------------------------------------- prediction
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
         margins: Margins = self.perceptrons_.margins(X)
@@ -178,8 +172,6 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
         if self.kernel != "linear":
             raise AttributeError(f"node_coef_ needs weights, which kernel={self.kernel!r} does not have.")
         return np.asarray(self.perceptrons_.weights).T
-
-    # ---------------------------------------------------------------- model files
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         return self.pack_counters(), self.perceptrons_.pack()

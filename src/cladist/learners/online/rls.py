@@ -152,8 +152,6 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     random_state: Any = None
     verbose: bool | int = 0
 
-    # ---------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, in one pass; y has one label or a set of labels per row."""
         self.check_parameters()
@@ -212,8 +210,6 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     def move_nodes(self, new_id: Ids, node: int) -> None:
         self.ridge_.add_node(new_id, node, int(self.taxonomy_.parent[node]) if self.gated else EVERY_ROW)
 
-    # ---------------------------------------------------------------- validation
-
     def check_parameters(self) -> None:
         who = type(self).__name__
         self.check_decision_parameters(
@@ -233,8 +229,6 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         """Return valid rows, scaled to unit length if `normalize` is set and the kernel is linear."""
         rows = super()._checked_rows(X, reset=reset)
         return normalize_rows(rows) if self.scales_rows() else rows.astype(np.float64, copy=False)
-
-    # ---------------------------------------------------------------- prediction
 
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
         return _round_to_zero(self.ridge_.margins(X, signs_only=signs_only))
@@ -266,8 +260,6 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     def from_old_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters of a model file; those of the first versions have no intercept."""
         return {"fit_intercept": False, **parameters}
-
-    # ---------------------------------------------------------------- model files
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         choice = {"alpha": getattr(self, "alpha_", None), "cv_results": getattr(self, "cv_results_", None)}

@@ -116,7 +116,6 @@ def recognise(text: str, ending: str, sep: str) -> str:
     return "edges"
 
 
-# ---------------------------------------------------------------- lines
 # Texts are iterated line by line: a list of all lines would take more memory than the taxonomy.
 
 ARROW = "->"
@@ -179,9 +178,6 @@ def has_tabs(text: str) -> bool:
     return "\t" in text and any("\t" in line for _, line in iterate_lines(text))
 
 
-# ---------------------------------------------------------------- edges
-
-
 def parse_edges(text: str, on_cycle: str) -> Draft:
     """Read ``parent child`` lines, with tabs or arrows between them if any line has one; one name alone is a node."""
     tabbed = has_tabs(text)
@@ -233,9 +229,6 @@ def refuse_other_delimiters(text: str) -> None:
             )
 
 
-# ---------------------------------------------------------------- paths
-
-
 def parse_paths(text: str, sep: str) -> Draft:
     """Read one path per line, its parts joined by `sep`, or if no line has one by tabs, or else by blanks."""
     joint = next(
@@ -269,9 +262,6 @@ def are_spaced_paths(text: str) -> bool:
         if any(place.setdefault(word, k) != k for k, word in enumerate(words)):
             return False
     return longest > 2
-
-
-# ---------------------------------------------------------------- indented text
 
 
 def is_indented(text: str) -> bool:
@@ -316,8 +306,6 @@ def _read_indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[s
         margins.append(margin)
         yield list(path)
 
-
-# ---------------------------------------------------------------- columns
 
 NODE_COLUMNS = ("node", "child", "id", "code")
 NO_PARENT = "None"  # how RCV1 writes that a node is a root

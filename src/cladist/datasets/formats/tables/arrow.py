@@ -111,9 +111,6 @@ def _to_python(array: Any) -> list[Any]:
     return [None if place is None else words[place] for place in array.indices.to_pylist()]
 
 
-# ---------------------------------------------------------------- files
-
-
 @dataclass
 class ArrowFile:
     """An open file: its schema, and a function that returns the record batches of some of its columns."""

@@ -142,9 +142,6 @@ def _recognise_bytes(source: Source, stream: IO[bytes]) -> str | None:
     return "arrow" if head.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")) else None
 
 
-# ---------------------------------------------------------------- CSV and TSV
-
-
 def read_csv_rows(
     source: Source, lines: Lines, columns: Sequence[str], delimiters: tuple[str, ...]
 ) -> tuple[Sequence[str], Iterator[Row]]:
@@ -190,9 +187,6 @@ def _pick(source: Source, table: DelimitedText, places: list[int]) -> Iterator[R
             count = "1 field" if len(fields) == 1 else f"{len(fields):,} fields"
             hint = f"a text with {_name_delimiter(table.delimiter)} or a line break in it needs quotes"
             refuse(source, start, min(len(fields), width) + 1, f"the row has {count}, the header {width:,}; {hint}.")
-
-
-# ---------------------------------------------------------------- JSON lines
 
 
 def read_json_rows(source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str]) -> Iterator[Row]:
@@ -251,9 +245,6 @@ def _check_whole(source: Source, number: int, record: dict[str, Any], columns: I
             except UnicodeEncodeError as error:
                 half = shorten(error.object[error.start])
                 refuse_cell(source, "line", number, column, f"the text has {half}, which is half of a character.")
-
-
-# ---------------------------------------------------------------- columns and cells
 
 
 def check_column(source: Source, line: int, column: str, there: Iterable[str]) -> None:
