@@ -125,18 +125,8 @@ class Chunks(NamedTuple):
 class DifferenceWeights(Weights):
     """The difference of every node in use from its parent; a leaf's weights are the sum along its path.
 
-    About 5 bytes for each weight and 8 for each feature of a chunk. Arrays may be those of a mapped file, which kernels
-    do not trust.
-
-    Parameters
-    ----------
-    order : LevelOrder
-        The nodes in use, level by level.
-    chunks : Chunks
-        Their weights.
-    bias : array (positions,)
-        The difference of each node's intercept from its parent's.
-    n_features : int
+    `bias` has the differences of intercepts. About 5 bytes for each weight and 8 for each feature of a chunk. Arrays
+    may be those of a mapped file, which kernels do not trust.
     """
 
     def __init__(self, order: LevelOrder, chunks: Chunks, bias: Any, n_features: int) -> None:

@@ -229,15 +229,7 @@ class UnknownLabel:
 
 
 def count_coverage(taxonomy: Taxonomy, indptr: Ids, nodes: Ids) -> Coverage:
-    """Return the nodes that rows of labels have, and those that no row has.
-
-    Parameters
-    ----------
-    taxonomy : Taxonomy
-        The taxonomy of the labels.
-    indptr, nodes : arrays of int
-        The labels of row i are the node ids ``nodes[indptr[i] : indptr[i + 1]]``; −1 is an unknown label.
-    """
+    """Return the nodes that rows of labels have, given as CSR with −1 for unknown labels, and those that none has."""
     n_rows, n_levels = len(indptr) - 1, len(taxonomy.levels)
     below, ending = np.zeros(taxonomy.n_nodes, np.int64), np.zeros(taxonomy.n_nodes, np.int64)
     at_level, last_at = np.zeros(n_levels, np.int64), np.zeros(n_levels, np.int64)

@@ -23,6 +23,7 @@ from cladist.files import Source, display_name, iterate_byte_lines, open_for_rea
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
 Rows = tuple[Any, list[list[str]], list[int]]  # features, labels and line numbers
+Place = tuple[Source, int, int]  # file, line and column
 
 PARTS_OF_FILES = {1: (), 2: ("train", "test"), 3: ("train", "validation", "test")}  # by the number of files
 LONGEST_PATH = 1_000  # characters of a label that is a path and not the name of a node
@@ -114,7 +115,7 @@ def read_arff_hmc(
         problem = f"wanted a training, a validation and a test file at most; got {len(sources)} files"
         raise ParameterError(f"read_arff_hmc: {problem}.")
     first: RowParser | None = None
-    Xs, labels, places, ends = list[Any](), list[list[str]](), list[tuple[Source, int, int]](), [0]
+    Xs, labels, places, ends = list[Any](), list[list[str]](), list[Place](), [0]
     for source in sources:
         with open_for_reading(source) as stream:
             lines = iterate_byte_lines(source, stream)
@@ -148,7 +149,7 @@ def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto")
             yield X, parser.feature_names
 
 
-def as_y(labels: list[list[str]], places: list[Any], taxonomy: Taxonomy, multilabel: bool | str) -> Any:
+def as_y(labels: list[list[str]], places: list[Place], taxonomy: Taxonomy, multilabel: bool | str) -> Any:
     """Return y: the lists of labels, or an array if each row has one label that implies its others.
 
     Files may write ``2@2/1@2/1/3`` for ``2/1/3``. Ids are topological, so only the highest can imply the others.
@@ -194,7 +195,7 @@ class RowParser:
 
     def parse(self, lines: Lines, zero_based: bool | str) -> Iterator[Rows]:
         """Yield all rows, some megabytes at a time; the first one says whether they are dense or sparse."""
-        rows = ((number, raw) for number, raw in lines if raw.strip()[:1] not in (b"", b"%"))
+        rows: Lines = ((number, raw) for number, raw in lines if raw.strip()[:1] not in (b"", b"%"))
         first = next(rows, None)
         if first is None:
             refuse(self.source, None, None, "there are no rows below @data.", kind="no-rows")

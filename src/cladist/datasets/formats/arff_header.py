@@ -94,8 +94,8 @@ def read_header(source: Source, lines: Lines, id_columns: Sequence[str] = ()) ->
             is_id = listed_name in id_columns or name in id_columns
             try:
                 attributes[name] = _parse_attribute(name, match[2] if match else "", number, n_left, is_id=is_id)
-            except ValueError as problem:
-                refuse(source, number, None, f"{problem}; got {quoted(line)}.", kind="bad-header")
+            except ValueError as fault:
+                refuse(source, number, None, f"{fault}; got {quoted(line)}.", kind="bad-header")
             n_left -= max(1, len(attributes[name].columns))
         elif keyword and not keyword.startswith("%") and keyword != "@relation":
             problem = f"wanted @relation, @attribute, @data or a comment with %, got {line[:40]!r}; is it ARFF?"
