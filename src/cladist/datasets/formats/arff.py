@@ -187,6 +187,7 @@ class RowParser:
         self.source, self.attributes, self.taxonomy, self.dtype = source, attributes, taxonomy, dtype
         self.largest = LARGEST_NUMBER[dtype.name]
         self.kinds = [attribute.kind for attribute in attributes]
+        self.nominal = [k for k, kind in enumerate(self.kinds) if kind == "nominal"]
         self.starts = [0, *accumulate(len(attribute.columns) for attribute in attributes)]
         self.feature_names = [name for attribute in attributes for name in attribute.columns]
         self.name_of = {name: name for name in taxonomy.names}
@@ -285,7 +286,7 @@ class RowParser:
                 problem = str(fault) if kind == "labels" else problem
                 raise FaultError(list(fields).index(k), 3, FAULTS[kind], problem) from None
         if self.base is not None:  # a nominal attribute that a sparse row does not name has its first value
-            defaults = [self.starts[k] for k, kind in enumerate(self.kinds) if kind == "nominal" and k not in fields]
+            defaults = [self.starts[k] for k in self.nominal if k not in fields]
             columns.extend(defaults)
             values.extend([1.0] * len(defaults))
         return labels
