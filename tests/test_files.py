@@ -235,8 +235,8 @@ def test_wide_texts_are_recognised(encoding: str) -> None:
 
 
 def test_long_lines_are_refused_when_they_prove_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files.open, "LONGEST_LINE", 1000)
-    monkeypatch.setattr(files.open, "CHUNK_BYTES", 64)
+    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(files, "CHUNK_BYTES", 64)
 
     class Endless(io.RawIOBase):
         n_bytes = 0
@@ -262,7 +262,7 @@ def test_long_lines_are_refused_when_they_prove_long(monkeypatch: pytest.MonkeyP
 @given(contents, st.integers(3, 40), st.booleans())
 def test_chunks_of_whole_lines_make_the_file(content: bytes, chunk_bytes: int, mark: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(files, "CHUNK_BYTES", chunk_bytes)
         chunks = list(files.iterate_chunks("t", io.BytesIO(MARK * mark + content)))
     assert all(chunk.endswith(b"\n") for chunk in chunks)
     whole = b"".join(chunks)
@@ -282,7 +282,7 @@ def test_a_text_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_a_text_has_a_limit_even_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files.open, "LARGEST_TEXT", 1000)
+    monkeypatch.setattr(files, "LARGEST_TEXT", 1000)
     assert len(files.read_text(io.BytesIO(b"x" * 1000))) == 1000
     for packer in PACKERS.values():
         with pytest.raises(TaxonomyError, match=r"the stream: .*1,000 bytes"):
@@ -406,7 +406,7 @@ def test_what_is_written_over_keeps_its_rights_and_links(tmp_path: Path) -> None
 
 
 def test_a_text_of_one_endless_line_is_refused_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files.open, "LONGEST_LINE", 2**20)
+    monkeypatch.setattr(files, "LONGEST_LINE", 2**20)
     for line in (b"a" * 2**21, b"b\n" + b"a" * 2**21):
         with pytest.raises(DatasetError, match="the line is longer than 1,048,576 bytes"):
             files.read_text(io.BytesIO(line))

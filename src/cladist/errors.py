@@ -112,6 +112,12 @@ def quoted(text: object) -> str:
     return repr(shown if len(shown) <= 100 else shown[:100] + "…")
 
 
+def shorten(value: object, most: int = 60) -> str:
+    """Return how messages show a value, cut where it is long."""
+    shown = repr(value)
+    return shown if len(shown) <= most else f"{shown[:most]}…"
+
+
 def visible(text: str) -> str:
     r"""Return a text for a terminal, with characters that it would obey written as escapes, as in JSON."""
     return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -70,9 +70,6 @@ def _is_file_at(fd: int, path: Path) -> bool:
     return False
 
 
-# -------------------------------------------------------------------- temporary files
-
-
 def temporary_path(folder: Path, kind: str, token: str | None = None) -> Path:
     """Return a path for a temporary file in a folder, by a token of 16 hexadecimal digits, or new each time."""
     return folder / f".cladist-{kind}-{token or secrets.token_hex(8)}.tmp"
@@ -147,8 +144,6 @@ def sweep(folder: Path, kind: str = "file") -> None:
         with suppress(OSError):
             path.unlink()
 
-
-# -------------------------------------------------------------------- models' folders
 
 _held: dict[Path, int] = {}  # the open files of all locks of this process
 _turns: dict[Path, threading.RLock] = {}  # threads of one process take turns

@@ -75,4 +75,4 @@ def test_streams(run, catalogue, options):
         ]
     else:
         assert [(row["label"], row["path"]) for row in answers[:4]] == list(zip(labels, paths, strict=True))
-    assert result["right"] == result["learnt"] == len(answers)
+    assert result["right"] == result["trained"] == len(answers)

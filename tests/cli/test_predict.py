@@ -395,7 +395,7 @@ MANY = {  # header, row, source
 @pytest.mark.parametrize("kind", MANY)
 def test_rows_are_read_as_they_are_answered(run, walking, kind, monkeypatch):
     """However many rows there are, only some are in memory; progress on standard output shows that, too."""
-    monkeypatch.setattr("cladist.files.open.CHUNK_BYTES", 1 << 14)
+    monkeypatch.setattr("cladist.files.CHUNK_BYTES", 1 << 14)
     n_rows, model = 20_000, cladist.load("model" if kind == "lines" else "walking")
     header, line, source = MANY[kind]
     Path(source.path).write_text(header + line * n_rows)
@@ -414,7 +414,7 @@ def test_rows_are_read_as_they_are_answered(run, walking, kind, monkeypatch):
 
 
 def test_a_bad_row_far_down_leaves_no_file(refused, walking, monkeypatch):
-    monkeypatch.setattr("cladist.files.open.CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr("cladist.files.CHUNK_BYTES", 1 << 10)
     Path("many.svm").write_text("a 1:1\n" * 5000 + "a 9:1\n")
     assert "The model was trained on indices up to 4" in refused("predict", "walking", "many.svm", "--out", "out.csv")
 

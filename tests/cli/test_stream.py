@@ -70,12 +70,12 @@ def test_it_predicts_then_learns(place):
     result = call("stream", "hieron", "new.jsonl", "--out", "answers.jsonl", "--json")
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
-    assert (told["rows"], told["learnt"], told["skipped"]) == (100, 80, 0)
+    assert (told["rows"], told["trained"], told["skipped"]) == (100, 80, 0)
     found = answers("answers.jsonl")
     for row, answer in zip(rows(100), found, strict=True):
         assert answer["label"] == before.predict([row["text"]])[0]
         assert answer["path"] == before[-1].taxonomy_.path(answer["label"])
-        assert answer.get("learnt", False) == ("label" in row)
+        assert answer.get("trained", False) == ("label" in row)
         if "label" in row:
             before[-1].partial_fit(before[:-1].transform([row["text"]]), [row["label"]])
     after = cladist.load("hieron")
@@ -188,7 +188,7 @@ def test_sets_of_labels(place):
     write("new.jsonl", [{"text": "rook", "label": ["chess"]}, {"text": "aria", "label": []}, {"text": "aria"}])
     result = call("stream", "sets", "new.jsonl", "--out", "a.jsonl")
     assert result.exit_code == 0, result.stderr
-    assert [set(a) for a in answers("a.jsonl")] == [{"labels", "paths", "learnt"}] * 2 + [{"labels", "paths"}]
+    assert [set(a) for a in answers("a.jsonl")] == [{"labels", "paths", "trained"}] * 2 + [{"labels", "paths"}]
     assert seen("sets") == 4
 
 

@@ -272,9 +272,9 @@ def test_ids_are_the_same_within_a_batch_and_across_saves(place, monkeypatch, ba
     monkeypatch.setattr(stream_files, "READ_BYTES", batch)
     ids = [1, True, 1.0, "1", 1, True, 1.0, "1", "True", "é", "\u00e9", 100, 1e2]
     write("new.jsonl", [{"id": row_id, "x": [0, 0, 1], "label": "film"} for row_id in ids])
-    assert run(save_every=save_every).learnt == 8
+    assert run(save_every=save_every).trained == 8
     assert learnt_and_noted()[0].rows_seen_ == 4 + 8
-    assert run(save_every=save_every).learnt == 0
+    assert run(save_every=save_every).trained == 0
 
 
 def test_ids_of_older_models_are_known(place):
@@ -285,7 +285,7 @@ def test_ids_of_older_models_are_known(place):
     save(cladist.load("model"), "model", notes=notes, note_arrays=arrays)
     Path("a.jsonl").write_text("{}\nmore that was not saved")
     write("new.jsonl", [{"id": row_id, "x": [0, 0, 1], "label": "film"} for row_id in [*ids, 3]])
-    assert run().learnt == 1
+    assert run().trained == 1
     first, second = Path("a.jsonl").read_text().splitlines()
     assert (first, json.loads(second)["id"]) == ("{}", 3)
 

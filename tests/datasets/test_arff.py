@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cladist.datasets import Dataset
-from cladist.datasets.formats import arff
+from cladist.datasets.formats import arff, arff_header
 from cladist.datasets.formats.arff import read_arff_hmc
 from cladist.taxonomy import Taxonomy
 from tests.datasets.arff_text import HEADER
@@ -198,7 +198,7 @@ def test_attributes_of_the_same_name() -> None:
 def test_names_that_are_repeated_very_often_take_linear_time() -> None:
     def work(n: int) -> int:
         header = "".join(f"@attribute a_{k} real\n" for k in range(2, n)) + "@attribute a real\n" * n
-        return steps(lambda: arff.read_header("-", enumerate((header + LABELS).encode().splitlines())))
+        return steps(lambda: arff_header.read_header("-", enumerate((header + LABELS).encode().splitlines())))
 
     assert work(400) < 3 * work(200)
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from cladist.datasets import Dataset
 from cladist.datasets.dataset import MOST_LABELS
-from cladist.datasets.formats import arff
+from cladist.datasets.formats import arff, arff_header
 from cladist.datasets.formats.arff import read_arff_hmc, read_arff_rows
 from cladist.errors import CladistError, DatasetError
 from cladist.taxonomy import Taxonomy
@@ -89,7 +89,7 @@ def test_a_million_nominal_values_of_which_one_is_twice() -> None:
 
 
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arff, "MOST_VALUES", 50)
+    monkeypatch.setattr(arff_header, "MOST_VALUES", 50)
     plain = "".join(f"@attribute a{k} real\n" for k in range(50))
     with pytest.raises(DatasetError, match="line 50: the header lists more than 50 values"):
         read(plain)

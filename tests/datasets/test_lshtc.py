@@ -155,7 +155,7 @@ def test_what_is_wrong_is_refused(
 ) -> None:
     if chunk_bytes * 1000 < len(content):
         chunk_bytes = 1 << 12
-    monkeypatch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk_bytes)
     with pytest.raises(DatasetError, match=message):
         read(content, **options)
 
@@ -238,7 +238,7 @@ def test_a_line_of_a_gigabyte(piece: bytes) -> None:
 
 
 def test_memory_stays_below_three_times_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files.open, "CHUNK_BYTES", 1 << 16)
+    monkeypatch.setattr(files, "CHUNK_BYTES", 1 << 16)
     X = sparse.random(3000, 2000, density=0.02, format="csr", random_state=0, dtype=np.float32)
     taxonomy = Taxonomy.from_edges([("1", str(k)) for k in range(2, 50)])
     y = [[str(k % 48 + 2), str(k % 47 + 2)] for k in range(3000)]

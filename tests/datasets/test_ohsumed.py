@@ -165,7 +165,7 @@ def test_records_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     for content in (f".I 1\n.W\n{'x' * 10_001}\n", ".I 1\n.A\n" + "x\n" * 200):
         with pytest.raises(DatasetError, match="the record that starts on line 1 takes more than 10,000 bytes"):
             read(content)
-    monkeypatch.setattr("cladist.files.open.LONGEST_LINE", 100)
+    monkeypatch.setattr("cladist.files.LONGEST_LINE", 100)
     with pytest.raises(DatasetError, match="line 1: the line is longer than"):
         read("x" * 101)
 

@@ -94,7 +94,7 @@ def test_a_family(tmp_path: Path) -> None:
 def test_the_first_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = read_rcv1(write(tmp_path))
     for chunk_bytes in (1 << 23, 10):
-        monkeypatch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
+        monkeypatch.setattr(files, "CHUNK_BYTES", chunk_bytes)
         for n_train in (1, 2, 3):
             data = read_rcv1(tmp_path, n_train=n_train, n_test=2, n_features=5)
             assert same_parts(data, whole, n_train, 2)
@@ -111,7 +111,7 @@ def test_what_is_dropped_early_is_what_would_be_dropped_late(tmp_path: Path, mon
     rows = "".join(f"{number}  {number}:1\n" for number in numbers)
     judgements = "".join(f"C15 {number} 1\n" for number in range(1, 201))
     write(tmp_path, {"lyrl2004_vectors_train.dat": rows, "rcv1-v2.topics.qrels": judgements})
-    monkeypatch.setattr(files.open, "CHUNK_BYTES", 64)
+    monkeypatch.setattr(files, "CHUNK_BYTES", 64)
     for name in FILES:
         if "test" in name:
             (tmp_path / name).unlink()
@@ -274,7 +274,7 @@ def test_judgements_of_a_gigabyte_on_a_line() -> None:
 
 
 def test_memory_stays_below_three_times_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files.open, "CHUNK_BYTES", 1 << 16)
+    monkeypatch.setattr(files, "CHUNK_BYTES", 1 << 16)
     taxonomy = Taxonomy.from_edges([("CCAT", f"C{k}") for k in range(50)])
     X = sparse.random(4000, 3000, density=0.01, format="csr", random_state=0, dtype=np.float32)
     y = [["CCAT", f"C{k % 50}"] for k in range(4000)]

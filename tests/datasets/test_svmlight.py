@@ -128,7 +128,7 @@ def test_a_malformed_row_is_refused_where_it_is_wrong(
     chunk_bytes: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(files, "CHUNK_BYTES", chunk_bytes)
     with pytest.raises(DatasetError, match=message):
         read(content, **options)
 
@@ -181,7 +181,7 @@ def test_scikit_learns_files_with_one_label(
     file.seek(0)
     theirs, their_y = load_svmlight_file(file, n_features=31, zero_based=zero_based)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(files, "CHUNK_BYTES", chunk_bytes)
         ours = read(file.getvalue(), n_features=31, zero_based=zero_based, dtype=np.float64)
     assert same(ours.X, theirs)
     assert ours.X.has_canonical_format
@@ -286,7 +286,7 @@ VALID = b"12,7 1:0.5 3:-2.25e1 #x\r\n40 2:1 2147483647:12345678901234567890.5\n 
 def test_a_damaged_file_is_read_or_refused(content: bytes, with_taxonomy: bool, chunk_bytes: int) -> None:
     taxonomy = Taxonomy.from_edges([("12", "7"), ("12", "40")]) if with_taxonomy else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files.open, "CHUNK_BYTES", chunk_bytes)
+        patch.setattr(files, "CHUNK_BYTES", chunk_bytes)
         try:
             data = read(content, taxonomy=taxonomy)
         except DatasetError:
@@ -337,7 +337,7 @@ def test_a_line_of_a_gigabyte(piece: bytes) -> None:
 def test_memory_stays_below_three_times_the_result(
     labels: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files.open, "CHUNK_BYTES", 1 << 16)
+    monkeypatch.setattr(files, "CHUNK_BYTES", 1 << 16)
     random = np.random.default_rng(0)
     X = sparse.random(3000, 2000, density=0.01, format="csr", random_state=0, dtype=np.float32)
     y = [[f"label-{k}" for k in random.choice(500, labels, replace=False)] for _ in range(3000)]

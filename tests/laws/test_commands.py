@@ -24,9 +24,9 @@ from unittest import mock
 import pytest
 
 import cladist
+from cladist import files as file_access
 from cladist.cli import demo
 from cladist.cli.stream_files import Consumed
-from cladist.files import open as file_access
 from cladist.persistence.models import load_noted
 from tests.cli.conftest import NUMBERS, call
 

@@ -91,14 +91,6 @@ def test_the_shortest_path_is_the_first_of_them_from_the_root_down(taxonomy):
         assert taxonomy.shortest_path(name) == min(paths, key=lambda path: [id_of(node) for node in path])
 
 
-@given(dags())
-def test_colours_differ_between_parents_and_children(taxonomy):
-    colour = dict(zip(taxonomy.names, taxonomy.colouring().tolist(), strict=True))
-    assert all(colour[p] != colour[c] for p, c in taxonomy.edges())
-    if taxonomy.kind != "dag":
-        assert set(colour.values()) <= {0, 1}
-
-
 # ---------------------------------------------------------------- building
 
 

@@ -86,9 +86,6 @@ def run_demo(level: str, folder: Path) -> Result:
         return demo_methods.train_codes(data, model) if level == "code" else demo_methods.compare(data)
 
 
-# ------------------------------------------------------------------ the result in a terminal, as JSON and in files
-
-
 def render(result: Result, *, quiet: bool = False) -> Group:
     """Return the text of the terminal; with `quiet`, the table alone."""
     if quiet:

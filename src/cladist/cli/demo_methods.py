@@ -99,9 +99,6 @@ def classify(model: Any, data: Dataset, texts: tuple[str, ...], **features: Any)
         ]
 
 
-# ------------------------------------------------------------------ methods
-
-
 def methods(taxonomy: Any) -> dict[str, Any]:
     """Return the unfitted learners to compare, by name; all are deterministic."""
     return {
@@ -166,9 +163,6 @@ def summarise(data: Dataset, reports: dict[str, Report], seconds: dict[str, floa
     }
     table = table_of_measures("method", MEASURES, list(measures.items()))
     return Result(data, lead, reports, table, f"{claim}: {'; '.join(pairs)}.", values, samples)
-
-
-# ------------------------------------------------------------------ codes
 
 
 def train_codes(data: Dataset, folder: Path, *, texts: tuple[str, ...] = DIAGNOSES) -> Result:

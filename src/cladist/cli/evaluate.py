@@ -39,8 +39,8 @@ def command(
 
     fitted, notes = open_model(model)
     columns = (tuple(text or ()), label, label_sep, path_sep)
-    given = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True)
-    source = resolve(given, fitted, notes, model)
+    option_source = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True)
+    source = resolve(option_source, fitted, notes, model)
     output.check_target(html, data, model)
     with terminal.bars():
         rows = read_rows(fitted, source, notify=terminal.note)

@@ -109,17 +109,14 @@ class DataSource:
             if missing:
                 raise ParameterError(f"{self.name} is a table: name its columns with {' and '.join(missing)}{hint}.")
             return
-        given = [option for option, value in columns.items() if value]
-        if given:
+        named_options = [option for option, value in columns.items() if value]
+        if named_options:
             kind = f"read as {self.kind}, in which no columns are named"
-            raise ParameterError(f"{self.name} is {kind}; leave out {' and '.join(given)}.")
+            raise ParameterError(f"{self.name} is {kind}; leave out {' and '.join(named_options)}.")
 
     def progress(self) -> Any:
         """Return a context that shows that standard input is being read; files report their progress themselves."""
         return progress.task("Reading standard input") if self.path == "-" else nullcontext()
-
-
-# ------------------------------------------------------------------ models and their notes
 
 
 def learner_of(model: Any) -> Any:
@@ -175,9 +172,9 @@ def resolve(source: DataSource, model: Any, notes: dict[str, Any], folder: Path)
     source = _complete(source, notes)
     numbers = {True: "LSHTC rows", False: "numbers"}
     trained = "texts" if features_of(model) is None else numbers[notes.get("format") == "lshtc"]
-    given = numbers[source.kind == "lshtc"] if source.is_numeric else "texts"
-    if trained != given:
-        raise DatasetError(f"{folder} was trained on {trained}, and {source.name} holds {given}.")
+    data_kind = numbers[source.kind == "lshtc"] if source.is_numeric else "texts"
+    if trained != data_kind:
+        raise DatasetError(f"{folder} was trained on {trained}, and {source.name} holds {data_kind}.")
     source.check_columns()
     return source
 
@@ -200,12 +197,9 @@ def _complete(source: DataSource, notes: dict[str, Any]) -> DataSource:
     source = replace(source, text=source.text or text)
     if not source.labelled:
         return source
-    given = {name: getattr(source, name) for name in ("label", "label_sep", "path_sep")}
-    label, label_sep, path_sep = (notes.get(name) if value is None else value for name, value in given.items())
+    options = {name: getattr(source, name) for name in ("label", "label_sep", "path_sep")}
+    label, label_sep, path_sep = (notes.get(name) if value is None else value for name, value in options.items())
     return replace(source, label=label, label_sep=label_sep or None, path_sep=path_sep or None)
-
-
-# ------------------------------------------------------------------ rows
 
 
 def read_labelled(
@@ -352,9 +346,6 @@ def _select_known(matrices: Iterable[Any], source: DataSource, notify: Notify) -
         notify(f"{counts} in {source.name} were in no row of training; they are left out.")
 
 
-# ------------------------------------------------------------------ taxonomies
-
-
 def read_taxonomy(
     path: Source,
     *,
@@ -368,11 +359,11 @@ def read_taxonomy(
     Cycles are refused with the edges that close them and `advice`, in which {} stands for these edges, or dropped.
     """
     if format == "arff" or (format is None and data_suffix(path) == ".arff"):
-        from cladist.datasets.formats import arff
+        from cladist.datasets.formats import arff_header
 
         with open_for_reading(path) as stream:
-            attributes = arff.read_header(path, iterate_byte_lines(path, stream))
-            taxonomy = arff.read_hierarchy(path, attributes, on_cycle="drop")
+            attributes = arff_header.read_header(path, iterate_byte_lines(path, stream))
+            taxonomy = arff_header.read_hierarchy(path, attributes, on_cycle="drop")
     elif format == "lshtc":
         from cladist.datasets.formats.lshtc import read_hierarchy
 

@@ -32,7 +32,6 @@ PathLike = str | os.PathLike[str]
 UNLIMITED_WIDTH = 10_000
 MAX_SHOWN = 10  # names in one list
 
-# ------------------------------------------------------------------ options
 
 DATA = "Data"  # a panel of the help
 DATA_HELP = "A table (.csv, .tsv, .jsonl, .parquet, .arrow), or numbers in svmlight (.svm), ARFF (.arff) or LSHTC."
@@ -64,8 +63,6 @@ Format = Annotated[DataFormat | None, option("--format", FORMAT_HELP, DATA)]
 ZeroBased = Annotated[bool | None, option("--zero-based/--one-based", BASE_HELP, DATA, show_default=False)]
 ModelFolder = Annotated[Path, argument("MODEL", "The model folder written by [bold]cladist train[/bold].")]
 DataFile = Annotated[Path, argument("DATA", DATA_HELP)]
-
-# ------------------------------------------------------------------ the terminal
 
 
 @dataclass
@@ -174,9 +171,6 @@ def join_names(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_SHOWN]) + more
 
 
-# ------------------------------------------------------------------ progress bars
-
-
 class _StepCount(ProgressColumn):
     """The number of steps done, and of all steps if known."""
 
@@ -239,9 +233,6 @@ class Bars:
             self.outer = None
         if task is self.counted:
             self.counted = None
-
-
-# ------------------------------------------------------------------ files
 
 
 def check_inputs(*paths: PathLike | None, model: Path | None = None) -> None:

@@ -109,8 +109,8 @@ def command(
             raise ParameterError("--top-k and --beam list labels, and these options decide on one; leave one out.")
         decisions = DecisionOptions(*options)
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
-    given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
-    source = resolve(given, fitted, notes, model)
+    option_source = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
+    source = resolve(option_source, fitted, notes, model)
     start = time.perf_counter()
     # Predictions on standard output show the progress themselves.
     with terminal.bars() if out is not None else nullcontext():
@@ -122,9 +122,6 @@ def command(
         seconds = time.perf_counter() - start
         terminal.answer({"rows": n_rows, "seconds": seconds, "out": str(out)})
         terminal.note(f"Predicted {n_rows:,} rows in {seconds:.1f} s; the predictions are in {out}")
-
-
-# ------------------------------------------------------------------ the work
 
 
 class Prediction(NamedTuple):
@@ -313,9 +310,6 @@ class BlankRows:
         )
 
 
-# ------------------------------------------------------------------ rows without labels
-
-
 def read_batches(source: DataSource, *, model: Any = None, notify: Notify = lambda _: None) -> Iterator[Any]:
     """Return an iterator over batches of rows to predict; they are read as needed, never all in memory."""
     from cladist.cli.input import read_numbers, slices
@@ -373,9 +367,6 @@ def _headers(line: str) -> Iterator[tuple[str, set[str]]]:
         return
     if isinstance(record, dict):
         yield "jsonl", set(record)
-
-
-# ------------------------------------------------------------------ files of predictions
 
 
 def escape_formula(text: str) -> str:

@@ -57,8 +57,8 @@ def command(
     if out is not None:
         terminal.answer({**asdict(counts), "seconds": seconds, "model": str(model), "out": str(out)})
     terminal.note(
-        f"Predicted {counts.rows:,} rows in {seconds:.1f} s, trained on {counts.learnt:,}"
-        + (f", {counts.right / counts.learnt:.1%} of which were predicted correctly before" if counts.learnt else "")
+        f"Predicted {counts.rows:,} rows in {seconds:.1f} s, trained on {counts.trained:,}"
+        + (f", {counts.right / counts.trained:.1%} of which were predicted correctly before" if counts.trained else "")
         + (f"; skipped {counts.skipped:,} consumed before" if counts.skipped else "")
         + f". The model is in {model}"
     )

@@ -35,9 +35,6 @@ FEATURES = "x"  # the key of a row's numbers
 DIGEST = 16  # bytes per id: two of a billion ids collide with probability 1e-21
 
 
-# ------------------------------------------------------------------ input
-
-
 @dataclass
 class Signals:
     """The signals that have arrived: to stop (SIGINT, SIGTERM), or to save (SIGHUP, SIGUSR1)."""
@@ -188,9 +185,6 @@ def missing_nodes(taxonomy: Taxonomy, labels: Sequence[Sequence[str]]) -> list[t
             nodes.append((parts[k - 1], None if parent is None else taxonomy.names[parent]))
             taxonomy = taxonomy.with_node(*nodes[-1])
     return nodes
-
-
-# ------------------------------------------------------------------ consumed rows and predictions
 
 
 @dataclass

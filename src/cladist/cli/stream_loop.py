@@ -45,7 +45,7 @@ class Counts:
     """The numbers of a run, for its summary."""
 
     rows: int = 0
-    learnt: int = 0
+    trained: int = 0
     skipped: int = 0
     right: int = 0
     saves: int = 0
@@ -119,8 +119,6 @@ class Stream:
             raise ParameterError(f"{self.folder} has no note of its text columns; name them with --text KEY.")
         separators = self.notes.get("label_sep"), self.notes.get("path_sep")
         return Reader(name, columns, label or self.notes.get("label") or "label", *separators, id_column, n_features)
-
-    # ---------------------------------------------------------------- batches of lines
 
     def run(self) -> Counts:
         """Consume the input to its end, or until a signal to stop; recorded rows are saved in any case."""
@@ -218,8 +216,6 @@ class Stream:
             raise self.reader.error(number, f"one label is wanted, and there are {len(labels)}.")
         return Row(line, number, self.reader.value(record, number), row_id, labels, bool(unknown))
 
-    # ---------------------------------------------------------------- rows
-
     def _process_alike(self, rows: list[Row]) -> None:
         """Predict rows that all have labels or all have none, train on the former, and write the predictions."""
         if not rows:
@@ -243,7 +239,7 @@ class Stream:
             self.unsaved += len(rows)
         self.counts.rows += len(rows)
         self.counts.right += n_right
-        self.counts.learnt += 0 if rows[0].labels is None else len(rows)
+        self.counts.trained += 0 if rows[0].labels is None else len(rows)
 
     @contextmanager
     def _all_or_unsound(self) -> Iterator[None]:
@@ -280,7 +276,7 @@ class Stream:
 
     def _answer(self, row: Row, label: Any) -> bytes:
         answer = ({} if row.id is None else {"id": row.id}) | to_answer(label, self.learner.taxonomy_)
-        return self.answers.encode(answer | ({} if row.labels is None else {"learnt": True}))
+        return self.answers.encode(answer | ({} if row.labels is None else {"trained": True}))
 
     def _save(self) -> None:
         """Save the model and the record of consumed rows, after the predictions up to here are on the disk."""

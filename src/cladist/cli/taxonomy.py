@@ -91,9 +91,6 @@ def command(
     terminal.show(*taxonomy_report.render(description, "" if source is None else source.name))
 
 
-# ------------------------------------------------------------------ the work
-
-
 class Description(NamedTuple):
     """A taxonomy, its properties, and its comparison with labelled data, if any."""
 
@@ -129,22 +126,19 @@ def describe(
     return Description(taxonomy, findings, *(() if source is None else compare(taxonomy, source)))
 
 
-def _check_data(source: DataSource | None, given: dict[str, Any]) -> None:
+def _check_data(source: DataSource | None, options: dict[str, Any]) -> None:
     """Raise a `ParameterError` if options about data are given without data, or do not suit it."""
     if source is not None:
         source.check_extension()
         source.check_columns(text=False)
         return
-    for flag, value in given.items():
+    for flag, value in options.items():
         if value is not None:
             raise ParameterError(f"{flag} is about labelled data; name its file with --data FILE.")
 
 
 def _short_name(file: str) -> str:
     return "standard input" if file == "-" else Path(file).name
-
-
-# ------------------------------------------------------------------ conversion
 
 
 def check_convertible(out: Path | None, *, flatten: bool = False, spanning_forest: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,9 @@ def data_notes(coverage: Coverage, unknown: Sequence[UnknownLabel], name: str) -
     yield f"{name}: {_count(coverage.rows, 'row|rows')}{'; ' if fine else ''}{' and '.join(fine)}."
     if unknown:
         forms = "label is not in the taxonomy|labels are not in the taxonomy"
-        yield f"{_count(len(unknown), forms)}:\n{_list(map(_unknown_label, unknown))}"
+        hints = [f"; did you mean {' or '.join(map(repr, label.near))}?" if label.near else "" for label in unknown]
+        items = [f"{label.label!r} ({label.count:,}){hint}" for label, hint in zip(unknown, hints, strict=True)]
+        yield f"{_count(len(unknown), forms)}:\n{_list(items)}"
     if coverage.rows_without_label:
         yield f"{_count(coverage.rows_without_label, 'row has|rows have')} no label in the taxonomy."
     if coverage.empty_leaves:
@@ -136,19 +138,10 @@ def _count(n: int, forms: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
-def _list(texts: Iterable[str]) -> str:
+def _list(items: Sequence[str]) -> str:
     """Return one line for each of the first texts."""
-    items = list(texts)
     more = [f"  … and {len(items) - MAX_SHOWN:,} more"] if len(items) > MAX_SHOWN else []
     return "\n".join([*(f"  {text}" for text in items[:MAX_SHOWN]), *more])
-
-
-def _unknown_label(label: UnknownLabel) -> str:
-    near = f"; did you mean {' or '.join(map(repr, label.near))}?" if label.near else ""
-    return f"{label.label!r} ({label.count:,}){near}"
-
-
-# ------------------------------------------------------------------ the labels of a data file
 
 
 def compare(taxonomy: Taxonomy, source: DataSource) -> tuple[Coverage, tuple[UnknownLabel, ...]]:

@@ -66,12 +66,12 @@ def command(
     zero_based: output.ZeroBased = None,
 ) -> None:
     """Train a model on a table of texts or on a file of numbers."""
-    given = {
+    arguments = {
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
         "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
         "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
     }  # fmt: skip
-    options = merge_options(given, config)
+    options = merge_options(arguments, config)
     if options["out"] is None:
         raise ParameterError("Name the model folder to write with --out MODEL.")
     method = options["method"] or AUTO
@@ -102,9 +102,6 @@ def command(
         choice = "C={C:g} was chosen by cross-validation.\n" if "C" in summary else ""
         reason = "Chosen: {reason}\n" if "reason" in summary else choice
         terminal.plain((sentence + reason + "The model is in {model}").format(**summary))
-
-
-# ------------------------------------------------------------------ the work
 
 
 def train(
@@ -148,7 +145,7 @@ def train(
     learner = learner_of(model)
     selection = getattr(model, "selection_", None)
     C = getattr(learner, "C_", None) if selection is None else selection.C
-    chosen = {} if selection is None else {"reason": str(selection), "compared": selection.results}
+    choice = {} if selection is None else {"reason": str(selection), "compared": selection.results}
     return {
         "method": method if selection is None else selection.method,
         "rows": len(data.y),
@@ -158,7 +155,7 @@ def train(
         "seconds": seconds,
         "model": str(out),
         **({} if C is None else {"C": C}),
-        **chosen,
+        **choice,
     }
 
 
@@ -190,17 +187,17 @@ def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     Options of `cladist.Relations` are parameters too, as scikit-learn writes them: relations__ridge.
     """
     learner = registry.find(method).load()()
-    known = sorted(name for name in learner.get_params(deep=False) if name not in OBJECTS)
+    parameter_names = sorted(name for name in learner.get_params(deep=False) if name not in OBJECTS)
     relations: set[str] = set()
-    if "relations" in known:
+    if "relations" in parameter_names:
         from cladist.solvers.relations import DEFAULTS, Relations
 
         relations = {f"relations__{name}" for name in DEFAULTS}
     for name, value in parameters.items():
         if f"relations__{name}" in relations:
             raise ParameterError(f"{name} is an option of relations; write --param relations__{name}={value}.")
-        if name not in known and name not in relations:
-            raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(known)}.")
+        if name not in parameter_names and name not in relations:
+            raise ParameterError(f"{method} has no parameter {name!r}; it has {', '.join(parameter_names)}.")
     if relations & parameters.keys():
         parameters = {**parameters, "relations": Relations(parameters.get("relations"))}
     return learner.set_params(**parameters)
@@ -276,9 +273,6 @@ def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:
     return result, hold_out(result, _safe_indexing(data.X, own), _safe_indexing(data.y, own))
 
 
-# ------------------------------------------------------------------ options as texts
-
-
 def parse_parameters(assignments: Iterable[str]) -> dict[str, Any]:
     """Return the parameters in ``NAME=VALUE`` texts; a value is TOML, or a single word without quotes."""
     parameters: dict[str, Any] = {}
@@ -293,19 +287,19 @@ def parse_parameters(assignments: Iterable[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             content = {"value": value} if BARE_WORD.fullmatch(value) else {}
         if list(content) != ["value"]:
-            wanted = "the value is a number, true, false, a word or a text in double quotes."
-            raise ParameterError(f"--param {assignment}: {wanted}")
+            syntax = "the value is a number, true, false, a word or a text in double quotes."
+            raise ParameterError(f"--param {assignment}: {syntax}")
         parameters[name] = content["value"]
     return parameters
 
 
-def merge_options(given: dict[str, Any], config: Path | None) -> dict[str, Any]:
+def merge_options(arguments: dict[str, Any], config: Path | None) -> dict[str, Any]:
     """Return the options of the command line, those not given from the config file; parameters are merged by name."""
     if config is None:
-        return given
+        return arguments
     content = read_config(config)
-    options = {name: content.get(name) if value is None or value == [] else value for name, value in given.items()}
-    return options | {"param": content.get("param", {}) | given["param"]}
+    options = {name: content.get(name) if value is None or value == [] else value for name, value in arguments.items()}
+    return options | {"param": content.get("param", {}) | arguments["param"]}
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -317,7 +311,7 @@ def read_config(path: Path) -> dict[str, Any]:
     options = {name.replace("-", "_"): value for name, value in content.items()}
     for name, value in options.items():
         if name not in TYPES:
-            names = ", ".join(known.replace("_", "-") for known in TYPES)
+            names = ", ".join(option.replace("_", "-") for option in TYPES)
             raise ParameterError(f"{path}: there is no option {name!r}; the options are {names}.")
         types, description = TYPES[name]
         items = value if isinstance(value, list) else ()

@@ -238,18 +238,18 @@ def length(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
-def take_rows(rows: Any, chosen: Rows) -> Any:
+def take_rows(rows: Any, selection: Rows) -> Any:
     """Return the chosen rows; a slice of CSR rows shares memory with the whole."""
     if isinstance(rows, list):
-        return rows[chosen] if isinstance(chosen, slice) else [rows[i] for i in chosen]
-    if isinstance(chosen, slice) and sparse.issparse(rows) and rows.format == "csr":
-        first, last, _ = chosen.indices(rows.shape[0])
+        return rows[selection] if isinstance(selection, slice) else [rows[i] for i in selection]
+    if isinstance(selection, slice) and sparse.issparse(rows) and rows.format == "csr":
+        first, last, _ = selection.indices(rows.shape[0])
         start, end = rows.indptr[first], rows.indptr[last]
         arrays = rows.data[start:end], rows.indices[start:end], rows.indptr[first : last + 1] - start
         part = type(rows)(arrays, shape=(last - first, rows.shape[1]))
         part.has_sorted_indices = rows.has_sorted_indices
         return part
-    return rows[chosen]
+    return rows[selection]
 
 
 def stack_rows(parts: list[Any]) -> Any:

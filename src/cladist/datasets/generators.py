@@ -19,7 +19,6 @@ Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Seed = int | np.random.Generator | None
 
-# ---------------------------------------------------------------- topics
 # Zipf-like documents over a tree whose siblings share words, at any scale. A document about leaf ℓ draws each word
 # * with probability `noise` from the background, where the word of rank r has weight 1 / (r + 10)**zipf,
 # * otherwise from the own words of one node of the path to ℓ, each node of the path equally likely.
@@ -194,7 +193,6 @@ def _weigh_words(row: Ids, word: npt.NDArray[np.integer], n_rows: int, n_feature
     return sparse.csr_matrix(arrays, shape=(n_rows, n_features))
 
 
-# ---------------------------------------------------------------- label model
 # Behind the analysis of H-RLS (Cesa-Bianchi, Gentile & Zaniboni 2006).
 
 MOST_DRAWS = 1000  # rows drawn per row wanted, before the least margin is called too large
@@ -315,7 +313,6 @@ def _on_sphere(rng: np.random.Generator, n_rows: int, n_features: int) -> Floats
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-# ---------------------------------------------------------------- Hieron
 # The synthetic set of Dekel, Keshet & Singer (2004), section 5.
 
 N_LABELS = 121  # a ternary tree of depth 4: 1 + 3 + 9 + 27 + 81

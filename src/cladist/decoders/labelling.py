@@ -19,8 +19,6 @@ from cladist.labels import LabelMatrix, encode
 from cladist.losses import HLoss, Loss, SymmetricDifference, node_costs
 from cladist.taxonomy import Taxonomy
 
-# -------------------------------------------------------------------- one path
-
 
 def path_scores(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
     """Return S_v = Σ_{u ∈ path(v)} s_u for every example and node; cost O(examples · nodes).
@@ -128,9 +126,6 @@ def greedy_path(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[np.int
     leaves = labelling.greedy_leaves(values, taxonomy.child_start, len(taxonomy.roots))
     refuse_nan(first_example(leaves < 0))
     return leaves
-
-
-# -------------------------------------------------------------------- sets of nodes
 
 
 def best_labelling(scores: npt.ArrayLike, taxonomy: Taxonomy, *, node_major: bool = False) -> LabelMatrix:
@@ -244,9 +239,6 @@ def node_probabilities(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray
     return np.ascontiguousarray(probabilities)
 
 
-# -------------------------------------------------------------------- competitors of the best labelling
-
-
 class SecondBest(NamedTuple):
     """The second-best labelling of every example, and how far its total score Σ_v z_v a_v lies below the best one's."""
 
@@ -345,9 +337,6 @@ def node_margins(scores: npt.ArrayLike, taxonomy: Taxonomy) -> npt.NDArray[Any]:
     margins = np.empty_like(gains)
     runner_up.margins_from_gains(gains, taxonomy.parent, margins)
     return margins.T
-
-
-# -------------------------------------------------------------------- the labelling that violates its margin most
 
 
 class LossShift(NamedTuple):

@@ -158,8 +158,6 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         tags.requires_fit = not self.hashing
         return tags
 
-    # ------------------------------------------------------------------ the parts
-
     def check_parameters(self) -> None:
         """Raise a `ParameterError` if parameters are out of range or exclude each other."""
         one_of("TextFeatures", "hashing", self.hashing, (True, False))
@@ -204,16 +202,16 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         """Drop rare n-grams from the vocabulary; return the columns of those that stay."""
         n_texts, n_grams = counts.shape
         fewest = self.min_df * n_texts if isinstance(self.min_df, float) else self.min_df
-        kept = np.flatnonzero(np.bincount(counts.indices, minlength=n_grams) >= fewest)
-        if self.max_features is not None and len(kept) > self.max_features:
-            total = np.asarray(counts.sum(axis=0)).ravel()[kept]
-            kept = np.sort(kept[np.argsort(-total, kind="stable")[: self.max_features]])
-        if not len(kept):
+        columns = np.flatnonzero(np.bincount(counts.indices, minlength=n_grams) >= fewest)
+        if self.max_features is not None and len(columns) > self.max_features:
+            total = np.asarray(counts.sum(axis=0)).ravel()[columns]
+            columns = np.sort(columns[np.argsort(-total, kind="stable")[: self.max_features]])
+        if not len(columns):
             raise ParameterError(f"TextFeatures: no n-gram is in as many texts as min_df={self.min_df!r} asks for.")
-        if len(kept) < n_grams:
+        if len(columns) < n_grams:
             names = self.characters_.get_feature_names_out()
-            self.characters_.vocabulary_ = {names[j]: k for k, j in enumerate(kept)}
-            counts = counts[:, kept]
+            self.characters_.vocabulary_ = {names[j]: k for k, j in enumerate(columns)}
+            counts = counts[:, columns]
         return counts
 
     def _join(self, blocks: list[sparse.csr_matrix]) -> sparse.csr_matrix:

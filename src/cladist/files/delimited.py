@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from cladist.errors import CladistError
-from cladist.files.open import LONGEST_LINE
+from cladist.files import LONGEST_LINE
 
 Lines = Iterator[tuple[int, str]]  # line numbers from 1, and lines with their ends
 Row = tuple[int, list[str]]  # the line on which a row starts, and its fields

@@ -37,12 +37,8 @@ def by_level(indptr, indices):
     """Order nodes by the longest path from a root; ids need not be topological.
 
     A node follows the last of its parents, so siblings of a tree stand side by side in their given order and the
-    order is breadth first. Ordering what is in order already changes nothing.
-
-    Returns
-    -------
-    order : the old ids in their new order; shorter than the nodes where a cycle keeps some from every root
-    depth : the level of each node of `order`
+    order is breadth first. Ordering what is in order already changes nothing. Returns the old ids in their new order,
+    fewer than the nodes where a cycle keeps some from every root, and the level of each.
     """
     n = indptr.shape[0] - 1
     start, child = transposed(indptr, indices)

@@ -106,9 +106,6 @@ def to_indicator(y: Any, taxonomy: Taxonomy) -> sparse.csr_array:
     return encode(y, taxonomy).labels.to_indicator()
 
 
-# -------------------------------------------------------------------- matrices and frames
-
-
 def _is_pandas(y: Any, name: str) -> bool:
     """Tell whether y is a pandas Series or DataFrame, without importing pandas."""
     return type(y).__name__ == name and type(y).__module__.startswith("pandas")
@@ -144,9 +141,6 @@ def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
         if are_bits and not may_be_paths:
             return _encode_indicator(values.astype(np.int8), taxonomy, replace(form, kind="indicator", dtype="int8"))
     return _encode_paths(values, taxonomy, replace(form, kind="paths", dtype="object"))
-
-
-# -------------------------------------------------------------------- paths
 
 
 def _encode_paths(y: npt.NDArray[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
@@ -196,9 +190,6 @@ def _split_path(row: tuple[Any, ...], k: int) -> list[str]:
     if gap is not None:
         raise LabelError(f"Row {k} has a gap in its path at column {gap}: {list(row)}; pad at the end only.")
     return [as_text(part) for part in row[:end]]
-
-
-# -------------------------------------------------------------------- one dimension
 
 
 def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:

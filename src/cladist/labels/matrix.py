@@ -174,14 +174,14 @@ def as_indicator(matrix: Any, taxonomy: Taxonomy) -> sparse.csr_array:
     """Return a 0/1 matrix as sorted CSR; not closed under ancestors, since losses are defined for all vectors."""
     if isinstance(matrix, LabelMatrix):
         return matrix.to_indicator()
-    given = matrix if sparse.issparse(matrix) else np.asarray(matrix)
-    if given.dtype.kind not in "biuf":
-        raise LabelError(f"An indicator matrix holds numbers 0 and 1; this one holds {given.dtype}.")
-    if given.ndim != 2 or given.shape[1] != taxonomy.n_nodes:
+    numbers = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+    if numbers.dtype.kind not in "biuf":
+        raise LabelError(f"An indicator matrix holds numbers 0 and 1; this one holds {numbers.dtype}.")
+    if numbers.ndim != 2 or numbers.shape[1] != taxonomy.n_nodes:
         raise LabelError(
-            f"An indicator matrix has one column per node, here {taxonomy.n_nodes}; this one has shape {given.shape}."
+            f"An indicator matrix has one column per node, here {taxonomy.n_nodes}; this one has shape {numbers.shape}."
         )
-    return as_bits(given, "An indicator matrix", taxonomy.names)
+    return as_bits(numbers, "An indicator matrix", taxonomy.names)
 
 
 def as_bits(matrix: Any, who: str, columns: Sequence[Any]) -> sparse.csr_array:
@@ -196,8 +196,6 @@ def as_bits(matrix: Any, who: str, columns: Sequence[Any]) -> sparse.csr_array:
         raise LabelError(f"{who} holds only 0 and 1; row {row} has {value} at {column!r}.")
     return bits
 
-
-# -------------------------------------------------------------------- the form of y
 
 _ELEMENTS: dict[str, Callable[[Any], Any]] = {kind.__name__: kind for kind in (list, tuple, set, frozenset)}
 # The kinds of y, and the containers of each, as patterns.
@@ -320,7 +318,10 @@ class LabelForm:
         if self.kind == "indicator":
             return self._render_indicator(labels, index)
         if self.kind == "sets":
-            return self._render_sets(labels, index)
+            rows = list(map(_ELEMENTS[self.element], _list_frontier(labels, self.values(labels.taxonomy).tolist())))
+            if self.container == "list":
+                return rows
+            return self._make_series(_objects(rows), index) if self.container == "series" else _objects(rows)
         return self.render_nodes(labels.nodes("This form of y"), labels.taxonomy, index=index)
 
     def render_nodes(self, nodes: npt.NDArray[np.int64], taxonomy: Taxonomy, *, index: Any = None) -> Any:
@@ -347,20 +348,14 @@ class LabelForm:
     def _make_frame(self, values: npt.NDArray[Any], index: Any) -> Any:
         import pandas
 
-        known = list(self.columns or ())
-        columns = known + [f"level_{k}" for k in range(len(known), values.shape[1])]
+        names = list(self.columns or ())
+        columns = names + [f"level_{k}" for k in range(len(names), values.shape[1])]
         frame = pandas.DataFrame(values, index=index, columns=columns, dtype=values.dtype)
-        dtypes = self.dtypes * len(known) if len(self.dtypes) == 1 else self.dtypes
+        dtypes = self.dtypes * len(names) if len(self.dtypes) == 1 else self.dtypes
         for k, dtype in enumerate(dtypes):
             if str(frame.dtypes.iloc[k]) != dtype:
                 frame.isetitem(k, _as_dtype(frame.iloc[:, k], dtype))
         return frame
-
-    def _render_sets(self, labels: LabelMatrix, index: Any) -> Any:
-        rows = list(map(_ELEMENTS[self.element], _list_frontier(labels, self.values(labels.taxonomy).tolist())))
-        if self.container == "list":
-            return rows
-        return self._make_series(_objects(rows), index) if self.container == "series" else _objects(rows)
 
     def _render_paths(self, nodes: npt.NDArray[np.int64], taxonomy: Taxonomy, index: Any) -> Any:
         skip = 1 if self.below_root else 0

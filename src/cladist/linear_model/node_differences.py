@@ -125,18 +125,8 @@ class Chunks(NamedTuple):
 class DifferenceWeights(Weights):
     """The difference of every node in use from its parent; a leaf's weights are the sum along its path.
 
-    About 5 bytes for each weight and 8 for each feature of a chunk. Arrays may be those of a mapped file, which kernels
-    do not trust.
-
-    Parameters
-    ----------
-    order : LevelOrder
-        The nodes in use, level by level.
-    chunks : Chunks
-        Their weights.
-    bias : array (positions,)
-        The difference of each node's intercept from its parent's.
-    n_features : int
+    `bias` has the differences of intercepts. About 5 bytes for each weight and 8 for each feature of a chunk. Arrays
+    may be those of a mapped file, which kernels do not trust.
     """
 
     def __init__(self, order: LevelOrder, chunks: Chunks, bias: Any, n_features: int) -> None:
@@ -156,8 +146,6 @@ class DifferenceWeights(Weights):
     def n_weights(self) -> int:
         """The number of weights that are kept."""
         return len(self.chunks.values)
-
-    # ---------------------------------------------------------------- saving and loading
 
     def to_arrays(self) -> Arrays:
         """Return the chunks and the biases."""
@@ -185,8 +173,6 @@ class DifferenceWeights(Weights):
         if not is_unread(chunks.values):
             _check_chunks(chunks, order)
         return cls(order, chunks, bias, n_features)
-
-    # ---------------------------------------------------------------- all leaves
 
     @property
     def has_index(self) -> bool:
@@ -225,8 +211,8 @@ class DifferenceWeights(Weights):
         """Return the scores of all positions for a few rows."""
         scores = np.empty((last - first, len(self.bias)), np.float32)
         if self.has_index:
-            chosen, parent = np.arange(first, last), self.order.parent
-            require_sound(linear_scores.score_by_index(rows, chosen, self.index[:4], self.bias, parent, scores))
+            row_ids, parent = np.arange(first, last), self.order.parent
+            require_sound(linear_scores.score_by_index(rows, row_ids, self.index[:4], self.bias, parent, scores))
             return scores
         order, table = self.order, np.zeros(self.n_features, np.int32)
         n_rows, parents, parent_scores = last - first, np.full(1, -1), np.zeros((last - first, 1), np.float32)
@@ -263,8 +249,6 @@ class DifferenceWeights(Weights):
         if len(incomplete):
             best[incomplete], scores[incomplete] = self.top_k(X[incomplete], k)
         return best, scores
-
-    # ---------------------------------------------------------------- beam search
 
     def _search(self, rows: CsrArrays, n_rows: int, beam: int, best: Ids, scores: Floats32) -> Ids:
         """Write the leaves that beam search reaches; return the rows for which they are too few."""
@@ -312,8 +296,6 @@ class DifferenceWeights(Weights):
         children = np.empty(n_children, np.int64), np.empty(n_children, np.float32), gains, bounds
         require_sound(kernels.expand(rows, pairs, by_node, layout, chunks[2:], table, with_bounds, children))
         return children
-
-    # ---------------------------------------------------------------- matrices
 
     def vectors(self) -> sparse.csr_array:
         """Return the differences of all nodes (positions × features)."""

@@ -119,8 +119,6 @@ class PathSumWeights(BlockedWeights):
                 matrix[np.ix_(rows, self.feature_of)] = W[: len(self.feature_of), lanes].T
         return matrix
 
-    # ---------------------------------------------------------------- saving and loading
-
     def to_arrays(self) -> Arrays:
         """Return the tree, the training rows, and their α y in the leaves."""
         sums, tree = self.sums, self.tree
@@ -231,9 +229,6 @@ def _local_nodes(paths: PathSumWeights, b: int) -> tuple[Ids, Floats32]:
     for column, lanes in enumerate(lanes_below.values()):
         below[lanes, column] = 1
     return np.array(list(lanes_below), np.int64), below
-
-
-# ---------------------------------------------------------------- differences of all nodes
 
 
 def differences_of_paths(paths: PathSumWeights, prune: float = 0.0) -> DifferenceWeights:

@@ -112,14 +112,14 @@ class InnerVectors:
         vectors[self.position[nodes] < 0] = 0
         return vectors
 
-    def average(self, chosen: Ids, sums: Floats32) -> None:
+    def average(self, positions: Ids, sums: Floats32) -> None:
         """Set nodes to the mean of parent and children; `sums` are the sums over children that are leaves."""
         sums *= self.sharing
         is_chosen = np.zeros(len(self.nodes) + 1, bool)
-        is_chosen[chosen] = True
+        is_chosen[positions] = True
         for child in np.flatnonzero(is_chosen[self.parents]):
             sums[self.parents[child]] += self.vectors[child]
-        self._descend(chosen, sums, self.penalties.astype(np.float64))
+        self._descend(positions, sums, self.penalties.astype(np.float64))
 
     def solve(self, sums: Floats32) -> None:
         """Set all nodes so that each is the mean of parent and children: one elimination up, one substitution down."""
@@ -131,8 +131,8 @@ class InnerVectors:
                 sums[self.parents[u]] += sums[u] * np.float32(1 / weight[u])
         self._descend(np.arange(len(self.nodes)), sums, weight)
 
-    def _descend(self, chosen: Ids, sums: Floats32, weight: Floats64) -> None:
-        for u in chosen[~self.fixed[chosen]].tolist():
+    def _descend(self, positions: Ids, sums: Floats32, weight: Floats64) -> None:
+        for u in positions[~self.fixed[positions]].tolist():
             above = self.vectors[self.parents[u]] if self.parents[u] >= 0 else np.float32(0)
             self.vectors[u] = (sums[u] + above) * np.float32(1 / weight[u])
 
@@ -161,9 +161,6 @@ class InnerVectors:
 def squared_norms(values: Floats32) -> Any:
     """Return the squared norm of a vector, or of each column, in float64."""
     return np.sum(np.square(values, dtype=np.float64), axis=0)
-
-
-# ---------------------------------------------------------------- leaves in blocks of sixteen
 
 
 class BlockAlphas(NamedTuple):

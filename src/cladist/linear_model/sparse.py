@@ -112,8 +112,6 @@ class SparseWeights(BlockedWeights):
         """The fraction of all weights that are kept."""
         return len(self.index.values) / max(1, self.n_classes * self.n_features)
 
-    # ---------------------------------------------------------------- scores
-
     def rebuilds_blocks(self, n_rows: int) -> bool:
         """Tell whether scoring `n_rows` rows builds blocks, as it does for many rows and dense lists."""
         return self.density > INDEX_BELOW and n_rows > MANY_ROWS
@@ -128,11 +126,11 @@ class SparseWeights(BlockedWeights):
             return super().scores(X)
         return self.scores_of(csr_arrays(X), np.arange(X.shape[0]))
 
-    def scores_of(self, rows: CsrArrays, chosen: Ids) -> Floats32:
+    def scores_of(self, rows: CsrArrays, row_ids: Ids) -> Floats32:
         """Return the scores of the chosen rows."""
-        scores = np.empty((len(chosen), self.n_classes), np.float32)
+        scores = np.empty((len(row_ids), self.n_classes), np.float32)
         index, bias = tuple(self.index), self.intercepts
-        require_sound(linear_scores.score_by_index(rows, chosen, index, bias, NO_PARENTS, scores))
+        require_sound(linear_scores.score_by_index(rows, row_ids, index, bias, NO_PARENTS, scores))
         return scores
 
     def best(self, X: Any) -> Ids:
@@ -150,8 +148,6 @@ class SparseWeights(BlockedWeights):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_inverted_index"}
-
-    # ---------------------------------------------------------------- matrices
 
     def blocks(self) -> Iterator[Floats32]:
         """Yield the blocks in the order of the classes."""
@@ -179,16 +175,13 @@ class SparseWeights(BlockedWeights):
         rows = np.searchsorted(rows_of, of_class[entries])
         return sparse.csr_array((values[entries], (rows, columns)), shape=(len(rows_of), self.n_features))[positions]
 
-    def _columns(self, chosen: slice) -> Floats32:
+    def _columns(self, part: slice) -> Floats32:
         _, indptr, classes, values = self.index
-        entries = slice(indptr[chosen.start], indptr[chosen.stop])
-        columns = np.zeros((self.n_classes, chosen.stop - chosen.start), np.float32)
-        features = np.repeat(np.arange(columns.shape[1]), np.diff(indptr[chosen.start : chosen.stop + 1]))
+        entries = slice(indptr[part.start], indptr[part.stop])
+        columns = np.zeros((self.n_classes, part.stop - part.start), np.float32)
+        features = np.repeat(np.arange(columns.shape[1]), np.diff(indptr[part.start : part.stop + 1]))
         columns[classes[entries], features] = values[entries]
         return columns
-
-
-# ---------------------------------------------------------------- the inverted index
 
 
 class InvertedIndex(NamedTuple):

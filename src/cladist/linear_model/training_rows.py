@@ -93,11 +93,11 @@ class TrainingRows:
         kernels.copy_rows(self.arrays, order, indptr, indices, data)
         return replace(self, indptr=indptr, indices=indices, data=data, norms=self.norms[order])
 
-    def matrix(self, chosen: Ids) -> sparse.csr_array:
+    def matrix(self, row_ids: Ids) -> sparse.csr_array:
         """Return the chosen rows in their original features, without the constant."""
         shape = (len(self), self.n_features + self.has_constant)
         rows = sparse.csr_array((self.data, self.feature_of[self.indices], self.indptr), shape=shape)
-        return rows[chosen][:, : self.n_features].sorted_indices()
+        return rows[row_ids][:, : self.n_features].sorted_indices()
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

@@ -138,11 +138,11 @@ class BlockedWeights(Weights):
             yield self._columns(slice(first, min(first + size, len(self.feature_of))))
         yield self.intercepts[:, None]
 
-    def _columns(self, chosen: slice) -> Floats32:
-        columns = np.empty((self.n_classes, chosen.stop - chosen.start), np.float32)
+    def _columns(self, part: slice) -> Floats32:
+        columns = np.empty((self.n_classes, part.stop - part.start), np.float32)
         for b, block in enumerate(self.blocks()):
             classes = self.classes_of(b)
-            columns[classes] = block[chosen, : len(classes)].T
+            columns[classes] = block[part, : len(classes)].T
         return columns
 
 

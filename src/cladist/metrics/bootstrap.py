@@ -203,9 +203,6 @@ def _as_labels(rows: NodeRows, taxonomy: Taxonomy) -> Any:
     return sparse.csr_array((np.ones(len(rows.indices), np.int8), rows.indices, rows.indptr), shape=shape)
 
 
-# -------------------------------------------------------------------- resamples
-
-
 def _draw_weights(n_rows: int, n_added: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield how often each row is drawn, with replacement, when as many are drawn as there are.
 
@@ -287,7 +284,6 @@ def _append(rows: NodeRows, source: NodeRows, added: Any) -> NodeRows:
     return NodeRows(np.concatenate([[0], np.cumsum(counts)]), np.concatenate([rows.indices, *pieces]))
 
 
-# -------------------------------------------------------------------- intervals
 # The last axis of `values` is that of the resamples; the axes before it, if any, are those of several estimates.
 
 

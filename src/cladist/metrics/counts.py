@@ -139,8 +139,6 @@ class Counts:
             )
         return float(getattr(self, loss) / self.weight)
 
-    # ---------------------------------------------------------------- precision, recall, F1
-
     def node_scores(self, ids: Any = slice(None), *, zero_division: float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Return precision, recall and F1 of each node among `ids`, by default all."""
         return _scores(self.tp[ids], self.fp[ids], self.fn[ids], zero_division)
@@ -241,9 +239,6 @@ def _select_nodes(nodes: Nodes, taxonomy: Taxonomy) -> npt.NDArray[np.int64]:
         repeated = next(v for v in ids if ids.count(v) > 1)
         raise ParameterError(f"metrics: nodes must name each node once; {taxonomy.names[repeated]!r} is repeated.")
     return np.array(ids, np.int64)
-
-
-# -------------------------------------------------------------------- functions of labels in any form
 
 
 def count(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None) -> Counts:

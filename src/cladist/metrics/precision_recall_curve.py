@@ -87,11 +87,11 @@ def _node_scores(values: npt.NDArray[Any], taxonomy: Taxonomy, classes: Any) -> 
     own = np.array([taxonomy.index(name) for name in classes], dtype=np.int64)
     scores = np.full((len(values), taxonomy.n_nodes), -np.inf, values.dtype if values.dtype.kind == "f" else np.float64)
     scores[:, own] = values
-    given = np.isin(np.arange(taxonomy.n_nodes), own)
+    has_column = np.isin(np.arange(taxonomy.n_nodes), own)
     parents = taxonomy.parents
     for v in range(taxonomy.n_nodes - 1, -1, -1):  # ids are topological: those below come first this way
         for u in parents.indices[parents.indptr[v] : parents.indptr[v + 1]]:
-            if not given[u]:
+            if not has_column[u]:
                 np.maximum(scores[:, u], scores[:, v], out=scores[:, u])
     return scores
 

@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from cladist.errors import ModelFormatError
+from cladist.errors import ModelFormatError, shorten
 from cladist.kernels.lanes import WIDTH
 from cladist.storage.array_groups import REAL, WHOLE, Arrays, ArraySpec, check_arrays
 
 MOST_FEATURES = 2**31 - 1  # features are numbered by int32
 Check = Callable[[Any], bool]
 Table = dict[str, ArraySpec]
-
-# -------------------------------------------------------------------- values
 
 
 def is_count(value: Any, most: int = 2**53) -> bool:
@@ -94,21 +92,14 @@ STATE: dict[str, tuple[Check, str]] = {
 def check_values(values: Any, table: Mapping[str, tuple[Check, str]]) -> None:
     """Raise a `ModelFormatError` unless all values are as the table declares."""
     if not isinstance(values, dict):
-        raise ModelFormatError(f"Its values must be an object, not {_shorten(values)}.")
+        raise ModelFormatError(f"Its values must be an object, not {shorten(values)}.")
     for name, value in values.items():
         if name not in table:
-            raise ModelFormatError(f"Its value {_shorten(name)} is none that a model of its kind has.")
-        fits, wanted = table[name]
+            raise ModelFormatError(f"Its value {shorten(name)} is none that a model of its kind has.")
+        fits, description = table[name]
         if not fits(value):
-            raise ModelFormatError(f"Its value {name!r} must be {wanted}, not {_shorten(value)}.")
+            raise ModelFormatError(f"Its value {name!r} must be {description}, not {shorten(value)}.")
 
-
-def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
-
-
-# -------------------------------------------------------------------- arrays
 
 _F4, _F8, _I4, _I8, _U1, _U4 = ("float32",), ("float64",), ("int32",), ("int64",), ("uint8",), ("uint32",)
 _MOST = 2**62  # of a count, so that sums do not wrap before they are checked

@@ -40,8 +40,6 @@ NOT_PART_OF_A_MODEL = (
     "executor",
 )  # packed separately, or not saved
 
-# -------------------------------------------------------------------- saving
-
 
 def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_arrays: Arrays | None = None) -> None:
     """Write a fitted learner, or a Pipeline of text features and a learner, to a folder.
@@ -115,9 +113,11 @@ def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
 
 def _pack_parameters(model: Any) -> dict[str, Any]:
     name, params = type(model).__name__, model.get_params(deep=False)
+    if not isinstance(params.get("scoring"), str):  # code that a search called, which a model needs no more
+        params = {key: None if key == "scoring" else value for key, value in params.items()}
     content: dict[str, Any] = {
         "parameters": {
-            key: to_json_value(None if _is_scorer(key, value) else value, f"{name}'s parameter {key}")
+            key: to_json_value(value, f"{name}'s parameter {key}")
             for key, value in params.items()
             if key not in NOT_PART_OF_A_MODEL
         },
@@ -134,11 +134,6 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
     return content
 
 
-def _is_scorer(key: str, value: Any) -> bool:
-    """Tell whether a value is code that a search called, which a model needs no more; a name is kept."""
-    return key == "scoring" and not isinstance(value, str)
-
-
 def _find_class(name: str) -> Any:
     """Return the learner of a name in the registry, the fixed table of classes that a model folder may hold."""
     method = registry.find_class(name)
@@ -147,9 +142,6 @@ def _find_class(name: str) -> Any:
 
 def _describe(model: Any) -> str:
     return f"{type(model).__module__.partition('.')[0]}'s {type(model).__name__}"
-
-
-# -------------------------------------------------------------------- loading
 
 
 def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool = False) -> Any:
@@ -256,7 +248,7 @@ def _unpack_parameters(content: dict[str, Any]) -> Any:
     cls = _find_class(content["class"])
     if cls is None:
         raise ModelFormatError(f"It holds a {content['class']!r}, which this version of cladist does not know.")
-    known = inspect.signature(cls).parameters
+    constructor_parameters = inspect.signature(cls).parameters
     parameters = {key: from_json_value(value) for key, value in content["parameters"].items()}
     for key, value in parameters.items():
         if callable(value):  # a kernel that is a function is not saved
@@ -266,7 +258,7 @@ def _unpack_parameters(content: dict[str, Any]) -> Any:
     if hasattr(cls, "from_old_parameters"):
         parameters = cls.from_old_parameters(parameters)
     for key in parameters:
-        if key not in known:
+        if key not in constructor_parameters:
             raise ModelFormatError(f"{content['class']} has no parameter {key!r} in this version of cladist.")
     if "estimator" in content:
         parameters["estimator"] = _unpack_parameters(content["estimator"])
@@ -288,9 +280,6 @@ def _unpack_classes(model: Any, content: dict[str, Any], arrays: Arrays) -> None
     if not len(nodes) and not model.decodes_sets:
         raise ModelFormatError("It has no class, and predicts one for each row.")
     model.set_classes(nodes)
-
-
-# -------------------------------------------------------------------- taxonomies and label graphs
 
 
 def pack_taxonomy(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
@@ -380,9 +369,6 @@ def unpack_relations(arrays: Arrays) -> RelationGraph | None:
         if adjacency.nnz == n_entries and not adjacency.diagonal().any() and (adjacency != adjacency.T).nnz == 0:
             return RelationGraph(names, adjacency)
     raise ModelFormatError("The label graph in this model is damaged.")
-
-
-# -------------------------------------------------------------------- notes
 
 
 def load_notes(folder: Any) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections import UserList
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -20,145 +19,29 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 
 from cladist.errors import ModelFormatError
 from cladist.features.vectorizer import TextFeatures
-from cladist.persistence.model_schema import MOST_FEATURES, is_count, is_flag, is_number
+from cladist.persistence.model_schema import is_count, is_number
 from cladist.persistence.regular_expressions import check_pattern
+from cladist.persistence.transformer_table import (
+    COMMON,
+    FITTED,
+    TEXT_VECTORIZERS,
+    are_by_name,
+    are_steps,
+    find_class,
+    is_vocabulary,
+)
 from cladist.storage import from_json_value, pack_strings, to_json_value, unpack_strings
-from cladist.storage.array_groups import REAL, WHOLE, Arrays, ArraySpec, check_arrays, prefixed
+from cladist.storage.array_groups import Arrays, check_arrays, prefixed
 
-TEXT_VECTORIZERS = (CountVectorizer, TfidfVectorizer, HashingVectorizer, TextFeatures)
 _UNSAVED = {
     "_stop_words_id",  # an address in memory
     "_transformers_feature_names_out",  # set by each transform
     "force_int_remainder_cols",  # removed in scikit-learn 1.9; it only chose a type of column lists
 }
-
-# -------------------------------------------------------------------- the table
-
-
-class Attribute(NamedTuple):
-    """A fitted attribute: an array as declared, or a value that passes the check; `needed` if `transform` reads it."""
-
-    array: ArraySpec | None = None
-    value: Callable[[Any], bool] = lambda value: False
-    needed: bool = False
-
-
-def _is_vocabulary(value: Any) -> bool:
-    fits = isinstance(value, dict) and value and all(isinstance(term, str) and is_count(k) for term, k in value.items())
-    return bool(fits) and set(value.values()) == set(range(len(value)))
-
-
-def _are_steps(value: Any, lengths: tuple[int, ...] = (2, 3)) -> bool:
-    """Tell whether a value is a list of names and transformers, and perhaps columns."""
-    return isinstance(value, list) and all(
-        isinstance(step, tuple)
-        and len(step) in lengths
-        and isinstance(step[0], str)
-        and (isinstance(step[1], BaseEstimator) or step[1] in ("drop", "passthrough"))
-        for step in value
-    )
-
-
-def _are_by_name(value: Any, fits: Callable[[Any], bool]) -> bool:
-    return isinstance(value, dict) and all(map(fits, value.values()))
-
-
-def _is_output_slice(value: Any) -> bool:
-    return isinstance(value, slice) and is_count(value.start) and is_count(value.stop) and value.step is None
-
-
-# NaN: a feature that was missing in all rows has no mean, no range and no fill value.
-_PER_FEATURE = ArraySpec(REAL, ("n_features",), missing=True)
-_LENGTHS = ArraySpec(REAL, ("n_features",), low=5e-324, missing=True)
-_IS_COUNT = Attribute(value=lambda value: is_count(value, MOST_FEATURES) and value >= 1)
-_IS_DTYPE = Attribute(value=lambda value: isinstance(value, np.dtype) and value.kind in "biufO")
-_IS_NONE = Attribute(value=lambda value: value is None)
-_N_FEATURES = {"n_features_in_": _IS_COUNT._replace(needed=True)}
-_N_SAMPLES = Attribute(value=lambda value: is_count(value) or (isinstance(value, np.floating) and bool(value >= 0)))
-_IS_FLAG = Attribute(value=is_flag)
-_VOCABULARY = {"vocabulary_": Attribute(value=_is_vocabulary, needed=True), "fixed_vocabulary_": _IS_FLAG}
-
-
-def _is_of(cls: Any) -> Attribute:
-    """Return a fitted attribute that is a transformer of one class, or None."""
-    return Attribute(value=lambda value: value is None or type(value) is cls, needed=True)
-
-
-_OUTPUTS: tuple[dict[str, Any], ...] = ({}, *({"transform": kind} for kind in (None, "default", "pandas", "polars")))
-COMMON: dict[str, Attribute] = {
-    "n_features_in_": _IS_COUNT,
-    "feature_names_in_": Attribute(
-        value=lambda value: isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "OU"
-    ),
-    "_sklearn_output_config": Attribute(value=lambda value: value in _OUTPUTS),
-}
-FITTED: dict[str, dict[str, Attribute]] = {
-    "CountVectorizer": _VOCABULARY,
-    "TfidfVectorizer": _VOCABULARY | {"_tfidf": Attribute(value=lambda v: type(v) is TfidfTransformer, needed=True)},
-    "TfidfTransformer": {"idf_": Attribute(ArraySpec(REAL, ("n_features",), low=0))},
-    "HashingVectorizer": {},
-    "TextFeatures": {
-        "words_": _is_of(TfidfVectorizer),
-        "characters_": _is_of(CountVectorizer),
-        "tfidf_": _is_of(TfidfTransformer),
-    },
-    "StandardScaler": {
-        **_N_FEATURES,
-        "n_samples_seen_": _N_SAMPLES._replace(array=ArraySpec((*WHOLE, *REAL), ("n_features",), low=0)),
-        "scale_": _IS_NONE._replace(array=_LENGTHS, needed=True),
-        "mean_": _IS_NONE._replace(array=_PER_FEATURE, needed=True),
-        "var_": _IS_NONE._replace(array=ArraySpec(REAL, ("n_features",), low=0, missing=True)),
-    },
-    "MaxAbsScaler": {
-        **_N_FEATURES,
-        "n_samples_seen_": _N_SAMPLES,
-        "scale_": Attribute(_LENGTHS, needed=True),
-        "max_abs_": Attribute(_PER_FEATURE),
-    },
-    "MinMaxScaler": {
-        **_N_FEATURES,
-        "n_samples_seen_": _N_SAMPLES,
-        **dict.fromkeys(("scale_", "min_"), Attribute(_PER_FEATURE, needed=True)),
-        **dict.fromkeys(("data_min_", "data_max_", "data_range_"), Attribute(_PER_FEATURE)),
-    },
-    "Normalizer": {},
-    "SimpleImputer": {
-        **_N_FEATURES,
-        "statistics_": Attribute(_PER_FEATURE._replace(types=(*REAL, *WHOLE, "object", "bool")), needed=True),
-        "indicator_": _IS_NONE,
-        "_fit_dtype": _IS_DTYPE._replace(needed=True),
-        "_fill_dtype": _IS_DTYPE,
-    },
-    "FunctionTransformer": {},  # "passthrough" after fitting; with a function it is refused
-    "FeatureUnion": {},
-    "Pipeline": {},
-    "ColumnTransformer": {
-        **_N_FEATURES,
-        "transformers_": Attribute(value=lambda value: _are_steps(value, (3,)), needed=True),
-        "sparse_output_": _IS_FLAG._replace(needed=True),
-        "output_indices_": Attribute(value=lambda value: _are_by_name(value, _is_output_slice), needed=True),
-        "_columns": Attribute(value=lambda value: isinstance(value, list), needed=True),
-        "_remainder": Attribute(value=lambda value: _are_steps([value], (3,)), needed=True),
-        "_transformer_to_input_indices": Attribute(
-            value=lambda value: _are_by_name(value, lambda k: isinstance(k, list) and all(map(is_count, k)))
-        ),
-    },
-}
-_QUICK = (*TEXT_VECTORIZERS, TfidfTransformer, StandardScaler, MaxAbsScaler, MinMaxScaler, Normalizer)
-_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (*_QUICK, FunctionTransformer, FeatureUnion, Pipeline)}
-_MODULES = {"ColumnTransformer": "sklearn.compose", "SimpleImputer": "sklearn.impute"}  # slow to import
-
-
-def _find_class(name: str) -> Any:
-    """Return a class of the table by its name."""
-    return _CLASSES[name] if name in _CLASSES else getattr(import_module(_MODULES[name]), name)
-
-
-# -------------------------------------------------------------------- saving
 
 
 def encode_transformer(transformer: Any) -> tuple[dict[str, Any], Arrays]:
@@ -175,9 +58,11 @@ class _Writer:
         self.arrays: Arrays = {}
 
     def transformer(self, value: Any, where: str, depth: int) -> dict[str, Any]:
-        cls, known = type(value), ", ".join(FITTED)
-        if cls.__name__ not in FITTED or cls is not _find_class(cls.__name__):
-            raise ModelFormatError(f"{where}: {cls.__module__}.{cls.__qualname__} cannot be saved; these can: {known}.")
+        cls, classes = type(value), ", ".join(FITTED)
+        if cls.__name__ not in FITTED or cls is not find_class(cls.__name__):
+            raise ModelFormatError(
+                f"{where}: {cls.__module__}.{cls.__qualname__} cannot be saved; these can: {classes}."
+            )
         params = {k: v for k, v in value.get_params(deep=False).items() if k not in _UNSAVED}
         fitted = {k: v for k, v in vars(value).items() if k not in params and k not in _UNSAVED}
         if unknown := fitted.keys() - COMMON.keys() - FITTED[cls.__name__].keys():
@@ -209,7 +94,7 @@ class _Writer:
         if where.endswith(("/vocabulary", "/vocabulary_")):
             if type(value) is set and all(isinstance(term, str) for term in value):
                 return self.strings("$set", sorted(value), where)
-            if type(value) is dict and _is_vocabulary(value):
+            if type(value) is dict and is_vocabulary(value):
                 return self.strings("$vocabulary", sorted(value, key=value.__getitem__), where)
         return None
 
@@ -230,9 +115,6 @@ def _check_files(params: dict[str, Any], where: str) -> None:
             f"{where}: a vectorizer with input={params['input']!r} cannot be saved or loaded, as it opens the files"
             " that its rows name; use input='content', and read the files first."
         )
-
-
-# -------------------------------------------------------------------- loading
 
 
 def decode_transformer(encoded: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, trusted: bool = False) -> Any:
@@ -257,9 +139,9 @@ class _Reader:
             raise ModelFormatError(f"{where}: a transformer must be an object, not {encoded!r}.")
         name, params, fitted = (encoded.get(key) for key in ("class", "params", "fitted"))
         if not isinstance(name, str) or name not in FITTED:
-            known = ", ".join(FITTED)
-            raise ModelFormatError(f"{where}: {name!r} is no class that can be loaded; these can: {known}.")
-        cls = _find_class(name)
+            classes = ", ".join(FITTED)
+            raise ModelFormatError(f"{where}: {name!r} is no class that can be loaded; these can: {classes}.")
+        cls = find_class(name)
         params = self.members(params, inspect.signature(cls).parameters.keys(), f"{where}/params", depth)
         fitted = self.members(fitted, COMMON.keys() | FITTED[name].keys(), f"{where}/fitted", depth)
         _check_files(params, where)
@@ -271,10 +153,10 @@ class _Reader:
         _check_transformer(restored, fitted, where, trusted=self.trusted)
         return restored
 
-    def members(self, values: Any, known: Any, where: str, depth: int) -> dict[str, Any]:
+    def members(self, values: Any, names: Any, where: str, depth: int) -> dict[str, Any]:
         if not isinstance(values, dict):
             raise ModelFormatError(f"{where}: an object was wanted, not {values!r}.")
-        if unknown := values.keys() - known:
+        if unknown := values.keys() - names:
             raise ModelFormatError(
                 f"{where}: {min(unknown)!r} is not known to scikit-learn {sklearn.__version__};"
                 f" the transformer was saved with {self.saved_with}."
@@ -308,9 +190,6 @@ class _Reader:
         return self.arrays[name]
 
 
-# -------------------------------------------------------------------- checks
-
-
 def _check_transformer(transformer: Any, fitted: dict[str, Any], where: str, *, trusted: bool) -> None:
     """Raise a `ModelFormatError` unless parameters and fitted attributes are as `fit` leaves them."""
     params = transformer.get_params(deep=False)
@@ -335,10 +214,10 @@ def _check_params(transformer: Any, params: dict[str, Any], where: str) -> None:
     if jobs is not None and not is_count(abs(jobs), 1024):
         raise ModelFormatError(f"{where}: n_jobs must be a whole number up to 1024, not {jobs!r}.")
     for key in ("steps", "transformer_list", "transformers"):
-        if key in params and not _are_steps(params[key]):
+        if key in params and not are_steps(params[key]):
             raise ModelFormatError(f"{where}/{key}: a list of names and transformers was wanted.")
     weights = params.get("transformer_weights")
-    if weights is not None and not _are_by_name(weights, is_number):
+    if weights is not None and not are_by_name(weights, is_number):
         raise ModelFormatError(f"{where}/transformer_weights: numbers by name were wanted, not {repr(weights)[:60]}.")
     try:
         if hasattr(transformer, "_parameter_constraints"):
@@ -442,9 +321,9 @@ def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) ->
         widths = [after for after, _ in traces if after is not None]
         is_known = len(widths) == len(traces) and "passthrough" not in parts
         return sum(widths) if is_known else None, any(missing for _, missing in traces)
-    wanted = None if hasattr(transformer, "vocabulary_") else getattr(transformer, "n_features_in_", None)
-    if None not in (width, wanted) and width != wanted:
-        raise ModelFormatError(f"{where}: {cls.__name__} wants {wanted} columns, and is given {width}.")
+    n_columns = None if hasattr(transformer, "vocabulary_") else getattr(transformer, "n_features_in_", None)
+    if None not in (width, n_columns) and width != n_columns:
+        raise ModelFormatError(f"{where}: {cls.__name__} wants {n_columns} columns, and is given {width}.")
     if cls.__name__ == "ColumnTransformer":
         return _trace_columns(transformer, is_missing, where)
     if cls.__name__ == "SimpleImputer":
@@ -470,7 +349,7 @@ def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) ->
     declared = [key for key, attribute in FITTED[cls.__name__].items() if attribute.array is not None]
     arrays = [np.asarray(getattr(transformer, key, None)) for key in declared]
     is_missing = is_missing or any(array.dtype.kind == "f" and bool(np.isnan(array).any()) for array in arrays)
-    return wanted if wanted is not None else width, is_missing
+    return n_columns if n_columns is not None else width, is_missing
 
 
 def _trace_columns(transformer: Any, is_missing: bool, where: str) -> tuple[int | None, bool]:

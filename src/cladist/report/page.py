@@ -84,9 +84,6 @@ def _sample(sample: Sample) -> str:
     return f"<dt>{escape(sample.text)}</dt><dd>{path}<strong>{last}</strong>{label}</dd>"
 
 
-# -------------------------------------------------------------------- tables
-
-
 class Table(NamedTuple):
     """A header and rows of cells; `best` holds the (row, column) positions to highlight."""
 

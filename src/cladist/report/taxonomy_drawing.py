@@ -225,9 +225,6 @@ def _set_lines(entries: list[Entry]) -> None:
         first[entry.parent] = entry.line
 
 
-# -------------------------------------------------------------------- the picture
-
-
 class _Picture:
     """The entries of a layout with their labels and positions."""
 
@@ -330,9 +327,6 @@ class _Picture:
         elsewhere = int(self.taxonomy.n_children[entry.node]) - entry.children
         tag = (f"  +{entry.hidden:,}" if entry.hidden else "") + (f"  ↗{elsewhere:,}" if elsewhere else "")
         return ("", part, tag) if not title or title == name else (f"{part}  ", shorten(title), tag)
-
-
-# -------------------------------------------------------------------- texts
 
 
 def shorten(text: str, max_letters: int = MAX_LETTERS) -> str:

@@ -109,8 +109,6 @@ def check_nodes(nodes: npt.NDArray[Any], n_nodes: int, count: int | None = None)
         raise ModelFormatError("Some of its nodes are not nodes of its taxonomy.")
 
 
-# -------------------------------------------------------------------- specifications
-
 WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 REAL = ("float32", "float64")
 
@@ -134,37 +132,37 @@ def check_arrays(
     The first array with an unknown size defines it, and all others must agree. The content of arrays that were left in
     their file unverified is not checked.
     """
-    known = dict(sizes)
+    all_sizes = dict(sizes)
     for name, array in arrays.items():
         if name not in table:
             raise ModelFormatError(f"Its array {name!r} is none that a model of its kind has.")
         spec = table[name]
         if array.dtype.name not in spec.types:
             raise ModelFormatError(f"Its array {name!r} must be of {' or '.join(spec.types)}, not {array.dtype}.")
-        _check_shape(name, array, spec, known)
+        _check_shape(name, array, spec, all_sizes)
     for name, array in arrays.items():  # once all sizes are known
         if not is_unread(array):
-            _check_content(name, array, table[name], known)
-    return known
+            _check_content(name, array, table[name], all_sizes)
+    return all_sizes
 
 
-def _check_shape(name: str, array: npt.NDArray[Any], spec: ArraySpec, known: dict[str, int]) -> None:
+def _check_shape(name: str, array: npt.NDArray[Any], spec: ArraySpec, all_sizes: dict[str, int]) -> None:
     fits = array.ndim == len(spec.shape)
-    for wanted, length in zip(spec.shape, array.shape, strict=False):
-        if isinstance(wanted, int):
-            fits = fits and length == wanted
+    for size_name, length in zip(spec.shape, array.shape, strict=False):
+        if isinstance(size_name, int):
+            fits = fits and length == size_name
             continue
-        size, _, more = wanted.partition(" + ")
+        size, _, more = size_name.partition(" + ")
         n = length - int(more or 0)
-        fits = fits and n >= 0 and known.setdefault(size, n) == n
+        fits = fits and n >= 0 and all_sizes.setdefault(size, n) == n
     if not fits:
         shape = ", ".join(str(part) for part in spec.shape)
-        sizes = ", ".join(f"{size} = {n:,}" for size, n in known.items() if size in shape)
+        sizes = ", ".join(f"{size} = {n:,}" for size, n in all_sizes.items() if size in shape)
         where = f", where {sizes}" if sizes else ""
         raise ModelFormatError(f"Its array {name!r} must have the shape ({shape}){where}; it has {array.shape}.")
 
 
-def _check_content(name: str, array: npt.NDArray[Any], spec: ArraySpec, known: Mapping[str, int]) -> None:
+def _check_content(name: str, array: npt.NDArray[Any], spec: ArraySpec, all_sizes: Mapping[str, int]) -> None:
     if spec.missing and array.dtype.kind == "f":
         array = array[~np.isnan(array)]
     if not array.size:
@@ -173,7 +171,7 @@ def _check_content(name: str, array: npt.NDArray[Any], spec: ArraySpec, known: M
     # If any value is NaN, so are the minimum and the maximum.
     if np.isnan(least) or (spec.finite and not (np.isfinite(least) and np.isfinite(most))):
         raise ModelFormatError(f"Its array {name!r} must hold finite numbers; some are infinite, or none at all.")
-    below = known[spec.below] if isinstance(spec.below, str) else spec.below
+    below = all_sizes[spec.below] if isinstance(spec.below, str) else spec.below
     too_small = spec.low is not None and least.item() < spec.low
     if too_small or (below is not None and most.item() >= below):
         bounds = [f"from {spec.low} up"] * (spec.low is not None) + [f"below {below}"] * (below is not None)

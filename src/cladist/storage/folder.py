@@ -122,9 +122,6 @@ def _check_entry(entry: Any, path: object) -> None:
         )
 
 
-# -------------------------------------------------------------------- reading
-
-
 def read_folder(
     folder: str | os.PathLike[str], *, keep_in_file: ByName | None = None, verify: bool = False
 ) -> tuple[dict[str, Any], Arrays]:
@@ -195,9 +192,6 @@ def _regular_size(path: Path) -> int:
     if not stat.S_ISREG(status.st_mode):  # a link could lead anywhere, a pipe could wait for ever
         raise ModelFormatError(f"{path} is a link or a special file; a model is made of plain files.")
     return status.st_size
-
-
-# -------------------------------------------------------------------- writing
 
 
 def write_folder(folder: str | os.PathLike[str], manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

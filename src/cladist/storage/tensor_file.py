@@ -28,8 +28,6 @@ _MOST_BYTES = 2**62  # of an array, dimensions of 0 aside; numpy refuses larger 
 _NAMES = {short: name for name, short in DTYPES.items()}
 ByName = Callable[[str], bool]
 
-# -------------------------------------------------------------------- writing
-
 
 def write_tensors(file: BinaryIO, arrays: Mapping[str, NDArray[Any]]) -> tuple[str, int, dict[str, Any]]:
     """Write `arrays` to `file`; return the SHA-256 and the number of the bytes written, and checksums of parts.
@@ -94,9 +92,6 @@ def _build_header(names: list[str], arrays: Mapping[str, NDArray[Any]]) -> bytes
     return struct.pack("<Q", len(text)) + text
 
 
-# -------------------------------------------------------------------- the header of a file
-
-
 class Extent(NamedTuple):
     """One array of a file: its name, type and shape, and where it begins and ends in bytes after the header."""
 
@@ -159,9 +154,6 @@ def _parse_extent(name: str, entry: Any, path: object) -> Extent:
             f" {repr(entry)[:80]}."
         )
     return Extent(name, dtype, tuple(shape), begin, end)
-
-
-# -------------------------------------------------------------------- reading
 
 
 def read_arrays(
@@ -240,6 +232,6 @@ def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8)
 
 
-def _check_digest(digest: Any, wanted: str | None, file: BufferedReader) -> None:
-    if wanted is not None and digest.hexdigest() != wanted:
+def _check_digest(digest: Any, checksum: str | None, file: BufferedReader) -> None:
+    if checksum is not None and digest.hexdigest() != checksum:
         raise ModelFormatError(f"{file.name} does not match its checksum; the file was altered or damaged.")

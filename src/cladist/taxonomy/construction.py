@@ -92,9 +92,6 @@ def import_networkx(who: str) -> Any:
     return networkx
 
 
-# ---------------------------------------------------------------- edges
-
-
 class Links:
     """Collects parent → child links in input order; memory is three numbers per link and one name per node."""
 
@@ -225,7 +222,6 @@ def from_networkx(graph: Any, *, on_cycle: str = "error") -> Draft:
     return from_edges(graph.edges(), on_cycle=on_cycle, links=links, where=lambda k: f"edge {k}")
 
 
-# ---------------------------------------------------------------- paths
 # A node is its path, and is named by the last part where that is unique.
 
 

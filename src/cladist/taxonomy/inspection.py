@@ -176,8 +176,6 @@ def restore_cycle(taxonomy: Taxonomy, dropped: Edge) -> tuple[str, ...]:
     return (*find_way_down(taxonomy, child, parent), child)
 
 
-# ---------------------------------------------------------------- rows of labels
-
 ROWS_AT_ONCE = 1 << 16  # whose ancestors are held at once
 MOST_NEAR = 3
 LABELS_WITH_NEAR = 10  # near names are for people, and cost time
@@ -231,19 +229,11 @@ class UnknownLabel:
 
 
 def count_coverage(taxonomy: Taxonomy, indptr: Ids, nodes: Ids) -> Coverage:
-    """Return the nodes that rows of labels have, and those that no row has.
-
-    Parameters
-    ----------
-    taxonomy : Taxonomy
-        The taxonomy of the labels.
-    indptr, nodes : arrays of int
-        The labels of row i are the node ids ``nodes[indptr[i] : indptr[i + 1]]``; −1 is an unknown label.
-    """
+    """Return the nodes that rows of labels have, given as CSR with −1 for unknown labels, and those that none has."""
     n_rows, n_levels = len(indptr) - 1, len(taxonomy.levels)
     below, ending = np.zeros(taxonomy.n_nodes, np.int64), np.zeros(taxonomy.n_nodes, np.int64)
     at_level, last_at = np.zeros(n_levels, np.int64), np.zeros(n_levels, np.int64)
-    without = known = 0
+    without = n_known = 0
     with progress.task("Counting rows", total=n_rows) as running:
         for start in range(0, n_rows, ROWS_AT_ONCE):
             part = _drop_unknown(indptr[start : start + ROWS_AT_ONCE + 1], nodes)
@@ -254,13 +244,13 @@ def count_coverage(taxonomy: Taxonomy, indptr: Ids, nodes: Ids) -> Coverage:
                 by_node += np.bincount(rows[1], minlength=taxonomy.n_nodes)
                 by_level += _count_by_level(taxonomy, *rows)
             without += int((np.diff(part[0]) == 0).sum())
-            known += len(part[1])
+            n_known += len(part[1])
             running.advance(len(part[0]) - 1)
     levels = tuple(LevelRows(k, int(at_level[k]), int(last_at[k])) for k in range(n_levels))
     inner = np.flatnonzero((ending > 0) & ~taxonomy.is_leaf)
     ends_inside = tuple(Filled(taxonomy.names[v], int(ending[v])) for v in inner)
     return Coverage(
-        n_rows, without, known - int(ending.sum()), levels, *_find_empty(taxonomy, below), ends_inside, below
+        n_rows, without, n_known - int(ending.sum()), levels, *_find_empty(taxonomy, below), ends_inside, below
     )
 
 
@@ -318,8 +308,6 @@ def find_unknown_labels(
         for k, (label, count) in enumerate(ordered)
     )
 
-
-# ---------------------------------------------------------------- drawing
 
 MOST_LINES = 60  # about a screen
 MOST_CHILDREN = 8

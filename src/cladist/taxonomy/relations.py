@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from cladist.errors import TaxonomyError
-from cladist.files import open_for_writing, read_text
+from cladist.files import name_source, open_for_writing, read_text
 from cladist.files.delimited import split_plain
 from cladist.kernels import dag
 from cladist.taxonomy.construction import Links, Where, as_name, import_networkx, is_sequence, iterate_rows, name_entry
@@ -54,8 +54,6 @@ class RelationGraph(NamedNodes):
         if not names:
             raise TaxonomyError("A label graph needs at least one node; none was given.")
         self.__dict__.update(names=tuple(names), adjacency=freeze_matrix(adjacency))
-
-    # ---------------------------------------------------------------- builders
 
     @classmethod
     def from_edges(
@@ -118,16 +116,14 @@ class RelationGraph(NamedNodes):
     def read(cls, path: str | PathLike[str]) -> RelationGraph:
         """Read a file of ``u v [weight]`` lines, with tabs if names have spaces; a line with one name is a node."""
         text = read_text(path, error=TaxonomyError)
-        try:
+
+        def where(k: int) -> str:
+            return find_line(k, (row for row in _iterate_rows(text) if len(row[1]) > 1))
+
+        with name_source(path):
             nodes = (fields[0] for _, fields in _iterate_rows(text) if len(fields) == 1)
             edges = (fields for _, fields in _iterate_rows(text) if len(fields) > 1)
-
-            def where(k: int) -> str:
-                return find_line(k, (row for row in _iterate_rows(text) if len(row[1]) > 1))
-
             return cls.from_edges(edges, nodes=nodes, where=where)
-        except TaxonomyError as problem:
-            raise TaxonomyError(f"{os.fspath(path)}: {problem}") from None
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write a file from which `read` returns an equal graph: every node, so that their order stays, then edges."""
@@ -155,8 +151,6 @@ class RelationGraph(NamedNodes):
         graph.add_nodes_from(self.names)
         graph.add_weighted_edges_from(self.edges())
         return graph
-
-    # ---------------------------------------------------------------- questions
 
     @property
     def n_edges(self) -> int:
@@ -206,8 +200,6 @@ class RelationGraph(NamedNodes):
         """
         indptr, indices = self.adjacency.indptr, self.adjacency.indices
         return dag.coloured(indptr, indices, dag.smallest_last(indptr, indices))
-
-    # ---------------------------------------------------------------- frozen value
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.names, self.adjacency)

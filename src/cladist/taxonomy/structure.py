@@ -284,15 +284,6 @@ class Structure(NamedNodes):
             return dag.meetings(self.parents.indptr, self.parents.indices, self.depth, u, v)
         return tree.meetings(self.parent, self.depth, u, v)
 
-    def colouring(self) -> Ids:
-        """Return a colour for each node, from 0, that no parent or child of it has: two for a tree, few for a DAG."""
-        if self.kind != "dag":
-            return (self.depth % 2).astype(np.int64)
-        both = self.parents + self.parents.T
-        return dag.coloured(both.indptr, both.indices, dag.smallest_last(both.indptr, both.indices))
-
-    # ---------------------------------------------------------------- names and paths
-
     @cached_property
     def _child_of(self) -> dict[tuple[int, str], int]:
         parts = self.parts or self.names

@@ -221,8 +221,6 @@ class Taxonomy(Structure):
         """Return the title of a node, "" where it has none."""
         return self._titles.get(name, "")
 
-    # ---------------------------------------------------------------- questions by name
-
     def _names_of(self, ids: Iterable[int]) -> list[str]:
         return [self.names[v] for v in ids]
 

@@ -10,8 +10,8 @@ from os import PathLike
 from typing import Literal, NoReturn
 
 from cladist.datasets.dataset import MOST_LABELS, Dataset, as_objects
-from cladist.errors import DatasetError, TaxonomyError, one_of
-from cladist.files import Source, display_name, iterate_text_lines, open_for_reading, read_text, refuse
+from cladist.errors import DatasetError, one_of
+from cladist.files import Source, display_name, iterate_text_lines, name_source, open_for_reading, read_text, refuse
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.formats.mesh import NODES, Nodes, mesh_taxonomy
 
@@ -63,7 +63,8 @@ def read_ohsumed(
     (array(['An audit. We looked.'], dtype=object), [['Medical Audit']])
     """
     one_of("read_ohsumed", "tree", tree, NODES)
-    taxonomy = _read_mesh(mesh, tree, below, on_cycle)
+    with name_source(mesh):
+        taxonomy = mesh_taxonomy(read_text(mesh), nodes=tree, below=below, on_cycle=on_cycle)
     nodes_of: dict[str, list[str]] = {}  # by descriptor: the nodes it is the title of, or its own
     for name in taxonomy.names:
         nodes_of.setdefault(taxonomy.title_of(name) or name, []).append(name)
@@ -84,14 +85,6 @@ def read_ohsumed(
             f"below {below!r}; check that the MeSH tree file and below are the ones meant."
         )
     return Dataset(as_objects(texts), y, taxonomy, source=f"OHSUMED, {', '.join(map(display_name, sources))}")
-
-
-def _read_mesh(mesh: Source, tree: Nodes, below: str | None, on_cycle: Literal["error", "drop"]) -> Taxonomy:
-    try:
-        return mesh_taxonomy(read_text(mesh), nodes=tree, below=below, on_cycle=on_cycle)
-    except TaxonomyError as problem:
-        name = display_name(mesh)
-        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
 
 
 @dataclass

@@ -18,14 +18,13 @@ from cladist import progress
 from cladist.datasets.dataset import Dataset
 from cladist.datasets.formats.tables.records import check_column, read_records
 from cladist.datasets.loaders.catalogue import files_below, parts_below, read_bytes
-from cladist.errors import ParameterError, is_count, one_of
+from cladist.errors import ParameterError, is_count, one_of, shorten
 from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
 
-# ---------------------------------------------------------------- phonetics
 
 # Each class with the symbols in it, in TIMIT's spelling; closures and pauses are silences. The flap dx is a plosive.
 _CLASSES = {
@@ -106,8 +105,6 @@ def phonetic_tree(*, n_phonemes: int = 40) -> Taxonomy:
     paths = [f"phonemes/{class_of.get(name, 'silences')}/{name}" for name in phonemes]
     return Taxonomy.from_paths(paths)
 
-
-# ---------------------------------------------------------------- frames with labels
 
 SAMPLES_PER_SECOND = 16_000  # of TIMIT, in which its label files count
 MOST_SEGMENTS = 1_000_000  # of one utterance; TIMIT has some dozens
@@ -317,13 +314,16 @@ def _table_rows(path: Source) -> Iterator[tuple[int, dict[str, Any]]]:
             check_column(path, line, column, record)
             name = record[column]
             if isinstance(name, bool) or not isinstance(name, (str, int)) or str(name).strip() == "":
-                refuse(path, line, column, f"wanted a name, got {_show(name)}.")
+                refuse(path, line, column, f"wanted a name, got {shorten(name)}.")
         header = header or set(record)
         if len(header) == len(ID_COLUMNS):
             refuse(path, line, None, "there are no columns of features.", kind="column-count")
         if record.keys() != header:
             refuse(
-                path, line, 1, f"the row has the columns {_show(sorted(record))}, the first {_show(sorted(header))}."
+                path,
+                line,
+                1,
+                f"the row has the columns {shorten(sorted(record))}, the first {shorten(sorted(header))}.",
             )
         yield line, record
 
@@ -334,16 +334,10 @@ def _number(path: Source, line: int, column: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not abs(number) <= _LARGEST:  # which NaN is not either
-        refuse(path, line, column, f"wanted a finite number, got {_show(value)}.")
+        refuse(path, line, column, f"wanted a finite number, got {shorten(value)}.")
     return number
 
 
-def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:80]}…"
-
-
-# ---------------------------------------------------------------- HTK
 # Parameter files of the Hidden Markov Model Toolkit have twelve bytes of header, big-endian: ``nSamples`` (4),
 # ``sampPeriod`` in units of 100 ns (4), ``sampSize`` in bytes (2), ``parmKind`` (2); then the vectors, as 4-byte floats
 # or, compressed (``_C``), as 2-byte integers behind two vectors of floats that scale them (The HTK Book, "HTK Format

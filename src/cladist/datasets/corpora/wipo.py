@@ -77,11 +77,11 @@ def read_wipo_alpha(
     """
     one_of("read_wipo_alpha", "level", level, LEVELS)
     one_of("read_wipo_alpha", "section", section, (None, *"ABCDEFGH"))
-    wanted = list(dict.fromkeys([parts] if isinstance(parts, str) else parts))
-    if not wanted or not all(part in PARTS for part in wanted):
+    part_names = list(dict.fromkeys([parts] if isinstance(parts, str) else parts))
+    if not part_names or not all(part in PARTS for part in part_names):
         raise ParameterError(f"read_wipo_alpha: parts must be some of {', '.join(map(repr, PARTS))}; got {parts!r}.")
     tree = None if taxonomy is None else as_taxonomy(taxonomy)
-    given = {} if tree is None else _names_by_symbol(tree)
+    names_by_symbol = {} if tree is None else _names_by_symbol(tree)
     name_of: dict[IpcSymbol, str] = {}  # each name is held once
     split = _files(folder)
     texts: list[str] = []
@@ -90,21 +90,21 @@ def read_wipo_alpha(
     with progress.task("Reading WIPO-alpha", total=sum(map(len, split))) as task:
         for paths in split:
             for path in paths:
-                record = _Record(path, wanted, main_only)
+                record = _Record(path, part_names, main_only)
                 if section in (None, record.symbols[0].head[0]):
                     texts.append(record.text)
                     labels = dict.fromkeys(_label(path, symbol, level) for symbol in record.symbols)
                     for label in labels:
-                        if tree is not None and label not in given:
+                        if tree is not None and label not in names_by_symbol:
                             refuse(
                                 path, None, None, f"{label.name} is not in the taxonomy{tree.suggestion(label.name)}"
                             )
-                        name_of.setdefault(label, given.get(label, label.name))
+                        name_of.setdefault(label, names_by_symbol.get(label, label.name))
                     rows.append([name_of[label] for label in labels])
                 task.advance()
             ends.append(len(texts))
     if not any(texts):
-        problem = f"there is no English {' or '.join(wanted)} in any of its {sum(map(len, split))} records"
+        problem = f"there is no English {' or '.join(part_names)} in any of its {sum(map(len, split))} records"
         refuse(folder, None, None, f"{problem}{'' if section is None else f' of section {section}'}.", kind="no-rows")
     y: Any = as_objects([row[0] for row in rows]) if main_only else rows
     tree = tree or ipc_taxonomy(name_of, level=level)

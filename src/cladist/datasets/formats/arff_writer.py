@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from cladist.datasets.dataset import SETS, Dataset
-from cladist.datasets.formats.arff import ROOT, Hierarchy
+from cladist.datasets.formats.arff_header import ROOT, Hierarchy
 from cladist.datasets.formats.svmlight import BLOCK_FEATURES, number_texts
 from cladist.errors import DatasetError, one_of
 from cladist.files import open_for_writing
@@ -19,6 +19,7 @@ from cladist.taxonomy import Taxonomy
 
 _NODE_NAME = re.compile(r"""(?!['"\ufeff\s]|\?\Z)[^,@%{}/\x00-\x1f\ud800-\udfff]++(?<!\s)""", re.ASCII)
 _COLUMN_NAME = re.compile("[^\n\r\ud800-\udfff]+")
+_PLAIN_NAME = re.compile(r"[\w.=+:/-]+")  # others are quoted
 
 
 def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hierarchy = "auto") -> None:
@@ -60,9 +61,8 @@ def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hiera
     one_of("write_arff_hmc", "hierarchy", hierarchy, ("auto", "tree", "dag"))
     X, names = _check_features(data)
     if data.taxonomy is None or getattr(data.y, "ndim", 1) != 1:
-        raise DatasetError(
-            "write_arff_hmc: the Dataset must have a taxonomy, and in y its nodes' names or lists of them."
-        )
+        problem = "the Dataset must have a taxonomy, and in y its nodes' names or lists of them"
+        raise DatasetError(f"write_arff_hmc: {problem}.")
     entries, node_labels = list_hierarchy(data.taxonomy, hierarchy)
     labels = [_label_text(row, entry, data.taxonomy, node_labels) for row, entry in enumerate(data.y)]
     title = "class"
@@ -71,7 +71,8 @@ def write_arff_hmc(data: Dataset, path: str | PathLike[str], *, hierarchy: Hiera
     with open_for_writing(path) as file:
         file.write(b"@relation cladist\n\n")
         for name in names:
-            file.write(f"@attribute {_quote(name)} numeric\n".encode())
+            shown = name if _PLAIN_NAME.fullmatch(name) else '"' + re.sub(r'([\\"])', r"\\\1", name) + '"'
+            file.write(f"@attribute {shown} numeric\n".encode())
         file.write(f"@attribute {title} hierarchical {','.join(entries)}\n\n@data\n".encode())
         n_rows = max(1, BLOCK_FEATURES // max(1, X.shape[1]))
         for start in range(0, len(labels), n_rows):
@@ -90,10 +91,10 @@ def _check_features(data: Dataset) -> tuple[Any, list[str]]:
         X.sum_duplicates()
     if np.isinf(X.data if sparse.issparse(X) else X).any():
         raise DatasetError("write_arff_hmc: X has an infinite value, which ARFF cannot hold.")
-    columns = range(1, X.shape[1] + 1)
-    names = [f"x{k}" for k in columns] if data.feature_names is None else [str(name) for name in data.feature_names]
-    if len(set(names)) != len(columns) or not all(map(_COLUMN_NAME.fullmatch, names)):
-        wanted = f"{len(columns)} different names, none empty or with a line break"
+    n = X.shape[1]
+    names = [f"x{k}" for k in range(1, n + 1)] if data.feature_names is None else list(map(str, data.feature_names))
+    if len(names) != n or len(set(names)) != n or not all(map(_COLUMN_NAME.fullmatch, names)):
+        wanted = f"{n} different names, none empty or with a line break"
         raise DatasetError(f"write_arff_hmc: feature_names must be {wanted}; got {str(names)[:200]}.")
     return X, names
 
@@ -108,23 +109,28 @@ def list_hierarchy(taxonomy: Taxonomy, hierarchy: Hierarchy) -> tuple[list[str],
         if ROOT in taxonomy:
             problem = f"the node {ROOT!r} would be lost among edges, where that name stands above all nodes"
             raise DatasetError(f"write_arff_hmc: {problem}; rename it, or write a tree with hierarchy='tree'.")
-        above = [[names[p] for p in taxonomy.parent_ids(v).tolist()] or [ROOT] for v in range(len(names))]
-        return [f"{parent}/{_check(name)}" for name, row in zip(names, above, strict=True) for parent in row], names
-    heads = ["" if p < 0 else names[p] + "/" for p in taxonomy.parent.tolist()]
-    if all(name.startswith(head) and "/" not in name[len(head) :] for name, head in zip(names, heads, strict=True)):
-        paths = [head + _check(name[len(head) :]) for name, head in zip(names, heads, strict=True)]
-    else:
-        paths = ["/".join(map(_check, taxonomy.path_parts(v))) for v in range(taxonomy.n_nodes)]
+        _check_parts(names)
+        above = [taxonomy.parents_of(name) or [ROOT] for name in names]
+        return [f"{parent}/{name}" for name, row in zip(names, above, strict=True) for parent in row], names
+    parents = taxonomy.parent.tolist()
+    heads = ["" if p < 0 else names[p] + "/" for p in parents]
+    parts = [name.removeprefix(head) for name, head in zip(names, heads, strict=True)]
+    if any("/" in part or head + part != name for part, head, name in zip(parts, heads, names, strict=True)):
+        parts = [taxonomy.path_parts(v)[-1] for v in range(taxonomy.n_nodes)]
+    _check_parts(parts)
+    paths = list[str]()
+    for part, p in zip(parts, parents, strict=True):
+        paths.append(part if p < 0 else f"{paths[p]}/{part}")
     return paths, paths
 
 
-def _check(name: str) -> str:
-    """Return a node's name if the format can hold it."""
-    if not _NODE_NAME.fullmatch(name):
-        problem = f"the format cannot hold the name {name!r}: it is empty or '?', has one of , @ % {{ }} /, a control"
-        problem = f"{problem} character or a blank at an end, or begins with a quote or a byte order mark"
-        raise DatasetError(f"write_arff_hmc: {problem}.")
-    return name
+def _check_parts(parts: Sequence[str]) -> None:
+    """Refuse nodes' names, or parts of their paths, that the format cannot hold."""
+    for part in parts:
+        if not _NODE_NAME.fullmatch(part):
+            problem = f"the format cannot hold the name {part!r}: it is empty or '?', has one of , @ % {{ }} /, a"
+            problem = f"{problem} control character or a blank at an end, or begins with a quote or a byte order mark"
+            raise DatasetError(f"write_arff_hmc: {problem}.")
 
 
 def _label_text(row: int, entry: Any, taxonomy: Taxonomy, node_labels: Sequence[str]) -> str:
@@ -140,20 +146,13 @@ def _label_text(row: int, entry: Any, taxonomy: Taxonomy, node_labels: Sequence[
     return "@".join(node_labels[v] for v in nodes) or "?"
 
 
-def _quote(name: str) -> str:
-    """Return a name in quotes unless it is plain."""
-    if all(c.isalnum() or c in "_.-=+:/" for c in name):
-        return name
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def _lines(X: Any, labels: Sequence[str]) -> Iterator[str]:
     """Yield the lines of some rows, dense or sparse."""
     n, is_sparse = X.shape[1], sparse.issparse(X)
     texts = ["?" if text == "nan" else text for text in number_texts(X.data if is_sparse else X.ravel())]
+    ends = (X.indptr if is_sparse else np.arange(len(labels) + 1) * n).tolist()
     if is_sparse:
         texts = [f"{index + 1} {text}" for index, text in zip(X.indices.tolist(), texts, strict=True)]
-    ends = (X.indptr if is_sparse else np.arange(len(labels) + 1) * n).tolist()
     for label, start, end in zip(labels, ends[:-1], ends[1:], strict=True):
         if is_sparse:
             yield "{" + ", ".join([*texts[start:end], f"{n + 1} {label}"]) + "}\n"

@@ -24,7 +24,7 @@ from cladist.datasets.formats.sparse_text import (
 )
 from cladist.datasets.formats.svmlight import check_label, prepare_rows, write_rows
 from cladist.errors import DatasetError, ParameterError, TaxonomyError, one_of
-from cladist.files import Source, display_name, iterate_text_lines, open_for_reading
+from cladist.files import Source, display_name, iterate_text_lines, name_source, open_for_reading
 from cladist.taxonomy import Taxonomy, as_taxonomy, construction
 
 Path = str | PathLike[str]
@@ -102,7 +102,10 @@ def read_lshtc(
         raise ParameterError("read_lshtc: validation is a third part; give test as well.")
     kind = check_float("read_lshtc", dtype)
     form = RowFormat(0, (n_features or MOST_FEATURES) - 1, kind, multilabel is not False, True, document_id)
-    taxonomy = _taxonomy(hierarchy, on_cycle)
+    is_file = isinstance(hierarchy, (str, PathLike)) or (
+        hasattr(hierarchy, "read") and not isinstance(hierarchy, Taxonomy)  # which has a method of that name
+    )
+    taxonomy = read_hierarchy(hierarchy, on_cycle) if is_file else as_taxonomy(hierarchy)
     labels, rows = LabelNames(taxonomy, nothing=NO_LABEL), CsrRows()
     sources = [source for source in (path, test, validation) if source is not None]
     ends = [0]
@@ -116,13 +119,6 @@ def read_lshtc(
     parts = [slice(start, end) for start, end in pairwise(ends)] if test is not None else []
     split: dict[str, Any] = dict(zip(("train_rows", "test_rows", "validation_rows"), parts, strict=False))
     return Dataset(X, y, taxonomy, feature_names=names, source=", ".join(map(display_name, sources)), **split)
-
-
-def _taxonomy(hierarchy: Any, on_cycle: str) -> Taxonomy:
-    is_file = isinstance(hierarchy, (str, PathLike)) or hasattr(hierarchy, "read")
-    if is_file and not isinstance(hierarchy, Taxonomy):  # which has a method of that name
-        return read_hierarchy(hierarchy, on_cycle)
-    return as_taxonomy(hierarchy)
 
 
 def _compact(X: sparse.csr_matrix) -> tuple[sparse.csr_matrix, npt.NDArray[np.str_]]:
@@ -147,17 +143,10 @@ def read_hierarchy(source: Source, on_cycle: str) -> Taxonomy:
     """Read a hierarchy; a line of two numbers is an edge, a longer one a path, each pair of neighbours an edge."""
     links = construction.Links()
     line_of = array("q")
-    try:
-        with open_for_reading(source, error=TaxonomyError) as stream:
-            lines = iterate_text_lines(source, stream, error=TaxonomyError)
-            edges = _edges(lines, links, line_of)
-            draft = construction.from_edges(edges, on_cycle=on_cycle, links=links, where=lambda k: f"line {line_of[k]}")
-            return Taxonomy(draft)
-    except TaxonomyError as problem:
-        name = display_name(source)
-        if problem.file is not None or str(problem).startswith(name):
-            raise
-        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
+    with name_source(source), open_for_reading(source, error=TaxonomyError) as stream:
+        edges = _edges(iterate_text_lines(source, stream, error=TaxonomyError), links, line_of)
+        draft = construction.from_edges(edges, on_cycle=on_cycle, links=links, where=lambda k: f"line {line_of[k]}")
+        return Taxonomy(draft)
 
 
 def _edges(

@@ -36,6 +36,7 @@ from cladist.files import (
     decode,
     display_name,
     iterate_byte_lines,
+    name_source,
     open_for_reading,
     read_text,
     refuse,
@@ -161,17 +162,13 @@ def read_topics(source: Source, *, root: bool = False) -> Taxonomy:
 
     Without `root`, a node named Root above all others is left out.
     """
-    text = read_text(source, error=TaxonomyError)
-    try:
-        topics = parse(text, "rcv1")
+    with name_source(source):
+        topics = parse(read_text(source, error=TaxonomyError), "rcv1")
         names = topics.names
         if root or ROOT not in names[:1] or len(topics.roots) > 1 or len(names) == 1:
             return topics
         parents = {names[v]: names[p] if p > 0 else None for v, p in enumerate(topics.parent.tolist()) if v > 0}
         return Taxonomy.from_parents(parents, titles=topics.titles)
-    except TaxonomyError as problem:
-        name = display_name(source)
-        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, kind=problem.kind) from None
 
 
 def documents_file(features: str, part: str) -> str:
@@ -247,8 +244,8 @@ class Judgements:
         first = np.searchsorted(self.documents, documents, side="left")
         counts = np.searchsorted(self.documents, documents, side="right") - first
         starts = np.cumsum(counts) - counts
-        chosen = np.arange(counts.sum()) + np.repeat(first - starts, counts)
-        return as_lists(self.names[self.topics[chosen]], counts)
+        places = np.arange(counts.sum()) + np.repeat(first - starts, counts)
+        return as_lists(self.names[self.topics[places]], counts)
 
 
 def _read_judgements(source: Source, names: LabelNames) -> tuple[Numbers, Numbers]:
@@ -294,15 +291,15 @@ class DocumentChoice:
 
     def choose(self, documents: Numbers) -> npt.NDArray[np.bool_]:
         """Tell which of the next documents are wanted, and remember those."""
-        kept = documents <= self.highest
+        is_kept = documents <= self.highest
         if self.family is not None:
-            kept &= self.family.has(documents)
-        self.documents.append(documents[kept])
-        self.n_chosen += int(kept.sum())
-        if self.most is not None and self.n_chosen >= self.most and kept.any():
-            known = np.concatenate(self.documents)
-            self.highest = int(np.partition(known, self.most - 1)[self.most - 1])
-        return kept
+            is_kept &= self.family.has(documents)
+        self.documents.append(documents[is_kept])
+        self.n_chosen += int(is_kept.sum())
+        if self.most is not None and self.n_chosen >= self.most and is_kept.any():
+            all_documents = np.concatenate(self.documents)
+            self.highest = int(np.partition(all_documents, self.most - 1)[self.most - 1])
+        return is_kept
 
     def order(self, where: str) -> tuple[npt.NDArray[np.intp], Numbers]:
         """Return the positions of the documents to keep among those chosen, by number, and their numbers."""
@@ -326,23 +323,23 @@ class Documents:
         self.orders: list[npt.NDArray[np.intp]] = []
         self.numbers: list[Numbers] = []
 
-    def add(self, part: str, sources: list[Path], wanted: DocumentChoice) -> None:
+    def add(self, part: str, sources: list[Path], choice: DocumentChoice) -> None:
         """Read the wanted documents of a part."""
         n_before = self.rows.n_rows + len(self.texts)
         for source in sources:
             if self.features == "vectors":
                 for chunk in read_chunks(source, self.form):
-                    self.rows.add(chunk, wanted.choose(_document_numbers(chunk)))
+                    self.rows.add(chunk, choice.choose(_document_numbers(chunk)))
             else:
                 numbered = read_tokens(source)
                 while batch := list(islice(numbered, _AT_ONCE)):
-                    kept = wanted.choose(np.array([number for number, _ in batch], np.int32))
+                    kept = choice.choose(np.array([number for number, _ in batch], np.int32))
                     self.texts.extend(text for (_, text), is_kept in zip(batch, kept, strict=True) if is_kept)
-        order, numbers = wanted.order(self.where)
-        if len(numbers) < (wanted.most or 1):
-            chosen = "" if wanted.family is None else " with a topic of the family"
+        order, numbers = choice.order(self.where)
+        if len(numbers) < (choice.most or 1):
+            condition = "" if choice.family is None else " with a topic of the family"
             raise DatasetError(
-                f"{self.where}: at least {wanted.most or 1:,} documents of the {part} part are wanted{chosen}; "
+                f"{self.where}: at least {choice.most or 1:,} documents of the {part} part are wanted{condition}; "
                 f"there are {len(numbers):,}."
             )
         self.orders.append(order + n_before)

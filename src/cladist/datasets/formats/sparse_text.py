@@ -220,13 +220,13 @@ class CsrRows:
         self.values: list[npt.NDArray[Any]] = []
         self.counts: list[npt.NDArray[np.int32]] = []
 
-    def add(self, chunk: RowChunk, kept: npt.NDArray[np.bool_] | None = None) -> None:
-        """Add the rows of a chunk, or those of them that are `kept`."""
+    def add(self, chunk: RowChunk, is_kept: npt.NDArray[np.bool_] | None = None) -> None:
+        """Add the rows of a chunk, or those of them where `is_kept`."""
         counts = np.diff(chunk.row_ends, prepend=np.int32(0))
         indices, values = chunk.indices, chunk.values
-        if kept is not None and not kept.all():
-            of_kept = np.repeat(kept, counts)
-            counts, indices, values = counts[kept], indices[of_kept], values[of_kept]
+        if is_kept is not None and not is_kept.all():
+            of_kept = np.repeat(is_kept, counts)
+            counts, indices, values = counts[is_kept], indices[of_kept], values[of_kept]
         self.n_rows += len(counts)
         self.indices.append(indices)
         self.values.append(values)
@@ -296,8 +296,8 @@ class LabelNames:
         is_short = ends - starts <= KEY_BYTES
         short, long = np.flatnonzero(is_short), np.flatnonzero(~is_short)
         different, which = np.unique(keys[short], return_inverse=True)
-        known = [self._id(int(key).to_bytes(KEY_BYTES, "big").lstrip(b"\0")) for key in different]
-        ids[short] = np.array(known, np.int32)[which]
+        ids_of_keys = [self._id(int(key).to_bytes(KEY_BYTES, "big").lstrip(b"\0")) for key in different]
+        ids[short] = np.array(ids_of_keys, np.int32)[which]
         for i in long.tolist():
             ids[i] = self._id(block.text[starts[i] : ends[i]].tobytes())
             if ids[i] == UNKNOWN:

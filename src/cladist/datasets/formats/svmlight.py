@@ -183,12 +183,12 @@ def as_rows(X: Any, where: str) -> sparse.csr_matrix:
 
 def label_texts(y: Any, where: str) -> list[str]:
     """Return the label field of each row; every distinct label is checked once."""
-    known: dict[Any, str] = {}
+    text_of: dict[Any, str] = {}
 
     def text(label: Any) -> str:
-        if label not in known:
-            known[label] = check_label("" if is_missing(label) else as_text(label), where)
-        return known[label]
+        if label not in text_of:
+            text_of[label] = check_label("" if is_missing(label) else as_text(label), where)
+        return text_of[label]
 
     try:
         entries = y.tolist() if isinstance(y, np.ndarray) else list(y)
@@ -261,13 +261,7 @@ def _row_blocks(indptr: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
 
 
 def number_texts(values: npt.NDArray[Any]) -> list[str]:
-    """Return the shortest text of each number that a reader, which goes through float64, turns into it again.
-
-    Examples
-    --------
-    >>> number_texts(np.array([0.1, 2, 1e20], np.float32)), number_texts(np.array([True, False]))
-    (['0.1', '2', '1e+20'], ['1', '0'])
-    """
+    """Return the shortest text of each number that a reader, which goes through float64, turns into it again."""
     if values.dtype.kind in "iub":
         return [str(int(value)) for value in values.tolist()]
     values = values.astype(np.float32 if values.dtype.itemsize <= 4 else np.float64)

@@ -38,30 +38,16 @@ _CC_BY_SA = "CC BY-SA (Wikipedia)"
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """One data set: its folder and files, and where to get them.
+    """One data set: its folder and files, and where to get them."""
 
-    Attributes
-    ----------
-    name, title, loader : str
-        The key in `DATA_SETS`, the name for people, the call that loads it.
-    folder : str
-        Below the folder that ``CLADIST_DATA`` names.
-    files, optional_files : tuple of str
-        The files that must and may be there, relative to `folder`; a name that ends with ``/`` is a folder.
-    source, licence : str
-        Where the files come from, and on what terms.
-    used_by : tuple of str
-        The papers whose tables have rows for it.
-    """
-
-    name: str
-    title: str
-    folder: str
-    files: tuple[str, ...]
-    loader: str
+    name: str  # in `DATA_SETS`
+    title: str  # for people
+    folder: str  # below the one that ``CLADIST_DATA`` names
+    files: tuple[str, ...]  # that must be there, relative to `folder`; a name that ends with ``/`` is a folder
+    loader: str  # the call that loads it
     source: str
     licence: str
-    used_by: tuple[str, ...] = ()
+    used_by: tuple[str, ...] = ()  # the papers whose tables have rows for it
     optional_files: tuple[str, ...] = ()
 
     def locate(self, folder: Folder = None) -> Path:

@@ -21,8 +21,6 @@ from cladist.taxonomy import Taxonomy
 
 Texts = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # texts and their labels
 
-# ---------------------------------------------------------------- ARFF-HMC
-
 
 def load_imclef07a(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """Load ImCLEF07A, X-ray images by part of the body: the CLEF set of Gopal & Yang 2013.
@@ -112,8 +110,6 @@ def _load_arff(entry: CatalogueEntry, folder: Folder, *, multilabel: bool) -> Da
     return replace(read_arff_hmc(*paths, multilabel=multilabel), source=entry.title)
 
 
-# ---------------------------------------------------------------- CLINC150
-
 OUT_OF_SCOPE = "oos"
 
 
@@ -199,8 +195,6 @@ def _part(path: Path, content: dict[str, Any], key: str, taxonomy: Taxonomy, out
             labels.append(row[1])
     return as_objects(texts), as_objects(labels)
 
-
-# ---------------------------------------------------------------- 20 Newsgroups
 
 ROOT = "ROOT"  # the node above the seven top groups in the file, which is no label
 

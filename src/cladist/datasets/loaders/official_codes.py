@@ -26,8 +26,6 @@ from cladist.features import text_features
 from cladist.files import decode, refuse
 from cladist.taxonomy import RelationGraph, Taxonomy
 
-# ---------------------------------------------------------------- ICD-10-CM
-
 LEVELS = ("chapter", "block", "category", "code")
 CATEGORY_DEPTH, CODE_DEPTH = 2, 3
 
@@ -140,8 +138,6 @@ def _icd_taxonomy(entries: list[_Entry], depth: int) -> Taxonomy:
     parents = {entry.path[-1]: entry.path[-2] if len(entry.path) > 1 else None for entry in nodes}
     return Taxonomy.from_parents(parents, titles={entry.path[-1]: entry.description for entry in nodes})
 
-
-# ---------------------------------------------------------------- NAICS 2017
 
 NAICS_INDEX, NAICS_CODES = "2017_NAICS_Index_File.csv", "2-6 digit_2017_Codes.xlsx"
 NAICS_CODE, NAICS_TEXT = "NAICS17", "INDEX ITEM DESCRIPTION"
@@ -274,8 +270,6 @@ def _cells(where: str, row: ElementTree.Element, texts: list[str]) -> dict[str, 
     return cells
 
 
-# ---------------------------------------------------------------- O*NET
-
 OCCUPATIONS = "Occupation Data.txt"
 ONET_CODE, RELATED_CODE = "O*NET-SOC Code", "Related O*NET-SOC Code"
 _ONET_CODE = re.compile(r"[0-9]{2}-[0-9]{4}\.[0-9]{2}")
@@ -307,7 +301,7 @@ def load_onet_titles(*, folder: Folder = None) -> Dataset[Taxonomy]:
     """
     place = DATA_SETS["onet_titles"].locate(folder)
     taxonomy, descriptions = _read_occupations(path_of(place, OCCUPATIONS))
-    rows = _read_codes(path_of(place, "Alternate Titles.txt"), "Alternate Title", known=taxonomy)
+    rows = _read_codes(path_of(place, "Alternate Titles.txt"), "Alternate Title", occupations=taxonomy)
     return Dataset(
         as_objects([title for _, _, title in rows]),
         as_objects([code for _, code, _ in rows]),
@@ -318,29 +312,29 @@ def load_onet_titles(*, folder: Folder = None) -> Dataset[Taxonomy]:
     )
 
 
-def _read_related(path: Path, known: Taxonomy) -> RelationGraph:
+def _read_related(path: Path, occupations: Taxonomy) -> RelationGraph:
     edges: dict[tuple[str, str], None] = {}
-    for line, code, other in _read_codes(path, RELATED_CODE, known=known):
-        _check_known(path, line, RELATED_CODE, other, known)
+    for line, code, other in _read_codes(path, RELATED_CODE, occupations=occupations):
+        _check_occupation(path, line, RELATED_CODE, other, occupations)
         if code == other:
             refuse(path, line, RELATED_CODE, f"{code} is related to itself.")
         edges[min(code, other), max(code, other)] = None  # most pairs are listed from both sides
     return RelationGraph.from_edges(list(edges))
 
 
-def _read_codes(path: Path, column: str, *, known: Taxonomy) -> list[tuple[int, str, str]]:
+def _read_codes(path: Path, column: str, *, occupations: Taxonomy) -> list[tuple[int, str, str]]:
     """Return line, code and one other field of each row; the code must be that of an occupation."""
     rows = []
     for line, record in read_records(path, format="tsv", columns=(ONET_CODE, column)):
-        _check_known(path, line, ONET_CODE, record[ONET_CODE], known)
+        _check_occupation(path, line, ONET_CODE, record[ONET_CODE], occupations)
         rows.append((line, record[ONET_CODE], record[column]))
     if not rows:
         refuse(path, None, None, "the table has a header but no rows.")
     return rows
 
 
-def _check_known(path: Path, line: int, column: str, code: str, known: Taxonomy) -> None:
-    if code not in known or not _ONET_CODE.fullmatch(code):
+def _check_occupation(path: Path, line: int, column: str, code: str, occupations: Taxonomy) -> None:
+    if code not in occupations or not _ONET_CODE.fullmatch(code):
         refuse(path, line, column, f"{code!r} is not an occupation of {OCCUPATIONS}.")
 
 

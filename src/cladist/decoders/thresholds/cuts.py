@@ -6,7 +6,7 @@ Yang, "A Study of Thresholding Strategies for Text Categorization", SIGIR 2001, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from cladist.decoders.scores import first_example, float_scores, refuse_nan
+from cladist.decoders.thresholds.levels import count_levels, middle
 from cladist.errors import LabelError, ModelFormatError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import threshold_levels
 from cladist.labels.matrix import as_bits
@@ -36,8 +37,6 @@ class Strategy(BaseEstimator):
 
     n_labels_: int
 
-    # ---------------------------------------------------------------- hooks
-
     def _check_parameters(self) -> None:
         """Raise a `ParameterError` for a parameter that makes no sense."""
 
@@ -51,8 +50,6 @@ class Strategy(BaseEstimator):
     def _state_fits(self) -> bool:
         """Tell whether restored attributes fit each other and `n_labels_`."""
         return True
-
-    # ---------------------------------------------------------------- fit and predict
 
     def fit(self, scores: npt.ArrayLike, Z: Any) -> Self:
         """Choose thresholds from scores whose labels are known.
@@ -106,8 +103,6 @@ class Strategy(BaseEstimator):
         for first in range(0, len(values), rows):
             yield values[first : first + rows]
 
-    # ---------------------------------------------------------------- saving
-
     def to_dict(self) -> dict[str, Any]:
         """Return a fitted strategy as plain values and arrays, from which `from_dict` makes an equal one."""
         if not hasattr(self, "n_labels_"):
@@ -152,15 +147,12 @@ def label_scores(scores: npt.ArrayLike) -> Scores:
 
 def indicator_of(Z: Any, shape: tuple[int, ...]) -> sparse.csr_array:
     """Return Z as CSR without stored zeros, or raise a `LabelError`."""
-    given = Z if sparse.issparse(Z) else np.asarray(Z)
-    if given.dtype.kind not in "biuf":
-        raise LabelError(f"Z is a matrix of 0 and 1; got {type(Z).__name__} of {given.dtype}.")
-    if given.shape != shape:
-        raise LabelError(f"Z needs the shape of the scores, {shape} (examples × labels); got shape {given.shape}.")
-    return as_bits(given, "Z", range(shape[1]))
-
-
-# ---------------------------------------------------------------- cuts
+    matrix = Z if sparse.issparse(Z) else np.asarray(Z)
+    if matrix.dtype.kind not in "biuf":
+        raise LabelError(f"Z is a matrix of 0 and 1; got {type(Z).__name__} of {matrix.dtype}.")
+    if matrix.shape != shape:
+        raise LabelError(f"Z needs the shape of the scores, {shape} (examples × labels); got shape {matrix.shape}.")
+    return as_bits(matrix, "Z", range(shape[1]))
 
 
 class Zero(Strategy):
@@ -425,48 +417,3 @@ class SCut(Strategy):
 
     def _state_fits(self) -> bool:
         return is_vector(self.thresholds_, self.n_labels_) and is_vector(self.f1_, self.n_labels_)
-
-
-class Levels(NamedTuple):
-    """The arguments of the kernels `best_f1` and `fewest_errors`."""
-
-    start: Counts
-    levels: Scores
-    at_level: Counts
-    positives: Counts
-    between: Counts
-    top: Scores
-
-
-def count_levels(scores: Scores, labels: sparse.csr_array, *, by_row: bool) -> Levels:
-    """Return the distinct scores of the positives of each row or column, and the counts of all its scores between them.
-
-    Cost O(scores · log P) for P positives per group; memory O(positives + groups) beside the scores.
-    """
-    rows = np.repeat(np.arange(scores.shape[0]), np.diff(labels.indptr))
-    group, values = (rows if by_row else labels.indices), scores[rows, labels.indices]
-    n_groups = scores.shape[0 if by_row else 1]
-    positives = np.bincount(group, minlength=n_groups)
-    # A score of −inf exceeds no threshold: such a positive is missed by every threshold.
-    group, values = group[values > -np.inf], values[values > -np.inf]
-    order = np.lexsort((values, group))
-    group, values = group[order], values[order]
-    is_new = np.ones(len(group), bool)
-    is_new[1:] = (np.diff(group) != 0) | (values[1:] != values[:-1])
-    first = np.flatnonzero(is_new)
-    start = np.concatenate([[0], np.cumsum(np.bincount(group[first], minlength=n_groups))])
-    at_level = np.diff(first, append=len(group))
-    return Levels(
-        start, values[first], at_level, positives, *threshold_levels.count_between(scores, start, values[first], by_row)
-    )
-
-
-def middle(lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the middle of each [lower, upper); the highest number in it where it is open below.
-
-    Where no number lies strictly between, or none is in the middle (upper is inf), it is `lower`, which is inside.
-    """
-    with np.errstate(invalid="ignore"):
-        halves = lower / 2 + upper / 2  # their sum might overflow
-    halves = np.where(lower == -np.inf, np.nextafter(upper, -np.inf), halves)
-    return np.where((lower <= halves) & (halves < upper), halves, lower)

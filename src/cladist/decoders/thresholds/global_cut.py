@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from cladist.decoders.thresholds.cuts import Mask, Scores, Strategy, count_levels, middle
+from cladist.decoders.thresholds.cuts import Mask, Scores, Strategy
+from cladist.decoders.thresholds.levels import count_levels, middle
 from cladist.errors import ParameterError
 from cladist.kernels import threshold_levels
 

@@ -12,16 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg, sparse
 
-from cladist.decoders.thresholds.cuts import (
-    Mask,
-    Scores,
-    Strategy,
-    count_levels,
-    indicator_of,
-    is_vector,
-    label_scores,
-    middle,
-)
+from cladist.decoders.thresholds.cuts import Mask, Scores, Strategy, indicator_of, is_vector, label_scores
+from cladist.decoders.thresholds.levels import count_levels, middle
 from cladist.errors import LabelError, ParameterError, is_count, is_positive
 from cladist.kernels import threshold_levels
 

@@ -138,9 +138,6 @@ def weights_of_nodes(
     return sparse.csr_array(place @ stacked), intercepts
 
 
-# -------------------------------------------------------------------- training
-
-
 @dataclass(frozen=True)
 class FamilyProblem:
     """The training set of a family.
@@ -199,8 +196,6 @@ def fit_families(
             families[problem.parent] = family
     return families
 
-
-# -------------------------------------------------------------------- arrays of a model file
 
 # The arrays of a family and their types in a file, and which of them tells how many entries a family has.
 _DTYPES: dict[str, Any] = {
@@ -308,7 +303,10 @@ def unpack_decisions(
         if packed is None:
             choices[v] = Family(children)
         elif is_old and packed["class"] == "LinearNode":
-            choices[v] = Family(children, _unpack_old_weights(group("state", inner), n_features))
+            old = group("state", inner)
+            check_arrays(old, OLD_NODE, {"n_features": n_features})
+            coef = unpack_matrix(group("coef", old), n_features)
+            choices[v] = Family(children, SparseWeights.from_matrix(coef, old["intercept"]))
         else:
             choices[v] = Decision(children, unpack_learner(packed, inner))
         _check_children(v, children, parent_of)
@@ -316,12 +314,7 @@ def unpack_decisions(
         if isinstance(decision, Decision) and not np.array_equal(decision.estimator.classes_, decision.children):
             raise ModelFormatError(f"The classifier at node {v} does not choose among its children.")
     reached = np.concatenate([[-1], *(decision.children for decision in choices.values())])
-    known = np.concatenate([np.fromiter(choices, np.int64, len(choices)), ends])
-    if len(np.unique(known)) < len(known) or not np.array_equal(np.sort(reached), np.sort(known)):
+    nodes = np.concatenate([np.fromiter(choices, np.int64, len(choices)), ends])
+    if len(np.unique(nodes)) < len(nodes) or not np.array_equal(np.sort(reached), np.sort(nodes)):
         raise ModelFormatError("Its choices do not lead to the nodes that it can predict.")
     return dict(sorted(choices.items()))
-
-
-def _unpack_old_weights(arrays: Arrays, n_features: int) -> SparseWeights:
-    check_arrays(arrays, OLD_NODE, {"n_features": n_features})
-    return SparseWeights.from_matrix(unpack_matrix(group("coef", arrays), n_features), arrays["intercept"])

@@ -133,8 +133,6 @@ class NodewiseSVM(HierarchicalClassifier):
     decode: str = "auto"
     verbose: bool | int = 0
 
-    # ---------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all nodes.
 
@@ -177,8 +175,6 @@ class NodewiseSVM(HierarchicalClassifier):
         if not self.converged_:
             warn_of_gap(self, worst)
 
-    # ---------------------------------------------------------------- prediction
-
     def _fitted_rows(self, X: Any) -> Any:
         rows = super()._fitted_rows(X)
         check_values("NodewiseSVM", rows)
@@ -211,10 +207,8 @@ class NodewiseSVM(HierarchicalClassifier):
     def predict_sets(self, X: Any) -> LabelMatrix:
         """Return the nodes that are on when prediction goes from the roots down."""
         parts = [top_down(self._node_scores(chunk), self.taxonomy_).to_indicator() for chunk in self._chunks(X)]
-        chosen = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
-        return LabelMatrix.from_ids(chosen.indptr, chosen.indices, self.taxonomy_)
-
-    # ---------------------------------------------------------------- weights
+        indicator = sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, self.taxonomy_.n_nodes))
+        return LabelMatrix.from_ids(indicator.indptr, indicator.indices, self.taxonomy_)
 
     def _weights(self) -> tuple[sparse.csr_array, npt.NDArray[np.float32]]:
         """Return the weights and intercepts of all nodes."""
@@ -270,8 +264,6 @@ class NodewiseSVM(HierarchicalClassifier):
             for label, parts in zip(labels, in_chunks(self, rows, paths, explain_part), strict=True)
         ]
 
-    # ---------------------------------------------------------------- saving and loading
-
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         state = {"history": self.history_, "n_iter": self.n_iter_, "converged": self.converged_, **pack_choice(self)}
         return state, {"always": self.always_, **prefixed("families", pack_families(self.families_))}
@@ -281,9 +273,9 @@ class NodewiseSVM(HierarchicalClassifier):
         unpack_choice(self, state)
         self.families_ = unpack_families(group("families", arrays), self.taxonomy_.parent, self.n_features_in_)
         self.always_ = unpack_ids(arrays["always"])
-        known = np.concatenate([self.always_, *(family.children for family in self.families_.values())])
-        check_nodes(known, self.taxonomy_.n_nodes)
-        if not np.all(np.isin(LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).indices, known)):
+        nodes = np.concatenate([self.always_, *(family.children for family in self.families_.values())])
+        check_nodes(nodes, self.taxonomy_.n_nodes)
+        if not np.all(np.isin(LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).indices, nodes)):
             raise ModelFormatError("It has no classifier for some nodes above its classes.")
 
 

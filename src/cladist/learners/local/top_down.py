@@ -161,8 +161,6 @@ class TopDown(HierarchicalClassifier):
     decode: str = "auto"
     verbose: bool | int = 0
 
-    # ---------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Fit a classifier at every node that has a choice.
 
@@ -256,8 +254,6 @@ class TopDown(HierarchicalClassifier):
         self.end_nodes_ = ends[order]
         return labels[order]
 
-    # ---------------------------------------------------------------- prediction
-
     def _fitted_rows(self, X: Any) -> Any:
         rows = super()._fitted_rows(X)
         check_values("TopDown", rows)
@@ -302,12 +298,10 @@ class TopDown(HierarchicalClassifier):
             return np.zeros((X.shape[0], 1))
         rows = np.arange(X.shape[0])
         scores = decision.scores(X, rows)
-        scores, chosen = scores.astype(np.float64), decision.choices(X, rows, scores)[:, None]
-        regrets = np.minimum(scores - np.take_along_axis(scores, chosen, axis=1), LEAST_REGRET)
-        np.put_along_axis(regrets, chosen, 0.0, axis=1)
+        scores, choice = scores.astype(np.float64), decision.choices(X, rows, scores)[:, None]
+        regrets = np.minimum(scores - np.take_along_axis(scores, choice, axis=1), LEAST_REGRET)
+        np.put_along_axis(regrets, choice, 0.0, axis=1)
         return regrets
-
-    # ---------------------------------------------------------------- weights
 
     def _weights(self) -> tuple[Any, npt.NDArray[np.float32]]:
         """Return the weights and intercepts of all nodes of `walked_`."""
@@ -362,8 +356,6 @@ class TopDown(HierarchicalClassifier):
             Explanation.of(label, {names[v]: by_feature for v, by_feature in of_nodes.items()}, "negative")
             for label, of_nodes in zip(labels, parts, strict=True)
         ]
-
-    # ---------------------------------------------------------------- saving and loading
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         estimators, arrays = pack_decisions(self.decisions_)

@@ -52,8 +52,6 @@ class OnlineClassifier(HierarchicalClassifier):
     converged_: bool
     gamma_: float
 
-    # ---------------------------------------------------------------- hooks
-
     def start(self, X: Any) -> None:
         """Make the state before the first round."""
         raise NotImplementedError
@@ -69,8 +67,6 @@ class OnlineClassifier(HierarchicalClassifier):
     def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
         """Explain node ``nodes[i]`` of every (validated) row i."""
         raise NotImplementedError
-
-    # ---------------------------------------------------------------- training
 
     @available_if(_can_grow)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -134,8 +130,6 @@ class OnlineClassifier(HierarchicalClassifier):
         for _ in range(n_passes):
             yield random.permutation(n_rows) if self.shuffle else np.arange(n_rows)
 
-    # ---------------------------------------------------------------- validation
-
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return X as float32 or float64, dense or CSR, or raise as scikit-learn does.
 
@@ -164,16 +158,16 @@ class OnlineClassifier(HierarchicalClassifier):
         who = type(self).__name__
         if is_first and self.taxonomy is None and classes is None:
             raise LabelError(f"{who}: the first partial_fit needs a taxonomy, or all labels in `classes`.")
-        known = (self._given_taxonomy() if is_first else self.taxonomy_) or encode(classes, None).taxonomy
+        taxonomy = (self._given_taxonomy() if is_first else self.taxonomy_) or encode(classes, None).taxonomy
         if classes is not None:
-            named = np.unique(encode(classes, known).labels.indices)
-            if self.taxonomy is None and len(named) < known.n_nodes:
+            named = np.unique(encode(classes, taxonomy).labels.indices)
+            if self.taxonomy is None and len(named) < taxonomy.n_nodes:
                 raise LabelError(f"{who}: `classes` must be the same in every call of partial_fit; some are missing.")
-        encoded = encode(y, known)
+        encoded = encode(y, taxonomy)
         if len(encoded.labels) != X.shape[0]:
             raise LabelError(f"X has {X.shape[0]} rows and y has {len(encoded.labels)}; give one label per row.")
         if is_first:
-            self.taxonomy_, self.label_form_ = known, encoded.form
+            self.taxonomy_, self.label_form_ = taxonomy, encoded.form
         return encoded.labels
 
     def check_labels(self, labels: LabelMatrix) -> None:
@@ -181,8 +175,6 @@ class OnlineClassifier(HierarchicalClassifier):
         self.check_label_form(self.decode)
         if not self.decodes_sets:
             labels.nodes(type(self).__name__)
-
-    # ---------------------------------------------------------------- prediction
 
     @property
     def node_coef_(self) -> npt.NDArray[Any]:
@@ -215,8 +207,6 @@ class OnlineClassifier(HierarchicalClassifier):
         rows = self._fitted_rows(X)
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         return self.explain_nodes(rows, ids)
-
-    # ---------------------------------------------------------------- labels that can be predicted
 
     def check_allowed(self) -> None:
         """Raise unless the parameter `allowed_labels` describes labels."""
@@ -280,7 +270,7 @@ class OnlineClassifier(HierarchicalClassifier):
         """
         check_is_fitted(self)
         before, grown = self.taxonomy_, self.taxonomy_.with_node(name, parent)
-        new_id = np.array([grown.index(known) for known in before.names], np.int64)
+        new_id = np.array([grown.index(node_name) for node_name in before.names], np.int64)
         node = int(np.setdiff1d(np.arange(grown.n_nodes), new_id)[0])
         self.taxonomy_ = grown
         classes = np.sort(new_id[self.class_nodes_])
@@ -289,8 +279,6 @@ class OnlineClassifier(HierarchicalClassifier):
         self.move_nodes(new_id, node)
         self.set_classes(classes)
         return self
-
-    # ---------------------------------------------------------------- model files
 
     def pack_counters(self) -> dict[str, Any]:
         """Return the plain values of a model file."""

@@ -83,16 +83,18 @@ class GrowingFactor:
 
     def append(self, Z: Matrix, corner: Matrix) -> None:
         """Add rows: Z (rows × len(self)) in the existing columns, `corner` (lower triangular) in their own."""
-        before, done, n_new = len(self), 0, len(corner)
-        while done < n_new:
-            panel = self._panel_with_room(n_new - done)
-            fits = min(panel.capacity - panel.n_rows, n_new - done)
-            rows = np.concatenate([Z[done : done + fits], corner[done : done + fits, : done + fits]], axis=1)
+        before, n_added, n_new = len(self), 0, len(corner)
+        while n_added < n_new:
+            panel = self._panel_with_room(n_new - n_added)
+            fits = min(panel.capacity - panel.n_rows, n_new - n_added)
+            rows = np.concatenate(
+                [Z[n_added : n_added + fits], corner[n_added : n_added + fits, : n_added + fits]], axis=1
+            )
             at = slice(panel.n_rows, panel.n_rows + fits)
             panel.left[at] = rows[:, : panel.start]
-            panel.corner[at, : before + done + fits - panel.start] = rows[:, panel.start :]
+            panel.corner[at, : before + n_added + fits - panel.start] = rows[:, panel.start :]
             panel.n_rows += fits
-            done += fits
+            n_added += fits
 
     def _panel_with_room(self, n_rows: int) -> Panel:
         """Return the last panel, with room for at least one more row, for `n_rows` if it may grow so far."""

@@ -125,8 +125,6 @@ class Hieron(OnlineClassifier):
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
 
-    # ---------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, or on their kernel values if they are precomputed, from zero; y has one label per row."""
         self.check_parameters()
@@ -188,11 +186,9 @@ class Hieron(OnlineClassifier):
         return entry, predictions
 
     def move_nodes(self, new_id: Ids, node: int) -> None:
-        """Move the state of each node to its new id."""
         self.prototypes_.move_nodes(self.taxonomy_, new_id)
 
     def check_parameters(self) -> None:
-        """Raise unless all parameters are valid."""
         one_of("Hieron", "update", self.update, ("max_loss", "prediction"))
         one_of("Hieron", "margin", self.margin, tuple(MARGINS))
         check_kernel(self)
@@ -212,8 +208,6 @@ class Hieron(OnlineClassifier):
         if self.kernel != "precomputed":
             row_arrays.check_lengths("Hieron", X, divides=self.kernel == "linear")
 
-    # ---------------------------------------------------------------- prediction
-
     def predict_nodes(self, X: Any) -> Ids:
         """Return the label of highest score of every (validated) row."""
         allowed = np.zeros(self.taxonomy_.n_nodes, bool)
@@ -231,7 +225,6 @@ class Hieron(OnlineClassifier):
         return path_scores(self.prototypes_.scores(X), self.taxonomy_)[:, self.class_nodes_]
 
     def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
-        """Explain node ``nodes[i]`` of every (validated) row i."""
         names = getattr(self, "feature_names_in_", None)
         return explain_rows(X, nodes, self._form(WeightPrototypes, "explain").W, self.taxonomy_, names)
 
@@ -269,14 +262,10 @@ class Hieron(OnlineClassifier):
         """The rows whose α is positive; for a precomputed kernel their numbers."""
         return self._form(KernelPrototypes, "support_vectors_").vectors
 
-    # ---------------------------------------------------------------- model files
-
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the plain values and the arrays of a model file."""
         return self.pack_counters(), self.prototypes_.pack()
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Restore the state of a model file."""
         self.unpack_counters(state)
         if state["gamma"] is None:
             self.prototypes_ = WeightPrototypes.unpack(self.taxonomy_, self.n_features_in_, arrays)
@@ -365,9 +354,9 @@ class KernelPrototypes:
             values = self.kernel.between(block, block)
             if self.vectors is not None:
                 values = np.hstack([self.kernel.between(block, self.vectors), values])
-            given = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
+            block_arrays = values, self.kernel.diagonal(block), column_of, labels[rows], space, len(self.updates[0])
             counters = self.n_rounds + 1, part.start, tally, predictions[part]
-            n_updates = rounds.run_kernel_rounds(*given, tree, rule, *counters)
+            n_updates = rounds.run_kernel_rounds(*block_arrays, tree, rule, *counters)
             support, alpha, y, r, self.round_of = (u[:n_updates] for u in space)
             self.updates = (self._add_supports(X, rows, support, place_of), alpha, y, r)
             self.n_rounds += len(rows)
@@ -378,10 +367,10 @@ class KernelPrototypes:
         new = np.unique(support[support >= n_support])
         if not len(new):
             return support
-        chosen = rows[new - n_support]
-        place_of.update((int(row), n_support + k) for k, row in enumerate(chosen))
-        self.support = np.concatenate([self.support, self.first_row + chosen])
-        self.vectors = row_arrays.append_rows(self.vectors, X[chosen])
+        new_rows = rows[new - n_support]
+        place_of.update((int(row), n_support + k) for k, row in enumerate(new_rows))
+        self.support = np.concatenate([self.support, self.first_row + new_rows])
+        self.vectors = row_arrays.append_rows(self.vectors, X[new_rows])
         return np.where(support >= n_support, n_support + np.searchsorted(new, support), support)
 
     @property

@@ -129,19 +129,19 @@ class NodeDecisions(_Learner):
         since = self.allow_labels(NO_NODES if sets else labels.nodes(who))
         is_repaired = sets and not self.is_top_down()  # then the H-loss is that of the repaired sets
         predictions: list[Any] = []
-        h_loss = n_wrong = done = 0
+        h_loss = n_wrong = n_rows = 0
         for rows in self._chunks(X):
-            part = labels if rows is X else labels[done : done + rows.shape[0]]
-            margins, losses = train(rows, part, self.rows_seen_ + done + 1, predicting or is_repaired)
+            part = labels if rows is X else labels[n_rows : n_rows + rows.shape[0]]
+            margins, losses = train(rows, part, self.rows_seen_ + n_rows + 1, predicting or is_repaired)
             if margins is not None:
-                predictions.append(self.decode_sets(margins) if sets else self.decode_nodes(margins, since, done))
+                predictions.append(self.decode_sets(margins) if sets else self.decode_nodes(margins, since, n_rows))
             if is_repaired:
                 losses = HLoss().per_example(part, predictions[-1], taxonomy).astype(np.int64)
             h_loss, n_wrong = h_loss + int(losses.sum()), n_wrong + int(np.count_nonzero(losses))
-            done += rows.shape[0]
-        entry = {"objective": h_loss / max(1, done), "rounds": done}
+            n_rows += rows.shape[0]
+        entry = {"objective": h_loss / max(1, n_rows), "rounds": n_rows}
         if sets:
-            entry["zero_one_loss"] = n_wrong / max(1, done)
+            entry["zero_one_loss"] = n_wrong / max(1, n_rows)
             return entry, LabelMatrix.from_parts(predictions, taxonomy) if predicting else None
         if not predicting:
             return entry, None

@@ -113,8 +113,6 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
     random_state: Any = None
     verbose: bool | int = 0
 
-    # ---------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, from zero; y has one label or a set of labels per row."""
         self.check_parameters()
@@ -153,13 +151,9 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
             self.perceptrons_ = KernelPerceptrons(*size, Kernel.of(self, normalize=self.normalize), **options)
 
     def move_nodes(self, new_id: Ids, node: int) -> None:
-        """Move the state of each node to its new id."""
         self.perceptrons_.move_nodes(self.taxonomy_, new_id)
 
-    # ---------------------------------------------------------------- validation
-
     def check_parameters(self) -> None:
-        """Raise unless all parameters are valid."""
         self.check_decision_parameters(flags=("gated", "normalize", "shuffle", "average"))
         check_values(self, is_count, "a whole number from 1 up", "max_iter")
 
@@ -168,10 +162,7 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
         rows = super()._checked_rows(X, reset=reset)
         return row_arrays.normalize_rows(rows, rows.dtype) if self.scales_rows() else rows
 
-    # ---------------------------------------------------------------- prediction
-
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
-        """Return the margin of every (validated) row and node."""
         margins: Margins = self.perceptrons_.margins(X)
         return margins
 
@@ -182,14 +173,10 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
             raise AttributeError(f"node_coef_ needs weights, which kernel={self.kernel!r} does not have.")
         return np.asarray(self.perceptrons_.weights).T
 
-    # ---------------------------------------------------------------- model files
-
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the plain values and the arrays of a model file."""
         return self.pack_counters(), self.perceptrons_.pack()
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Restore the state of a model file."""
         self.unpack_counters(state)
         self.check_parameters()
         self._make_perceptrons(np.float64)
@@ -296,9 +283,9 @@ class KernelPerceptrons(NodePerceptrons):
         base, base_acc = self._sum_updates(X)
         steps, when = np.zeros(base.shape), np.zeros(base.shape, np.int64)
         values = base, base[:0] if base_acc is None else base_acc, self.kernel.between(X, X)
-        given = self.kernel.diagonal(X) > 0, (labels.indptr, labels.indices), self.tree, self.gated
+        round_arrays = self.kernel.diagonal(X) > 0, (labels.indptr, labels.indices), self.tree, self.gated
         state = self.seen, self.empty, self.scratch
-        rounds.run_kernel_rounds(*values, *given, *state, steps, when, margins, h_losses)
+        rounds.run_kernel_rounds(*values, *round_arrays, *state, steps, when, margins, h_losses)
         rows, nodes = np.nonzero(steps)
         if not len(rows):
             return

@@ -26,8 +26,8 @@ from cladist.taxonomy import Taxonomy
 
 Matrix = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Given = tuple[Matrix, Mask, Ids]  # targets (rows × nodes), whether rows may be stored, the numbers of their rounds
-GroupRounds = tuple[int, Ids, Given, Matrix]  # number of a group, rows of the block, their rounds, margins to write
+Rounds = tuple[Matrix, Mask, Ids]  # targets (rows × nodes), whether rows may be stored, the numbers of their rounds
+GroupRounds = tuple[int, Ids, Rounds, Matrix]  # number of a group, rows of the block, their rounds, margins to write
 EVERY_ROW = -1  # the gate of a group that is trained on all rows
 BLOCK = 128  # rows per block: within a block rows go one by one, with earlier examples as matrix products
 MOST_EXAMPLES = 2**31  # of a group in a model file: sizes of arrays are products of them
@@ -165,11 +165,10 @@ class PrimalRidge(Ridge):
         self.weights: dict[int, Matrix] = {}
 
     def train_block(self, X: Any, groups: Iterator[GroupRounds]) -> None:
-        """Make the rounds of all groups on a block of rows."""
         X = self._dense_rows(X)
-        for k, rows, given, own in groups:
+        for k, rows, rounds, own in groups:
             P, W = self.state(k)
-            count = primal_rounds(X[rows], *given, P, W, self.counts[k], *self.rule[1:], own)
+            count = primal_rounds(X[rows], *rounds, P, W, self.counts[k], *self.rule[1:], own)
             if count:
                 self.counts[k], self.inverses[k], self.weights[k] = count, P, W
 
@@ -198,14 +197,12 @@ class PrimalRidge(Ridge):
         return np.column_stack([X, np.full(len(X), np.sqrt(constant))]) if constant else X
 
     def group_coef(self, k: int) -> Matrix:
-        """Return w of the nodes of a group that has examples, and last their intercepts (nodes × (features + 1))."""
         W, constant = self.weights[k], self.kernel.constant
         if not constant:
             return np.column_stack([W, np.zeros(len(W))])
         return np.column_stack([W[:, :-1], W[:, -1] * np.sqrt(constant)])
 
     def add_node(self, new_id: Ids, node: int, gate: int) -> None:
-        """Move nodes to their new ids, and make a group without examples for a new node."""
         super().add_node(new_id, node, gate)
         self.counts.append(0)
 
@@ -264,7 +261,6 @@ class DualRidge(Ridge):
         return 0 if self.rows is None else int(self.rows.shape[0])
 
     def add_node(self, new_id: Ids, node: int, gate: int) -> None:
-        """Move nodes to their new ids, and make a group without examples for a new node."""
         super().add_node(new_id, node, gate)
         self.factors.append(GrowingFactor(self.budget))
         self.members.append(np.zeros(0, np.int64))
@@ -276,13 +272,12 @@ class DualRidge(Ridge):
             return super().train(X, on, first_round, everywhere=everywhere)
 
     def train_block(self, X: Any, groups: Iterator[GroupRounds]) -> None:
-        """Make the rounds of all groups on a block of rows."""
-        known = self.kernel.between(X, self.rows) if self.n_rows else np.zeros((X.shape[0], 0))
+        stored_values = self.kernel.between(X, self.rows) if self.n_rows else np.zeros((X.shape[0], 0))
         among = self.kernel.between(X, X)
         run_group = self._run_group if self.budget is None else self._run_group_on_budget
         changed = []
-        for k, rows, given, own in groups:
-            places = run_group(k, known[np.ix_(rows, self.members[k])], among[np.ix_(rows, rows)], given, own)
+        for k, rows, rounds, own in groups:
+            places = run_group(k, stored_values[np.ix_(rows, self.members[k])], among[np.ix_(rows, rows)], rounds, own)
             if places is not None:
                 # Rows of the block are numbered after all rows kept, until `_keep_rows` renumbers them.
                 self.members[k] = np.concatenate([self.members[k], rows + self.n_rows])[places]
@@ -290,13 +285,13 @@ class DualRidge(Ridge):
                 changed.append(k)
         self._keep_rows(X, changed)
 
-    def _run_group(self, k: int, known: Matrix, among: Matrix, given: Given, margins: Matrix) -> Ids | None:
+    def _run_group(self, k: int, stored_values: Matrix, among: Matrix, rounds: Rounds, margins: Matrix) -> Ids | None:
         """Make the rounds of a group; returns its examples' places among the old ones and the rows, if they changed."""
         factor, U = self.factors[k], self.targets[k]
-        Z = factor.solve(known.T)
+        Z = factor.solve(stored_values.T)
         n = len(among)
         LT, new_U, stored = np.zeros((n, n)), np.zeros(margins.shape), np.empty(n, np.int64)
-        n_new = dual_rounds(among - Z.T @ Z, Z.T @ U, *given, len(U), *self.rule, LT, new_U, stored, margins)
+        n_new = dual_rounds(among - Z.T @ Z, Z.T @ U, *rounds, len(U), *self.rule, LT, new_U, stored, margins)
         if not n_new:
             return None
         stored = stored[:n_new]
@@ -304,13 +299,15 @@ class DualRidge(Ridge):
         self.targets[k] = np.concatenate([U, new_U[:n_new]])
         return np.concatenate([np.arange(len(U)), len(U) + stored])
 
-    def _run_group_on_budget(self, k: int, known: Matrix, among: Matrix, given: Given, margins: Matrix) -> Ids | None:
+    def _run_group_on_budget(
+        self, k: int, stored_values: Matrix, among: Matrix, rounds: Rounds, margins: Matrix
+    ) -> Ids | None:
         """Make the rounds of a group that has a budget; returns the same as `_run_group`."""
         panel, before = self.factors[k].panels[0], len(self.targets[k])
         U, place = np.zeros((panel.capacity, margins.shape[1])), np.arange(panel.capacity)
         U[:before] = self.targets[k]
-        values = np.concatenate([known, among], axis=1), np.diag(among).copy()
-        count = budget_rounds(*values, *given, place, before, *self.rule, panel.corner, U, margins)
+        values = np.concatenate([stored_values, among], axis=1), np.diag(among).copy()
+        count = budget_rounds(*values, *rounds, place, before, *self.rule, panel.corner, U, margins)
         panel.n_rows = count
         self.targets[k] = U[:count]
         is_same = count == before and np.array_equal(place[:count], np.arange(before))
@@ -365,7 +362,6 @@ class DualRidge(Ridge):
         return self._duals[k]
 
     def group_coef(self, k: int) -> Matrix:
-        """Return w of the nodes of a group that has examples, and last their intercepts (nodes × (features + 1))."""
         duals = self.duals(k)
         return np.column_stack([(self.rows[self.members[k]].T @ duals).T, self.kernel.constant * duals.sum(axis=0)])
 

@@ -152,8 +152,6 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     random_state: Any = None
     verbose: bool | int = 0
 
-    # ---------------------------------------------------------------- training
-
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, in one pass; y has one label or a set of labels per row."""
         self.check_parameters()
@@ -210,13 +208,9 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         return "primal" if is_small and self.kernel == "linear" and self.budget is None else "dual"
 
     def move_nodes(self, new_id: Ids, node: int) -> None:
-        """Move the state of each node to its new id."""
         self.ridge_.add_node(new_id, node, int(self.taxonomy_.parent[node]) if self.gated else EVERY_ROW)
 
-    # ---------------------------------------------------------------- validation
-
     def check_parameters(self) -> None:
-        """Raise unless all parameters are valid."""
         who = type(self).__name__
         self.check_decision_parameters(
             flags=("gated", "normalize", "fit_intercept", "shuffle", "sparse", "include_current")
@@ -236,10 +230,7 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         rows = super()._checked_rows(X, reset=reset)
         return normalize_rows(rows) if self.scales_rows() else rows.astype(np.float64, copy=False)
 
-    # ---------------------------------------------------------------- prediction
-
     def node_margins(self, X: Any, *, signs_only: bool = False) -> Margins:
-        """Return the margin of every (validated) row and node; with `signs_only` only their signs are right."""
         return _round_to_zero(self.ridge_.margins(X, signs_only=signs_only))
 
     @property
@@ -266,19 +257,15 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         return np.asarray(self.ridge_.node_coef(self.taxonomy_.n_nodes, self.n_features_in_))
 
     @staticmethod
-    def from_old_parameters(given: dict[str, Any]) -> dict[str, Any]:
+    def from_old_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the parameters of a model file; those of the first versions have no intercept."""
-        return {"fit_intercept": False, **given}
-
-    # ---------------------------------------------------------------- model files
+        return {"fit_intercept": False, **parameters}
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the plain values and the arrays of a model file."""
-        chosen = {"alpha": getattr(self, "alpha_", None), "cv_results": getattr(self, "cv_results_", None)}
-        return {**self.pack_counters(), **chosen, "solver": self.solver_}, self.ridge_.pack()
+        choice = {"alpha": getattr(self, "alpha_", None), "cv_results": getattr(self, "cv_results_", None)}
+        return {**self.pack_counters(), **choice, "solver": self.solver_}, self.ridge_.pack()
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
-        """Restore the state of a model file."""
         self.unpack_counters(state)
         self.solver_ = state["solver"]
         if state.get("alpha") is not None:

@@ -156,9 +156,6 @@ def _repeated_key(text: str, place: int, key: str) -> TaxonomyError:
     return TaxonomyError(f"{line_of(text, place)}: the key {quoted(key)} is in one JSON object twice.")
 
 
-# ---------------------------------------------------------------- tokens
-
-
 def iterate_tokens(text: str) -> Iterator[Token]:
     """Yield the brackets, keys and other values of a text.
 

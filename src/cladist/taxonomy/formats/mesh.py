@@ -124,12 +124,12 @@ class _Mesh:
     def choose_numbers(self, below: str | None) -> dict[str, str | None]:
         """Return the chosen tree numbers in order, each with its parent if that is chosen too."""
         tops = set(self.find_tops(below))
-        chosen: dict[str, str | None] = {}
+        parents: dict[str, str | None] = {}
         for number in self.descriptor:
             parent = _parent_number(number)
-            if parent in chosen or number in tops:
-                chosen[number] = parent if parent in chosen else None
-        return chosen
+            if parent in parents or number in tops:
+                parents[number] = parent if parent in parents else None
+        return parents
 
     def build_forest(self, below: str | None) -> Taxonomy:
         """Place each descriptor at the lowest of its chosen numbers; the lowest number of its parent is lower still."""

@@ -21,7 +21,7 @@ from typing import NoReturn
 import numpy as np
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.files import Source, data_suffix, display_name, read_text
+from cladist.files import Source, data_suffix, display_name, name_source, read_text
 from cladist.files.delimited import DelimitedText, find_delimiter, split_plain
 from cladist.taxonomy.construction import Draft, Links, OnCycle, check_on_cycle, from_paths
 from cladist.taxonomy.formats.json import parse_json
@@ -49,11 +49,8 @@ def read_taxonomy(path: Source, *, format: str | None, sep: str, on_cycle: OnCyc
     check_format(format, (*FORMATS, *READ_ONLY))
     check_ending(path, format)
     text = read_text(path, error=TaxonomyError)
-    try:
+    with name_source(path):
         return parse(text, format or recognise(text, data_suffix(path), sep), sep=sep, on_cycle=on_cycle)
-    except TaxonomyError as problem:
-        name = display_name(path)
-        raise TaxonomyError(f"{name}: {problem}", file=name, line=problem.line, column=problem.column) from None
 
 
 def check_format(format: str | None, among: tuple[str, ...]) -> None:  # noqa: A002
@@ -99,10 +96,10 @@ def recognise(text: str, ending: str, sep: str) -> str:
         return ENDINGS[ending]
     if text.lstrip()[:1] in ("{", "["):
         return "json"
-    delimiter = find_column_delimiter(text)
+    delimiter = find_delimiter(_number_lines(text), ",\t;|", _has_columns)
     if delimiter is not None:
         return "tsv" if delimiter == "\t" else "csv"
-    if are_rcv1_lines(text):
+    if all_lines(text, lambda line: line.startswith("parent:") and " child:" in line.replace("\t", " ")):
         return "rcv1"
     if mesh.are_mesh_lines(text):
         return "mesh"
@@ -119,7 +116,6 @@ def recognise(text: str, ending: str, sep: str) -> str:
     return "edges"
 
 
-# ---------------------------------------------------------------- lines
 # Texts are iterated line by line: a list of all lines would take more memory than the taxonomy.
 
 ARROW = "->"
@@ -182,9 +178,6 @@ def has_tabs(text: str) -> bool:
     return "\t" in text and any("\t" in line for _, line in iterate_lines(text))
 
 
-# ---------------------------------------------------------------- edges
-
-
 def parse_edges(text: str, on_cycle: str) -> Draft:
     """Read ``parent child`` lines, with tabs or arrows between them if any line has one; one name alone is a node."""
     tabbed = has_tabs(text)
@@ -236,9 +229,6 @@ def refuse_other_delimiters(text: str) -> None:
             )
 
 
-# ---------------------------------------------------------------- paths
-
-
 def parse_paths(text: str, sep: str) -> Draft:
     """Read one path per line, its parts joined by `sep`, or if no line has one by tabs, or else by blanks."""
     joint = next(
@@ -272,9 +262,6 @@ def are_spaced_paths(text: str) -> bool:
         if any(place.setdefault(word, k) != k for k, word in enumerate(words)):
             return False
     return longest > 2
-
-
-# ---------------------------------------------------------------- indented text
 
 
 def is_indented(text: str) -> bool:
@@ -320,8 +307,6 @@ def _read_indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[s
         yield list(path)
 
 
-# ---------------------------------------------------------------- columns
-
 NODE_COLUMNS = ("node", "child", "id", "code")
 NO_PARENT = "None"  # how RCV1 writes that a node is a root
 _RCV1_LINE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:(.*))?\s*")
@@ -355,11 +340,6 @@ def _draft_rows(rows: Iterable[NodeRow], on_cycle: str) -> Draft:
             raise TaxonomyError(f"line {root_at[name]}: the node {shown} has no parent here, and one in another row.")
     draft.titles = titles
     return draft
-
-
-def find_column_delimiter(text: str) -> str | None:
-    """Return the delimiter of a text whose header has the columns of nodes and parents, or None."""
-    return find_delimiter(_number_lines(text), ",\t;|", _has_columns)
 
 
 def _number_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -403,11 +383,6 @@ def parse_columns(text: str, delimiters: str, on_cycle: str) -> Draft:
             yield line, row[node], row[parent], row[name] if name is not None else ""
 
     return _draft_rows(rows(), on_cycle)
-
-
-def are_rcv1_lines(text: str) -> bool:
-    """Tell whether every line is like ``parent: X child: Y``."""
-    return all_lines(text, lambda line: line.startswith("parent:") and " child:" in line.replace("\t", " "))
 
 
 def parse_rcv1(text: str, on_cycle: str) -> Draft:

@@ -30,9 +30,9 @@ def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: str
     check_format(format, FORMATS)
     check_ending(path, format)
     target = Path(path)
-    chosen = format or ENDINGS.get(data_suffix(target), "edges")
-    text = format_taxonomy(taxonomy, chosen, sep=sep)
-    if format is None and recognise(text, data_suffix(target), sep) != chosen:
+    kind = format or ENDINGS.get(data_suffix(target), "edges")
+    text = format_taxonomy(taxonomy, kind, sep=sep)
+    if format is None and recognise(text, data_suffix(target), sep) != kind:
         raise TaxonomyError(
             f"{target}: with these names the file would not be recognised as edges; end its name in .edges, or "
             "write .json or .csv."

@@ -36,10 +36,10 @@ def read_arrow_rows(
     file = (open_parquet if kind == "parquet" else open_arrow)(source, stream)
     with explain_errors(source):
         names = list(file.schema.names)
-    wanted = columns or names
-    for place in find_columns(display_name(source), names, wanted):
+    column_names = columns or names
+    for place in find_columns(display_name(source), names, column_names):
         _check_type(source, file.schema.field(place), names[place] == label)
-    return wanted, _read_rows(source, file, wanted, label)
+    return column_names, _read_rows(source, file, column_names, label)
 
 
 def _read_rows(source: Source, file: ArrowFile, columns: Sequence[str], label: str | None) -> Iterator[Row]:
@@ -109,9 +109,6 @@ def _to_python(array: Any) -> list[Any]:
         return values
     words = array.dictionary.to_pylist()  # equal texts become one object, which is several times faster
     return [None if place is None else words[place] for place in array.indices.to_pylist()]
-
-
-# ---------------------------------------------------------------- files
 
 
 @dataclass

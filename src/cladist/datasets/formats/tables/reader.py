@@ -19,9 +19,8 @@ from cladist.datasets.formats.tables.records import (
     label_text,
     open_table,
     refuse_cell,
-    shorten,
 )
-from cladist.errors import DatasetError, LabelWarning, ParameterError, quoted
+from cladist.errors import DatasetError, LabelWarning, ParameterError, quoted, shorten
 from cladist.files import Source, display_name
 from cladist.labels import encode
 from cladist.taxonomy import Taxonomy
@@ -77,7 +76,9 @@ def read_table(
     (array(['wear/coats', 'home/cups'], dtype=object), ('wear', 'home', 'coats', 'cups'))
     """
     _check_options(label, label_sep, path_sep)
-    given = taxonomy if taxonomy is None or isinstance(taxonomy, Taxonomy) else _read_taxonomy(taxonomy, path_sep)
+    if taxonomy is not None and not isinstance(taxonomy, Taxonomy):  # its paths have the separator of the labels
+        taxonomy = Taxonomy.read(taxonomy, sep=path_sep or "/")
+        taxonomy = taxonomy if path_sep is None else taxonomy.with_separator(path_sep)
     columns, texts = _check_columns("read_table", text), []
     with open_table(path, text=columns, label=label, format=format) as rows:
         labels = LabelColumn(path, rows.unit, label, label_sep)
@@ -87,7 +88,7 @@ def read_table(
     if not texts:
         raise DatasetError(f"{display_name(path)}: the table has a header but no rows.")
     labels.finish()
-    names, tree = labels.resolve(path_sep, given)
+    names, tree = labels.resolve(path_sep, taxonomy)
     return Dataset(as_objects(texts), labels.as_y(names), tree, source=display_name(path))
 
 
@@ -131,11 +132,6 @@ def join_text(source: Source, line: int, record: Mapping[str, Any], columns: Col
     for name in names:
         check_column(source, line, name, record)
     return _join_cells(source, "line", line, names, [record[name] for name in names])
-
-
-def _read_taxonomy(path: str | PathLike[str], path_sep: str | None) -> Taxonomy:
-    """Read a taxonomy whose paths have the separator of the labels."""
-    return Taxonomy.read(path) if path_sep is None else Taxonomy.read(path, sep=path_sep).with_separator(path_sep)
 
 
 def _check_columns(who: str, text: Columns) -> list[str]:
@@ -182,9 +178,9 @@ class LabelColumn:
     def add(self, number: int, value: Any) -> None:
         """Add the labels of the next row."""
         if self.has_lists is False and self.sep is None and type(value) is str:
-            known = self.ids.get(value)
-            if known is not None:  # nearly always: the same text occurred before
-                self.rows.append(known)
+            label_id = self.ids.get(value)
+            if label_id is not None:  # nearly always: the same text occurred before
+                self.rows.append(label_id)
                 return
         ids = [self._id_of(number, part) for part in self._split(number, value)]
         self.rows.extend(ids)

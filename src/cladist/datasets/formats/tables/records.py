@@ -19,7 +19,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from cladist.datasets.dataset import MOST_LABELS
-from cladist.errors import DatasetError, one_of, quoted
+from cladist.errors import DatasetError, one_of, quoted, shorten
 from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
 from cladist.files.delimited import DELIMITERS, MOST_COLUMNS, DelimitedText, Lines, split_header
 from cladist.taxonomy.structure import as_text, is_missing
@@ -142,9 +142,6 @@ def _recognise_bytes(source: Source, stream: IO[bytes]) -> str | None:
     return "arrow" if head.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")) else None
 
 
-# ---------------------------------------------------------------- CSV and TSV
-
-
 def read_csv_rows(
     source: Source, lines: Lines, columns: Sequence[str], delimiters: tuple[str, ...]
 ) -> tuple[Sequence[str], Iterator[Row]]:
@@ -156,11 +153,11 @@ def read_csv_rows(
     table = DelimitedText(lines, delimiters, fits, partial(refuse, source))
     if not table.header:
         raise DatasetError(f"{display_name(source)}: the table has neither a header nor rows.")
-    wanted = columns or [name for name in table.header if name]
+    column_names = columns or [name for name in table.header if name]
     places = find_columns(
-        f"{display_name(source)}, line {table.line}", table.header, wanted, _hint_delimiter(table, wanted)
+        f"{display_name(source)}, line {table.line}", table.header, column_names, _hint_delimiter(table, column_names)
     )
-    return wanted, _pick(source, table, places)
+    return column_names, _pick(source, table, places)
 
 
 def _hint_delimiter(table: DelimitedText, columns: Sequence[str]) -> str:
@@ -190,9 +187,6 @@ def _pick(source: Source, table: DelimitedText, places: list[int]) -> Iterator[R
             count = "1 field" if len(fields) == 1 else f"{len(fields):,} fields"
             hint = f"a text with {_name_delimiter(table.delimiter)} or a line break in it needs quotes"
             refuse(source, start, min(len(fields), width) + 1, f"the row has {count}, the header {width:,}; {hint}.")
-
-
-# ---------------------------------------------------------------- JSON lines
 
 
 def read_json_rows(source: Source, lines: Iterator[tuple[int, str]], columns: Sequence[str]) -> Iterator[Row]:
@@ -253,9 +247,6 @@ def _check_whole(source: Source, number: int, record: dict[str, Any], columns: I
                 refuse_cell(source, "line", number, column, f"the text has {half}, which is half of a character.")
 
 
-# ---------------------------------------------------------------- columns and cells
-
-
 def check_column(source: Source, line: int, column: str, there: Iterable[str]) -> None:
     """Raise a `DatasetError` unless a column is among those that a record has."""
     if column not in there:
@@ -309,9 +300,3 @@ def label_text(value: Any) -> str | None:
     """Return the text of a cell with a label, or None; an infinity, which JSON can hold, is not a label."""
     is_infinite = isinstance(value, (float, np.floating)) and math.isinf(value)
     return None if is_infinite else cell_text(value)
-
-
-def shorten(value: Any) -> str:
-    """Return how messages show a value, cut where it is long."""
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:60]}…"

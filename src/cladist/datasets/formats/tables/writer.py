@@ -15,8 +15,8 @@ import numpy as np
 
 from cladist.datasets.dataset import MOST_LABELS, Dataset
 from cladist.datasets.formats.tables.arrow import import_pyarrow
-from cladist.datasets.formats.tables.records import FORMATS, TOO_MANY_LABELS, format_of_ending, label_text, shorten
-from cladist.errors import DatasetError, ParameterError, one_of
+from cladist.datasets.formats.tables.records import FORMATS, TOO_MANY_LABELS, format_of_ending, label_text
+from cladist.errors import DatasetError, ParameterError, one_of, shorten
 from cladist.files import LONGEST_LINE, open_for_writing
 from cladist.files.delimited import LONGEST_FIELD
 
