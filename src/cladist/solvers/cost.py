@@ -40,9 +40,10 @@ PATIENCE = 2.5  # times the usual cost before the rate is judged
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
 UNSCALED = 5e4  # C ‖x‖² of rows with features that are far larger than others, most likely
-SCORE_PRODUCT, SCORE = 0.06, 16.0  # of a step by products of matrices: for n d, and for n, of each leaf
+SCORE_PRODUCT, SCORE, PRODUCT_STEP = 0.06, 16.0, 1e6  # of a step by products: for n d and n of each leaf, and once
 MEAN_HESSIAN, EIGENVECTORS, LEAF_SYSTEM = 0.05, 1.0, 2.0  # before these steps: for n d² and d³; and for leaves³ of each
-PRODUCT_STEPS, CERTIFICATE = 7.0, 3.0  # the usual number of steps for C ‖x‖² = 1; the cost of certifying, in steps
+PRODUCT_STEPS, CERTIFICATE = 4.5, 3.0  # steps for short rows and tol = 0.01; the cost of certifying, in steps
+PRODUCT_PATIENCE = 3  # times the expected steps by products before they are given up
 HOPELESS = 15.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
 
 
@@ -116,12 +117,12 @@ def product_steps(problem: OneVsRest, tree: ProblemTree, settings: Settings) -> 
     fits = d <= MOST_FEATURES and n * d <= MOST_DENSE_ENTRIES and n * n_leaves <= MOST_ALPHAS
     if settings.solver != "auto" or not fits or not _has_logarithms(problem.surrogate):
         return 0
-    steps = PRODUCT_STEPS * (1 + _stiffness(problem)) ** 0.3
-    step = n_leaves * n * (SCORE_PRODUCT * d + SCORE) + LEAF_SYSTEM * n_leaves**3
+    steps = PRODUCT_STEPS * (1 + _stiffness(problem)) ** 0.3 * max(1.0, -math.log10(settings.tol) / 2)
+    step = n_leaves * n * (SCORE_PRODUCT * d + SCORE) + LEAF_SYSTEM * n_leaves**3 + PRODUCT_STEP
     cost = MEAN_HESSIAN * n * d**2 + EIGENVECTORS * (d**3 + n_leaves**3) + (steps + CERTIFICATE) * step
     descent = _expected_joint_visits(problem) * n * math.ceil(n_leaves / WIDTH) * _joint_visit_cost(problem)
     newton = n_leaves * _class_cost(problem) if fits_newton(problem, tree) else np.inf
-    return min(settings.max_iter, int(2 * steps)) if cost < min(descent, newton) else 0
+    return min(settings.max_iter, int(PRODUCT_PATIENCE * steps)) if cost < min(descent, newton) else 0
 
 
 class DescentLimit:
