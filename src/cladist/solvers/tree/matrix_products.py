@@ -81,6 +81,7 @@ class _Coupling(NamedTuple):
 
     @classmethod
     def of(cls, tree: ProblemTree, root: str) -> _Coupling:
+        """Return the coupling of a tree's leaves."""
         n_leaves = len(tree.leaves)
         below, nodes = np.zeros((n_leaves, len(tree.parent))), tree.parent[tree.leaves]
         while np.any(nodes >= 0):
@@ -122,6 +123,7 @@ class _Losses:
 
     @classmethod
     def of(cls, problem: OneVsRest, executor: Executor) -> _Losses:
+        """Return the losses of a problem, rows and signs in float32."""
         rows, n_leaves = problem.rows, problem.n_classes
         X = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(len(rows), rows.n_used)).toarray()
         signs = np.full((n_leaves, len(rows)), -1, np.float32)
