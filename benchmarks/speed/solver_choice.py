@@ -1,17 +1,19 @@
 """The solver chosen by `solver="auto"` beside both it chooses from: CPU seconds on generated shapes.
 
-    python benchmarks/speed/solver_choice.py
+    python benchmarks/speed/solver_choice.py --seed 4
 
 Shapes are drawn at random: rows 500–50,000, features 20–50,000, dense and sparse, classes 5–1,000, rows of unit
 length, standardised or of different scales, C 0.1–100. Every fit runs in a process of its own on one thread, the three
 solvers in turn, twice, and the least time counts; a fit that exceeds the limit is stopped and counts as the limit.
 Newton steps that do not fit into memory are left out. Then dense rows of unit length, 6,000 × 300 with 114 classes,
-beside scikit-learn's LogisticRegression. Writes solver-choice.json.
+beside scikit-learn's LogisticRegression. Writes solver-choice.json. With `--kept FILE`, rows are kept there as they are
+measured, and a run that was interrupted goes on from them.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import sys
 import time
@@ -174,17 +176,25 @@ def main() -> None:
     parser.add_argument("--shapes", type=int, default=42)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=15.0, help="seconds")
+    parser.add_argument("--kept", type=Path, help="a file of rows measured so far")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     compile_kernels()
+    kept = (
+        [json.loads(line) for line in given.kept.read_text().splitlines()] if given.kept and given.kept.exists() else []
+    )
     peers, rows = measure_peers(60.0), []
     print_rows(peers)
     for shape in draw_shapes(given.shapes, given.seed):
-        rows.append(measure_shape(shape, given.seed, given.limit))
+        row = next((row for row in kept if shape.items() <= row.items()), None)
+        rows.append(row or measure_shape(shape, given.seed, given.limit))
         print_rows(rows[-1:])
+        if given.kept and row is None:
+            with given.kept.open("a") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
     ratios = [row["ratio"] for row in rows]
     facts = {"median_ratio": float(np.median(ratios)), "largest_ratio": float(np.max(ratios)), "peers": peers}
-    write_results("solver-choice", rows, limit_seconds=given.limit, **facts)
+    write_results("solver-choice", rows, limit_seconds=given.limit, seed=given.seed, **facts)
 
 
 if __name__ == "__main__":

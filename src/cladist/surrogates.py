@@ -173,7 +173,8 @@ class Logistic(NamedTuple):
 
     def slope(self, margin: Any) -> Any:
         below = where(margin < ZERO, margin, ZERO)
-        return ZERO - exact_exp(below - margin) / (exact_exp(below) + exact_exp(below - margin))
+        odds = exact_exp(below - margin)
+        return ZERO - odds / (exact_exp(below) + odds)
 
     def curvature(self, margin: Any) -> Any:
         downhill = slope(self, margin)

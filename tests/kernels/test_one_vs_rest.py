@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist.kernels import lanes, one_vs_rest, surrogate
+from cladist.kernels import csr_rows, lanes, one_vs_rest, surrogate
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH
 from cladist.surrogates import Hinge, Logistic
@@ -418,7 +418,7 @@ def choices(draw):
 @given(choices())
 def test_count_features(choice):
     X, chosen = choice
-    counts = same_as_python(one_vs_rest.count_features, (X.indptr, X.indices), chosen, X.shape[1])
+    counts = same_as_python(csr_rows.count_features, (X.indptr, X.indices), chosen, X.shape[1])
     np.testing.assert_array_equal(counts, (X.toarray()[chosen] != 0).sum(axis=0))
 
 
@@ -431,7 +431,7 @@ def test_gather_rows(choice, constant, random):
     indices, data = np.zeros(indptr[-1], np.uint32), np.zeros(indptr[-1], np.float32)
     norms, rows = np.zeros(len(chosen), np.float32), (X.indptr, X.indices, X.data)
     *_, indices, data, norms = same_as_python(
-        one_vs_rest.gather_rows, rows, chosen, place, constant, n_features, indptr, indices, data, norms
+        csr_rows.gather_rows, rows, chosen, place, constant, n_features, indptr, indices, data, norms
     )
     expected = np.zeros((len(chosen), n_features + 1))
     expected[:, place] = X.toarray()[chosen]
@@ -450,10 +450,11 @@ def test_copy_rows(choice):
     indptr = np.append(0, np.cumsum(np.diff(X.indptr)[chosen])).astype(np.int64)
     indices, data = np.zeros(indptr[-1], X.indices.dtype), np.zeros(indptr[-1], np.float32)
     rows = (X.indptr, X.indices, X.data)
-    *_, indices, data = same_as_python(one_vs_rest.copy_rows, rows, chosen, indptr, indices, data)
+    *_, indices, data = same_as_python(csr_rows.copy_rows, rows, chosen, indptr, indices, data)
     copied = sparse.csr_array((data, indices, indptr), shape=(len(chosen), X.shape[1]))
     np.testing.assert_array_equal(copied.toarray(), X.toarray()[chosen])
 
 
 def test_every_kernel_is_compared_with_its_source():
     assert kernels_not_named_in(__file__, one_vs_rest) == []
+    assert kernels_not_named_in(__file__, csr_rows) == []

@@ -4,13 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from cladist import FlatLogistic, FlatSVM, RecursiveLogistic, RecursiveSVM, TopDown
 from cladist.errors import ParameterError, TooLargeError
 from cladist.execution import Threads
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.solvers import Settings, members_by_class, solve_one_vs_rest
-from cladist.solvers.cost import UNLIMITED, DescentLimit, SlowDescentError, fits_newton, newton_visits
+from cladist.solvers.cost import (
+    UNLIMITED,
+    DescentLimit,
+    SlowDescentError,
+    fits_newton,
+    newton_visits,
+    product_steps,
+)
 from cladist.solvers.linear import one_vs_rest
 from cladist.solvers.tree.recursive import solve_recursive
 from tests.learners.flat_rows import TAXONOMY, single
@@ -147,3 +155,36 @@ def test_every_linear_learner_takes_a_solver(learner):
         assert fitted[0].history_[-1]["objective"] == pytest.approx(other.history_[-1]["objective"], rel=1e-5)
     with pytest.raises(ParameterError, match="solver must be one of"):
         learner(TAXONOMY, solver="sgd").fit(X, y)
+
+
+@slow_steps
+def test_newton_steps_finish_a_descent_that_ends_at_max_iter(loss, steps, monkeypatch):
+    problem = dense_problem(loss, scale=30.0, C=100.0).problem
+    monkeypatch.setattr(one_vs_rest, "newton_visits", lambda *_: UNLIMITED)  # so that its rate is not judged
+    descended, finished = (solve_one_vs_rest(problem, Settings(1e-3, 60, solver=s)) for s in ("coordinate", "auto"))
+    assert not descended.converged
+    assert finished.converged
+    assert steps == [0, 1, 2]
+
+
+@pytest.mark.parametrize("learner", [RecursiveSVM, RecursiveLogistic])
+def test_newton_steps_finish_a_joint_descent_that_ends_at_max_iter(learner, monkeypatch):
+    monkeypatch.setattr(DescentLimit, "check", lambda *_: None)  # so that its rate is not judged
+    monkeypatch.setattr("cladist.solvers.cost._expected_joint_visits", lambda _: 0.0)
+    X, y = single(n_features=6, density=1.0)
+    options = {"C": 100.0, "max_iter": 60, "sharing": 1.0, "tol": 1e-3}
+    with pytest.warns(ConvergenceWarning):
+        assert not learner(TAXONOMY, solver="coordinate", **options).fit(30 * X, y).converged_
+    assert learner(TAXONOMY, **options).fit(30 * X, y).converged_
+
+
+def test_products_of_matrices_are_tried_where_they_are_expected_to_cost_least():
+    random = np.random.default_rng(3)
+    y = random.permutation(np.arange(3000) % 16)
+    X = random.normal(size=(3000, 100)) / 10 + random.normal(size=(16, 100))[y] / 10
+    for loss, X_given, expected in (("logistic", X, True), ("hinge", X, False), ("logistic", X[:40], False)):
+        members = members_by_class(y[: len(X_given)], 16)
+        problem = case(X_given, members, loss, np.ones((2, 16))).problem
+        assert bool(product_steps(problem, STAR, Settings(1e-2))) == expected
+        assert product_steps(problem, STAR, Settings(1e-2, solver="coordinate")) == 0
+        assert product_steps(problem, STAR, Settings(1e-2, max_iter=2)) == 2 * expected

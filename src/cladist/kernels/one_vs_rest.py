@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cladist.kernels.dense_rows import TILE, add_tile, carry_step, dot_tile, is_full
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, fused, load, spread, store, where
 from cladist.kernels.surrogate import dual_step, lower_bound, rests, slope, value
@@ -50,12 +51,13 @@ class LaneProblem(NamedTuple):
 def dot(rows, i, W, like):
     """Return the sixteen products w·x_i, summed in the type of an array: in W's own, or in float64 to be exact."""
     indptr, indices, data = rows
-    p, end = indptr[i], indptr[i + 1]
+    # Unsigned, so that compiled code does not test whether an index counts from the end.
+    p, end, one = np.uint64(indptr[i]), np.uint64(indptr[i + 1]), np.uint64(1)
     even, odd = spread(0.0, like), spread(0.0, like)  # two sums, so that one product need not wait for the other
-    while p + 1 < end:
+    while p + one < end:
         even = fused(data[p], load(W, indices[p]), even)
-        odd = fused(data[p + 1], load(W, indices[p + 1]), odd)
-        p += 2
+        odd = fused(data[p + one], load(W, indices[p + one]), odd)
+        p += np.uint64(2)
     if p < end:
         even = fused(data[p], load(W, indices[p]), even)
     return even + odd
@@ -65,7 +67,7 @@ def dot(rows, i, W, like):
 def add_row(rows, i, W, steps):
     """Add steps_k · x_i to each w_k."""
     indptr, indices, data = rows
-    for p in range(indptr[i], indptr[i + 1]):
+    for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
         store(W, indices[p], fused(data[p], steps, load(W, indices[p])))
 
 
@@ -85,11 +87,15 @@ def sweep(problem, surrogate, visits, W, alpha, state, skip, active):
     rows, norms, mask, weight, costs, _ = problem
     highest, lowest = spread(-np.inf, state), spread(np.inf, state)
     above, below = load(state, ABOVE), load(state, BELOW)
-    n_active = 0
-    for i in visits:
+    products, steps, full = np.empty((TILE, WIDTH), W.dtype), np.zeros((TILE, WIDTH), W.dtype), is_full(rows, W)
+    n_active, n_moved = 0, 0
+    for v in range(visits.shape[0]):
+        i, place = visits[v], v % TILE
+        if full and place == 0:
+            dot_tile(rows, visits, v, W, products)
         positive = bits(mask[i])
         sign, cost = where(positive, 1.0, -1.0), row_costs(costs, weight[i], positive)
-        before, margin = load(alpha, i), sign * dot(rows, i, W, W)
+        before, margin = load(alpha, i), sign * (load(products, place) if full else dot(rows, i, W, W))
         after, violated = dual_step(surrogate, margin, before, cost, norms[i])
         highest = where(violated > highest, violated, highest)
         lowest = where(violated < lowest, violated, lowest)
@@ -98,7 +104,14 @@ def sweep(problem, surrogate, visits, W, alpha, state, skip, active):
         if moved:
             after = where(moves, after, before)
             store(alpha, i, after)
-            add_row(rows, i, W, (after - before) * sign)
+            if full:
+                n_moved += 1
+                carry_step(rows, visits, v, (after - before) * sign, products, steps)
+            else:
+                add_row(rows, i, W, (after - before) * sign)
+        if n_moved > 0 and (place == TILE - 1 or v == visits.shape[0] - 1):
+            add_tile(rows, visits, v - place, W, steps)
+            n_moved = 0
         at_rest = all_of(rests(surrogate, margin, before, cost, above, below)) if surrogate.sparse_dual else not moved
         if not at_rest:
             active[n_active] = i
@@ -400,48 +413,3 @@ def weights_of(rows, mask, alpha, W):
         a = load(alpha, i)
         if any_of((a > 0.0) | (a < 0.0)):
             add_row(rows, i, W, where(bits(mask[i]), 1.0, -1.0) * a)
-
-
-# ---------------------------------------------------------------- rows of a CSR matrix over the features that occur
-
-
-@kernel
-def count_features(rows, chosen, n_features):
-    """Return the number of chosen rows in which each feature has an entry."""
-    indptr, indices = rows
-    counts = np.zeros(n_features, np.int64)
-    for i in chosen:
-        for p in range(indptr[i], indptr[i + 1]):
-            counts[indices[p]] += 1
-    return counts
-
-
-@kernel
-def gather_rows(rows, chosen, position, constant, constant_position, to_indptr, to_indices, to_data, norms):
-    """Copy the chosen rows; feature j becomes `position[j]`, and a constant 1 is the last feature if `constant`."""
-    indptr, indices, data = rows
-    for k in range(chosen.shape[0]):
-        i = chosen[k]
-        to, total = to_indptr[k], 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            to_indices[to] = position[indices[p]]
-            to_data[to] = data[p]
-            total += np.float64(data[p]) * np.float64(data[p])
-            to += 1
-        if constant:
-            to_indices[to] = constant_position
-            to_data[to] = 1
-            total += 1.0
-        norms[k] = total
-
-
-@kernel
-def copy_rows(rows, order, to_indptr, to_indices, to_data):
-    """Copy rows in another order."""
-    indptr, indices, data = rows
-    for k in range(order.shape[0]):
-        start = indptr[order[k]]
-        to = to_indptr[k]
-        for p in range(to_indptr[k + 1] - to):
-            to_indices[to + p] = indices[start + p]
-            to_data[to + p] = data[start + p]

@@ -31,7 +31,7 @@ MOST_FEATURES = 4_000  # of a d × d system
 MOST_ALPHAS = 5_000_000  # rows × leaves of a tree; some ten arrays of that many float64
 MOST_SYSTEM_ENTRIES = 2**27  # of all nodes of a tree, features × features each in float64; there are two of each
 
-ENTRY_OF_VISIT = 1.6  # a nonzero of a row, for sixteen classes
+ENTRY_OF_VISIT, FULL_ENTRY = 1.1, 0.55  # a nonzero of a row, for sixteen classes; of rows that are visited by fours
 VISIT, LOGISTIC_VISIT = 10.0, 180.0  # the rest of a visit to a row
 JOINT_VISIT, JOINT_LOGISTIC_VISIT = 200.0, 900.0  # in a tree, where the sixteen leaves of a block move in turn
 PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d², for n, and once
@@ -40,6 +40,10 @@ PATIENCE = 2.5  # times the usual cost before the rate is judged
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
 UNSCALED = 5e4  # C ‖x‖² of rows with features that are far larger than others, most likely
+SCORE_PRODUCT, SCORE, PRODUCT_STEP = 0.06, 16.0, 1e6  # of a step by products: for n d and n of each leaf, and once
+MEAN_HESSIAN, EIGENVECTORS, LEAF_SYSTEM = 0.05, 1.0, 2.0  # before these steps: for n d² and d³; and for leaves³ of each
+PRODUCT_STEPS, CERTIFICATE = 4.5, 3.0  # steps for short rows and tol = 0.01; the cost of certifying, in steps
+PRODUCT_PATIENCE = 3  # times the expected steps by products before they are given up
 HOPELESS = 15.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
 
 
@@ -107,6 +111,20 @@ def check_fits_newton(problem: OneVsRest, tree: ProblemTree | None = None) -> No
         raise TooLargeError(f"solver='newton' makes dense matrices, too large for {sizes}; use solver='auto'.")
 
 
+def product_steps(problem: OneVsRest, tree: ProblemTree, settings: Settings) -> int:
+    """Return how many steps by products of matrices to try on a tree: 0 if they are not expected to cost least."""
+    n, d, n_leaves = len(problem.rows), problem.rows.n_used, problem.n_classes
+    fits = d <= MOST_FEATURES and n * d <= MOST_DENSE_ENTRIES and n * n_leaves <= MOST_ALPHAS
+    if settings.solver != "auto" or not fits or not _has_logarithms(problem.surrogate):
+        return 0
+    steps = PRODUCT_STEPS * (1 + _stiffness(problem)) ** 0.3 * max(1.0, -math.log10(settings.tol) / 2)
+    step = n_leaves * n * (SCORE_PRODUCT * d + SCORE) + LEAF_SYSTEM * n_leaves**3 + PRODUCT_STEP
+    cost = MEAN_HESSIAN * n * d**2 + EIGENVECTORS * (d**3 + n_leaves**3) + (steps + CERTIFICATE) * step
+    descent = _expected_joint_visits(problem) * n * math.ceil(n_leaves / WIDTH) * _joint_visit_cost(problem)
+    newton = n_leaves * _class_cost(problem) if fits_newton(problem, tree) else np.inf
+    return min(settings.max_iter, int(PRODUCT_PATIENCE * steps)) if cost < min(descent, newton) else 0
+
+
 class DescentLimit:
     """When joint descent on a tree gives way to Newton steps, if these are possible."""
 
@@ -154,7 +172,8 @@ class DescentLimit:
 
 def _visit_cost(problem: OneVsRest) -> float:
     """Return the cost of a visit to a row of usual length, for sixteen classes."""
-    return ENTRY_OF_VISIT * _row_length(problem) + (LOGISTIC_VISIT if _has_logarithms(problem.surrogate) else VISIT)
+    entry = FULL_ENTRY if len(problem.rows.data) == len(problem.rows) * problem.rows.n_used else ENTRY_OF_VISIT
+    return entry * _row_length(problem) + (LOGISTIC_VISIT if _has_logarithms(problem.surrogate) else VISIT)
 
 
 def _joint_visit_cost(problem: OneVsRest) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from os import PathLike
 from typing import Any
@@ -21,12 +21,13 @@ from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.weights import Weights
 from cladist.solvers import OneVsRest, Settings, Solution
-from cladist.solvers.cost import DescentLimit, SlowDescentError
+from cladist.solvers.cost import DescentLimit, SlowDescentError, product_steps
 from cladist.solvers.graph.quadratic_form import Graph
 from cladist.solvers.graph.solver import SCHEDULES, solve_graph
 from cladist.solvers.problem import REPAIRS, TARGETS, with_stops
 from cladist.solvers.tree.alternation import solve_alternating
 from cladist.solvers.tree.dense_recursive import solve_recursive_directly
+from cladist.solvers.tree.matrix_products import solve_by_products
 from cladist.solvers.tree.recursive import is_flat, solve_recursive
 from cladist.taxonomy import RelationGraph, Taxonomy
 
@@ -242,14 +243,33 @@ class TreeCoupling:
         if settings.solver == "alternating" and self.sharing > 0:
             return solve_alternating(problem, tree, settings, root=root, exact_inner=True, executor=executor)
         options = {"form": form, "prune": prune, "state": state, "keep_state": keep_state, "executor": executor}
-        limit, rounds = None, self.blocks_per_round
+        descend = partial(solve_recursive, problem, tree, settings, root=root, blocks_per_round=self.blocks_per_round)
+        if is_flat(tree, root):
+            return descend(**options)
+        dense = form in DENSE_FORMS and state is None and not keep_state
+        solution = self._solve_by_products(problem, settings, executor) if dense else None
         try:
-            if not is_flat(tree, root):
+            if solution is None:
                 limit = DescentLimit(problem, tree, settings, can_be_dense=form in DENSE_FORMS)
-            return solve_recursive(problem, tree, settings, root=root, blocks_per_round=rounds, limit=limit, **options)
+                descended = descend(limit=limit, **options)
+                if descended.converged or not dense or limit.newton == np.inf:
+                    return descended
+                # Descent has ended at `max_iter`.
+                solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
+                if descended.history[-1]["gap"] <= solution.history[-1]["gap"]:
+                    return descended
         except SlowDescentError:
             solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
         return solution if form == "dense" else _sparse(solution, prune)
+
+    def _solve_by_products(self, problem: OneVsRest, settings: Settings, executor: Executor) -> Solution | None:
+        """Return a solution found by products of matrices, if they are expected to cost least and converge."""
+        steps = product_steps(problem, self.tree, settings) if self.root != "free" else 0
+        if not steps:
+            return None
+        options = {"root": self.root, "executor": executor, "most_steps": steps}
+        solution = solve_by_products(problem, self.tree, settings, **options)
+        return solution if solution.converged else None
 
     def node_vectors(self, weights: Weights) -> sparse.csr_array:
         """Return the weights of all nodes (in `taxonomy.names` order × features)."""

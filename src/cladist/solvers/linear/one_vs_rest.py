@@ -33,6 +33,7 @@ from cladist.solvers.cost import (
     check_effort,
     check_fits_newton,
     count_effort,
+    fits_newton,
     needs_trial,
     newton_visits,
 )
@@ -145,6 +146,7 @@ def _solve_blocks(
             begin = None if state is None else state[b][shuffled]
             try:
                 block = _solve_block(problem, b, order, settings, start, begin, limit)
+                block = _finish_directly(problem, b, settings, form, block)
             except SlowDescentError as slow:
                 if b == 0:
                     raise
@@ -442,6 +444,19 @@ def _solve_block_directly(problem: OneVsRest, b: int, settings: Settings, form: 
     classes = range(b * WIDTH, min((b + 1) * WIDTH, problem.n_classes))
     solutions = solve_directly(problem, _exact(settings, form), classes, start=start, keep_alpha=True)
     return _round_block(problem, b, solutions, settings.tol)
+
+
+def _finish_directly(problem: OneVsRest, b: int, settings: Settings, form: str, block: _SolvedBlock) -> _SolvedBlock:
+    """Return a block, solved by Newton steps if its descent ended at `max_iter`, they fit, and their gap is smaller."""
+
+    def worst(one: _SolvedBlock) -> float:
+        return max(entry["gap"] for entry in one.history)
+
+    ended = block.history[0]["passes"] >= settings.max_iter and not worst(block) <= settings.tol
+    if settings.solver == "coordinate" or not ended or not fits_newton(problem):
+        return block
+    start = _weights_of_block(SlowDescentError(block.weights), problem, b)
+    return min(block, _solve_block_directly(problem, b, settings, form, start), key=worst)
 
 
 def _exact(settings: Settings, form: str) -> Settings:
