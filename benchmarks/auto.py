@@ -188,11 +188,11 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=600.0, help="seconds of one fit")
     given = parser.parse_args()
     path = RESULTS / "auto.json"
-    rows = json.loads(path.read_text())["rows"] if path.exists() else []
     for name in given.sets.split(","):
         for row in measure_set(name, list(filter(None, given.methods.split(","))), given.limit):
+            known = json.loads(path.read_text())["rows"] if path.exists() else []
             key = row["data"], row["method"]
-            rows = [other for other in rows if (other["data"], other["method"]) != key] + [row]
+            rows = [*(other for other in known if (other["data"], other["method"]) != key), row]
             by_set = {row["data"]: [other for other in rows if other["data"] == row["data"]] for row in rows}
             verdicts = [found for found in map(verdict, by_set.values()) if found]
             write_results("auto", rows, quiet=True, verdicts=verdicts)
