@@ -1,6 +1,7 @@
 """Flat learners beside recursive ones with ``sharing=1`` and ``sharing="auto"``, on real and on uninformative trees.
 
-``python -m benchmarks.sharing [SET ...]`` measures these sets anew and keeps the others in ``results/sharing.json``.
+``python -m benchmarks.sharing [SET ...] [SVM|LR]`` measures these sets anew, with both losses or with one, and keeps
+the others in ``results/sharing.json``.
 C is the same for all learners of a row.
 """
 
@@ -91,13 +92,18 @@ def measure(name: str, method: str, rows: tuple[Any, Any, Any, Any, Any]) -> dic
 
 
 def main(names: list[str]) -> None:
-    """Measure both losses on some data sets."""
-    names = names or [*SETS, "topics", "shuffled"]
+    """Measure losses on some data sets."""
+    methods = [name for name in names if name in TWINS] or list(TWINS)
+    names = [name for name in names if name not in TWINS] or [*SETS, "topics", "shuffled"]
     path = RESULTS / "sharing.json"
     known = json.loads(path.read_text())["rows"] if path.exists() else []
-    found = [row for row in known if row["data"].partition(",")[0].removeprefix("clinc150 ") not in names]
+    found = [
+        row
+        for row in known
+        if row["data"].partition(",")[0].removeprefix("clinc150 ") not in names or row["method"] not in methods
+    ]
     for name, rows in drawn(names):
-        for method in TWINS:
+        for method in methods:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found.append(measure(name, method, rows))

@@ -129,6 +129,29 @@ def test_many_rows_need_one_fold(monkeypatch):
     assert {fold for *_, fold in fitted} == {0}
 
 
+def test_labels_that_do_better_alone_are_not_looked_at_for_other_values(monkeypatch):
+    def score(value, fold, piece, sharing):
+        return 0.01 * (sharing == 0) - abs(np.log10(value))
+
+    fitted, rows = scripted(monkeypatch, score, n_rows=10_000)
+    model = RecursiveSVM(TAXONOMY, C="cv", sharing="cv").fit(*rows)
+    assert [(C, dict(others)["sharing"]) for C, others, _ in fitted[3:]] == [(1.0, 1.0)]
+    assert (model.C_, model.sharing_) == (1.0, 0.0)
+
+
+def test_a_value_that_gains_nothing_and_takes_longer_ends_the_search(monkeypatch):
+    fitted, rows = scripted(monkeypatch, lambda value, *_: 0.5 if value >= 1 else 0.4)
+    fit = Search._fit
+
+    def slower(self, fold, key):
+        self.sweeps[key] = 8 if key[0] > 1 else 2
+        return fit(self, fold, key)
+
+    monkeypatch.setattr(Search, "_fit", slower)
+    assert FlatSVM(C="cv").fit(*rows).C_ == 1.0
+    assert values(fitted)[:3] == [1.0, 10.0, 0.1]
+
+
 def test_c_and_sharing_are_chosen_in_one_search_on_the_same_folds(monkeypatch):
     fitted, rows = scripted(monkeypatch, lambda value, fold, piece, sharing: -abs(np.log10(value)), n_rows=10_000)
     model = RecursiveSVM(TAXONOMY, C="cv", sharing="cv").fit(*rows)

@@ -1,8 +1,9 @@
 """`auto`: the method that does best on rows held out, with its C, trained on all rows.
 
 Candidates are the linear methods that fit the labels. They are compared on part of the rows: the first, a flat SVM,
-searches for its C there, which is the guess for the others. It is used unless another is better beyond chance. The C of
-the one chosen is then searched for on all rows.
+searches for its C there, which is the guess for the others. It is used unless another is better beyond chance; where
+that is not clear and all rows are compared on, further folds are held out. The C of the one chosen is then searched for
+on the same folds, and on all rows among values that a part of them cannot tell apart.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from cladist.taxonomy import as_taxonomy
 FEW_ROWS = 100  # with fewer, methods cannot be told apart
 ENOUGH_VALUES, ROWS_PER_LABEL = 1_000_000, 10  # nonzeros of the rows that methods are compared on, or more for labels
 MOST_WORK = 4e9  # nonzeros × labels of these rows; about a minute for each method
-LEAD = 1.0  # standard errors by which another method must be better than the first
+LEAD, CLEAR = 1.0, 1.5  # standard errors by which another method must be better than the first, and that end doubt
+MOST_FOLDS = 3  # that the first method and the best of the others are compared on
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,9 @@ class Selection:
     measure : str
         What was maximised.
     n_held_out : int
-        The number of rows that methods were scored on.
+        The number of rows that the method was scored on.
     results : list of dict
-        For every method compared, the chosen one first: `method`, `C`, `score`, `standard_error`, `seconds`.
+        For every method compared, the chosen one first: `method`, `C`, `score`, `standard_error`, `folds`, `seconds`.
     skipped : tuple of str
         Methods for which there was no time.
     """
@@ -145,8 +147,11 @@ def auto(
     -----
     Methods are compared on rows with a million nonzeros or on ten rows per label, or on fewer if these make more than
     four billion pairs of a nonzero and a label; a fifth of them is held out. The first, `FlatSVM`, is chosen unless
-    another is better by more than a standard error of their difference. `RecursiveLogistic`, which takes longest, is
-    left out if `FlatLogistic` or `RecursiveSVM` is worse than `FlatSVM` by that much.
+    another is better by more than a standard error of their difference. If all rows are compared on, and the best is
+    better by less than 1.5 standard errors, both are compared on up to two more fifths.
+    `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic` or `RecursiveSVM` is worse than `FlatSVM` by
+    a standard error. C is chosen on the rows of the comparison; if these are a part, all rows decide between values
+    that are within a standard error of the best.
 
     Examples
     --------
@@ -246,31 +251,46 @@ def _part(rows: Any, labels: Any, random_state: Any) -> npt.NDArray[np.int64]:
 # -------------------------------------------------------------------- the comparison
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Scored:
-    """A candidate, its C, its scores on parts of the rows held out, and the time they took."""
+    """A candidate with the search that scores it, its C, and the time that took."""
 
     candidate: Candidate
-    C: float
-    scores: npt.NDArray[np.float64]
+    search: Search
+    key: Key
+    guess: float  # of C for other methods
     seconds: float
+    n_folds: int = 1
+
+    def scores(self, n_folds: int | None = None) -> npt.NDArray[np.float64]:
+        """Return the scores on parts of the rows held out, of the folds measured or of some."""
+        return self.search.measure(self.key, n_folds or self.n_folds)
 
     @property
     def mean(self) -> float:
-        return float(np.mean(self.scores))
+        return float(np.mean(self.scores()))
 
-    def leads(self, other: _Scored) -> bool:
-        """Tell whether scores are better than others beyond chance."""
-        gaps = self.scores - other.scores
+    def lead(self, other: _Scored) -> float:
+        """Return by how many standard errors scores are better than others on the folds that both know."""
+        n_folds = min(self.n_folds, other.n_folds)
+        gaps = self.scores(n_folds) - other.scores(n_folds)
         error = np.std(gaps, ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
-        return bool(np.mean(gaps) > LEAD * error)
+        return float(np.mean(gaps) / max(error, np.finfo(np.float64).tiny))
+
+    def add_fold(self) -> None:
+        """Measure one more fold."""
+        began = time.perf_counter()
+        self.n_folds += 1
+        with self.search.running():
+            self.scores()
+        self.seconds += time.perf_counter() - began
 
     def record(self) -> dict[str, Any]:
         """Return an entry of `Selection.results`."""
-        n_scores = len(self.scores)
-        error = float(np.std(self.scores, ddof=1) / np.sqrt(n_scores)) if n_scores > 1 else 0.0
-        result = {"method": self.candidate.method, "C": self.C, "score": self.mean, "standard_error": error}
-        return {**result, "seconds": self.seconds}
+        scores = self.scores()
+        error = float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0
+        result = {"method": self.candidate.method, "C": self.key[0], "score": self.mean, "standard_error": error}
+        return {**result, "folds": self.n_folds, "seconds": self.seconds}
 
 
 class _Comparison:
@@ -279,6 +299,7 @@ class _Comparison:
     def __init__(self, rows: Any, labels: Any, budget: float | None, started: float, random_state: Any) -> None:
         self.rows, self.labels, self.budget, self.started = rows, labels, budget, started
         self.part = _part(rows, labels, random_state)
+        self.has_all_rows = len(self.part) == rows.shape[0]
         self.first: _Scored | None = None
 
     @property
@@ -306,31 +327,58 @@ class _Comparison:
             scored = [self.first or self._score(first)]
             for candidate in others:
                 running.advance()
-                behind = [one.candidate.method for one in scored if scored[0].leads(one)]
+                behind = [one.candidate.method for one in scored if scored[0].lead(one) > LEAD]
                 if self.is_late:
                     skipped.append(candidate.method)
                 elif not set(behind) & set(candidate.after):
                     progress.describe(running, f"comparing methods: {candidate.method}")
                     scored.append(self._score(candidate, scored[0]))
-        best = max((one for one in scored[1:] if one.leads(scored[0])), key=lambda one: one.mean, default=scored[0])
-        search = self._search(best.candidate, np.arange(self.rows.shape[0]))
-        with search.running():
-            C = search.choose_value()
-        chosen = best.candidate.method, C, _measure(search.model), self.n_held_out
+                    for one in scored[1:]:
+                        if one.mean < max(other.mean for other in scored):
+                            one.search.fits.clear()  # solutions to start from, which take memory
+            best = self._best_of(scored)
+        C = self._choose_C(best)
+        n_held_out = sum(len(out) for _, out in best.search.folds[: best.n_folds])
+        chosen = best.candidate.method, C, _measure(best.search.model), n_held_out
         results = [one.record() for one in sorted(scored, key=lambda one: (one is not best, -one.mean))]
         return best.candidate, Selection(*chosen, results, tuple(skipped))
+
+    def _best_of(self, scored: list[_Scored]) -> _Scored:
+        """Return the first, or the best of the others if it leads; both are scored on more rows if that is in doubt."""
+        first, *others = scored
+        best = max(others, key=lambda one: one.mean, default=first)
+        most_folds = min(MOST_FOLDS, len(first.search.folds)) if self.has_all_rows else 1
+        while 0 < best.lead(first) <= CLEAR and best.n_folds < most_folds and not self.is_late:
+            first.add_fold()
+            best.add_fold()
+        return best if best.lead(first) > LEAD else first
+
+    def _choose_C(self, best: _Scored) -> float:  # noqa: N802 - the papers' letter
+        """Return the best C: of the rows compared on or, where these are a part, of all rows among the likely ones."""
+        search = best.search
+        with search.running():
+            tried = search.walk(*best.key)
+            if self.has_all_rows:
+                return search.settle(tried)[0]
+            likely = search.likely(tried)
+        if len(likely) > 1:
+            search = self._search(best.candidate, np.arange(self.rows.shape[0]))
+            with search.running():
+                return search.settle(likely)[0]
+        return likely[0][0]
 
     def _score(self, candidate: Candidate, first: _Scored | None = None) -> _Scored:
         """Score a candidate, at the best C that is found or, after another, at the C that corresponds to its."""
         began, search = time.perf_counter(), self._search(candidate, self.part)
-        self.n_held_out = len(search.folds[0][1])
         with search.running():
             if first is None:
-                key = search.best(search.walk(search.first_value()))
+                tried = search.walk(search.first_value())
+                key, guess = search.best(tried), min(search.likely(tried))[0]  # a larger C than need be takes longer
             else:
-                key = candidate.key(first.C * candidate.factor)
-            scores = search.measure(key)
-        return _Scored(candidate, key[0], scores, time.perf_counter() - began)
+                guess = first.guess * candidate.factor
+                key = candidate.key(guess)
+            search.measure(key)
+        return _Scored(candidate, search, key, guess, time.perf_counter() - began)
 
     def _search(self, candidate: Candidate, part: npt.NDArray[np.int64]) -> Search:
         learner = clone(candidate.learner)

@@ -37,6 +37,7 @@ LEAST_ROWS = 200  # to compare what labels share; with fewer, sharing="auto" is 
 MOST_WORK = 2e9  # nonzeros × labels, about a minute per fit; beyond, sharing="auto" is 1
 PIECES = 20  # into which the rows held out are split, to see how much a score varies
 LEAST_PIECE = {"accuracy": 10, "other": 40}  # rows; the mean over rows is the mean over small pieces, too
+CLOSE = 0.5  # standard errors from the best value of C within which values are compared on further folds
 LIKELY, CLEAR = 1.5, 2.5  # standard errors by which sharing must be better than none, and that end the comparison
 MOST_SCORES = 2**24  # of a piece, where all nodes are ranked
 LOOSE = 0.05  # relative duality gap of models that are only compared
@@ -206,6 +207,7 @@ class Search:
         self.scores: dict[Key, list[list[float]]] = {}  # by fold and piece
         self.fits: dict[Any, Callable[..., Any]] = {}  # by fold and other parameters
         self.n_sweeps: dict[Any, int] = {}
+        self.sweeps: dict[Key, int] = {}  # of the last fit with a value
         self.started = time.perf_counter()
 
     @contextmanager
@@ -283,7 +285,7 @@ class Search:
         else:
             fitted = self.fits[place](value)
         if hasattr(self.model, "tol"):
-            self.n_sweeps[place] = fitted.n_iter_
+            self.n_sweeps[place] = self.sweeps[key] = fitted.n_iter_
         return fitted
 
     def _fits_of(self, fold: int, others: dict[str, float]) -> Callable[..., Any]:
@@ -316,7 +318,10 @@ class Search:
             flat, joint = [(C, _sharing(0.0))], [(C, _sharing(1.0))]
         else:  # first what is cheap; where labels share something, the best C is near
             flat = self.walk(self.first_value(), _sharing(0.0))
-            joint = self.walk(self.best(flat)[0], _sharing(1.0), (0.1, 10.0))
+            joint = [(self.best(flat)[0], _sharing(1.0))]
+            if self.best([*joint, *flat]) in flat:  # what costs several times as much is given up
+                return self.settle(flat)[0], 0.0
+            joint = self.walk(*joint[0], (0.1, 10.0))
         between = (self.best([*joint, *flat])[0], _sharing(0.1))
         only_best = self.model.sharing == "cv"
         is_clear = not only_best and self._is_behind(self.best(flat), self.best(joint), errors=CLEAR)
@@ -362,20 +367,25 @@ class Search:
         lead = _mean(self.measure(last)) - _mean(self.measure(best))
         if lead > 0:
             return best != steps[0] and not self._is_behind(best, last)
-        return lead < 0 or best != steps[0] or len(before) >= PATIENCE
+        is_slower = self.sweeps.get(last, 0) > self.sweeps.get(best, 0)  # as it is where C is large enough already
+        return lead < 0 or best != steps[0] or len(before) >= PATIENCE or is_slower
 
     def best(self, keys: list[Key], n_folds: int = 1) -> Key:
         """Return the key of highest score, the first of equals."""
         return max(keys, key=lambda key: _mean(self.measure(key, n_folds)))
 
+    def likely(self, keys: list[Key], n_folds: int = 1, errors: float = 1.0) -> list[Key]:
+        """Return the keys whose scores are within some standard errors of the best."""
+        best = self.best(keys, n_folds)
+        return [key for key in keys if not self._is_behind(key, best, n_folds, errors)]
+
     def settle(self, keys: list[Key]) -> Key:
         """Return the best of keys that were tried; those close to it are compared on further folds first."""
         n_folds = 1
         while True:
-            best = self.best(keys, n_folds)
-            keys = [key for key in keys if not self._is_behind(key, best, n_folds)]
+            keys = self.likely(keys, n_folds, CLOSE)
             if len(keys) == 1 or n_folds == self.most_folds or self.is_late:
-                return best
+                return self.best(keys, n_folds)
             n_folds += 1
             for key in keys:
                 self.measure(key, n_folds)
