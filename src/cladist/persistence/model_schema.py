@@ -259,7 +259,8 @@ STATES: dict[str, Table] = {
     "HierarchicalPerceptron": PERCEPTRONS,
     "HierarchicalRLS": LEAST_SQUARES,
     **dict.fromkeys(("HardPerceptron", "StochasticPerceptron", "KernelStochasticPerceptron"), LABELLINGS),
-    **dict.fromkeys(("MaxMarginMarkov", "StructuralSVM"), LABELLINGS),
+    **dict.fromkeys(("MaxMarginMarkov", "StructuralSVM", "OrthogonalTransfer"), LABELLINGS),
+    "BayesianLogistic": {**LABELLINGS, "precision": _numbers("n_groups", "n_entries", types=_F8, low=0)},
     "Thresholded": THRESHOLDS,
 }
 # With a precomputed kernel, rows are numbers of training rows, which are as many as features.
