@@ -179,9 +179,9 @@ class BayesianLogistic(LabellingClassifier):
         if isinstance(self.precision, str) and not isinstance(self.root_variance, str):
             fixed[0] = 1.0 / float(self.root_variance)
         by_feature = isinstance(self.precision, str) and self.precision == "feature"
-        options = {"shape": float(self.a0), "rate": float(self.b0), "by_feature": by_feature}
-        names = {"covariance": self.covariance, "likelihood": self.likelihood}
-        return BayesianProblem(rows, true, parent, leaves, group, fixed, **options, **names)
+        prior = float(self.a0), float(self.b0)
+        names = self.covariance, self.likelihood
+        return BayesianProblem(rows, true, parent, leaves, group, fixed, by_feature, *prior, *names)
 
     def _check_size(self, n_rows: int, n_features: int) -> None:
         """Refuse problems whose arrays would not fit into memory."""

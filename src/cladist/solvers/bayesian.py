@@ -315,8 +315,8 @@ def infer(
     problem: BayesianProblem, *, tol: float, max_iter: int, executor: Executor | None = None
 ) -> tuple[Posterior, History, bool]:
     """Return the posterior, its history (`elbo`, `objective` = −elbo, `seconds`), and whether the bound settled."""
-    posterior, history, started = Posterior(problem, executor), [], time.perf_counter()
-    is_done = False
+    started, posterior, is_done = time.perf_counter(), Posterior(problem, executor), False
+    history: History = []
     with progress.task("Variational inference", max_iter) as running:
         while len(history) < max_iter and not is_done:
             posterior.update_leaves()
