@@ -65,8 +65,8 @@ class BayesianLogistic(LabellingClassifier):
         The relative rise of the lower bound in one iteration to stop at, and the most iterations; a ConvergenceWarning
         tells if they do not suffice.
     n_jobs, executor : int or None; Executor or None
-        The threads that update leaves with full covariance, or what runs instead of them (see `cladist.execution`), on
-        which the model does not depend.
+        The threads that update leaves, or what runs instead of them (see `cladist.execution`), on which the model does
+        not depend.
     decode, verbose : {"auto", "single"}, bool or int
         One label per row is predicted; whether to print the progress.
 

@@ -34,6 +34,7 @@ Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 COVARIANCES, LIKELIHOODS = ("diagonal", "full", "none"), ("softmax", "one_vs_rest")
 CONJUGATE_STEPS = 10  # per update of the leaves' means; the next update goes on from there
+LEAVES_AT_ONCE = 16  # in one task
 NEWTON_STEPS = 200  # of L-BFGS per update in partial MAP
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -135,7 +136,9 @@ class Posterior:
             diagonal = np.asarray(self.squares.T @ curvature).T + prior
             self.variance[problem.leaves] = 1.0 / diagonal
             self.log_determinants = -np.log(diagonal).sum(axis=1)
-            self._improve_means(prior, curvature, linear, diagonal)
+            parts = [slice(k, k + LEAVES_AT_ONCE) for k in range(0, len(problem.leaves), LEAVES_AT_ONCE)]
+            system = prior, curvature.T, linear, diagonal
+            list(self.executor.map(lambda part: self._improve_means(part, *(array[part] for array in system)), parts))
         self._score()
 
     def _update_full(self, k: int, prior: Floats, curvature: Floats, linear: Floats) -> float:
@@ -151,12 +154,13 @@ class Posterior:
         self.mean[self.problem.leaves[k]] = self.full[k] @ linear
         return 2.0 * float(np.log(np.diag(inverse)).sum())
 
-    def _improve_means(self, prior: Floats, curvature: Floats, linear: Floats, diagonal: Floats) -> None:
-        """Take steps of conjugate gradients, from the present means, for all leaves side by side."""
-        X, mean = self.problem.X, self.mean[self.problem.leaves]
+    def _improve_means(self, part: slice, prior: Floats, curvature: Floats, linear: Floats, diagonal: Floats) -> None:
+        """Take steps of conjugate gradients, from the present means, for some leaves side by side."""
+        X, leaves = self.problem.X, self.problem.leaves[part]
+        mean = self.mean[leaves]
 
         def apply(V: Floats) -> Floats:
-            return np.asarray(X.T @ (curvature * np.asarray(X @ V.T))).T + prior * V
+            return np.asarray(X.T @ (curvature.T * np.asarray(X @ V.T))).T + prior * V
 
         residual = linear - apply(mean)
         first = np.einsum("kj,kj->k", residual, residual / diagonal)
@@ -170,7 +174,7 @@ class Posterior:
             mean, residual = mean + size[:, None] * step, residual - size[:, None] * image
             last, energy = energy, np.einsum("kj,kj->k", residual, residual / diagonal)
             step = residual / diagonal + (energy / np.where(last > 0, last, 1.0))[:, None] * step
-        self.mean[self.problem.leaves] = mean
+        self.mean[leaves] = mean
 
     def _maximise_leaves(self) -> None:
         """Maximise the exact likelihood times the prior over leaves and inner means, by L-BFGS over the leaves."""
