@@ -18,8 +18,8 @@ def metric(seed=0):
     below[related.nodes, related.places] = rng.uniform(-1, 1, len(related.nodes))
     M = np.diag(diagonal)
     M[related.nodes, related.ancestors] = M[related.ancestors, related.nodes] = below[related.nodes, related.places]
-    args = same_as_python(orthogonal.factorise, related.above, related.depth, below, diagonal)
-    return rng, args, M
+    factors = same_as_python(orthogonal.factorise, related.above, related.depth, below, diagonal)
+    return rng, tuple(factors), M
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -49,7 +49,7 @@ def test_the_bound_rises_at_every_update(seed, covariance, likelihood, by_featur
     X = sparse.csr_array(problem.X * scale) if seed % 2 else problem.X * scale
     posterior = Posterior(replace(problem, X=X, shape=random.uniform(0.5, 3), rate=random.uniform(0.2, 3)))
     before = posterior.elbo()
-    for name in [*order, *UPDATES, *UPDATES]:
+    for name in [*order, *UPDATES, "settle_variances", *UPDATES]:
         getattr(posterior, name)()
         now = posterior.elbo()
         assert now >= before - 1e-8 * (1 + abs(before)), (name, before, now)
@@ -78,7 +78,8 @@ def test_the_bound_is_one_of_the_evidence(likelihood):
     problem = BayesianProblem(X, labels, *star, likelihood=likelihood)
     bound, exact = infer(problem, tol=1e-9, max_iter=500)[1][-1]["elbo"], evidence(problem)
     assert bound <= exact
-    assert bound > exact - (0.2 if likelihood == "one_vs_rest" else 1.5)
+    # The bound of log(e⁰ + e⁰ + e⁰) = log 3 is log 6.75 at best.
+    assert bound > exact - (0.1 + 0.05 * len(X) + (len(X) * np.log(6.75 / 3) if likelihood == "softmax" else 0.0))
 
 
 def reference(problem, n_iterations):
@@ -132,8 +133,9 @@ def reference(problem, n_iterations):
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 def test_updates_are_those_of_the_definition(covariance, likelihood):
     problem = problem_of(1, 25, 3, covariance=covariance, likelihood=likelihood, shape=1.5, rate=0.5)
-    with warnings.catch_warnings():
-        posterior = infer(problem, tol=1e-300, max_iter=4)[0]
+    posterior = Posterior(problem)
+    for name in UPDATES * 4:
+        getattr(posterior, name)()
     mu, Psi, T = reference(problem, 4)
     np.testing.assert_allclose(posterior.mean, mu, atol=1e-8)
     np.testing.assert_allclose(posterior.variance, np.diagonal(Psi, axis1=1, axis2=2), atol=1e-8)

@@ -114,8 +114,8 @@ class BayesianLogistic(LabellingClassifier):
     a0: float = 1.0
     b0: float = 1.0
     fit_intercept: bool = True
-    tol: float = 1e-5
-    max_iter: int = 300
+    tol: float = 1e-4
+    max_iter: int = 1000
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"

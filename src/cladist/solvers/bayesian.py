@@ -35,6 +35,7 @@ Ids = npt.NDArray[np.int64]
 COVARIANCES, LIKELIHOODS = ("diagonal", "full", "none"), ("softmax", "one_vs_rest")
 CONJUGATE_STEPS = 10  # per update of the leaves' means; the next update goes on from there
 LEAVES_AT_ONCE = 16  # in one task
+VARIANCE_STEPS = 30  # per iteration: precisions and variances follow each other slowly, and need no pass over rows
 NEWTON_STEPS = 200  # of L-BFGS per update in partial MAP
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -133,7 +134,7 @@ class Posterior:
             )
             self.log_determinants = np.array(list(updates))
         else:
-            diagonal = np.asarray(self.squares.T @ curvature).T + prior
+            diagonal = self._curvatures() + prior
             self.variance[problem.leaves] = 1.0 / diagonal
             self.log_determinants = -np.log(diagonal).sum(axis=1)
             parts = [slice(k, k + LEAVES_AT_ONCE) for k in range(0, len(problem.leaves), LEAVES_AT_ONCE)]
@@ -199,8 +200,7 @@ class Posterior:
     def update_inner(self) -> None:
         """Update q(w_v) of all inner nodes: their variances, and their means together."""
         prior = self.precisions()
-        total = self._sum_children(prior) + prior
-        self.variance[self.inner] = 1.0 / total[self.inner]
+        self.variance[self.inner] = 1.0 / (self._sum_children(prior) + prior)[self.inner]
         self._solve_inner(prior)
 
     def _sum_children(self, values: Floats) -> Floats:
@@ -239,6 +239,26 @@ class Posterior:
         estimated = np.isnan(self.problem.fixed)
         rates = self.problem.rate + 0.5 * self._grouped(self._deviations())
         self.rates[estimated] = rates[estimated]
+
+    def settle_variances(self) -> None:
+        """Repeat the updates of precisions and of diagonal variances, with the means and bounds as they are."""
+        leaves, is_diagonal = self.problem.leaves, self.problem.covariance == "diagonal"
+        if not np.isnan(self.problem.fixed).any():
+            return
+        curvatures = self._curvatures() if is_diagonal else None
+        for _ in range(VARIANCE_STEPS):
+            self.update_precisions()
+            prior = self.precisions()
+            self.variance[self.inner] = 1.0 / (self._sum_children(prior) + prior)[self.inner]
+            if is_diagonal:
+                self.variance[leaves] = 1.0 / (curvatures + prior[leaves])
+        if is_diagonal:
+            self.log_determinants = np.log(self.variance[leaves]).sum(axis=1)
+            self.spread = np.asarray(self.squares @ self.variance[leaves].T)
+
+    def _curvatures(self) -> Floats:
+        """Return Σ_i 2λ(ξ_in) x_ij² of every leaf and feature."""
+        return np.asarray(self.squares.T @ (2.0 * weight_of(self.xi))).T
 
     def _deviations(self) -> Floats:
         """Return E (w_v − w_π(v))² of every node and feature."""
@@ -326,7 +346,7 @@ def infer(
             posterior.update_leaves()
             posterior.update_bounds()
             posterior.update_inner()
-            posterior.update_precisions()
+            posterior.settle_variances()
             elbo = posterior.elbo()
             is_done = bool(history) and elbo - history[-1]["elbo"] <= tol * abs(elbo)
             history.append({"elbo": elbo, "objective": -elbo, "seconds": time.perf_counter() - started})
