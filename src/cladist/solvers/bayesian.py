@@ -35,7 +35,7 @@ Ids = npt.NDArray[np.int64]
 COVARIANCES, LIKELIHOODS = ("diagonal", "full", "none"), ("softmax", "one_vs_rest")
 CONJUGATE_STEPS = 10  # per update of the leaves' means; the next update goes on from there
 LEAVES_AT_ONCE = 16  # in one task
-VARIANCE_STEPS = 30  # per iteration: precisions and variances follow each other slowly, and need no pass over rows
+LONGEST_STRIDE = 64.0  # by which steps of the leaves are lengthened where that raises the bound
 NEWTON_STEPS = 200  # of L-BFGS per update in partial MAP
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -134,7 +134,7 @@ class Posterior:
             )
             self.log_determinants = np.array(list(updates))
         else:
-            diagonal = self._curvatures() + prior
+            diagonal = np.asarray(self.squares.T @ curvature).T + prior
             self.variance[problem.leaves] = 1.0 / diagonal
             self.log_determinants = -np.log(diagonal).sum(axis=1)
             parts = [slice(k, k + LEAVES_AT_ONCE) for k in range(0, len(problem.leaves), LEAVES_AT_ONCE)]
@@ -240,25 +240,21 @@ class Posterior:
         rates = self.problem.rate + 0.5 * self._grouped(self._deviations())
         self.rates[estimated] = rates[estimated]
 
-    def settle_variances(self) -> None:
-        """Repeat the updates of precisions and of diagonal variances, with the means and bounds as they are."""
-        leaves, is_diagonal = self.problem.leaves, self.problem.covariance == "diagonal"
-        if not np.isnan(self.problem.fixed).any():
-            return
-        curvatures = self._curvatures() if is_diagonal else None
-        for _ in range(VARIANCE_STEPS):
-            self.update_precisions()
-            prior = self.precisions()
-            self.variance[self.inner] = 1.0 / (self._sum_children(prior) + prior)[self.inner]
-            if is_diagonal:
-                self.variance[leaves] = 1.0 / (curvatures + prior[leaves])
-        if is_diagonal:
-            self.log_determinants = np.log(self.variance[leaves]).sum(axis=1)
-            self.spread = np.asarray(self.squares @ self.variance[leaves].T)
+    def lengthen_step(self, mean: Floats, scores: Floats, stride: float) -> bool:
+        """Move leaves on by `stride` times their way since `mean` and `scores`; go back unless that raises the bound.
 
-    def _curvatures(self) -> Floats:
-        """Return Σ_i 2λ(ξ_in) x_ij² of every leaf and feature."""
-        return np.asarray(self.squares.T @ (2.0 * weight_of(self.xi))).T
+        The quadratic bound is much more curved than the likelihood where scores are large, so that updates are short.
+        """
+        leaves, before = self.problem.leaves, (self.elbo(), self.mean, self.scores, self.xi, self.beta)
+        self.mean, self.scores = self.mean.copy(), self.scores + stride * (self.scores - scores)
+        self.mean[leaves] += stride * (self.mean[leaves] - mean)
+        self._solve_inner(self.precisions())
+        for _ in range(2):  # ξ and β depend on each other
+            self.update_bounds()
+        if self.elbo() > before[0]:
+            return True
+        _, self.mean, self.scores, self.xi, self.beta = before
+        return False
 
     def _deviations(self) -> Floats:
         """Return E (w_v − w_π(v))² of every node and feature."""
@@ -341,12 +337,17 @@ def infer(
     """Return the posterior, its history (`elbo`, `objective` = −elbo, `seconds`), and whether the bound settled."""
     started, posterior, is_done = time.perf_counter(), Posterior(problem, executor), False
     history: History = []
+    stride = 1.0
     with progress.task("Variational inference", max_iter) as running:
         while len(history) < max_iter and not is_done:
+            last = posterior.mean[problem.leaves], posterior.scores
             posterior.update_leaves()
             posterior.update_bounds()
             posterior.update_inner()
-            posterior.settle_variances()
+            posterior.update_precisions()
+            if not posterior.is_map:
+                longer = posterior.lengthen_step(*last, stride)
+                stride = min(2.0 * stride, LONGEST_STRIDE) if longer else 0.5 * stride
             elbo = posterior.elbo()
             is_done = bool(history) and elbo - history[-1]["elbo"] <= tol * abs(elbo)
             history.append({"elbo": elbo, "objective": -elbo, "seconds": time.perf_counter() - started})
