@@ -49,8 +49,8 @@ def test_the_bound_rises_at_every_update(seed, covariance, likelihood, by_featur
     X = sparse.csr_array(problem.X * scale) if seed % 2 else problem.X * scale
     posterior = Posterior(replace(problem, X=X, shape=random.uniform(0.5, 3), rate=random.uniform(0.2, 3)))
     before = posterior.elbo()
-    for name in [*order, *UPDATES, "lengthen_step", *UPDATES]:
-        last = posterior.mean[PLACES], posterior.scores
+    for name in [*order, *UPDATES, "lengthen_step", "centre", *UPDATES]:
+        last = posterior.mean[PLACES], posterior.scores, posterior.beta
         if name == "lengthen_step":
             posterior.update_leaves()
         getattr(posterior, name)(*((*last, 2.0) if name == "lengthen_step" else ()))

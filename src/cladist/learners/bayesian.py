@@ -115,7 +115,7 @@ class BayesianLogistic(LabellingClassifier):
     b0: float = 1.0
     fit_intercept: bool = True
     tol: float = 1e-4
-    max_iter: int = 1000
+    max_iter: int = 5000
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"

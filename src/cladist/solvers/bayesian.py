@@ -240,17 +240,25 @@ class Posterior:
         rates = self.problem.rate + 0.5 * self._grouped(self._deviations())
         self.rates[estimated] = rates[estimated]
 
-    def lengthen_step(self, mean: Floats, scores: Floats, stride: float) -> bool:
-        """Move leaves on by `stride` times their way since `mean` and `scores`; go back unless that raises the bound.
+    def centre(self) -> None:
+        """Subtract the mean of the roots from all nodes, which raises their prior; softmax does not change."""
+        if self.problem.likelihood == "softmax":
+            roots = self.problem.parent < 0
+            middle = np.average(self.mean[roots], axis=0, weights=self.precisions()[roots])
+            shift = np.asarray(self.problem.X @ middle)
+            self.mean, self.scores, self.beta = self.mean - middle, self.scores - shift[:, None], self.beta - shift
+
+    def lengthen_step(self, mean: Floats, scores: Floats, beta: Floats, stride: float) -> bool:
+        """Move leaves and β on by `stride` times their way since these; go back unless that raises the bound.
 
         The quadratic bound is much more curved than the likelihood where scores are large, so that updates are short.
         """
         leaves, before = self.problem.leaves, (self.elbo(), self.mean, self.scores, self.xi, self.beta)
         self.mean, self.scores = self.mean.copy(), self.scores + stride * (self.scores - scores)
         self.mean[leaves] += stride * (self.mean[leaves] - mean)
+        self.beta = self.beta + stride * (self.beta - beta)
         self._solve_inner(self.precisions())
-        for _ in range(2):  # ξ and β depend on each other
-            self.update_bounds()
+        self.update_bounds()
         if self.elbo() > before[0]:
             return True
         _, self.mean, self.scores, self.xi, self.beta = before
@@ -340,13 +348,14 @@ def infer(
     stride = 1.0
     with progress.task("Variational inference", max_iter) as running:
         while len(history) < max_iter and not is_done:
-            last = posterior.mean[problem.leaves], posterior.scores
+            last = posterior.mean[problem.leaves], posterior.scores, posterior.beta
             posterior.update_leaves()
             posterior.update_bounds()
             posterior.update_inner()
             posterior.update_precisions()
             if not posterior.is_map:
                 longer = posterior.lengthen_step(*last, stride)
+                posterior.centre()
                 stride = min(2.0 * stride, LONGEST_STRIDE) if longer else 0.5 * stride
             elbo = posterior.elbo()
             is_done = bool(history) and elbo - history[-1]["elbo"] <= tol * abs(elbo)
