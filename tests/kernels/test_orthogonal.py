@@ -43,8 +43,11 @@ def test_ascent_raises_the_dual_of_a_row():
     rng, factors, M = metric()
     own, rival = np.array([3, 1, 0]), np.array([4, 2, 5])
     scores, square = rng.normal(size=7), 0.7
-    *_, gains = same_as_python(orthogonal.pair_gains, scores, own, rival, np.empty(3))
+    gains = np.empty(3)
+    assert same_as_python(orthogonal.pair_gains, scores, own, rival, gains) >= 0
+    highest = orthogonal.pair_gains(scores, own, rival, gains)
     np.testing.assert_allclose(gains, 1 - scores[own] + scores[rival])
+    assert highest == max(0.0, gains.max())
 
     def ascended(kernel):
         after, masses, change = scores.copy(), np.array([0.2, 0.0, 0.3]), np.empty(7)

@@ -33,7 +33,7 @@ from cladist.solvers.problem import History
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 COVARIANCES, LIKELIHOODS = ("diagonal", "full", "none"), ("softmax", "one_vs_rest")
-CONJUGATE_STEPS = 10  # per update of the leaves' means; the next update goes on from there
+CONJUGATE_STEPS = 5  # per update of the leaves' means; the next goes on from there, and more steps magnify rounding
 LEAVES_AT_ONCE = 16  # in one task
 LONGEST_STRIDE = 64.0  # by which steps of the leaves are lengthened where that raises the bound
 NEWTON_STEPS = 200  # of L-BFGS per update in partial MAP
