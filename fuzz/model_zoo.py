@@ -57,7 +57,7 @@ def _numeric(taxonomy: Any, sets: Any) -> Iterator[tuple[str, Any, Any]]:
     for method in registry.METHODS:
         cls = method.load()
         yield method.name, cls(taxonomy), NAMES
-        if method.name not in ("hieron", "top-down"):
+        if cls.answers_sets:
             yield f"{method.name} sets", cls(taxonomy), sets
         if "kernel" in cls(taxonomy).get_params():
             for kernel in ("rbf", "poly") if method.name in ("h-rls", "h-perc") else ("rbf", "poly", "precomputed"):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.labels import LabelMatrix as LabelMatrix
     from cladist.learners.auto import auto as auto
     from cladist.learners.base import HierarchicalClassifier as HierarchicalClassifier
+    from cladist.learners.bayesian import BayesianLogistic as BayesianLogistic
     from cladist.learners.blended import BlendedClassifier as BlendedClassifier
     from cladist.learners.calibrated import CalibratedClassifier as CalibratedClassifier
     from cladist.learners.decision_classifier import DecisionClassifier as DecisionClassifier
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.learners.recursive import RecursiveLogistic as RecursiveLogistic
     from cladist.learners.recursive import RecursiveSVM as RecursiveSVM
     from cladist.learners.structured.max_margin_markov import MaxMarginMarkov as MaxMarginMarkov
+    from cladist.learners.structured.orthogonal_transfer import OrthogonalTransfer as OrthogonalTransfer
     from cladist.learners.structured.perceptrons import HardPerceptron as HardPerceptron
     from cladist.learners.structured.perceptrons import (
         KernelStochasticPerceptron as KernelStochasticPerceptron,

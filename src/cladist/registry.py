@@ -133,6 +133,18 @@ METHODS: tuple[Method, ...] = (
         "weights of nodes with a margin over all outputs that grows with their loss; single labels and sets",
     ),
     Method(
+        "ot",
+        "cladist.learners.structured.orthogonal_transfer:OrthogonalTransfer",
+        "Zhou, Xiao & Wu 2011 (OT)",
+        "weights with a margin between siblings, nearly orthogonal to those of their ancestors",
+    ),
+    Method(
+        "hblr",
+        "cladist.learners.bayesian:BayesianLogistic",
+        "Gopal, Yang, Bai & Niculescu-Mizil 2012 (HBLR)",
+        "Bayesian logistic regression, each node's weights drawn around its parent's; has probabilities",
+    ),
+    Method(
         "svm",
         "cladist.learners.flat:FlatSVM",
         "the flat baseline of all five papers",

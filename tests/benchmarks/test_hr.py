@@ -257,7 +257,14 @@ def test_every_method_is_a_column_of_the_paper():
     assert all(f"{method.title} micro-F1" in columns for method in printed.values())
     titles = [column.removesuffix(" micro-F1") for column in columns if column.endswith(" micro-F1")]
     assert [method.title for method in printed.values()] == titles[: len(printed)]  # in the paper's order
-    assert list(printed) == ["svm", "hr-svm", "lr", "hr-lr", "td", "hsvm"]
+    assert list(printed) == ["svm", "hr-svm", "lr", "hr-lr", "td", "hsvm", "ot", "hblr"]
+
+
+def test_a_method_without_C_has_another_parameter_chosen():
+    made = METHODS["hblr"].make(toys.source(OTHER), toys.toy(), 10.0)
+    assert made.b0 == 10.0
+    assert measuring.settings("hblr", None)["chosen as C"] == "b0"
+    assert "chosen as C" not in measuring.settings("ot", None)
 
 
 def test_a_label_graph_has_rows_of_its_own(toy_table, monkeypatch):

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cladist import (
+    BayesianLogistic,
     FlatLogistic,
     FlatSVM,
     HardPerceptron,
@@ -20,6 +21,7 @@ from cladist import (
     KernelStochasticPerceptron,
     MaxMarginMarkov,
     NodewiseSVM,
+    OrthogonalTransfer,
     RecursiveLogistic,
     RecursiveSVM,
     StochasticPerceptron,
@@ -54,6 +56,9 @@ LEARNERS = [
     MaxMarginMarkov(kernel="precomputed", max_iter=50),
     StructuralSVM(solver="cutting_plane", loss="zero_one", max_iter=20, tol=0.1),
     StructuralSVM(rescaling="slack", attributes="unit", sampling="gap", max_iter=100),
+    OrthogonalTransfer(K="spectral", alpha=0.5, fit_intercept=False, n_jobs=2),
+    BayesianLogistic(covariance="full", precision="parent", root_variance="estimate", n_jobs=2, max_iter=50),
+    BayesianLogistic(covariance="none", likelihood="one_vs_rest", max_iter=20),
 ]
 
 
@@ -75,7 +80,7 @@ def not_to_seven_digits(estimator):
 @parametrize_with_checks(LEARNERS, expected_failed_checks=not_to_seven_digits)
 def test_scikit_learn(estimator, check):
     with warnings.catch_warnings():
-        if isinstance(estimator, (MaxMarginMarkov, StructuralSVM)):
+        if isinstance(estimator, (MaxMarginMarkov, StructuralSVM, OrthogonalTransfer, BayesianLogistic)):
             # Some checks have random labels and rows a hundred long, so that C = 1 is a very large one.
             warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)

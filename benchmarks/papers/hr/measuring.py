@@ -43,6 +43,7 @@ def settings(method: str, source: Source | None, by: str = "micro") -> dict[str,
         "learner": METHODS[method].learner_for(source) if source is not None else None,
         "parameters": METHODS[method].parameters,
         "relations": "those of the data" if METHODS[method].on_graph else None,
+        **({} if METHODS[method].chosen == "C" else {"chosen as C": METHODS[method].chosen}),
         "Cs": Cs_for(source),
         "chosen by": f"{by}-F1 in {FOLDS}-fold cross-validation on the training part, "
         "up to two Cs in a row that gain nothing",

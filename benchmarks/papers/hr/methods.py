@@ -29,6 +29,8 @@ class Method:
         Whether it learns from the taxonomy; labels are then leaves of it, unless it is a DAG.
     on_graph : bool
         Whether it learns from the label graph that comes with the data instead.
+    chosen : str
+        The parameter whose value is chosen among the Cs, C itself for nearly all.
     """
 
     title: str
@@ -37,6 +39,7 @@ class Method:
     of_sets: str = ""
     on_tree: bool = False
     on_graph: bool = False
+    chosen: str = "C"
 
     def learner_for(self, source: Source | None) -> str:
         """Return the public name of the class that learns from this data."""
@@ -51,7 +54,7 @@ class Method:
         learner, taxonomy = getattr(cladist, self.learner_for(source)), data.taxonomy
         assert taxonomy is not None
         known = inspect.signature(learner).parameters
-        options: dict[str, Any] = {"C": C, "random_state": 0}
+        options: dict[str, Any] = {self.chosen: C, "random_state": 0}
         if source.nodes == "all" and not (self.on_tree and taxonomy.kind != "dag"):
             options["targets"] = "nodes"
         if self.on_graph:
@@ -70,5 +73,7 @@ METHODS: dict[str, Method] = {
     "hr-lr-graph": Method("HR-LR, graph", "RecursiveLogistic", {"tol": 2e-2}, on_graph=True),
     "td": Method("TD", "TopDown", of_sets="NodewiseSVM"),
     "hsvm": Method("HSVM", "StructuralSVM", {"tol": 1e-2, "max_iter": 3000}, on_tree=True),
+    "ot": Method("OT", "OrthogonalTransfer", on_tree=True),
+    "hblr": Method("HBLR", "BayesianLogistic", on_tree=True, chosen="b0"),
 }
 FLAT = {"hr-svm": "svm", "hr-lr": "lr"}  # a method that knows the tree → the same loss without it

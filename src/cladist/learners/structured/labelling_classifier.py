@@ -163,6 +163,7 @@ class LabellingClassifier(HierarchicalClassifier):
     """A learner whose `model_`, a `WeightModel` or a `SupportModel`, gives the scores of nodes."""
 
     answers_sets: ClassVar[bool] = True
+    _sums_paths: ClassVar[bool] = True  # whether the score of a label is that of its path, or that of its node
     _saved: ClassVar[tuple[str, ...]] = ()  # fitted attributes in the file, beside history_, n_iter_ and converged_
 
     decode: str
@@ -251,8 +252,10 @@ class LabellingClassifier(HierarchicalClassifier):
 
     def class_scores(self, X: Any) -> npt.NDArray[Any]:
         """Return the score of each label's path; for sets, D_v of each node, see `cladist.decoders.node_margins`."""
-        decode = node_margins if self.decodes_sets else path_scores
-        return decode(self.node_scores(X), self.taxonomy_)[:, self.class_nodes_]
+        scores = self.node_scores(X)
+        if self._sums_paths:
+            scores = (node_margins if self.decodes_sets else path_scores)(scores, self.taxonomy_)
+        return scores[:, self.class_nodes_]
 
     def predict_sets(self, X: Any) -> LabelMatrix:
         """Return the best consistent labelling of every (validated) row."""
@@ -277,13 +280,14 @@ class LabellingClassifier(HierarchicalClassifier):
     def coef_(self) -> Floats:
         """One row per class: for single labels the sum of weights along its path, for sets the node's own weights."""
         W = self._weight_model("coef_").W
-        return np.asarray((W if self.decodes_sets else path_scores(W, self.taxonomy_))[:, self.class_nodes_].T)
+        own = self.decodes_sets or not self._sums_paths
+        return np.asarray((W if own else path_scores(W, self.taxonomy_))[:, self.class_nodes_].T)
 
     @property
     def intercept_(self) -> Floats:
         """One value per class, which belongs to `coef_`."""
         intercepts = self._weight_model("intercept_").intercepts
-        if not self.decodes_sets:
+        if self._sums_paths and not self.decodes_sets:
             intercepts = path_scores(intercepts[None], self.taxonomy_)[0]
         return np.asarray(intercepts[self.class_nodes_])
 
