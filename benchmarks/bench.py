@@ -43,9 +43,9 @@ def bench(
     budget: float | None = None,
     limit: float | None = None,
 ) -> Outcome:
-    """Measure what is missing of a paper or, the cheapest cells first and each up to its limit, of all; see `studies.run`.
+    """Measure what is missing of a paper, or of all, the cheapest cells first, and return tables; see `studies.run`.
 
-    With all, the page of results is written as well.
+    With all, each cell has a limit, and the page of results is written as well.
     """
     chosen = studies_of(name)
     pairs = list(chain.from_iterable(study.pairs() for study in chosen))

@@ -1,4 +1,4 @@
-"""The choice of parameters on training rows: of C by cross-validation, of others one after the other on rows held out."""
+"""The choice of parameters on training rows: C by cross-validation, others one after the other on rows held out."""
 
 from __future__ import annotations
 

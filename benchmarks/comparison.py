@@ -15,13 +15,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 import cladist
-from benchmarks import cells, predictions
+from benchmarks import predictions
 from benchmarks.cells import NO_DATA, NO_METHOD, Cell, Pair
 from benchmarks.choosing import HELD_OUT, Stages, choose_C, choose_in_stages, walks_path
-from benchmarks.data_sets import DATA, EXACT, NEAR, OTHER, Source
+from benchmarks.data_sets import DATA, EXACT, NEAR, Source
 from benchmarks.defaults import OF_C, STAGES
 from benchmarks.papers.published import read
 from benchmarks.studies import Study
@@ -169,7 +167,10 @@ def metrics_of(source: Source) -> Metrics:
     """Return the measures, over the nodes that count for this data; wrong nodes of a row, where its labels are sets."""
     tree = symmetric_difference_loss if source.multilabel else tree_induced_error
     f1 = {"micro": micro_f1, "macro": macro_f1}
-    return {**{name: (partial(metric, nodes=source.nodes), 100.0, 2) for name, metric in f1.items()}, "tree": (tree, 1.0, 4)}
+    return {
+        **{name: (partial(metric, nodes=source.nodes), 100.0, 2) for name, metric in f1.items()},
+        "tree": (tree, 1.0, 4),
+    }
 
 
 def judge(metrics: Metrics, y_true: Any, y_pred: Any, taxonomy: Any) -> Cell:

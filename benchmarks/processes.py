@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
@@ -73,6 +76,7 @@ def _listen(process: subprocess.Popen[str]) -> list[Any]:
 
 def answer(function: str, arguments: str, limit: str) -> None:
     """Call ``module:function`` and tell the process that listens how far it is, and what came out."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if (seconds := json.loads(limit)) is not None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 60))
@@ -80,6 +84,14 @@ def answer(function: str, arguments: str, limit: str) -> None:
     with progress.report_to(_Told()):
         result = getattr(import_module(module), name)(*json.loads(arguments))
     _tell("result", result)
+
+
+def _end_with_parent() -> None:
+    """End this process once the one that listens is gone, even if it was killed."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _tell(*event: Any) -> None:

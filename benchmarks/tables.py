@@ -11,7 +11,16 @@ from benchmarks.papers.published import Cell as Printed
 from cladist.report import Table, markdown_table
 
 NOTHING, UNCERTAIN = "—", " (!)"
-HEADER = ["data set, method", "published", "measured", "95 % interval", "data", "settings, how chosen", "seconds", "MiB"]
+HEADER = [
+    "data set, method",
+    "published",
+    "measured",
+    "95 % interval",
+    "data",
+    "settings, how chosen",
+    "seconds",
+    "MiB",
+]
 NOT_SETTINGS = ("resamples", "n_train", "n_test", "shuffles", "sets")  # of the protocol, the same for all cells
 Formats = Mapping[str, str]  # measure → how it is shown
 
@@ -50,7 +59,9 @@ def printed_values(cells: Mapping[str, Printed], formats: Formats) -> str:
 def intervals(cell: Cell, formats: Formats) -> str:
     """Return the intervals of a cell."""
     found = cell.get("interval", {})
-    ends = {name: f"{low:{formats[name]}}–{high:{formats[name]}}" for name, (low, high) in found.items() if name in formats}
+    ends = {
+        name: f"{low:{formats[name]}}–{high:{formats[name]}}" for name, (low, high) in found.items() if name in formats
+    }
     return joined(ends, dict.fromkeys(formats, ""))
 
 
@@ -96,10 +107,14 @@ def line(
 def state(cell: Cell | None, kind: str = "") -> str:
     """Return why there are no figures."""
     if cell is None:
-        return NOT_TO_BE_HAD if kind == NOT_TO_BE_HAD else NOT_YET
+        return NOTHING if kind == NOT_TO_BE_HAD else NOT_YET
     if cell["status"] == STOPPED:
         return f"more than {cell['limit_s']:g} CPU s"
-    return f"{REFUSED}: {cell['reason'].splitlines()[0].replace('|', ' ')}" if cell["status"] == REFUSED else cell["status"]
+    return (
+        f"{REFUSED}: {cell['reason'].splitlines()[0].replace('|', ' ')}"
+        if cell["status"] == REFUSED
+        else cell["status"]
+    )
 
 
 def told_settings(cell: Cell) -> str:

@@ -157,14 +157,14 @@ def part_of(table: PublishedTable) -> Part:
         rows.append(line(name, printed_values(printed, formats), cell, formats, kind=kind, **of_cell))  # type: ignore[arg-type]
         said += doubts(name, printed)
     words = (
-        f"Columns: {' / '.join(table.columns)}; ℓ_0/1, P, R and F1 in %. The rows measured are a stand-in for RCV1: 6,000 "
-        "of its stories over 944 words, not the paper's documents. WIPO-alpha's documents are licensed."
+        f"Columns: {' / '.join(table.columns)}; ℓ_0/1, P, R and F1 in %. The rows measured are a stand-in for RCV1: "
+        "6,000 of its stories over 944 words, not the paper's documents. WIPO-alpha's documents are licensed."
     )
     return Part(f"Rousu et al. 2005, {table.name.capitalize()}", list(HEADER), rows, [words, *table.remarks, *said])
 
 
 def figure_1() -> Part:
-    """Return what Figure 1 says of the time to train beside our curves, which `benchmarks/speed/max_margin.py` measured."""
+    """Return what Figure 1 says of the time to train beside our curves, of benchmarks/speed/max_margin.py."""
     path = harness.RESULTS / "max-margin-speed.json"
     content = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
     rows = []
@@ -172,13 +172,15 @@ def figure_1() -> Part:
         loss = row["run"].rpartition(", ")[2]
         if loss in STATED:
             last = row["points"][-1]
-            errors = f"training error {100 * last['training error']:.1f} %, test error {100 * last['test error']:.1f} % at the end"
-            seconds = row["seconds to 95 % of the optimum"]
-            rows.append([f"H-M³, {loss} loss", STATED[loss], f"95 % of the optimum after {seconds:.2f} s; {errors}", NOTHING,
-                         STAND_IN, "C=1; nothing tuned", f"{last['seconds']:.1f}", NOTHING])  # fmt: skip
+            errors = [f"{name} {100 * last[name]:.1f} %" for name in ("training error", "test error")]
+            until = row["seconds to 95 % of the optimum"]
+            found = f"95 % of the optimum after {until:.2f} s; {', '.join(errors)} at the end"
+            name, stated, seconds = f"H-M³, {loss} loss", STATED[loss], last["seconds"]
         elif row["run"] == "h-m3, wipo size":
-            share = f"{100 * row['share of the optimum']:.1f} % of the optimum after {row['seconds']:.1f} s"
-            rows.append([f"generated rows of WIPO-alpha's size ({row['nodes']} nodes)", STATED["hamming"], share, NOTHING,
-                         STAND_IN, "C=1; nothing tuned", f"{row['seconds']:.1f}", NOTHING])  # fmt: skip
+            name, stated = f"generated rows of WIPO-alpha's size ({row['nodes']} nodes)", STATED["hamming"]
+            found, seconds = f"{100 * row['share of the optimum']:.1f} % of the optimum", row["seconds"]
+        else:
+            continue
+        rows.append([name, stated, found, NOTHING, STAND_IN, "C=1; nothing tuned", f"{seconds:.1f}", NOTHING])
     remark = "The curves themselves: ![objectives and errors of H-M³ over time](../_static/max-margin.svg)"
     return Part("Rousu et al. 2005, Figure 1: time to train", list(HEADER), rows, [remark] if rows else [])

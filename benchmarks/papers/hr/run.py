@@ -6,8 +6,8 @@ The cells are those of `benchmarks.comparison`; verdicts and the study of trees 
 from __future__ import annotations
 
 from benchmarks import cells
-from benchmarks.comparison import BY_MACRO, FLAT, MACRO_STUDY, METHODS, NAME, OF_SETS, STUDY, columns, name_of_column
 from benchmarks.cells import MEASURED, NO_METHOD, Cell, Pair
+from benchmarks.comparison import BY_MACRO, FLAT, MACRO_STUDY, METHODS, NAME, OF_SETS, STUDY, columns, name_of_column
 from benchmarks.data_sets import DATA, NOT_TO_BE_HAD
 from benchmarks.papers.hr import uninformative, verdicts
 from benchmarks.papers.published import Cell as Printed
@@ -20,8 +20,8 @@ KEYS = {data_set.title: key for key, data_set in DATA.items()}
 TITLE = "Gopal & Yang 2013, Table"
 MEASURES = (
     "Micro-F1 / macro-F1 in %, over leaves (RCV1: over all topics). Intervals: bootstrap over test rows. C: a power of "
-    "ten from 0.001 to 1000, by micro-F1 in 3-fold cross-validation on the training part. Seconds: of the fit with that "
-    "C, on one core. MiB: peak of the whole process, data and choice of C included."
+    "ten from 0.001 to 1000, by micro-F1 in 3-fold cross-validation on the training part. Seconds: of the fit with "
+    "that C, on one core. MiB: peak of the whole process, data and choice of C included."
 )
 TIMES = (
     "Minutes are the paper's, on 32 cores or a cluster of 64 × 8; seconds ours, of the fit alone, on one core. So only "
@@ -35,7 +35,9 @@ def parts() -> list[Part]:
     return [
         table_2(found),
         table_3(found, "3", MEASURES),
-        table_3(cells.read(BY_MACRO), "3, C chosen for macro-F1 instead", MEASURES.replace("by micro-F1", "by macro-F1")),
+        table_3(
+            cells.read(BY_MACRO), "3, C chosen for macro-F1 instead", MEASURES.replace("by micro-F1", "by macro-F1")
+        ),
         table_4(found),
         verdicts.part(),
         uninformative.part(),
@@ -65,10 +67,13 @@ def table_2(found: dict[Pair, Cell]) -> Part:
     rows = []
     for (title,), printed in read("hr").tables["table 2"].rows.items():
         for column in dict.fromkeys(name.rpartition(" ")[0] for name in printed):
-            cell = found.get(pair_of(title, column)) if column.startswith("HR") else None
-            rows.append(_line(title, column, printed_values(_f1(printed, column), F1), cell) if column.startswith("HR")
-                        else line(f"{title}, best of LSHTC", printed_values(_f1(printed, column), F1), None, F1, kind=NOT_TO_BE_HAD))
-    return Part(f"{TITLE} 2", list(HEADER), rows, ["Micro-F1 / macro-F1 in %; the files are those of the LSHTC challenges."])
+            shown = printed_values(_f1(printed, column), F1)
+            if column.startswith("HR"):
+                rows.append(_line(title, column, shown, found.get(pair_of(title, column))))
+            else:
+                rows.append(line(f"{title}, best of LSHTC", shown, None, F1, kind=NOT_TO_BE_HAD))
+    remark = "Micro-F1 / macro-F1 in %; the files are those of the LSHTC challenges."
+    return Part(f"{TITLE} 2", list(HEADER), rows, [remark])
 
 
 def _f1(printed: dict[str, Printed], column: str) -> dict[str, Printed]:
@@ -104,7 +109,9 @@ def table_4(found: dict[Pair, Cell]) -> Part:
             flat = FLAT.get(name_of_column(column), "")
             flat_title = METHODS[flat].title if flat else ""
             minutes = times(printed[column].value, printed[flat_title].value if flat else None, "min", flat_title)
-            shown = _line(title, column, minutes + (" (!)" if printed[column].uncertain else ""), cell, spread=lambda _: NOTHING)
+            shown = _line(
+                title, column, minutes + (" (!)" if printed[column].uncertain else ""), cell, spread=lambda _: NOTHING
+            )
             if cell is not None and cell["status"] == MEASURED:
                 beside = found.get((KEYS[title], flat))
                 alike = beside is not None and beside["status"] == MEASURED and beside["machine"] == cell["machine"]

@@ -34,7 +34,13 @@ SHUFFLED = "clinc150-shuffled"
 TITLES = {"topics-20": "topics, 20 leaves", "topics-60": "topics, 60 leaves", SHUFFLED: "CLINC150, shuffled"}
 CHOSEN = "-sharing-chosen"  # ends the name of a method whose `sharing` is chosen; the paper's has sharing=1
 POINT = 1.0  # what a tree that says nothing may cost
-HEADER = ["data set, methods", "flat accuracy", "HR minus flat, seed by seed", "mean ± standard error", "within a point"]
+HEADER = [
+    "data set, methods",
+    "flat accuracy",
+    "HR minus flat, seed by seed",
+    "mean ± standard error",
+    "within a point",
+]
 REMARK = (
     "Accuracy in %, differences in points; C chosen by each learner itself (C='cv') on the training part, with "
     "'sharing chosen' the `sharing` of HR, too (sharing='cv'; the paper's problem has 1). Within a point: the mean's "
@@ -104,7 +110,11 @@ def missing(data: str, _: str) -> str:
 STUDY = Study(
     NAME,
     lambda: [
-        (f"{d}-seed-{seed}", f"{m}{sharing}") for d in TITLES for m in FLAT for sharing in ("", CHOSEN) for seed in range(SEEDS)
+        (f"{d}-seed-{seed}", f"{m}{sharing}")
+        for d in TITLES
+        for m in FLAT
+        for sharing in ("", CHOSEN)
+        for seed in range(SEEDS)
     ],
     settings,
     missing,

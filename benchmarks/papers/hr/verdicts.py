@@ -113,9 +113,7 @@ def published(data: str, method: str) -> str:
     return " / ".join(found) or NOTHING
 
 
-def _predictions(
-    data: Dataset, source: Source, method: str, cell: Cell, true: LabelMatrix
-) -> tuple[LabelMatrix, bool]:
+def _predictions(data: Dataset, source: Source, method: str, cell: Cell, true: LabelMatrix) -> tuple[LabelMatrix, bool]:
     """Return the predictions behind a cell, and whether they had to be made again."""
     path = predictions.place(cell["data"], method, cell["settings"], cell["C"])
     found = predictions.kept(path, true)
@@ -182,7 +180,9 @@ def part() -> Part:
         verdicts = {name: [cell["differences"][name]["verdict"] for cell in judged.values()] for name in COMPARISONS}
         each = (f"{name}: {_counted(words)}" for name, words in verdicts.items())
         said.append(f"Of {len(judged)} comparisons, {'; '.join(each)}.")
-    if again := [f"{DATA[d].title}, {METHODS[m].title}" for (d, _), cell in judged.items() for m in cell["fitted again"]]:
+    if again := [
+        f"{DATA[d].title}, {METHODS[m].title}" for (d, _), cell in judged.items() for m in cell["fitted again"]
+    ]:
         said.append(f"Fitted again, since no predictions were kept: {'; '.join(again)}.")
     return Part("Does the tree help?", list(HEADER), rows, said)
 

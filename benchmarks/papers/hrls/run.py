@@ -13,7 +13,6 @@ import numpy as np
 
 from benchmarks import cells
 from benchmarks.cells import NO_DATA, Cell
-from benchmarks.data_sets import NOT_TO_BE_HAD
 from benchmarks.papers.hrls.data_sets import DATA, SHUFFLES, shuffled
 from benchmarks.papers.hrls.methods import METHODS
 from benchmarks.papers.hrls.ordering import LOSSES, ordering
@@ -77,7 +76,10 @@ def parts() -> list[Part]:
                      kind=data_set.kind, values=_means, spread=_deviations)
             )  # fmt: skip
     remarks = [MEASURES, *(data_set.remark for data_set in DATA.values() if data_set.remark)]
-    return [Part("Cesa-Bianchi et al. 2006, the comparison", list(HEADER), rows, remarks), ordering(cells.measured(NAME))]
+    return [
+        Part("Cesa-Bianchi et al. 2006, the comparison", list(HEADER), rows, remarks),
+        ordering(cells.measured(NAME)),
+    ]
 
 
 def _means(cell: Cell) -> dict[str, float]:

@@ -30,8 +30,8 @@ PRINTED = dict.fromkeys(FIGURES, ".2f")
 LEAST_DIFFERENCE = 0.01  # the paper's F1 are rounded, and some differ from 2PR/(P + R) by more than that
 MEASURES = (
     "Precision / recall / F1 of all nodes, tops included, counts added up. Intervals: bootstrap over test rows. "
-    "Settings: chosen one after the other by F1 on a quarter of the training part held out. Seconds: our fit with these "
-    "settings, one core; the paper's are CPU seconds in Matlab. MiB: peak of the whole process."
+    "Settings: chosen one after the other by F1 on a quarter of the training part held out. Seconds: our fit with "
+    "these settings, one core; the paper's are CPU seconds in Matlab. MiB: peak of the whole process."
 )
 Measure = Literal["precision", "recall", "f1"]
 
@@ -96,7 +96,11 @@ def pairs() -> list[Pair]:
 
 
 STUDY = Study(
-    NAME, pairs, settings, lambda d, _: "" if DATA[d].source() is not None else NO_DATA, "benchmarks.papers.sp.run:measure"
+    NAME,
+    pairs,
+    settings,
+    lambda d, _: "" if DATA[d].source() is not None else NO_DATA,
+    "benchmarks.papers.sp.run:measure",
 )
 STUDIES = (STUDY, times.STUDY, equal_f1.STUDY)
 
@@ -110,7 +114,9 @@ def published(data_set: str, method: str) -> dict[str, Printed]:
     if method in KERNELS:
         return dict(tables["table 4"].rows[title, KERNELS[method]])
     cells_ = tables["table 2"].rows[title,]
-    return {name: cells_[f"{METHODS[method].title} {name}"] for name in FIGURES if f"{METHODS[method].title} F1" in cells_}
+    return {
+        name: cells_[f"{METHODS[method].title} {name}"] for name in FIGURES if f"{METHODS[method].title} F1" in cells_
+    }
 
 
 def parts() -> list[Part]:

@@ -31,7 +31,7 @@ def command(
     budget: Annotated[float | None, option("--budget MINUTES", "Begin no cell that would take longer in all.")] = None,
     limit: Annotated[float | None, option("--limit MINUTES", "CPU time of a cell; with all, 5 by default.")] = None,
 ) -> None:
-    """Reproduce a paper's tables, with the published beside the measured numbers; or all, and write the page of results.
+    """Reproduce a paper's tables, published beside measured numbers; or all of them, and write the page of results.
 
     Runs the benchmarks of a checkout. Every cell is written to benchmarks/results/cells
     as soon as it is measured, and an interrupted run continues from there.
