@@ -39,27 +39,24 @@ def bench(
     *,
     data: list[str] | None = None,
     methods: list[str] | None = None,
-    again: bool = False,
-    budget: float | None = None,
     limit: float | None = None,
+    **options: Any,
 ) -> Outcome:
-    """Measure what is missing of a paper, or of all, the cheapest cells first, and return tables; see `studies.run`.
+    """Measure what is missing of a paper, or of all, and return tables; options as those of `studies.run`.
 
     With all, each cell has a limit, and the page of results is written as well.
     """
     chosen = studies_of(name)
     pairs = list(chain.from_iterable(study.pairs() for study in chosen))
-    studies.known(name, "data set", data, list(dict.fromkeys(d for d, _ in pairs)))
-    studies.known(name, "method", methods, list(dict.fromkeys(m for _, m in pairs)))
+    for what, given, there in zip(("data set", "method"), (data, methods), zip(*pairs, strict=True), strict=True):
+        studies.require_known(name, what, given, list(dict.fromkeys(there)))
     limit = LIMIT if limit is None and name == ALL else limit
-    done = studies.run(chosen, data=data, methods=methods, again=again, budget=budget, limit=limit)
+    done = studies.run(chosen, data=data, methods=methods, limit=limit, **options)
     remarks = [f"{done.measured} cells measured, {done.left} left by the budget.", *done.failures]
     content = {"cells": [cell for study in chosen for cell in cells.read(study.name).values()]}
     if name != ALL:
         return Outcome(runner(name).parts(), remarks, content)
-    from benchmarks import page
-
-    page.write()
+    import_module("benchmarks.page").write()
     return Outcome([counted(chosen)], [*remarks, "docs/guides/results.md is written."], content)
 
 

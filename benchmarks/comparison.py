@@ -185,33 +185,42 @@ def judge(metrics: Metrics, y_true: Any, y_pred: Any, taxonomy: Any) -> Cell:
     return found
 
 
+def fit_and_judge(
+    data: Dataset,
+    make: Callable[[dict[str, Any]], Any],
+    choose_parameters: Callable[[], tuple[dict[str, Any], Cell]],
+    metrics: Metrics,
+) -> tuple[Cell, Any, Any]:
+    """Choose parameters, fit, predict and return figures and seconds, the model and its predictions."""
+    started = time.perf_counter()
+    options, facts = choose_parameters()
+    chosen = time.perf_counter()
+    with progress.task("Fitting"):
+        model = make(options).fit(data.X_train, data.y_train)
+    fitted = time.perf_counter()
+    predicted = model.predict(data.X_test)
+    seconds = {"choosing": chosen - started, "fit": fitted - chosen, "predict": time.perf_counter() - fitted}
+    shown = {name: round(value, 3) for name, value in seconds.items()}
+    return {**judge(metrics, data.y_test, predicted, data.taxonomy), **facts, "seconds": shown}, model, predicted
+
+
 def measure(data_set: str, method: str, by: str = "micro") -> Cell:
     """Return the figures of one cell."""
     source = DATA[data_set].source()
     assert source is not None
     predictions.make_folder()
     data = source.load()
-    make = partial(METHODS[method].make, source, data)
-    started = time.perf_counter()
-    options, facts = choose(method, source, data, by)
-    chosen = time.perf_counter()
-    with progress.task("Fitting"):
-        model = make(**options).fit(data.X_train, data.y_train)
-    fitted = time.perf_counter()
-    predicted = model.predict(data.X_test)
-    seconds = {"choosing": chosen - started, "fit": fitted - chosen, "predict": time.perf_counter() - fitted}
-    decided = settings(data_set, method, by)
+    found, model, predicted = fit_and_judge(
+        data,
+        lambda options: METHODS[method].make(source, data, **options),
+        lambda: choose(method, source, data, by),
+        metrics_of(source),
+    )
     labels = [encode(y, data.taxonomy).labels for y in (data.y_test, predicted)]
-    predictions.keep(predictions.place(data_set, method, decided, options.get("C")), *labels)
-    return {
-        "kind": kind(source, data, DATA[data_set].title),
-        "rows": repr(data),
-        **judge(metrics_of(source), data.y_test, predicted, data.taxonomy),
-        **facts,
-        "tol": getattr(model, "tol", None),
-        "converged": bool(getattr(model, "converged_", True)),
-        "seconds": {name: round(value, 3) for name, value in seconds.items()},
-    }
+    predictions.keep(predictions.place(data_set, method, settings(data_set, method, by), found.get("C")), *labels)
+    about = {"kind": kind(source, data, DATA[data_set].title), "rows": repr(data)}
+    ended = {"tol": getattr(model, "tol", None), "converged": bool(getattr(model, "converged_", True))}
+    return about | found | ended
 
 
 def choose(method: str, source: Source, data: Dataset, by: str) -> tuple[dict[str, Any], Cell]:

@@ -131,8 +131,8 @@ def _cell(ranking: Ranking, d: str, m: str, x: int, y: int) -> str:
         ink, weight = text_colour(fill), "bold" if gap == 0 else "normal"
         text = f"{ranking.found[d, m]['measured'][MEASURE]:.1f}" if gap == 0 else f"−{gap:.1f}"
     box = f'<rect x="{x}" y="{y}" width="{WIDTH - 2}" height="{HEIGHT - 2}" rx="2" fill="{fill}"/>'
-    middle = x + WIDTH // 2 - 1
-    return f'{box}<text x="{middle}" y="{y + 15}" text-anchor="middle" font-weight="{weight}" fill="{ink}">{escape(text)}</text>'
+    style = f'text-anchor="middle" font-weight="{weight}" fill="{ink}"'
+    return f'{box}<text x="{x + WIDTH // 2 - 1}" y="{y + 15}" {style}>{escape(text)}</text>'
 
 
 def _legend(y: int) -> list[str]:

@@ -73,19 +73,20 @@ class Done(NamedTuple):
     failures: list[str]
 
 
-def run(
-    studies: Iterable[Study],
-    *,
-    data: list[str] | None = None,
-    methods: list[str] | None = None,
-    again: bool = False,
-    budget: float | None = None,
-    limit: float | None = None,
-) -> Done:
-    """Measure the cells that are missing, the cheapest first; budget and limit of a cell in minutes (None: none)."""
+def run(studies: Iterable[Study], *, budget: float | None = None, limit: float | None = None, **choice: Any) -> Done:
+    """Measure the cells that are missing, the cheapest first.
+
+    Parameters
+    ----------
+    studies : iterable of Study
+    budget, limit : float, optional
+        Minutes of the run, by the clock, and CPU minutes of a cell; None: as many as it takes.
+    **choice
+        See `missing_cells`.
+    """
     started, n_measured, left, failures = time.monotonic(), 0, 0, []
     for wave in _waves(list(studies)):
-        plan = missing_cells(wave, data=data, methods=methods, again=again, limit=limit)
+        plan = missing_cells(wave, limit=limit, **choice)
         with progress.task("Cells", total=len(plan)) as running:
             for planned in plan:
                 expected = min(planned.seconds, np.inf if limit is None else 60 * limit)
@@ -114,7 +115,7 @@ def missing_cells(
     again: bool = False,
     limit: float | None = None,
 ) -> list[Planned]:
-    """Return what can be measured here and is not, the cheapest first."""
+    """Return what can be measured here and is not, or all of these data sets and methods `again`; cheapest first."""
     known = {study.name: cells.read(study.name) for study in studies}
     estimate = _estimator([cell for found in known.values() for cell in found.values()])
     seconds_limit = None if limit is None else 60 * limit
@@ -189,7 +190,7 @@ def measured(function: str, data: str, method: str) -> Cell:
     return {"status": MEASURED, **found, "peak_memory_mib": peak, "cpu_s": round(time.process_time() - started, 2)}
 
 
-def known(paper: str, what: str, names: list[str] | None, there: Iterable[str]) -> None:
+def require_known(paper: str, what: str, names: list[str] | None, there: Iterable[str]) -> None:
     """Refuse names that are not there."""
     for name in names or []:
         if name not in there:

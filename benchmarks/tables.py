@@ -140,6 +140,20 @@ def fit_seconds(cell: Cell) -> float | None:
     return found["fit"] if isinstance(found, dict) else found
 
 
+def told_time(value: float | None, other: float | None, unit: str, title: str) -> str:
+    """Return a time, and how many times another method's it is.
+
+    Examples
+    --------
+    >>> told_time(0.42, 0.15, "min", "SVM"), told_time(3.0, None, "s", "")
+    ('0.42 min = 2.80 × SVM', '3 s')
+    """
+    if value is None:
+        return NOTHING
+    shown = f"{round(value, 2) if unit == 's' else value:.7g} {unit}"
+    return f"{shown} = {value / other:.2f} × {title}" if other else shown
+
+
 def is_worse(printed: float | None, cell: Cell | None, measure: str, kind: str = "", tolerance: float = 0.0) -> bool:
     """Tell whether a published score lies above our interval, on data that can be compared."""
     if printed is None or cell is None or cell["status"] != MEASURED or cell.get("kind", kind) not in (EXACT, NEAR):

@@ -175,9 +175,9 @@ def figure_1() -> Part:
             errors = [f"{name} {100 * last[name]:.1f} %" for name in ("training error", "test error")]
             until = row["seconds to 95 % of the optimum"]
             found = f"95 % of the optimum after {until:.2f} s; {', '.join(errors)} at the end"
-            name, stated, seconds = f"H-M³, {loss} loss", STATED[loss], last["seconds"]
+            name, stated, seconds = row["run"], STATED[loss], last["seconds"]
         elif row["run"] == "h-m3, wipo size":
-            name, stated = f"generated rows of WIPO-alpha's size ({row['nodes']} nodes)", STATED["hamming"]
+            name, stated = f"{row['run']} (generated rows, {row['nodes']} nodes)", STATED["hamming"]
             found, seconds = f"{100 * row['share of the optimum']:.1f} % of the optimum", row["seconds"]
         else:
             continue

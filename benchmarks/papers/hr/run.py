@@ -12,7 +12,7 @@ from benchmarks.data_sets import DATA, NOT_TO_BE_HAD
 from benchmarks.papers.hr import uninformative, verdicts
 from benchmarks.papers.published import Cell as Printed
 from benchmarks.papers.published import read
-from benchmarks.tables import HEADER, NOTHING, Part, doubts, fit_seconds, is_worse, line, printed_values
+from benchmarks.tables import HEADER, NOTHING, Part, doubts, fit_seconds, is_worse, line, printed_values, told_time
 
 STUDIES = (STUDY, MACRO_STUDY, verdicts.STUDY, uninformative.STUDY)
 F1 = {"micro": ".2f", "macro": ".2f"}
@@ -108,28 +108,16 @@ def table_4(found: dict[Pair, Cell]) -> Part:
                 continue
             flat = FLAT.get(name_of_column(column), "")
             flat_title = METHODS[flat].title if flat else ""
-            minutes = times(printed[column].value, printed[flat_title].value if flat else None, "min", flat_title)
+            minutes = told_time(printed[column].value, printed[flat_title].value if flat else None, "min", flat_title)
             shown = _line(
                 title, column, minutes + (" (!)" if printed[column].uncertain else ""), cell, spread=lambda _: NOTHING
             )
             if cell is not None and cell["status"] == MEASURED:
                 beside = found.get((KEYS[title], flat))
                 alike = beside is not None and beside["status"] == MEASURED and beside["machine"] == cell["machine"]
-                shown[2] = times(fit_seconds(cell), fit_seconds(beside) if beside and alike else None, "s", flat_title)
+                shown[2] = told_time(
+                    fit_seconds(cell), fit_seconds(beside) if beside and alike else None, "s", flat_title
+                )
             rows.append(shown)
             said += doubts(f"{title}, {column}", {column: printed[column]})
     return Part(f"{TITLE} 4", list(HEADER), rows, [TIMES, *said])
-
-
-def times(value: float | None, flat: float | None, unit: str, flat_title: str) -> str:
-    """Return a time, and how many times the flat method's it is.
-
-    Examples
-    --------
-    >>> times(0.42, 0.15, "min", "SVM"), times(3.0, None, "s", "")
-    ('0.42 min = 2.80 × SVM', '3 s')
-    """
-    if value is None:
-        return NOTHING
-    shown = f"{value:.3g} {unit}"
-    return f"{shown} = {value / flat:.2f} × {flat_title}" if flat else shown

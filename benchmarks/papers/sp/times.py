@@ -10,17 +10,13 @@ from typing import Any
 
 from benchmarks import cells
 from benchmarks.cells import NO_DATA, NOT_YET, Cell
-from benchmarks.papers.published import read
 from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.methods import METHODS
 from benchmarks.studies import Study
-from benchmarks.tables import NOTHING, Part
 from cladist.datasets.dataset import length
 
-NAME, TITLE = "sp-times", "Time to train, as a multiple of KSP's"
+NAME, TURNS = "sp-times", 2
 KSP, RIVALS = "ksp-linear", ("lm-1", "lm-2")
-TURNS = 2
-HEADER = ["data set, method", "published", "measured", "fit s", "KSP's fit s"]
 
 
 def settings_of(data_set: str, method: str) -> dict[str, dict[str, Any]]:
@@ -34,13 +30,6 @@ def missing(data_set: str, method: str) -> str:
     if DATA[data_set].source() is None:
         return NO_DATA
     return "" if len(settings_of(data_set, method)) == 2 else NOT_YET
-
-
-def published(data_set: str, method: str) -> float | None:
-    """Return the ratio in the paper's Table 3; None where it has none."""
-    printed = read("sp").tables["table 3"].rows.get((DATA[data_set].title,), {})
-    found = [printed[METHODS[name].title].value if printed else None for name in (method, KSP)]
-    return None if found[0] is None or found[1] is None else found[0] / found[1]
 
 
 def measure(data_set: str, method: str) -> Cell:
@@ -59,17 +48,6 @@ def measure(data_set: str, method: str) -> Cell:
             if turn:
                 seconds[name] = min(seconds[name], time.process_time() - started)
     return {"fit s": seconds[method], "KSP's fit s": seconds[KSP]}
-
-
-def part() -> Part:
-    """Return the table of ratios."""
-    rows = []
-    for (d, m), cell in cells.measured(NAME).items():
-        printed, ours = published(d, m), cell["fit s"] / cell["KSP's fit s"]
-        shown = NOTHING if printed is None else f"{printed:.1f}"
-        times = [f"{cell[name]:.2f}" for name in HEADER[3:]]
-        rows.append([f"{DATA[d].title}, {METHODS[m].title}", shown, f"{ours:.2f}", *times])
-    return Part(TITLE, HEADER, rows, ["CPU seconds with the settings of the rows above, KSP's rounds among them."])
 
 
 STUDY = Study(
