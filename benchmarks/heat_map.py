@@ -16,6 +16,7 @@ from cladist.report.icicle import colour, text_colour
 
 MEASURE = "micro"
 DEEPEST = 10.0  # points behind the best that have the last colour
+ENOUGH = 4  # methods measured on a data set; with fewer, sentences leave it out
 CLOSE = 1.0  # points behind the best that still count as good
 LEFT, TOP, RIGHT, WIDTH, HEIGHT = 112, 96, 40, 62, 24  # space for labels; size of a cell
 MARKS = {STOPPED: "> limit", REFUSED: "n/a", "": "·"}
@@ -67,9 +68,10 @@ def _mean(gaps: list[float]) -> float:
 
 def sentences(ranking: Ranking) -> list[str]:
     """Return three sentences on which method to take where, from the figures alone."""
-    if not ranking.behind:
+    measured = [d for d in ranking.data if sum(d == e for e, _ in ranking.behind) >= ENOUGH]
+    if not measured:
         return []
-    measured = [d for d in ranking.data if any(d == e for e, _ in ranking.behind)]
+    ranking = ranking._replace(data=measured)
     wins: dict[str, list[str]] = {}
     for d in measured:
         wins.setdefault(ranking.best(d), []).append(_title(d))
@@ -79,7 +81,7 @@ def sentences(ranking: Ranking) -> list[str]:
     gaps = ranking.of_method(leader)
     worst = max(gaps, key=lambda d: gaps[d])
     return [
-        f"The best micro-F1 (accuracy, where rows have one label) has {first}.",
+        f"Best micro-F1 (accuracy, where rows have one label), on data sets with {ENOUGH} methods or more: {first}.",
         f"Of the methods measured on more than half of the {len(measured)} data sets, `{leader}` is the safest choice: "
         f"{_mean(list(gaps.values())):.1f} points behind the best on average over {len(gaps)} data sets, at worst "
         f"{gaps[worst]:.1f} ({_title(worst)}).",
