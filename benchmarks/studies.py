@@ -20,7 +20,7 @@ from benchmarks import cells, harness
 from benchmarks.cells import MEASURED, REFUSED, STOPPED, Cell, Pair
 from benchmarks.processes import TimeLimitError, in_new_process
 from cladist import progress
-from cladist.errors import CladistError, DatasetError, ParameterError
+from cladist.errors import CladistError, DatasetError, LabelWarning, ParameterError
 
 LIMIT = 5.0  # CPU minutes of a cell, unless another limit is asked for
 UNKNOWN_SECONDS = 60.0  # of a cell about whose data set and method nothing is known
@@ -180,7 +180,9 @@ def measured(function: str, data: str, method: str) -> Cell:
     started = time.process_time()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # cells say whether the model converged
+            # Cells say whether the model converged; labels that a learner cannot predict show in its figures.
+            for kind in (ConvergenceWarning, LabelWarning):
+                warnings.simplefilter("ignore", kind)
             found = getattr(import_module(module), name)(data, method)
     except DatasetError as problem:
         return {"failure": str(problem)}
