@@ -9,7 +9,7 @@ PYTHONS := $(or $(PYTHON),python3.11 python3)
 PYTEST_ARGS ?= -n 2 --dist loadscope
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test lint docs bench speed clean
 # Two pips at work in one environment would step on each other.
 .NOTPARALLEL:
 
@@ -32,14 +32,15 @@ docs: $(STAMPS)/docs ## build the documentation into docs/_build/html
 	$(RUN) -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
 
-bench: $(STAMPS)/core ## run the benchmarks of speed and of the papers' tables
-	@failed=; ran=; \
-	for script in benchmarks/speed/*.py benchmarks/papers/*/run.py; do \
-	  case $$script in *'*'*|*/_*) continue;; esac; \
-	  echo "== $$script"; ran=yes; \
+bench: $(STAMPS)/core ## measure what is missing of the papers' tables, and write docs/guides/results.md
+	@$(VENV)/bin/cladist bench all $(BENCH_ARGS)
+
+speed: $(STAMPS)/core ## run the benchmarks of speed, one after the other
+	@failed=; \
+	for script in benchmarks/speed/*.py; do \
+	  echo "== $$script"; \
 	  $(RUN) "$$script" || failed="$$failed $$script"; \
 	done; \
-	if [ -z "$$ran" ]; then echo "There are no benchmarks in benchmarks/speed and benchmarks/papers." >&2; exit 1; fi; \
 	if [ -n "$$failed" ]; then echo "These benchmarks failed:$$failed" >&2; exit 1; fi
 
 clean: ## remove .venv and everything else that these targets make

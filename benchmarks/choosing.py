@@ -1,4 +1,4 @@
-"""The choice of C by cross-validation, as all benchmarks make it."""
+"""The choice of parameters on training rows: C by cross-validation, others one after the other on rows held out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 MOST_STATE_BYTES = 4 * 2**30  # α of all folds; beyond, each C is learnt from scratch
+HELD_OUT = 0.25  # of the training rows, to choose parameters one after the other
+Stages = dict[str, tuple[Any, ...]]  # parameter → values, the first being the default
 PATIENCE = 2  # values of C in a row without a gain that end the search: large values cost most
 
 
@@ -110,6 +112,58 @@ def walks_path(model: Any, n_rows: int) -> bool:
     """
     n_nodes = getattr(getattr(model, "taxonomy", None), "n_nodes", None)  # at least as many as labels
     return hasattr(model, "C_path") and n_nodes is not None and 4 * n_rows * n_nodes <= MOST_STATE_BYTES
+
+
+def choose_in_stages(
+    make: Callable[[dict[str, Any], int], Any],
+    stages: Stages,
+    X: Any,
+    y: Any,
+    *,
+    score: Callable[[Any, Any], float],
+    seed: int = 0,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the values chosen, one parameter after the other, and the score on rows held out of all that were tried.
+
+    The first of several values that score best is kept: the default.
+
+    Parameters
+    ----------
+    make : callable
+        Parameters and number of rows → unfitted estimator.
+    stages : dict
+        Parameter → values, the first being the default; each is chosen with those chosen before it.
+    X, y : training rows and their labels, in any form that has rows
+    score : callable
+        ``score(y_true, y_pred)``, the larger the better.
+    seed : int
+        Of the rows held out.
+    """
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+
+    from cladist import progress
+    from cladist.datasets.dataset import length, take_rows
+
+    learnt, held_out = train_test_split(np.arange(length(y)), test_size=HELD_OUT, random_state=seed)
+    chosen = {name: values[0] for name, values in stages.items()}
+    known: dict[str, float] = {}
+    tried: list[dict[str, Any]] = []
+    with progress.task("Choosing", sum(len(values) for values in stages.values())) as running:
+        for name, values in stages.items():
+            scores = []
+            for value in values:
+                options = chosen | {name: value}
+                if str(options) not in known:
+                    with progress.hide():
+                        model = make(options, len(learnt)).fit(take_rows(X, learnt), take_rows(y, learnt))
+                        found = float(score(take_rows(y, held_out), model.predict(take_rows(X, held_out))))
+                    known[str(options)] = found
+                    tried.append({**options, "F1": round(found, 4)})
+                scores.append(known[str(options)])
+                running.advance()
+            chosen[name] = values[int(np.argmax(scores))]
+    return chosen, tried
 
 
 def _path(make: Callable[[float], Any], X: Any, y: Any, rows: Any, Cs: list[float], folds: int) -> Iterator[Any]:

@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.choosing import Stages
 from benchmarks.harness import RESULTS, print_rows, write_results
 from cladist import datasets
 from cladist.datasets.dataset import take_rows
@@ -32,7 +33,6 @@ from cladist.registry import METHODS
 NAME, MEASURE = "defaults", "accuracy in %, for enron micro-F1 over all nodes in %"
 TRAINING_ROWS, TEST_ROWS, FOLDS = 1500, 2000, 2
 POINTS = 2.0  # a default that is further behind is explained in the docs
-Stages = dict[str, tuple[Any, ...]]
 OF_C: Stages = {"C": (1.0, 0.01, 0.1, 10.0)}
 OF_ROUNDS: Stages = {
     "max_iter": ("auto", None, 20_000),

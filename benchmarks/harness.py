@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.choosing import Chosen, choose_C, walks_path
 from benchmarks.processes import in_new_process
@@ -18,26 +18,20 @@ from cladist.files import open_for_writing
 from cladist.versions import versions
 
 __all__ = [
-    "NOTHING",
     "Chosen",
-    "Outcome",
-    "Part",
     "best_of",
     "choose_C",
     "circumstances",
     "command",
     "in_new_process",
-    "in_words",
     "machine",
     "peak_memory",
-    "print_outcome",
     "print_rows",
     "walks_path",
     "write_results",
 ]
 
 RESULTS = Path(__file__).parent / "results"
-NOTHING = "—"  # in a table's cell
 
 # ---------------------------------------------------------------- results
 
@@ -98,45 +92,6 @@ def print_rows(rows: list[dict[str, Any]]) -> None:
 
 def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def in_words(rows: list[dict[str, Any]], formats: dict[str, str]) -> list[list[str]]:
-    """Return a cell for each row and column, its value by the column's format; None is a dash.
-
-    Examples
-    --------
-    >>> in_words([{"method": "KSP", "F1": 0.5}, {"method": "HP", "F1": None}], {"method": "", "F1": ".2f"})
-    [['KSP', '0.50'], ['HP', '—']]
-    """
-    return [[NOTHING if row[name] is None else format(row[name], how) for name, how in formats.items()] for row in rows]
-
-
-class Part(NamedTuple):
-    """A further table in words, with its title and the remarks on it."""
-
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-    remarks: list[str]
-
-
-class Outcome(NamedTuple):
-    """What the runner of a paper hands to ``cladist bench``: a table in words, remarks on it, and all as values."""
-
-    header: list[str]
-    rows: list[list[str]]
-    remarks: list[str]
-    content: dict[str, Any]
-    further: tuple[Part, ...] = ()
-
-
-def print_outcome(outcome: Outcome) -> None:
-    """Print all tables of an outcome, each with its remarks."""
-    for part in (Part("", *outcome[:3]), *outcome.further):
-        if part.title:
-            print(f"\n{part.title}\n")
-        print_rows([dict(zip(part.header, row, strict=True)) for row in part.rows])
-        print("", *part.remarks, sep="\n")
 
 
 # ---------------------------------------------------------------- measuring

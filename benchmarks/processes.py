@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
@@ -18,13 +22,18 @@ EVENT = "\x1e"  # begins the lines that are meant for the process that listens; 
 CHILD = "import sys; sys.path[:0] = [sys.argv[1]]; from benchmarks.processes import answer; answer(*sys.argv[2:])"
 
 
-def in_new_process(function: str, *arguments: Any) -> Any:
+class TimeLimitError(RuntimeError):
+    """The process used all the CPU seconds that it had."""
+
+
+def in_new_process(function: str, *arguments: Any, limit: float | None = None) -> Any:
     """Call ``module:function`` in a process of its own and return its JSON result; memory peaks stay apart.
 
-    Progress that the function reports is passed on. Stopping this process stops the other.
+    Progress that the function reports is passed on. Stopping this process stops the other. With a `limit`, it may use
+    so many CPU seconds.
     """
     root = Path(__file__).parent.parent
-    called = [sys.executable, "-c", CHILD, str(root), function, json.dumps(arguments)]
+    called = [sys.executable, "-c", CHILD, str(root), function, json.dumps(arguments), json.dumps(limit)]
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints,
         subprocess.Popen(called, stdout=subprocess.PIPE, stderr=complaints, encoding="utf-8") as process,
@@ -36,6 +45,8 @@ def in_new_process(function: str, *arguments: Any) -> Any:
             raise
         if process.returncode == -signal.SIGINT:  # Ctrl-C reached it first
             raise KeyboardInterrupt
+        if process.returncode == -signal.SIGXCPU:
+            raise TimeLimitError(f"{function} used more than {limit} CPU seconds.")
         if process.returncode or not results:
             complaints.seek(0)
             raise RuntimeError(complaints.read() or f"{function} ended with code {process.returncode}.")
@@ -63,12 +74,24 @@ def _listen(process: subprocess.Popen[str]) -> list[Any]:
     return results
 
 
-def answer(function: str, arguments: str) -> None:
+def answer(function: str, arguments: str, limit: str) -> None:
     """Call ``module:function`` and tell the process that listens how far it is, and what came out."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if (seconds := json.loads(limit)) is not None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 60))
     module, _, name = function.partition(":")
     with progress.report_to(_Told()):
         result = getattr(import_module(module), name)(*json.loads(arguments))
     _tell("result", result)
+
+
+def _end_with_parent() -> None:
+    """End this process once the one that listens is gone, even if it was killed."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _tell(*event: Any) -> None:

@@ -23,7 +23,7 @@ LIMITS = {"h-m3, rcv1": 180.0, "h-m3, wipo size": 300.0, "structural svm, clef":
 
 def data_of(run: str) -> tuple[Any, Any]:
     """Return the data of a run and its training labels as sets, if sets are meant."""
-    from benchmarks.papers.hr.data_sets import standardised, tfidf
+    from benchmarks.data_sets import standardised, tfidf
     from benchmarks.rcv1_standin import load_rcv1_standin
     from cladist.datasets import load_imclef07a, load_news20, make_topics
 

@@ -1,14 +1,16 @@
-"""Results in a folder of the test's own, and a table small enough to be measured in seconds."""
+"""Results in a folder of the test's own, and a comparison small enough to be measured in seconds."""
 
+import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import cladist
-from benchmarks import harness
-from benchmarks.papers.hr import data_sets, measuring, verdicts
-from benchmarks.papers.hr.data_sets import EXACT, NEAR, OTHER, STAND_IN, DataSet
-from benchmarks.papers.hr.methods import METHODS, Method
+from benchmarks import comparison, data_sets, harness, studies
+from benchmarks.comparison import METHODS, Method
+from benchmarks.data_sets import EXACT, NEAR, OTHER, STAND_IN, DataSet
+from benchmarks.papers.hr import verdicts
 from cladist.datasets.loaders.catalogue import VARIABLE, CatalogueEntry
 from tests.benchmarks import toys
 
@@ -24,23 +26,38 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def call_here(function, *arguments, limit=None):
+    """Stand in for a process of its own."""
+    module, _, name = function.partition(":")
+    return json.loads(json.dumps(getattr(import_module(module), name)(*arguments)))
+
+
 @pytest.fixture
-def toy_table(results: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The runners of hr with toys for data, two Cs and few resamples; the learner that "svm" names is a toy too."""
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "in_new_process", call_here)
+
+
+@pytest.fixture
+def toy_table(results: Path, monkeypatch: pytest.MonkeyPatch, in_this_process: None) -> Path:
+    """The comparison with toys for data, two Cs and few resamples; the learner that "svm" names is a toy too."""
     monkeypatch.delenv(VARIABLE, raising=False)
-    monkeypatch.setattr(measuring, "CS", (0.1, 1.0))
-    monkeypatch.setattr(measuring, "RESAMPLES", 20)
+    monkeypatch.setattr(comparison, "CS", (0.1, 1.0))
+    monkeypatch.setattr(comparison, "RESAMPLES", 20)
     monkeypatch.setattr(verdicts, "RESAMPLES", 20)
     monkeypatch.setattr(verdicts, "COMPARED", ("other", "near", "missing", "damaged"))
     monkeypatch.setattr(cladist, "FlatSVM", toys.Flat, raising=False)
+    titles = {"CLEF", "LSHTC-small", "RCV1", "SWIKI-2011"}
+    for name in [name for name, data_set in data_sets.DATA.items() if data_set.title in titles]:
+        monkeypatch.delitem(data_sets.DATA, name)
     for name, data_set in {
         "claims-exact": DataSet("CLEF", (toys.source(EXACT),)),
         "near": DataSet("LSHTC-small", (toys.source(NEAR),)),
         "standin": DataSet("RCV1", (toys.source(EXACT, layout=NOWHERE), toys.source(STAND_IN))),
-        "missing": DataSet("SWIKI-2011", (toys.source(EXACT, layout=NOWHERE),)),
+        "missing": DataSet("SWIKI-2011", (toys.source(EXACT, layout=NOWHERE),), is_licensed=True),
         "other": DataSet("toy", (toys.source(OTHER),)),
         "damaged": DataSet("damaged", (toys.source(OTHER, toys.damaged),)),
     }.items():
         monkeypatch.setitem(data_sets.DATA, name, data_set)
-    monkeypatch.setitem(METHODS, "later", Method("HBLR", "NoSuchLearner"))
-    return results / "hr.json"
+    monkeypatch.setitem(METHODS, "later", Method("later", ""))
+    monkeypatch.setattr("benchmarks.papers.hr.run.KEYS", {d.title: key for key, d in data_sets.DATA.items()})
+    return results / "cells" / "comparison"

@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmarks import choosing, harness
+from benchmarks import cells, choosing, comparison, harness, tables
 from benchmarks.papers import published
-from benchmarks.papers.hr import verdicts, verdicts_showing
+from benchmarks.papers.hr import run as hr
+from benchmarks.papers.hr import verdicts
 from cladist import FlatSVM, progress
 from cladist.datasets import make_topics
 from cladist.errors import LabelError
@@ -83,16 +84,8 @@ def test_a_fold_that_fails_says_why_from_its_thread():
         harness.choose_C(Refusing, np.arange(9)[:, None], [0] * 9, [1.0], workers=3)
 
 
-def test_an_outcome_is_printed_with_its_further_tables(capsys):
-    further = harness.Part("Times", ["what", "s"], [["b", "2"]], ["Second remark."])
-    harness.print_outcome(harness.Outcome(["name"], [["a"]], ["First remark."], {}, (further,)))
-    lines = capsys.readouterr().out.split("\n")
-    assert lines == ["name", "----", "   a", "", "First remark.", "", "Times", "", "what  s", "----  -", "   b  2", "",
-                     "Second remark.", ""]  # fmt: skip
-
-
 def test_examples():
-    for module in (harness, choosing, published, verdicts, verdicts_showing):
+    for module in (harness, choosing, published, verdicts, cells, comparison, tables, hr):
         assert doctest.testmod(module).failed == 0
 
 

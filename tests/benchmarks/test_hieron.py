@@ -1,33 +1,39 @@
-"""The runner of Dekel et al. 2004's tables: every published row, measured where there are data."""
+"""The study of Dekel et al. 2004's tables: every published row, measured where there are data."""
 
+import numpy as np
 import pytest
 
+from benchmarks import cells, studies
 from benchmarks.papers.hieron import run
-from cladist.errors import ParameterError
+from cladist.datasets import make_hieron_synthetic
 
 
-def test_every_published_row_is_there(results, monkeypatch):
-    monkeypatch.setattr(run, "measured", lambda method, variance: f"at {variance}")
-    outcome = run.bench()
-    rows = outcome.content["rows"]
-    assert (results / "hieron-paper.json").exists()
-    assert len(rows) == len(outcome.rows) == 6 + 9 + 9
-    assert outcome.header == list(rows[0])
-    assert rows[0] == {
-        "table": "table 1 (online)",
-        "data": "Synthetic (tree)",
-        "published": "0.83 / 44.5",
-        "variance 0.16 (printed)": "at 0.16",
-        "variance 0.04 (fitted)": "at 0.04",
-    }
-    published = {(row["table"], row["data"]): row["published"] for row in rows}
-    assert published["table 2 (last)", "DMOZ (greedy)"] == "3.86 / 81.8"
-    assert published["table 2 (batch)", "Phonemes (tree)"] == "1.30 / 40.6"
-    for row in rows:
-        assert ("data not found" in row.values()) != row["data"].startswith("Synthetic")
+@pytest.fixture
+def small(results, monkeypatch, in_this_process):
+    monkeypatch.setattr(run, "SETS", 2)
+    monkeypatch.setattr(
+        run,
+        "make_hieron_synthetic",
+        lambda **options: make_hieron_synthetic(n_train=2, n_test=2, **options),
+    )
 
 
-def test_it_measures_all_or_nothing(results):
-    with pytest.raises(ParameterError, match="leave out --data and --methods"):
-        run.bench(data=["dmoz"])
-    assert not results.exists()
+def test_every_published_row_is_there(small):
+    one, two, figure = run.parts()
+    assert (len(one.rows), len(two.rows), figure.rows) == (6 + 2, 18 + 6, [])
+    published = {line[0]: (line[1], line[4]) for part in (one, two) for line in part.rows}
+    assert published["Synthetic (tree), online, variance 0.16"] == ("0.83 / 44.5", "near")
+    assert published["DMOZ (greedy), last"] == ("3.86 / 81.8", "not to be had")
+    assert published["Phonemes (tree), batch"] == ("1.30 / 40.6", "not to be had")
+
+
+def test_cells_have_errors_and_how_far_off_predictions_are(small):
+    assert studies.run([run.STUDY], data=["variance-0.04"]) == (8, 0, [])
+    for cell in cells.read("hieron").values():
+        shares = np.array(cell["share by distance"])
+        assert shares.sum() == pytest.approx(1, abs=1e-3)
+        assert shares @ np.arange(9) == pytest.approx(cell["measured"]["tree-induced error"], abs=1e-3)
+        assert 100 * (1 - shares[0]) == pytest.approx(cell["measured"]["multiclass error"], abs=0.1)
+    figure = run.parts()[-1]
+    assert [line[0] for line in figure.rows] == ["variance 0.04, tree − flat", "variance 0.04, tree − greedy"]
+    assert sum(map(float, figure.rows[0][1:])) == pytest.approx(0, abs=0.5)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks import cells, studies
 from benchmarks.papers.hm3 import run
 from benchmarks.papers.hm3.methods import METHODS
 from benchmarks.papers.published import read
 from cladist import Taxonomy
 from cladist.datasets import Dataset
-from cladist.errors import DatasetError, ParameterError
 from cladist.metrics import precision_recall_f1
 
 
@@ -25,34 +25,35 @@ def toy() -> Dataset:
     return Dataset(X, y, taxonomy, source="toy", train_rows=slice(0, 60), test_rows=slice(60, 90))
 
 
-def gone() -> Dataset:
-    raise DatasetError("not there")
-
-
 @pytest.fixture
-def toys(results, monkeypatch):
-    monkeypatch.setitem(run.DATA, "Reuters", toy)
+def toys(results, monkeypatch, in_this_process):
+    monkeypatch.setattr(run, "load", toy)
+    monkeypatch.setattr(run, "missing", lambda *_: "")
     monkeypatch.setattr(run, "RESAMPLES", 20)
-    return results / "hm3.json"
+    return replace(run.STUDY, missing=lambda *_: "")
 
 
 def test_every_published_row_is_there(toys):
-    outcome = run.bench()
+    assert studies.run([toys]) == (len(METHODS), 0, [])
     tables = read("hm3").tables
-    assert [(row[0], row[1]) for row in outcome.rows] == list(tables["table 2"].rows)
-    assert [[(row[0], row[1]) for row in part.rows] for part in outcome.further] == [
-        list(tables["table 1"].rows),
-        list(tables["table 3"].rows),
-    ]
-    assert outcome.rows[0][2].startswith("32.9 → ")
-    assert outcome.rows[-1][-1] == "data not found"
-    rows = json.loads(toys.read_text())["rows"]
-    assert len(rows) == 2 * len(METHODS)
-    for row in (row for row in rows if row["status"] == "measured"):
-        for name, (low, high) in row["interval"].items():
-            assert low <= row["measured"][name] <= high
-        assert row["measured"]["ℓ_0/1"] / 100 <= row["measured"]["ℓ_H̃ uniform"] + 1e-3
-        assert row["measured"]["ℓ_H̃ uniform"] <= row["measured"]["ℓ_Δ"] + 1e-3
+    *parts, figure = run.parts()
+    for part, table in zip(parts, tables.values(), strict=True):
+        assert [line[0].replace("trained for ", "") for line in part.rows] == [", ".join(key) for key in table.rows]
+        assert {line[4] for line in part.rows} == {"stand-in", "not to be had"}
+    assert parts[1].rows[0][1] == "32.9 / 0.610 / 0.099 / 94.6 / 58.4 / 72.2"
+    assert parts[1].rows[0][2].count(" / ") == 5
+    assert figure.rows == []  # no curve was measured in this folder
+    for cell in cells.read("hm3").values():
+        for name, (low, high) in cell["interval"].items():
+            assert low <= cell["measured"][name] <= high
+        assert cell["measured"]["ℓ_0/1"] / 100 <= cell["measured"]["ℓ_H̃ uniform"] + 1e-3
+        assert cell["measured"]["ℓ_H̃ uniform"] <= cell["measured"]["ℓ_Δ"] + 1e-3
+
+
+def test_the_figure_stands_beside_what_the_paper_says():
+    rows = run.figure_1().rows
+    assert len({row[0] for row in rows}) == len(rows) == 5
+    assert all("of the optimum after" in row[2] for row in rows)
 
 
 def test_labels_are_cut_to_the_family(toys):
@@ -75,10 +76,3 @@ def test_figures_are_the_metrics():
     assert values["ℓ_Δ"] == 1
     assert run.retrieval(0, 0, 0) == (0, 0, 0)
     assert run.by_level(true, found, taxonomy)["level 1 R"] == 0
-
-
-def test_what_cannot_be_measured(toys, monkeypatch):
-    monkeypatch.setitem(run.DATA, "Reuters", gone)
-    assert run.bench(methods=["svm"]).rows[0][-1] == "data not found"
-    with pytest.raises(ParameterError, match="bench hm3: there is no method 'best'"):
-        run.bench(methods=["best"])

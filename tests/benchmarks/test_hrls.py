@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
+from benchmarks import cells, studies
 from benchmarks.papers.hrls import data_sets, ordering, run
 from benchmarks.papers.hrls.data_sets import DataSet
 from cladist.datasets import Dataset, make_label_model
-from cladist.errors import ParameterError
 
 
 def toy() -> Dataset:
@@ -18,33 +16,32 @@ def toy() -> Dataset:
 
 
 @pytest.fixture
-def toys(results, monkeypatch):
+def toys(results, monkeypatch, in_this_process):
     for name, chosen in {
-        "rcv1": DataSet("RCV1", toy, 60, 40, "RCV1", "A stand-in."),
+        "rcv1": DataSet("RCV1", toy, 60, 40, "RCV1", "A stand-in.", "stand-in"),
         "enron": DataSet("Enron", toy, 60, 40),
         "icd": DataSet("ICD-10-CM chapters", toy, 60, 40),
     }.items():
         monkeypatch.setitem(data_sets.DATA, name, chosen)
-    return results / "hrls.json"
 
 
 def test_every_published_row_is_there(toys):
-    outcome = run.bench()
-    assert [row[:2] for row in outcome.rows[:2]] == [["RCV1", "PERC"], ["RCV1", "H-PERC"]]
-    assert outcome.rows[0][2] == "0.702 (±0.045)"
-    assert outcome.rows[6][2:4] == ["0.899 (±0.024)", "data not found"]
-    assert outcome.rows[12][2] == "—"
-    assert "A stand-in." in outcome.remarks
-    rows = json.loads(toys.read_text())["rows"]
-    assert len(rows) == 4 * 6
-    for row in rows:
-        if row["status"] == "measured":
-            assert all(len(values) == 5 for values in row["values"].values())
-            zero_one, h, delta = (np.array(row["values"][loss]) for loss in ordering.LOSSES)
-            assert np.all(zero_one <= h)
-            assert np.all(h <= delta)
-    again = run.bench(data=["rcv1"], methods=["perc"])
-    assert again.rows[0] == outcome.rows[0]
+    assert studies.run([run.STUDY]) == (18, 0, [])
+    part, order = run.parts()
+    lines = {line[0]: line for line in part.rows}
+    assert lines["RCV1, PERC"][1] == "0.702 ±0.045 / 1.196 ±0.127 / 1.695 ±0.182"
+    assert lines["RCV1, PERC"][4] == "stand-in"
+    assert lines["OHSUMED, PERC"][1:5] == ["0.899 ±0.024 / 1.938 ±0.219 / 2.639 ±0.226", "—", "—", "not to be had"]
+    assert lines["Enron, SVM"][1] == "—"
+    assert lines["Enron, SVM"][3].count("±") == 3
+    assert "A stand-in." in part.remarks
+    assert order.rows
+    for cell in cells.measured("hrls").values():
+        assert all(len(values) == 5 for values in cell["values"].values())
+        zero_one, h, delta = (np.array(cell["values"][loss]) for loss in ordering.LOSSES)
+        assert np.all(zero_one <= h)
+        assert np.all(h <= delta)
+    assert studies.run([run.STUDY]).measured == 0
 
 
 def test_the_ordering_of_the_paper():
@@ -57,8 +54,3 @@ def test_the_ordering_of_the_paper():
     assert ordering.verdict(ordering.compared([2, 2, 2, 2, 2.1], [1, 1, 1, 1, 1])) == "reversed"
     assert ordering.verdict(ordering.compared([1, 2, 1, 2, 1], [2, 1, 1, 1, 2])) == "open"
     assert ordering.verdict(ordering.compared([1.0] * 5, [1.0] * 5)) == "equal"
-
-
-def test_unknown_names():
-    with pytest.raises(ParameterError, match="there is no data set 'rcv2'"):
-        run.bench(data=["rcv2"])

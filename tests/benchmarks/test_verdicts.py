@@ -1,34 +1,25 @@
 """Whether the tree helps: kept predictions compared, models fitted again where there are none, a verdict each."""
 
-import json
-
 import numpy as np
 import pytest
 
-from benchmarks.papers.hr import measuring, predictions, run, verdicts
-from benchmarks.papers.rows import MEASURED, NO_DATA
+from benchmarks import cells, comparison, predictions, studies
+from benchmarks.papers.hr import verdicts
 from cladist import LabelMatrix
-from cladist.errors import DatasetError, ParameterError
+from cladist.errors import DatasetError
 from cladist.metrics import accuracy, tree_induced_error
 from cladist.metrics.significance import Interval
 from tests.benchmarks import toys
 
 
-def measure(*data, methods=("lr", "hr-lr"), **options):
-    return run.bench(data=list(data), methods=list(methods), measure=measuring.measure, **options)
+def measure(*data, methods=("lr", "hr-lr")):
+    assert studies.run([comparison.STUDY], data=list(data), methods=list(methods)).failures == []
+    return cells.read(comparison.NAME)
 
 
-def judge(*data, methods=("hr-lr",), by=verdicts.judge_pair, **options):
-    return verdicts.bench(data=list(data), methods=list(methods), judge=by, **options)
-
-
-class Judging:
-    def __init__(self):
-        self.calls = []
-
-    def __call__(self, data_set, method, pair):
-        self.calls.append((data_set, method))
-        return verdicts.judge_pair(data_set, method, pair)
+def judge(*data, **options):
+    done = studies.run([verdicts.STUDY], data=list(data), methods=["hr-lr"], **options)
+    return done, cells.read(verdicts.NAME)
 
 
 @pytest.fixture
@@ -38,7 +29,7 @@ def fits(monkeypatch):
 
     def spy(data, source, method, C):
         fitted.append((method, C))
-        return measuring.refitted(data, source, method, C)
+        return comparison.refitted(data, source, method, C)
 
     monkeypatch.setattr(verdicts, "refitted", spy)
     return fitted
@@ -90,8 +81,8 @@ def test_a_folder_that_cannot_be_made_is_told_before_the_work(toy_table, tmp_pat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(DatasetError, match="let XDG_CACHE_HOME name another folder"):
         predictions.make_folder()
-    (row,) = measure("other", methods=["lr"]).content["rows"]
-    assert row["status"].startswith("not run: Predictions cannot be kept")
+    (failure,) = studies.run([comparison.STUDY], data=["other"], methods=["lr"]).failures
+    assert "Predictions cannot be kept" in failure
 
 
 def test_without_a_variable_it_is_the_users_cache(monkeypatch, tmp_path):
@@ -104,45 +95,39 @@ def test_without_a_variable_it_is_the_users_cache(monkeypatch, tmp_path):
 
 
 def test_kept_predictions_are_compared_and_nothing_is_fitted(toy_table, fits):
-    rows = measure("other").content["rows"]
-    (row,) = judge("other").content["rows"]
+    found = measure("other")
+    _, judged = judge("other")
+    cell = judged["other", "hr-lr"]
     assert fits == []
-    assert (row["status"], row["method"], row["fitted again"]) == (MEASURED, "HR-LR − LR", [])
-    assert row["C"] == {found["method"]: found["C"] for found in rows}
+    assert cell["fitted again"] == []
+    assert cell["C"] == {name: found["other", name]["C"] for name in ("hr-lr", "lr")}
     data = toys.toy()
-    hr, flat = (
-        measuring.refitted(data, toys.source("x"), method, row["C"][title])
-        for method, title in (("hr-lr", "HR-LR"), ("lr", "LR"))
-    )
-    micro, tree = row["differences"]["micro-F1"], row["differences"]["tree-induced error"]
-    right = [100 * accuracy(data.y_test, found, toys.TREE) for found in (hr, flat)]
-    wrong = [tree_induced_error(data.y_test, found, toys.TREE) for found in (hr, flat)]
-    assert [micro["HR"], micro["flat"], micro["difference"]] == pytest.approx([*right, right[0] - right[1]])
-    assert [tree["HR"], tree["flat"], tree["difference"]] == pytest.approx([*wrong, wrong[0] - wrong[1]])
-    for found in row["differences"].values():
-        assert found["low"] <= found["difference"] <= found["high"]
+    hr, flat = (comparison.refitted(data, toys.source("x"), name, cell["C"][name]) for name in ("hr-lr", "lr"))
+    right = [100 * accuracy(data.y_test, labels, toys.TREE) for labels in (hr, flat)]
+    wrong = [tree_induced_error(data.y_test, labels, toys.TREE) for labels in (hr, flat)]
+    assert cell["differences"]["micro-F1"]["difference"] == pytest.approx(right[0] - right[1])
+    assert cell["differences"]["tree-induced error"]["difference"] == pytest.approx(wrong[0] - wrong[1])
+    for difference in cell["differences"].values():
+        assert difference["low"] <= difference["difference"] <= difference["high"]
 
 
-def test_rows_without_kept_predictions_are_fitted_with_their_c(toy_table, fits):
-    rows = measure("other").content["rows"]
+def test_cells_without_kept_predictions_are_fitted_with_their_c(toy_table, fits):
+    found = measure("other")
     for path in predictions.folder().iterdir():
         path.unlink()
-    (row,) = judge("other").content["rows"]
-    assert sorted(fits) == sorted((method, found["C"]) for method, found in zip(("lr", "hr-lr"), rows, strict=True))
-    assert sorted(row["fitted again"]) == ["HR-LR", "LR"]
+    _, judged = judge("other")
+    assert sorted(fits) == sorted((name, found["other", name]["C"]) for name in ("lr", "hr-lr"))
+    assert sorted(judged["other", "hr-lr"]["fitted again"]) == ["hr-lr", "lr"]
     judge("other", again=True)
     assert len(fits) == 2  # they are kept now
 
 
-def test_predictions_that_do_not_give_the_rows_figures_are_not_believed(toy_table, fits):
-    measure("other")
-    content = json.loads(toy_table.read_text())
-    content["rows"][0]["measured"]["micro"] = 1.23  # as if measured by other sources
-    toy_table.write_text(json.dumps(content))
-    (row,) = judge("other").content["rows"]
-    assert [method for method, _ in fits] == ["lr"]
-    assert row["fitted again"] == ["LR"]
-    assert any("Fitted again" in remark and "toy, LR" in remark for remark in judge("other").remarks)
+def test_predictions_that_do_not_give_the_cells_figures_are_not_believed(toy_table, fits):
+    cell = measure("other")["other", "lr"]
+    cells.write(comparison.NAME, cell | {"measured": cell["measured"] | {"micro": 1.23}})  # as by other sources
+    judge("other")
+    assert [name for name, _ in fits] == ["lr"]
+    assert any("Fitted again" in remark and "toy, LR" in remark for remark in verdicts.part().remarks)
 
 
 def test_the_same_predictions_are_no_evidence():
@@ -165,102 +150,55 @@ def test_an_interval_that_reaches_0_is_no_evidence(ends):
         assert verdicts.verdict(Interval(0.0, *ends), more_is_better=more_is_better) == "no evidence"
 
 
-# ---------------------------------------------------------------- rows
+# ---------------------------------------------------------------- cells
 
 
-def test_what_cannot_be_judged_says_why(toy_table):
+def test_what_is_not_measured_is_not_judged(toy_table):
     measure("other", methods=["lr"])
-    outcome = judge("other", "missing")
-    statuses = [row["status"] for row in outcome.content["rows"]]
-    assert statuses == ["not measured yet: cladist bench hr --data other --methods hr-lr", NO_DATA]
-    assert outcome.rows[0][1] == statuses[0]
-    assert outcome.rows[1][4] == "+3.34 / +4.75"  # SWIKI-2011
+    assert verdicts.missing("other", "hr-lr") == "not measured yet"
+    assert verdicts.missing("missing", "hr-lr") == "data not found"
+    done, judged = judge("other", "missing")
+    assert (done.measured, judged) == (0, {})
 
 
-def test_what_is_refused_is_said(toy_table):
-    measure("other")
-    pair = {row["method"].lower(): row for row in json.loads(toy_table.read_text())["rows"]}
-    assert verdicts.judge_pair("damaged", "hr-lr", pair)["status"].startswith("not run: toy.csv, line 3")
+def test_cells_and_their_verdicts_come_from_one_run(toy_table):
+    chosen = [verdicts.STUDY, comparison.STUDY]
+    assert studies.run(chosen, data=["other"], methods=["lr", "hr-lr"]) == (3, 0, [])
 
 
-def test_a_run_goes_on_where_it_was_stopped(toy_table):
-    measure("other", "near")
-
-    def stopping(data_set, method, pair):
-        if data_set == "near":
-            raise KeyboardInterrupt
-        return verdicts.judge_pair(data_set, method, pair)
-
-    with pytest.raises(KeyboardInterrupt):
-        judge("other", "near", by=stopping)
-    rest = Judging()
-    rows = judge("other", "near", by=rest).content["rows"]
-    assert rest.calls == [("near", "hr-lr")]
-    assert [row["status"] for row in rows] == [MEASURED, MEASURED]
-    content = json.loads(toy_table.with_name("hr-verdicts.json").read_text())
-    assert {"command", "machine", "paper", "rows"} <= set(content)
-    assert rows[1]["published"]["micro-F1"] == {"difference": 0.17, "mark": ""}
-
-
-def test_a_row_measured_anew_is_judged_anew(toy_table):
-    measure("other")
+def test_a_cell_measured_anew_is_judged_anew(toy_table):
+    cell = measure("other")["other", "lr"]
     judge("other")
-    content = json.loads(toy_table.read_text())
-    content["rows"][1]["sources"] = "changed"
-    toy_table.write_text(json.dumps(content))
-    again = Judging()
-    judge("other", by=again)
-    assert again.calls == [("other", "hr-lr")]
+    assert judge("other")[0].measured == 0
+    cells.write(comparison.NAME, cell | {"measured": cell["measured"] | {"micro": 1.23}})
+    assert judge("other")[0].measured == 1
 
 
-def test_rows_of_other_settings_are_not_judged(toy_table, monkeypatch):
+def test_cells_of_other_settings_are_not_judged(toy_table, monkeypatch):
     measure("other")
-    monkeypatch.setattr(measuring, "CS", (1.0,))
-    assert "not measured yet" in judge("other").rows[0][1]
+    monkeypatch.setattr(comparison, "CS", (1.0,))
+    assert verdicts.missing("other", "hr-lr") == "not measured yet"
 
 
 def test_the_table_counts_its_verdicts(toy_table):
-    measure("other")
-    outcome = judge("other")
-    ((name, micro, *_, published, kind),) = outcome.rows
-    assert (name, published, kind) == ("toy, HR-LR − LR", "—", "not in the paper")
-    assert micro.endswith(("helps", "hurts", "no evidence"))
-    assert any(remark.startswith("Of 1 comparisons, micro-F1: helps ") for remark in outcome.remarks)
+    measure("other", "near")
+    judge("other", "near")
+    part = verdicts.part()
+    lines = {line[0]: line for line in part.rows}
+    assert lines["toy, HR-LR − LR"][1].endswith(("helps", "hurts", "no evidence"))
+    assert lines["toy, HR-LR − LR"][4:] == ["—", "not in the paper"]
+    assert lines["LSHTC-small, HR-LR − LR"][4] == "+0.17 / +0.36"
+    assert any(remark.startswith("Of 2 comparisons, micro-F1: helps ") for remark in part.remarks)
 
 
 def test_published_differences():
-    assert verdicts.published("CLEF", "hr-svm") == {
-        "micro-F1": {"difference": 2.49, "mark": "††"},
-        "macro-F1": {"difference": 5.33, "mark": "††"},
-    }
-    assert verdicts.published("toy", "hr-svm") is None
+    assert verdicts.published("CLEF", "hr-svm") == "+2.49†† / +5.33††"
+    assert verdicts.published("toy", "hr-svm") == "—"
 
 
 def test_the_six_data_sets_have_one_leaf_a_row():
-    from benchmarks.papers.hr.data_sets import DATA
+    from benchmarks.data_sets import DATA
 
     compared = ("icd10cm", "naics2017", "lshtc-small", "clinc150", "news20", "clef")
     assert compared == verdicts.COMPARED
     assert not any(source.multilabel for name in compared for source in DATA[name].sources)
-
-
-def test_unknown_names_are_refused(toy_table):
-    with pytest.raises(ParameterError, match="there is no data set 'rcv1'; there are other"):
-        judge("rcv1")
-    with pytest.raises(ParameterError, match="there is no method 'td'; there are hr-svm, hr-lr"):
-        judge("other", methods=["td"])
-
-
-def test_the_script_prints_the_table(toy_table, monkeypatch, capsys):
-    measure("other")
-    monkeypatch.setattr(verdicts, "judge_apart", verdicts.judge_pair)
-    monkeypatch.setattr("sys.argv", ["verdicts.py", "--data", "other", "--methods", "hr-lr"])
-    verdicts.main()
-    assert "toy, HR-LR − LR" in capsys.readouterr().out
-
-
-def test_a_real_pair_is_judged_in_a_process_of_its_own(monkeypatch):
-    asked = []
-    monkeypatch.setattr(verdicts, "in_new_process", lambda *call: asked.append(call) or {"status": MEASURED})
-    assert verdicts.judge_apart("clef", "hr-svm", {}) == {"status": MEASURED}
-    assert asked == [("benchmarks.papers.hr.verdicts:judge_pair", "clef", "hr-svm", {})]

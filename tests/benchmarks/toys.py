@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from benchmarks.papers.hr.data_sets import Source
+from benchmarks.data_sets import Source
 from cladist import Taxonomy
 from cladist.datasets import Dataset
 from cladist.errors import DatasetError

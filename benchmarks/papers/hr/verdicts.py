@@ -1,31 +1,22 @@
 """Does the tree help? HR minus flat on six data sets, C chosen for both, with paired intervals and a verdict each.
 
-Rows are those of ``cladist bench hr``. The test predictions it kept are compared; where none are kept, the model is
-fitted again with the C chosen then. Run it as ``cladist bench hr --verdicts`` or
-``python benchmarks/papers/hr/verdicts.py``; both go on where an earlier run ended.
+The test predictions of two cells of the comparison are compared; where none are kept, the model is fitted again with
+the C chosen then.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal
 
-sys.path.insert(0, str(Path(__file__).parents[3]))
-
-from benchmarks.harness import Outcome, in_new_process, print_outcome
-from benchmarks.papers.hr import predictions
-from benchmarks.papers.hr.data_sets import DATA, Source
-from benchmarks.papers.hr.measuring import kind, measures, percent, refitted
-from benchmarks.papers.hr.methods import FLAT, METHODS
-from benchmarks.papers.hr.run import planned
-from benchmarks.papers.hr.verdicts_showing import remarks, table
+from benchmarks import cells, comparison, predictions
+from benchmarks.cells import NO_DATA, NOT_YET, Cell
+from benchmarks.comparison import FLAT, METHODS, kind, metrics_of, refitted
+from benchmarks.data_sets import DATA, Source
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import MEASURED, NO_DATA, Row, is_still_good, known_pairs, run_rows, stored
+from benchmarks.studies import Study
+from benchmarks.tables import NOTHING, Part
 from cladist.datasets import Dataset
-from cladist.errors import CladistError, ParameterError
 from cladist.labels import LabelMatrix, encode
 from cladist.metrics import macro_f1, micro_f1, tree_induced_error
 from cladist.metrics.significance import Interval, bootstrap_difference
@@ -33,105 +24,62 @@ from cladist.metrics.significance import Interval, bootstrap_difference
 NAME = "hr-verdicts"
 COMPARED = ("icd10cm", "naics2017", "lshtc-small", "clinc150", "news20", "clef")  # one leaf per row
 LEVEL, RESAMPLES, SEED = 0.95, 1000, 0
-# Measure → the metric, whether more is better, and what it is printed in.
-COMPARISONS: dict[str, tuple[Callable[..., Any], bool, float]] = {
-    "micro-F1": (micro_f1, True, 100.0),
-    "macro-F1": (macro_f1, True, 100.0),
-    "tree-induced error": (tree_induced_error, False, 1.0),
+# Measure → the metric, whether more is better, what it is printed in, and its digits.
+COMPARISONS: dict[str, tuple[Callable[..., Any], bool, float, int]] = {
+    "micro-F1": (micro_f1, True, 100.0, 2),
+    "macro-F1": (macro_f1, True, 100.0, 2),
+    "tree-induced error": (tree_induced_error, False, 1.0, 3),
 }
+HEADER = ["data set, methods", *COMPARISONS, "published micro / macro", "data"]
+REMARK = (
+    "HR minus flat, the C of each chosen on the training part: F1 in points, tree-induced error in edges (less is "
+    "better). In brackets a 95 % bootstrap interval over test rows, both predictions resampled together. Helps, hurts: "
+    "all of the interval is on one side of 0. They tell of other test rows, not of other training rows; of many "
+    "intervals, one in twenty misses 0 by chance. † and †† are the paper's p < 5 % and p < 1 %."
+)
 Verdict = Literal["helps", "hurts", "no evidence"]
-Judge = Callable[[str, str, dict[str, Row]], Row]
 
 
-def bench(
-    *,
-    data: list[str] | None = None,
-    methods: list[str] | None = None,
-    again: bool = False,
-    judge: Judge | None = None,
-) -> Outcome:
-    """Judge HR methods (None: both) on these data sets (None: all six); what was judged already is kept."""
-    chosen = known_pairs("hr", data, methods, (COMPARED, FLAT))
-    measured = {(row["data"], row["method"]): row for row in stored("hr").get("rows", [])}
-    plan, found = [], {}
-    for names in chosen:
-        pair = _pair(*names, measured)
-        row = to_judge(*names, pair)
-        plan.append(row)
-        found[row["data"], row["method"]] = (*names, pair)
-    rows, content = run_rows(
-        NAME,
-        plan,
-        lambda row: (judge or judge_apart)(*found[row["data"], row["method"]]),
-        order=[(DATA[d].title, _title(m)) for d in COMPARED for m in FLAT],
-        again=again,
-        paper=read("hr").paper,
-        measures="HR minus flat: micro-F1 and macro-F1 over leaves in points, tree-induced error in edges",
-        protocol="benchmarks/papers/hr/README.md",
-    )
-    return Outcome(*table(rows), remarks(rows), content | {"rows": rows})
+def settings(data_set: str, method: str) -> dict[str, Any]:
+    """Return what decides a verdict: another measurement of one of the two cells asks for another one."""
+    pair = _pair(data_set, method)
+    measured_as = {name: _fingerprint(cell) for name, cell in pair.items()} or None
+    return {"level": LEVEL, "resamples": RESAMPLES, "seed": SEED, "measured as": measured_as}
 
 
-def to_judge(data_set: str, method: str, pair: dict[str, Row]) -> Row:
-    """Return a row before it is judged: what the paper printed, what decides the verdict, why there is none."""
-    row: Row = {
-        "data": DATA[data_set].title,
-        "method": _title(method),
-        "published": published(DATA[data_set].title, method),
-        "settings": {
-            "level": LEVEL,
-            "resamples": RESAMPLES,
-            "seed": SEED,
-            # Another measurement of one of them asks for another verdict.
-            "measured as": {name: _fingerprint(found) for name, found in pair.items()} or None,
-        },
-    }
+def missing(data_set: str, method: str) -> str:
+    """Return why a cell cannot be judged here."""
     if DATA[data_set].source() is None:
-        return row | {"status": NO_DATA}
-    if missing := [name for name in (method, FLAT[method]) if name not in pair]:
-        wanted = f"cladist bench hr --data {data_set} --methods {','.join(missing)}"
-        return row | {"status": f"not measured yet: {wanted}"}
-    return row
+        return NO_DATA
+    return "" if len(_pair(data_set, method)) == 2 else NOT_YET
 
 
-def judge_apart(data_set: str, method: str, pair: dict[str, Row]) -> Row:
-    """Judge in a process of its own, which ends with this one."""
-    row: Row = in_new_process("benchmarks.papers.hr.verdicts:judge_pair", data_set, method, pair)
-    return row
-
-
-def judge_pair(data_set: str, method: str, pair: dict[str, Row]) -> Row:
-    """Compare the test predictions of two measured rows, by their methods' names; what is refused is the status."""
-    source = DATA[data_set].source()
+def measure(data_set: str, method: str) -> Cell:
+    """Compare the test predictions of a method that knows the tree and of the flat one."""
+    source, pair = DATA[data_set].source(), _pair(data_set, method)
     assert source is not None
-    try:
-        predictions.make_folder()
-        data = source.load()
-        true = encode(data.y_test, data.taxonomy).labels
-        found = {name: _predictions(data, source, data_set, name, row, true) for name, row in pair.items()}
-    except CladistError as problem:
-        return {"status": f"not run: {problem}"}
+    predictions.make_folder()
+    data = source.load()
+    true = encode(data.y_test, data.taxonomy).labels
+    found = {name: _predictions(data, source, name, cell, true) for name, cell in pair.items()}
     return {
-        "status": MEASURED,
         "kind": kind(source, data, DATA[data_set].title),
         "rows": repr(data),
-        "C": {METHODS[name].title: row["C"] for name, row in pair.items()},
-        "fitted again": [METHODS[name].title for name, (_, again) in found.items() if again],
+        "C": {name: cell["C"] for name, cell in pair.items()},
+        "fitted again": [name for name, (_, again) in found.items() if again],
         "differences": {name: compared(name, true, found[method][0], found[FLAT[method]][0]) for name in COMPARISONS},
     }
 
 
-def compared(measure: str, true: LabelMatrix, hr: LabelMatrix, flat: LabelMatrix) -> Row:
-    """Return both figures, their difference with its interval, and the verdict."""
-    metric, more_is_better, unit = COMPARISONS[measure]
+def compared(measure: str, true: LabelMatrix, hr: LabelMatrix, flat: LabelMatrix) -> Cell:
+    """Return the difference with its interval, and the verdict."""
+    metric, more_is_better, unit, _ = COMPARISONS[measure]
     # Percentiles, as in the results kept; with thousands of rows the other methods give the same.
-    settings: dict[str, Any] = {"level": LEVEL, "n_resamples": RESAMPLES, "method": "percentile", "random_state": SEED}
-    found = bootstrap_difference(metric, true, hr, flat, true.taxonomy, **settings)
-    both = {side: metric(true, labels, true.taxonomy) for side, labels in (("HR", hr), ("flat", flat))}
-    shown = {side: round(unit * value, 4) for side, value in both.items()}
-    interval = {"difference": found.estimate, "low": found.low, "high": found.high}
-    ends = {name: round(unit * value, 4) for name, value in interval.items()}
-    return shown | ends | {"verdict": verdict(found, more_is_better=more_is_better)}
+    options: dict[str, Any] = {"level": LEVEL, "n_resamples": RESAMPLES, "method": "percentile", "random_state": SEED}
+    found = bootstrap_difference(metric, true, hr, flat, true.taxonomy, **options)
+    ends = {"difference": found.estimate, "low": found.low, "high": found.high}
+    shown = {name: round(unit * value, 4) for name, value in ends.items()}
+    return shown | {"verdict": verdict(found, more_is_better=more_is_better)}
 
 
 def verdict(found: Interval, *, more_is_better: bool) -> Verdict:
@@ -153,64 +101,110 @@ def verdict(found: Interval, *, more_is_better: bool) -> Verdict:
     return "no evidence"
 
 
-def published(data: str, method: str) -> dict[str, Any] | None:
-    """Return HR minus flat by the paper's Table 3, with its marks of significance; None where it has none."""
-    cells = read("hr").tables["table 3"].rows.get((data,))
-    if cells is None:
-        return None
-    found: dict[str, Any] = {}
-    for measure in ("micro-F1", "macro-F1"):
-        hr, flat = (cells[f"{METHODS[name].title} {measure}"] for name in (method, FLAT[method]))
+def published(data: str, method: str) -> str:
+    """Return HR minus flat by the paper's Table 3, with its marks of significance."""
+    printed = read("hr").tables["table 3"].rows.get((data,))
+    found = []
+    for measure in ("micro-F1", "macro-F1") if printed else ():
+        hr, flat = (printed[f"{METHODS[name].title} {measure}"] for name in (method, FLAT[method]))
         if hr.value is None or flat.value is None:
-            return None
-        found[measure] = {"difference": round(hr.value - flat.value, 2), "mark": hr.mark}
-    return found
+            return NOTHING
+        found.append(f"{signed(hr.value - flat.value, 2)}{hr.mark}")
+    return " / ".join(found) or NOTHING
 
 
-def _predictions(
-    data: Dataset, source: Source, data_set: str, method: str, row: Row, true: LabelMatrix
-) -> tuple[LabelMatrix, bool]:
-    """Return the predictions behind a measured row, and whether they had to be made again."""
-    path = predictions.place(data_set, method, row["settings"], row["C"])
+def _predictions(data: Dataset, source: Source, method: str, cell: Cell, true: LabelMatrix) -> tuple[LabelMatrix, bool]:
+    """Return the predictions behind a cell, and whether they had to be made again."""
+    path = predictions.place(cell["data"], method, cell["settings"], cell["C"])
     found = predictions.kept(path, true)
-    if found is not None and _figures(source, true, found) == row["measured"]:
+    if found is not None and _gives_figures(source, true, found, cell):
         return found, False
-    found = refitted(data, source, method, row["C"])
-    if _figures(source, true, found) == row["measured"]:
+    found = refitted(data, source, method, cell["C"])
+    if _gives_figures(source, true, found, cell):
         predictions.keep(path, true, found)
     return found, True
 
 
-def _figures(source: Source, true: LabelMatrix, predicted: LabelMatrix) -> dict[str, float]:
-    return {name: percent(metric(true, predicted, true.taxonomy)) for name, metric in measures(source).items()}
+def _gives_figures(source: Source, true: LabelMatrix, predicted: LabelMatrix, cell: Cell) -> bool:
+    """Tell whether predictions have the F1 of a cell."""
+    metrics = {name: metric for name, metric in metrics_of(source).items() if name != "tree"}
+    return all(
+        round(unit * metric(true, predicted, true.taxonomy), digits) == cell["measured"][name]
+        for name, (metric, unit, digits) in metrics.items()
+    )
 
 
-def _pair(data_set: str, method: str, measured: dict[tuple[str, str], Row]) -> dict[str, Row]:
-    """Return what the table's file has of the two methods, measured with today's settings."""
-    found = {name: measured.get((DATA[data_set].title, METHODS[name].title)) for name in (method, FLAT[method])}
-    return {name: row for name, row in found.items() if row is not None and is_still_good(row, planned(data_set, name))}
+def _pair(data_set: str, method: str) -> dict[str, Cell]:
+    """Return the cells of the two methods, measured with today's settings."""
+    found = cells.measured(comparison.NAME)
+    return {
+        name: found[data_set, name]
+        for name in (method, FLAT[method])
+        if cells.is_current(found.get((data_set, name)), comparison.settings(data_set, name), comparison.STUDY.version)
+    }
 
 
-def _fingerprint(row: Row) -> str:
-    return predictions.digest([row[part] for part in ("settings", "C", "measured", "sources")])
+def _fingerprint(cell: Cell) -> str:
+    figures = {name: cell["measured"][name] for name in ("micro", "macro")}
+    return predictions.digest([cell["settings"], cell["C"], figures])
 
 
-def _title(method: str) -> str:
-    return f"{METHODS[method].title} − {METHODS[FLAT[method]].title}"
+STUDY = Study(
+    NAME,
+    lambda: [(d, m) for d in COMPARED for m in FLAT],
+    settings,
+    missing,
+    "benchmarks.papers.hr.verdicts:measure",
+    needs=(comparison.NAME,),
+)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", help=f"of {','.join(COMPARED)}", type=lambda text: text.split(","))
-    parser.add_argument("--methods", help=f"of {','.join(FLAT)}", type=lambda text: text.split(","))
-    parser.add_argument("--again", action="store_true", help="judge anew what was judged")
-    given = parser.parse_args()
-    try:
-        outcome = bench(data=given.data, methods=given.methods, again=given.again)
-    except ParameterError as problem:
-        parser.error(str(problem))
-    print_outcome(outcome)
+# ------------------------------------------------------------------ the table
 
 
-if __name__ == "__main__":
-    main()
+def part() -> Part:
+    """Return the table of verdicts, how often which came out, and what was fitted again."""
+    found = cells.measured(NAME)
+    judged = {pair: found[pair] for pair in STUDY.pairs() if pair in found}
+    rows = [
+        [
+            f"{DATA[d].title}, {METHODS[m].title} − {METHODS[FLAT[m]].title}",
+            *(_shown(cell["differences"][name], digits) for name, (*_, digits) in COMPARISONS.items()),
+            published(DATA[d].title, m),
+            cell["kind"],
+        ]
+        for (d, m), cell in judged.items()
+    ]
+    said = [REMARK]
+    if judged:
+        verdicts = {name: [cell["differences"][name]["verdict"] for cell in judged.values()] for name in COMPARISONS}
+        each = (f"{name}: {_counted(words)}" for name, words in verdicts.items())
+        said.append(f"Of {len(judged)} comparisons, {'; '.join(each)}.")
+    if again := [
+        f"{DATA[d].title}, {METHODS[m].title}" for (d, _), cell in judged.items() for m in cell["fitted again"]
+    ]:
+        said.append(f"Fitted again, since no predictions were kept: {'; '.join(again)}.")
+    return Part("Does the tree help?", list(HEADER), rows, said)
+
+
+def _counted(verdicts: list[str]) -> str:
+    return ", ".join(f"{word} {verdicts.count(word)}" for word in ("helps", "no evidence", "hurts"))
+
+
+def _shown(found: Cell, digits: int) -> str:
+    value, low, high = (signed(found[name], digits) for name in ("difference", "low", "high"))
+    return f"{value} [{low}, {high}] {found['verdict']}"
+
+
+def signed(value: float, digits: int) -> str:
+    """Return a difference with its sign; what rounds to nothing has none.
+
+    Examples
+    --------
+    >>> signed(0.256, 2), signed(-1.5, 2), signed(-0.001, 2)
+    ('+0.26', '−1.50', '0.00')
+    """
+    shown = f"{abs(value):.{digits}f}"
+    if not shown.strip("0."):
+        return shown
+    return ("+" if value > 0 else "−") + shown

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from benchmarks.harness import Part
+from benchmarks.cells import Cell, Pair
+from benchmarks.papers.hrls.data_sets import DATA
+from benchmarks.papers.hrls.methods import METHODS
 from benchmarks.papers.published import read
-from benchmarks.papers.rows import MEASURED, Row
+from benchmarks.tables import Part
 
 LOSSES = ("zero-one loss", "uniform H-loss", "Δ-loss")
 SURE = 0.95
@@ -47,11 +49,11 @@ def verdict(found: dict[str, Any]) -> str:
     return "reversed" if found["mean"] + found["half"] < 0 else "open"
 
 
-def ordering(rows: list[Row]) -> Part:
-    """Return the table of pairs, one line a data set, loss and pair."""
-    values = {(row["data"], row["method"]): row["values"] for row in rows if row["status"] == MEASURED}
+def ordering(found_cells: dict[Pair, Cell]) -> Part:
+    """Return the table of pairs, one line for each data set, loss and pair."""
+    values = {(DATA[d].title, METHODS[m].title): cell["values"] for (d, m), cell in found_cells.items()}
     lines, counts = [], {"holds": 0, "reversed": 0, "open": 0, "equal": 0}
-    for data in dict.fromkeys(data for data, _ in values):
+    for data in (data_set.title for data_set in DATA.values()):
         for loss in LOSSES:
             for better, worse in paper_orders(loss):
                 if (data, better) not in values or (data, worse) not in values:

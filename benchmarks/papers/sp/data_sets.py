@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.papers.hr.data_sets import NEAR, STAND_IN, DataSet, Source, tfidf
+from benchmarks.data_sets import NEAR, STAND_IN, DataSet, Source, tfidf
 from benchmarks.rcv1_standin import STANDIN, load_rcv1_standin
 from cladist.datasets import Dataset, load_news20, load_rcv1
 from cladist.datasets.dataset import take_rows

@@ -1,55 +1,41 @@
 """Liu et al.'s Table 3 as ratios: how many times KSP's time the max-margin methods take, published beside measured.
 
-``python benchmarks/papers/sp/times.py`` fits each with the settings that the rows of ``sp.json`` were measured with, in
-one process, and takes CPU seconds of the shortest of several turns.
+Each is fitted with the settings of its cell of ``sp``, both in one process; CPU seconds of the shortest of two turns.
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[3]))
-
-from benchmarks.harness import Part, in_words, print_rows, write_results
-from benchmarks.papers.published import read
-from benchmarks.papers.rows import MEASURED, stored
+from benchmarks import cells
+from benchmarks.cells import NO_DATA, NOT_YET, Cell
 from benchmarks.papers.sp.data_sets import DATA
 from benchmarks.papers.sp.methods import METHODS
+from benchmarks.studies import Study
 from cladist.datasets.dataset import length
 
-NAME = "sp-times"
-TITLE = "Time to train, as a multiple of KSP's"
+NAME, TURNS = "sp-times", 2
 KSP, RIVALS = "ksp-linear", ("lm-1", "lm-2")
-TURNS = 2
-HEADER = ["data set", "method", "published", "measured", "fit s", "KSP's fit s"]
 
 
-def settings_of(data_set: str) -> dict[str, dict[str, Any]]:
-    """Return the settings chosen for each method on a data set; those not measured are left out."""
-    title_of = {METHODS[name].title: name for name in (KSP, *RIVALS)}
-    rows = stored("sp").get("rows", [])
-    return {
-        title_of[row["method"]]: row["chosen"]
-        for row in rows
-        if row["data"] == DATA[data_set].title and row["method"] in title_of and row["status"] == MEASURED
-    }
+def settings_of(data_set: str, method: str) -> dict[str, dict[str, Any]]:
+    """Return the settings chosen for KSP and a rival on a data set, of those that are measured."""
+    found = cells.measured("sp")
+    return {name: found[data_set, name]["chosen"] for name in (KSP, method) if (data_set, name) in found}
 
 
-def published(data_set: str, method: str) -> float | None:
-    """Return the ratio in the paper's Table 3; None where it has none."""
-    cells = read("sp").tables["table 3"].rows.get((DATA[data_set].title,), {})
-    found = [cells[title].value if title in cells else None for title in (METHODS[method].title, METHODS[KSP].title)]
-    return None if None in found else found[0] / found[1]
+def missing(data_set: str, method: str) -> str:
+    """Return why a cell cannot be measured here."""
+    if DATA[data_set].source() is None:
+        return NO_DATA
+    return "" if len(settings_of(data_set, method)) == 2 else NOT_YET
 
 
-def measure(data_set: str) -> list[dict[str, Any]]:
-    """Return a row for each rival whose settings are known, if KSP's are."""
-    source, chosen = DATA[data_set].source(), settings_of(data_set)
-    if source is None or KSP not in chosen:
-        return []
+def measure(data_set: str, method: str) -> Cell:
+    """Return the CPU seconds of a fit of both."""
+    source, chosen = DATA[data_set].source(), settings_of(data_set, method)
+    assert source is not None
     data = source.load()
     seconds = dict.fromkeys(chosen, float("inf"))
     for turn in range(TURNS + 1):
@@ -61,32 +47,14 @@ def measure(data_set: str) -> list[dict[str, Any]]:
             model.fit(X, y)
             if turn:
                 seconds[name] = min(seconds[name], time.process_time() - started)
-    return [
-        {
-            "data": DATA[data_set].title,
-            "method": METHODS[name].title,
-            "published": published(data_set, name),
-            "measured": seconds[name] / seconds[KSP],
-            "fit s": seconds[name],
-            "KSP's fit s": seconds[KSP],
-        }
-        for name in RIVALS
-        if name in seconds
-    ]
+    return {"fit s": seconds[method], "KSP's fit s": seconds[KSP]}
 
 
-def part(rows: list[dict[str, Any]]) -> Part:
-    """Return the rows as a further table of ``cladist bench sp``."""
-    formats = {"data": "", "method": "", "published": ".1f", "measured": ".2f", "fit s": ".2f", HEADER[-1]: ".2f"}
-    cells = in_words(rows, formats)
-    return Part(TITLE, HEADER, cells, ["CPU seconds with the settings of the rows above, KSP's rounds among them."])
-
-
-def main() -> None:
-    rows = [{"status": MEASURED, "settings": {}} | row for name in DATA for row in measure(name)]
-    print_rows([{"data set": row["data"], **{name: row[name] for name in HEADER[1:]}} for row in rows])
-    write_results(NAME, rows, turns=TURNS, measures="CPU seconds of a fit, as a multiple of KSP-linear's")
-
-
-if __name__ == "__main__":
-    main()
+STUDY = Study(
+    NAME,
+    lambda: [(d, m) for d in DATA for m in RIVALS],
+    lambda *_: {"turns": TURNS},
+    missing,
+    "benchmarks.papers.sp.times:measure",
+    needs=("sp",),
+)

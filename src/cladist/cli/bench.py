@@ -1,4 +1,4 @@
-"""``cladist bench``: reproduce a paper's table, with the published beside the measured numbers."""
+"""``cladist bench``: reproduce papers' tables, with the published beside the measured numbers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from cladist.errors import DatasetError, ParameterError
 
 EXAMPLE = (
     "Examples: [bold]cladist bench[/bold]"
-    "\n\n[bold]cladist bench hr --data clef,news20 --methods svm,td[/bold]"
-    "\n\n[bold]cladist bench hr --verdicts[/bold]"
+    "\n\n[bold]cladist bench hr --data clef,news20 --methods svm,top-down[/bold]"
+    "\n\n[bold]cladist bench all --budget 60[/bold]"
     "\n\n[bold]cladist bench hr --json[/bold]"
 )
 PAPERS = Path("benchmarks", "papers")
@@ -24,48 +24,45 @@ SOURCE_TREE = Path(__file__).absolute().parents[3]  # the checkout, if the packa
 
 def command(
     terminal: Terminal,
-    name: Annotated[str | None, argument("NAME", "The paper; without it, the papers are listed.")] = None,
+    name: Annotated[str | None, argument("NAME", "The paper, or all; without it, the papers are listed.")] = None,
     data: Annotated[str | None, option("--data NAMES", "Only these data sets, separated by commas.")] = None,
     methods: Annotated[str | None, option("--methods NAMES", "Only these methods, separated by commas.")] = None,
-    again: Annotated[bool, option("--again", "Measure rows again that have a result already.")] = False,
-    verdicts: Annotated[
-        bool, option("--verdicts", "Print whether the tree helps significantly, instead of the table.")
-    ] = False,
+    again: Annotated[bool, option("--again", "Measure cells again that have a result already.")] = False,
+    budget: Annotated[float | None, option("--budget MINUTES", "Begin no cell that would take longer in all.")] = None,
+    limit: Annotated[float | None, option("--limit MINUTES", "CPU time of a cell; with all, 5 by default.")] = None,
 ) -> None:
-    """Reproduce a paper's table, with the published beside the measured numbers.
+    """Reproduce a paper's tables, published beside measured numbers; or all of them, and write the page of results.
 
-    Runs the benchmarks of a checkout. Every row is written to benchmarks/results
+    Runs the benchmarks of a checkout. Every cell is written to benchmarks/results/cells
     as soon as it is measured, and an interrupted run continues from there.
     """
-    given = {"--data": _split_names("--data", data), "--methods": _split_names("--methods", methods)}
+    names = {"--data": _split_names("--data", data), "--methods": _split_names("--methods", methods)}
     root = find_checkout()
     papers = list_papers(root)
     if name is None:
-        for flag, value in {**given, "--again": again or None, "--verdicts": verdicts or None}.items():
+        for flag, value in {**names, "--again": again or None, "--budget": budget, "--limit": limit}.items():
             if value is not None:
                 raise ParameterError(f"{flag} needs the name of a paper, as in cladist bench hr.")
         terminal.answer(list(papers.values()))
-        usage = {True: "cladist bench {name}", False: "published tables only"}
-        rows = [[p["name"], p["paper"], p["methods"], usage[p["runs"]].format(**p)] for p in papers.values()]
-        terminal.show(table(["name", "paper", "methods", "command"], rows))
+        rows = [[p["name"], p["paper"], p["methods"], f"cladist bench {p['name']}"] for p in papers.values()]
+        terminal.show(table(["name", "paper", "methods", "command"], [*rows, ["all", "", "", "cladist bench all"]]))
         return
-    if name not in papers or not papers[name]["runs"]:
-        runnable = ", ".join(paper["name"] for paper in papers.values() if paper["runs"])
-        raise ParameterError(f"There is no paper {name!r} to run; those that run: {runnable}.")
-    run = load_runner(root, name, "verdicts" if verdicts else "run")
+    if name not in (*papers, "all"):
+        raise ParameterError(f"There is no paper {name!r} to run; those that run: {', '.join(papers)}, all.")
+    bench = load_runner(root)
+    options = {"again": again, "budget": budget, "limit": limit}
     try:
         with terminal.bars():
-            outcome = run(data=given["--data"], methods=given["--methods"], again=again)
+            outcome = bench(name, data=names["--data"], methods=names["--methods"], **options)
     except KeyboardInterrupt:
-        terminal.note("The rows measured so far are kept; the same command continues from there.")
+        terminal.note("The cells measured so far are kept; the same command continues from there.")
         raise
     terminal.answer(outcome.content)
-    heading = "{paper} ({methods})".format(**papers[name])
-    terminal.show(heading, table(outcome.header, outcome.rows), *outcome.remarks)
-    for part in outcome.further:
+    for part in outcome.parts:
         terminal.show("", part.title, table(part.header, part.rows), *part.remarks)
-    results, here = root / "benchmarks" / "results", Path.cwd()
-    terminal.note(f"The rows are in {results.relative_to(here) if results.is_relative_to(here) else results}")
+    results, here = root / "benchmarks" / "results" / "cells", Path.cwd()
+    place = results.relative_to(here) if results.is_relative_to(here) else results
+    terminal.note(*outcome.remarks, f"The cells are in {place}")
 
 
 def _split_names(flag: str, text: str | None) -> list[str] | None:
@@ -92,7 +89,7 @@ def find_checkout() -> Path:
 
 
 def list_papers(root: Path) -> dict[str, dict[str, Any]]:
-    """Return the papers of a checkout by name; "runs" says whether there is a script to reproduce the tables."""
+    """Return the papers of a checkout by name."""
     papers = {}
     for path in sorted((root / PAPERS).glob("*/published.json")):
         try:
@@ -101,19 +98,17 @@ def list_papers(root: Path) -> dict[str, dict[str, Any]]:
         except (ValueError, KeyError, TypeError) as error:
             raise DatasetError(f"{path}: not a file of published tables ({error!r}).") from error
         name = path.parent.name
-        papers[name] = {"name": name, **about, "runs": path.with_name("run.py").is_file()}
+        papers[name] = {"name": name, **about}
     return papers
 
 
-def load_runner(root: Path, name: str, script: str) -> Callable[..., Any]:
-    """Import a script of a paper from its checkout and return its function `bench`."""
-    path = root / PAPERS / name / f"{script}.py"
-    if not path.is_file():
-        raise ParameterError(f"There are no {script} for {name}: {PAPERS.as_posix()}/{name} has no {script}.py.")
+def load_runner(root: Path) -> Callable[..., Any]:
+    """Import the benchmarks of a checkout and return their function `bench`."""
+    path = root / "benchmarks" / "bench.py"
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    module = import_module(f"benchmarks.papers.{name}.{script}")
-    if not Path(str(module.__file__)).samefile(path):
+    module = import_module("benchmarks.bench")
+    if not path.is_file() or not Path(str(module.__file__)).samefile(path):
         raise DatasetError(
             f"{path} cannot be run: another folder called benchmarks hides it ({module.__file__}); remove that folder "
             "from PYTHONPATH."
