@@ -74,6 +74,6 @@ METHODS: dict[str, Method] = {
     "td": Method("TD", "TopDown", of_sets="NodewiseSVM"),
     "hsvm": Method("HSVM", "StructuralSVM", {"tol": 1e-2, "max_iter": 3000}, on_tree=True),
     "ot": Method("OT", "OrthogonalTransfer", on_tree=True),
-    "hblr": Method("HBLR", "BayesianLogistic", on_tree=True, chosen="b0"),
+    "hblr": Method("HBLR", "BayesianLogistic", {"tol": 1e-3}, on_tree=True, chosen="b0"),
 }
 FLAT = {"hr-svm": "svm", "hr-lr": "lr"}  # a method that knows the tree → the same loss without it
