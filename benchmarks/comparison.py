@@ -39,6 +39,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "svm": {"loss": "hinge"},
     "hr-svm": {"loss": "hinge"},
     "structural-svm": {"tol": 1e-2, "max_iter": 3000},
+    "hblr": {"tol": 1e-3},
 }
 ALIASES = {"TD": "top-down", "HSVM": "structural-svm"}  # columns of Gopal & Yang's tables → names in the registry
 OF_SETS = {"top-down": "h-svm"}  # where rows have several labels

@@ -54,8 +54,8 @@ STAGES: dict[str, Stages] = {
     "ksp": {"kernel": ("linear", "rbf"), **OF_DRAWS},
     "h-m3": OF_C,
     "structural-svm": OF_C,
-    "ot": {"C": (1e3, 1e1, 1e2, 1e4), "K": ("dominant", "spectral")},
-    "hblr": {"b0": (1.0, 0.01, 0.1, 10.0), "precision": ("feature", "parent", "node")},
+    "ot": OF_C,
+    "hblr": {"b0": (1.0, 0.01, 0.1, 10.0)},
     "svm": OF_C,
     "lr": OF_C,
 }
