@@ -267,8 +267,7 @@ class TreeCoupling:
         steps = product_steps(problem, self.tree, settings) if self.root != "free" else 0
         if not steps:
             return None
-        options = {"root": self.root, "executor": executor, "most_steps": steps}
-        solution = solve_by_products(problem, self.tree, settings, **options)
+        solution = solve_by_products(problem, self.tree, settings, root=self.root, executor=executor, most_steps=steps)
         return solution if solution.converged else None
 
     def node_vectors(self, weights: Weights) -> sparse.csr_array:

@@ -261,12 +261,12 @@ class _Search:
             return (sums,)
 
         sums, K = losses.over_leaves(products)[0], len(self.W)
-        system, right = np.empty((n, K, n, K)), np.empty((n, K))
+        blocks, right = np.empty((n, K, n, K)), np.empty((n, K))
         for a in range(n):
             right[a] = -np.sum(self.gradient * self.directions[a], axis=1)
             for b in range(n):
-                system[a, :, b] = self.coupling.M * (self.directions[a] @ self.directions[b].T) + np.diag(sums[:, a, b])
-        system = system.reshape(n * K, n * K)
+                blocks[a, :, b] = self.coupling.M * (self.directions[a] @ self.directions[b].T) + np.diag(sums[:, a, b])
+        system = blocks.reshape(n * K, n * K)
         scale = 1 / np.sqrt(np.maximum(np.diag(system), SMALLEST))
         system *= scale[:, None] * scale
         system[np.diag_indices_from(system)] += DAMPING
