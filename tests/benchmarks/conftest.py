@@ -1,6 +1,7 @@
 """Results in a folder of the test's own, and a comparison small enough to be measured in seconds."""
 
 import json
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def toy_table(results: Path, monkeypatch: pytest.MonkeyPatch, in_this_process: None) -> Path:
+def toy_table(results: Path, monkeypatch: pytest.MonkeyPatch, in_this_process: None) -> Iterator[Path]:
     """The comparison with toys for data, two Cs and few resamples; the learner that "svm" names is a toy too."""
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(comparison, "CS", (0.1, 1.0))
@@ -46,18 +47,20 @@ def toy_table(results: Path, monkeypatch: pytest.MonkeyPatch, in_this_process: N
     monkeypatch.setattr(verdicts, "RESAMPLES", 20)
     monkeypatch.setattr(verdicts, "COMPARED", ("other", "near", "missing", "damaged"))
     monkeypatch.setattr(cladist, "FlatSVM", toys.Flat, raising=False)
-    titles = {"CLEF", "LSHTC-small", "RCV1", "SWIKI-2011"}
-    for name in [name for name, data_set in data_sets.DATA.items() if data_set.title in titles]:
-        monkeypatch.delitem(data_sets.DATA, name)
-    for name, data_set in {
+    toys_for_data = {
         "claims-exact": DataSet("CLEF", (toys.source(EXACT),)),
         "near": DataSet("LSHTC-small", (toys.source(NEAR),)),
         "standin": DataSet("RCV1", (toys.source(EXACT, layout=NOWHERE), toys.source(STAND_IN))),
         "missing": DataSet("SWIKI-2011", (toys.source(EXACT, layout=NOWHERE),), is_licensed=True),
         "other": DataSet("toy", (toys.source(OTHER),)),
         "damaged": DataSet("damaged", (toys.source(OTHER, toys.damaged),)),
-    }.items():
-        monkeypatch.setitem(data_sets.DATA, name, data_set)
+    }
+    titles = {data_set.title for data_set in toys_for_data.values()}
+    real = dict(data_sets.DATA)
+    data_sets.DATA.clear()
+    data_sets.DATA.update({k: d for k, d in real.items() if d.title not in titles} | toys_for_data)
     monkeypatch.setitem(METHODS, "later", Method("later", ""))
     monkeypatch.setattr("benchmarks.papers.hr.run.KEYS", {d.title: key for key, d in data_sets.DATA.items()})
-    return results / "cells" / "comparison"
+    yield results / "cells" / "comparison"
+    data_sets.DATA.clear()  # put back in their order
+    data_sets.DATA.update(real)

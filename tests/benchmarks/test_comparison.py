@@ -81,15 +81,18 @@ def test_methods_that_know_the_tree_are_measured(toy_table):
 def test_parameters_are_chosen_without_the_test_part(toy_table, monkeypatch):
     chosen = []
 
-    def spy(make, *given, **options):
-        X, y = given[-2:] if len(given) == 3 else given[:2]
-        chosen.append((X.shape[0], len(y)))
-        return ({"max_iter": 1}, []) if len(given) == 3 else (1.0, {1.0: 0.5})
+    def of_C(make, X, y, Cs, **options):
+        chosen.append((X.shape[0], len(y), tuple(Cs)))
+        return 1.0, {1.0: 0.5}
 
-    monkeypatch.setattr(comparison, "choose_C", spy)
-    monkeypatch.setattr(comparison, "choose_in_stages", spy)
+    def of_stages(make, stages, X, y, **options):
+        chosen.append((X.shape[0], len(y), tuple(stages)))
+        return {"max_iter": 1}, []
+
+    monkeypatch.setattr(comparison, "choose_C", of_C)
+    monkeypatch.setattr(comparison, "choose_in_stages", of_stages)
     measure("other", methods=["lr", "h-perc"])
-    assert chosen == [(60, 60)] * 2
+    assert sorted(chosen, key=str) == [(60, 60, ("max_iter", "average")), (60, 60, (0.1, 1.0))]
 
 
 def test_c_can_be_chosen_for_the_other_measure(toy_table, monkeypatch):

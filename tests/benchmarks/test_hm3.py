@@ -53,7 +53,7 @@ def test_every_published_row_is_there(toys):
 def test_the_figure_stands_beside_what_the_paper_says():
     rows = run.figure_1().rows
     assert len({row[0] for row in rows}) == len(rows) == 5
-    assert all("of the optimum after" in row[2] for row in rows)
+    assert all("% of the optimum" in row[2] for row in rows)
 
 
 def test_labels_are_cut_to_the_family(toys):
