@@ -14,7 +14,7 @@ from cladist.decisions import AutomationCurve, sum_to_nodes
 from cladist.labels import TopK, encode
 from cladist.taxonomy import Taxonomy
 
-WIDTH, HEIGHT, MARGIN = 640.0, 220.0, 34.0
+WIDTH, HEIGHT, MARGIN = 640.0, 220.0, 44.0
 # Blue, light blue and grey for answers at leaves, above them and none, and orange for errors: apart for all eyes.
 COLOURS = {"at_leaf": "#225ea8", "above": "#7fb8da", "unanswered": "#b8bfc6", "error": "#d95f02"}
 TITLES = {"at_leaf": "filed at a leaf", "above": "stopped higher", "unanswered": "for a person", "error": "errors"}
@@ -95,7 +95,7 @@ def _points(points: Sequence[tuple[Any, Any]], bottom: float) -> str:
 def automation_section(curve: AutomationCurve, samples: Sequence[PathSample] = ()) -> str:
     """Return a section of a web page: the curve, a slider for the level of confidence, its shares, and examples."""
     legend = "".join(
-        f'<span><i style="width: 12px; background: {COLOURS[name]}"></i> {escape(title)}</span>'
+        f'<span><i style="display: inline-block; width: 12px; background: {COLOURS[name]}"></i> {escape(title)}</span>'
         for name, title in TITLES.items()
     )
     columns = {name: np.round(values, 4).tolist() for name, values in curve._asdict().items()}
