@@ -318,10 +318,7 @@ class Search:
             flat, joint = [(C, _sharing(0.0))], [(C, _sharing(1.0))]
         else:  # first what is cheap; where labels share something, the best C is near
             flat = self.walk(self.first_value(), _sharing(0.0))
-            joint = [(self.best(flat)[0], _sharing(1.0))]
-            if self.best([*joint, *flat]) in flat:  # what costs several times as much is given up
-                return self.settle(flat)[0], 0.0
-            joint = self.walk(*joint[0], (0.1, 10.0))
+            joint = self.walk(self.best(flat)[0], _sharing(1.0), (0.1, 10.0))
         between = (self.best([*joint, *flat])[0], _sharing(0.1))
         only_best = self.model.sharing == "cv"
         is_clear = not only_best and self._is_behind(self.best(flat), self.best(joint), errors=CLEAR)
