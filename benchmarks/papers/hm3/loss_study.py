@@ -20,13 +20,13 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.cells import sources
 from benchmarks.harness import RESULTS, choose_C, circumstances, print_rows
 from benchmarks.papers.hm3 import loss_study_data as data
 from benchmarks.papers.hm3.enumeration import solve_by_listing
 from benchmarks.papers.hm3.methods import METHODS, with_constant
 from benchmarks.papers.hm3.run import retrieval
 from benchmarks.papers.hrls.data_sets import Split
-from benchmarks.papers.rows import sources
 from cladist import FlatSVM, MaxMarginMarkov, NodewiseSVM, Taxonomy
 from cladist.files import open_for_writing
 from cladist.losses import node_costs

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from benchmarks.data_sets import tfidf
 from benchmarks.papers.hm3.run import cut
-from benchmarks.papers.hr.data_sets import tfidf
 from benchmarks.papers.hrls.data_sets import Split
 from benchmarks.rcv1_standin import load_rcv1_standin
 from cladist import Taxonomy
