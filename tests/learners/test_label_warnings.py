@@ -15,7 +15,7 @@ from cladist.registry import METHODS
 
 PATHS = [["animal", "reptile", "lizard"], ["animal", "mammal"], ["plant"], ["animal", "mammal", "cat"]] * 3
 X = np.tile(np.eye(4), (3, 1))
-ONE_LABEL = ("hieron", "top-down")
+ONE_LABEL = ("hieron", "top-down", "ot", "hblr")
 TREE = Taxonomy.from_paths(["home/pots", "home/pans", "garden/hoses"])
 
 

@@ -92,21 +92,13 @@ def test_stored_nodes_are_those_above_several_blocks(given_tree):
 
 
 @given(trees())
-def test_bits_and_groups_say_which_stored_nodes_are_above_which_lanes(given_tree):
+def test_bits_say_which_stored_nodes_are_above_which_lanes(given_tree):
     tree, counted = given_tree
     layout = build_leaf_blocks(tree, "zero" if counted.all() else "fixed")
     for block in layout.blocks:
         above = [set(path_of(tree, leaf)) & set(layout.stored_nodes.tolist()) for leaf in tree.leaves[block.classes]]
         for u, bits in zip(block.stored.tolist(), block.above, strict=True):
             assert lanes_of(bits) == [k for k, nodes in enumerate(above) if layout.stored_nodes[u] in nodes]
-        grouped = [lanes_of(bits) for bits in block.groups]
-        assert sorted(k for lanes in grouped for k in lanes) == list(range(len(above)))
-        indptr, stored = block.paths
-        assert len(indptr) == len(grouped) + 1
-        for g, lanes in enumerate(grouped):
-            found = layout.stored_nodes[stored[indptr[g] : indptr[g + 1]]].tolist()
-            assert all(above[k] == set(found) for k in lanes)
-            assert len(found) == len(set(found))
 
 
 @given(trees())

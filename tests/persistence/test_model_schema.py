@@ -11,7 +11,7 @@ import cladist
 from cladist.errors import ModelFormatError
 from cladist.persistence.model_schema import CONTENT, STATE, STATES, check_values
 from cladist.persistence.transformers import check_width
-from cladist.registry import METHODS
+from cladist.registry import METHODS, WRAPPERS
 from cladist.storage import read_folder, write_folder
 
 ZOO = models()
@@ -59,7 +59,7 @@ def saved(tmp_path_factory):
 
 
 def test_every_method_has_a_table():
-    assert {method.class_name for method in METHODS} | {"Thresholded"} == STATES.keys()
+    assert {method.class_name for method in (*METHODS, *WRAPPERS)} == STATES.keys()
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.papers.hr.data_sets import DATA
+from benchmarks.data_sets import DATA
 from benchmarks.speed.recursive_studies.measuring import Row, fitted, say, warm
 from cladist import FlatSVM, RecursiveSVM
 from cladist.datasets import Dataset

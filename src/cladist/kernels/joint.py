@@ -100,7 +100,9 @@ def move_lanes(i, problem, surrogate, alpha, overlap, skip, scratch):
         store(scratch, ALONE, own * step * step)
         store(scratch, TOGETHER, change * step)
         alone, together = np.sum(scratch[ALONE]), np.sum(scratch[TOGETHER])
-        share = min(scratch.dtype.type(1), alone / together)
+        share = scratch.dtype.type(1)
+        if together > alone:  # both are 0 where the squares of steps are too small for a float
+            share = alone / together
         before = before + where(moves, (after - before) * share, 0.0)
         products = products + change * (share * norm)
         store(scratch, DELTAS, load(scratch, DELTAS) + change * share)

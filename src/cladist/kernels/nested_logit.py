@@ -84,6 +84,18 @@ def make_work(n_nodes):
 
 
 @kernel
+def mark_path(parent, v, x, L, on_path):
+    """Mark a node and all above it; return the sum of log P along this path."""
+    total = 0.0
+    while v >= 0:
+        p = parent[v] if parent[v] >= 0 else parent.shape[0]
+        total += x[v] - L[p]
+        on_path[v] = 1.0
+        v = parent[v]
+    return total
+
+
+@kernel
 def add_log_likelihood(model, rows, targets, nodes_indptr, nodes_indices, grad_a, grad_b, grad_scores):
     """Return the sum of the rows' log-likelihoods, and add its gradient with respect to log a, to b and to scores.
 
@@ -111,12 +123,7 @@ def add_log_likelihood(model, rows, targets, nodes_indptr, nodes_indices, grad_a
         while t >= 0 and x[t] == -np.inf:
             t = parent[t]
         on_path[nodes] = 0.0
-        v = t
-        while v >= 0:
-            p = parent[v] if parent[v] >= 0 else n_nodes
-            total += x[v] - L[p]
-            on_path[v] = 1.0
-            v = parent[v]
+        total += mark_path(parent, t, x, L, on_path)
         # Down again: the derivative by each value, from those above it.
         g_value[nodes] = 0.0
         g_value[n_nodes] = 0.0
