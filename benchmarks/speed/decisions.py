@@ -88,7 +88,7 @@ def compare_with_program() -> dict[str, Any]:
         "program µs a row": program * 1e6,
         "ratio": program / seconds,
         "rows compared": N_PROGRAMS,
-        "other sizes": differences,
+        "other sizes": int(differences),
     }
 
 

@@ -75,7 +75,7 @@ def expected_calibration_error(
     level: int | None = None,
     n_bins: int = N_BINS,
 ) -> float:
-    """Return how far the highest probability is from the accuracy: Σ_bins n_b/n · |accuracy_b − confidence_b|.
+    """Return how far the highest probability is from the accuracy: ``Σ_bins n_b/n · |accuracy_b − confidence_b|``.
 
     Bins are adaptive, each with the same number of rows (Nguyen & O'Connor 2015).
 
