@@ -161,7 +161,7 @@ class TreeDistance(Loss):
 class HierarchicalF(Loss):
     """1 − F_β of the nodes of a row, those above them included.
 
-    ``F_β = (1 + β²) |A ∩ B| / (β² |A| + |B|)`` for the true nodes A and the predicted nodes B; the loss is 0 if both are
+    ``F_β = (1 + β²) |A ∩ B| / (β² |A| + |B|)`` for the true nodes A and the predicted nodes B; 0 if both are
     empty. The mean over rows is 1 minus the hierarchical F-measure averaged over samples.
 
     Parameters
