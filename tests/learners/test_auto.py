@@ -8,7 +8,7 @@ import cladist
 from cladist import FlatSVM, Taxonomy, Thresholded, auto
 from cladist.datasets import make_topics
 from cladist.errors import ParameterError
-from cladist.learners.select_c import Search
+from cladist.learners.select_c import ENOUGH_ROWS, Search
 
 DATA = make_topics(n_samples=700, n_features=300, branching=(3, 3), random_state=0).split(0.25, random_state=0)
 TREE = Taxonomy.from_paths(["a/b", "a/c", "d/e", "d/f"])
@@ -60,6 +60,7 @@ def with_scores(monkeypatch, score_of):
 
 def test_a_narrow_lead_is_looked_at_in_further_folds(monkeypatch):
     """The standard error of a difference of pieces that alternate by 0.01 is 0.0058, with two folds 0.0038."""
+    monkeypatch.setitem(ENOUGH_ROWS, "C", 100)
 
     def score(name, C, fold):
         return 0.5 + (0.007 if name == "TopDown" else -0.1 * (name != "FlatSVM")) - 0.1 * abs(np.log10(C))
@@ -71,6 +72,21 @@ def test_a_narrow_lead_is_looked_at_in_further_folds(monkeypatch):
     assert (chosen["method"], chosen["folds"], first["method"], first["folds"]) == ("top-down", 2, "svm", 2)
     assert {entry["folds"] for entry in others} == {1}
     assert model.selection_.n_held_out == 2 * len(DATA.y_train) // 5
+
+
+def test_few_rows_held_out_are_made_more_by_further_folds_unless_a_method_is_hopeless(monkeypatch):
+    """Each fold has 105 of 525 rows, so 250 rows are three folds; 0.1 are many standard errors."""
+    monkeypatch.setitem(ENOUGH_ROWS, "C", 250)
+    behind = {"FlatSVM": 0, "TopDown": 0, "RecursiveSVM": -0.001}
+    with_scores(monkeypatch, lambda name, C, fold: 0.5 + behind.get(name, -0.1) - 0.1 * abs(np.log10(C)))
+    results = auto(DATA.X_train, DATA.y_train, DATA.taxonomy).selection_.results
+    assert {entry["method"] for entry in results if entry["folds"] == 3} == {"svm", "top-down", "hr-svm"}
+    assert {entry["folds"] for entry in results if entry["method"] in ("lr", "hr-lr")} <= {1}
+
+
+def test_the_better_flat_method_is_chosen_where_the_taxonomy_does_not_help(monkeypatch):
+    with_scores(monkeypatch, lambda name, C, fold: 0.5 + 0.005 * (name == "FlatLogistic"))
+    assert auto(DATA.X_train, DATA.y_train, DATA.taxonomy).selection_.method == "lr"
 
 
 def test_a_lead_that_further_folds_do_not_confirm_is_none(monkeypatch):

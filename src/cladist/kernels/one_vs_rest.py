@@ -24,11 +24,13 @@ from cladist.kernels.surrogate import dual_step, lower_bound, rests, slope, valu
 HIGHEST, LOWEST, ABOVE, BELOW = 0, 1, 2, 3  # rows of `state`
 VISITS, MOST_VISITS, GAVE_UP, FIRST_JUDGED = 0, 1, 2, 3  # entries of `effort`
 SWEEPS_BEFORE_STAGNATION, STAGNATION = 250, 0.99  # descent ends where twice the sweeps lower the gap by less than 1 %
+LONGEST = 1.5  # times the cost of Newton steps: descent that takes longer gives way to them
 SKIPPED = np.float32(0.1)  # share of the tolerance below which moving α costs more than it gains
 FIRST_SWEEPS = 5
 FEW = 8
 STRETCH = 8  # rows that are shuffled as one; about as many as a processor prefetches
 ACTIVE_SWEEPS = 10  # visits to active rows before all rows are visited again, as a multiple of all rows
+SWEEPS_TO_JUDGE = 40  # the fraction of the cost of another solver that a sweep over active rows may cost
 SCALES, SCALE_STEPS = (0.5, 2.0), 14
 
 
@@ -191,7 +193,9 @@ def descend(
             return done, True
         visit_first(problem, surrogate, first, W, alpha, eps, effort)
         visited = 0
-        while n_active > 0 and visited < active_sweeps * order.shape[0] and effort[VISITS] // 2 < effort[MOST_VISITS]:
+        while (
+            n_active > 0 and visited < active_sweeps * order.shape[0] and effort[VISITS] < LONGEST * effort[MOST_VISITS]
+        ):
             visited += n_active
             effort[VISITS] += n_active
             rest_beyond(state, np.float32(0))
@@ -201,7 +205,7 @@ def descend(
             if violation(state) <= eps:
                 break
             visit_first(problem, surrogate, first, W, alpha, eps, effort)
-        if effort[VISITS] // 2 >= effort[MOST_VISITS]:
+        if effort[VISITS] >= LONGEST * effort[MOST_VISITS]:
             return done, False
     return max_sweeps, False
 
@@ -328,13 +332,13 @@ def is_slow(surrogate, before, gap, tol, visits_before, effort):
     Where the dual is not sparse, and under the hinge, it may rest for a while: descent is given more time there.
     """
     visits, most = effort[VISITS], effort[MOST_VISITS]
-    if visits // 2 >= most:
+    if visits >= LONGEST * most:
         return True
     judged_from = effort[FIRST_JUDGED] if surrogate.sparse_dual else 2.5 * effort[FIRST_JUDGED]
     if visits < judged_from or not np.isfinite(before):
         return False
-    if not gap < before:
-        return True
+    if not gap < before:  # it may have risen for a moment
+        return 2 * visits >= most
     return np.log(gap / tol) * (visits - visits_before) > np.log(before / gap) * most
 
 
@@ -355,10 +359,14 @@ def solve_block(
     scales[:] = 1
     visit_first(problem, surrogate, first, W, alpha, eps, effort)
     often = first if first.shape[0] * FEW < order.shape[0] else first[:0]
+    # The less another solver costs, the sooner the rate of descent must be known.
+    active_sweeps = min(ACTIVE_SWEEPS, max(1, effort[MOST_VISITS] // (SWEEPS_TO_JUDGE * max(1, order.shape[0]))))
     done, until_check, before, visits_before = 0, 2, np.inf, 0
     while True:
         limit = min(until_check, max_sweeps - done)
-        swept, settled = descend(problem, surrogate, order, often, W, alpha, eps, limit, generator, effort)
+        swept, settled = descend(
+            problem, surrogate, order, often, W, alpha, eps, limit, generator, effort, active_sweeps
+        )
         done += swept
         objectives(problem, surrogate, W, alpha, primal, gap)
         largest = largest_gap(primal, gap)

@@ -1,9 +1,10 @@
 """`auto`: the method that does best on rows held out, with its C, trained on all rows.
 
 Candidates are the linear methods that fit the labels. They are compared on part of the rows: the first, a flat SVM,
-searches for its C there, which is the guess for the others. It is used unless another is better beyond chance; where
-that is not clear and all rows are compared on, further folds are held out. The C of the one chosen is then searched for
-on the same folds, and on all rows among values that a part of them cannot tell apart.
+searches for its C there, which is the guess for the others. The better of the flat methods is used unless one that uses
+the taxonomy is better beyond chance; where that is not clear and all rows are compared on, further folds are held out.
+The C of the one chosen is then searched for on the same folds, and on all rows among values that a part of them cannot
+tell apart.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ from cladist.taxonomy import as_taxonomy
 FEW_ROWS = 100  # with fewer, methods cannot be told apart
 ENOUGH_VALUES, ROWS_PER_LABEL = 1_000_000, 10  # nonzeros of the rows that methods are compared on, or more for labels
 MOST_WORK = 4e9  # nonzeros × labels of these rows; about a minute for each method
-LEAD, CLEAR = 1.0, 1.5  # standard errors by which another method must be better than the first, and that end doubt
-MOST_FOLDS = 3  # that the first method and the best of the others are compared on
+LEAD, CLEAR = 1.0, 1.5  # standard errors by which a method that uses the tree must be better, and that end doubt
+OTHER_SCALES = 100.0  # the ratio of the largest to the smallest standard deviation of columns
+HOPELESS = 3.0  # standard errors behind the best on the first fold: other folds are not looked at
+MOST_FOLDS = 3  # that the better flat method and the best of the others are compared on
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,11 @@ class Candidate:
     factor: float = 1.0
     sharing: float | None = None
     after: tuple[str, ...] = ()  # methods that must not be behind the first one for this one to be worth its time
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the method leaves the taxonomy aside."""
+        return isinstance(self.learner, FlatSVM | FlatLogistic)
 
     def key(self, C: float) -> Key:
         """Return the value of C and of other parameters as a search names them."""
@@ -146,9 +154,10 @@ def auto(
     Notes
     -----
     Methods are compared on rows with a million nonzeros or on ten rows per label, or on fewer if these make more than
-    four billion pairs of a nonzero and a label; a fifth of them is held out. The first, `FlatSVM`, is chosen unless
-    another is better by more than a standard error of their difference. If all rows are compared on, and the best is
-    better by less than 1.5 standard errors, both are compared on up to two more fifths.
+    four billion pairs of a nonzero and a label; a fifth of them is held out, or more fifths if these are fewer than
+    1,000 rows. The better of `FlatSVM` and `FlatLogistic` is chosen unless a method that uses the taxonomy is better by
+    more than a standard error of their difference. If all rows are compared on, and it is better by less than 1.5
+    standard errors, both are compared on up to three fifths.
     `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic` or `RecursiveSVM` is worse than `FlatSVM` by
     a standard error. C is chosen on the rows of the comparison; if these are a part, all rows decide between values
     that are within a standard error of the best.
@@ -238,6 +247,15 @@ def _are_texts(X: Any) -> bool:
     return isinstance(first, str)
 
 
+def _scale_ratio(rows: Any) -> float:
+    """Return how many times the largest standard deviation of a column is the smallest; 1 for columns of 0 and 1."""
+    deviations = np.std(rows, axis=0, dtype=np.float64)
+    deviations = deviations[deviations > 0]
+    if len(deviations) == 0 or np.all((rows == 0) | (rows == 1)):
+        return 1.0
+    return float(deviations.max() / deviations.min())
+
+
 def _part(rows: Any, labels: Any, random_state: Any) -> npt.NDArray[np.int64]:
     """Return the rows that methods are compared on."""
     n_rows, n_labels = rows.shape[0], len(np.unique(labels.frontier[1]))
@@ -300,7 +318,7 @@ class _Comparison:
         self.rows, self.labels, self.budget, self.started = rows, labels, budget, started
         self.part = _part(rows, labels, random_state)
         self.has_all_rows = len(self.part) == rows.shape[0]
-        self.first: _Scored | None = None
+        self.first_search: Search | None = None  # of the first candidate, where scaling was tried
 
     @property
     def is_late(self) -> bool:
@@ -308,23 +326,37 @@ class _Comparison:
         return self.budget is not None and time.perf_counter() - self.started >= self.budget
 
     def scales(self, candidate: Candidate) -> bool:
-        """Tell whether a method does better with standardised columns; if so, standardise them."""
+        """Tell whether a method does better with standardised columns; if so, standardise them.
+
+        Both are tried at the C that the lengths of their rows suggest. Columns of 0 and 1 are left as they are, and
+        columns of very different scales, on which training takes long, are standardised without a trial.
+        """
         if sparse.issparse(self.rows):
             return False
-        plain, self.rows, rows = self._score(candidate), StandardScaler().fit_transform(self.rows), self.rows
-        scaled = self._score(candidate)
-        if scaled.mean > plain.mean:
-            self.first = scaled
+        ratio = _scale_ratio(self.rows)
+        if ratio == 1:
+            return False
+        if ratio > OTHER_SCALES:
+            self.rows = StandardScaler().fit_transform(self.rows)
             return True
-        self.first, self.rows = plain, rows
-        return False
+        rows, plain = self.rows, self._search(candidate, self.part)
+        self.rows = StandardScaler().fit_transform(rows)
+        scaled = self._search(candidate, self.part)
+        means = []
+        for search in (plain, scaled):
+            with search.running():
+                means.append(np.mean(search.measure(candidate.key(search.first_value()))))
+        is_better = bool(means[1] > means[0])
+        self.first_search = scaled if is_better else plain
+        self.rows = self.rows if is_better else rows
+        return is_better
 
     def choose(self, candidates: list[Candidate]) -> tuple[Candidate, Selection]:
         """Return the first candidate, or the one of highest score that leads it beyond chance, and the reasons."""
         first, *others = candidates
         skipped = []
         with progress.task("comparing methods", len(candidates)) as running:
-            scored = [self.first or self._score(first)]
+            scored = [self._score(first)]
             for candidate in others:
                 running.advance()
                 behind = [one.candidate.method for one in scored if scored[0].lead(one) > LEAD]
@@ -344,14 +376,23 @@ class _Comparison:
         return best.candidate, Selection(*chosen, results, tuple(skipped))
 
     def _best_of(self, scored: list[_Scored]) -> _Scored:
-        """Return the first, or the best of the others if it leads; both are scored on more rows if that is in doubt."""
-        first, *others = scored
-        best = max(others, key=lambda one: one.mean, default=first)
-        most_folds = min(MOST_FOLDS, len(first.search.folds)) if self.has_all_rows else 1
-        while 0 < best.lead(first) <= CLEAR and best.n_folds < most_folds and not self.is_late:
-            first.add_fold()
+        """Return the better flat method, or the best of the others if it leads; both get more folds if in doubt."""
+        if self.has_all_rows:
+            self._add_folds(scored)
+        flat = max((one for one in scored if one.candidate.is_flat), key=lambda one: one.mean)
+        best = max((one for one in scored if not one.candidate.is_flat), key=lambda one: one.mean, default=flat)
+        most_folds = min(MOST_FOLDS, len(flat.search.folds)) if self.has_all_rows else 1
+        while 0 < best.lead(flat) <= CLEAR and best.n_folds < most_folds and not self.is_late:
+            flat.add_fold()
             best.add_fold()
-        return best if best.lead(first) > LEAD else first
+        return best if best.lead(flat) > LEAD else flat
+
+    def _add_folds(self, scored: list[_Scored]) -> None:
+        """Hold out enough rows for a comparison of the methods that are not clearly behind the best."""
+        best = max(scored, key=lambda one: one.mean)
+        for one in [one for one in scored if best.lead(one) <= HOPELESS]:
+            while one.n_folds < one.search.most_folds and not self.is_late:
+                one.add_fold()
 
     def _choose_C(self, best: _Scored) -> float:  # noqa: N802 - the papers' letter
         """Return the best C: of the rows compared on or, where these are a part, of all rows among the likely ones."""
@@ -369,7 +410,8 @@ class _Comparison:
 
     def _score(self, candidate: Candidate, first: _Scored | None = None) -> _Scored:
         """Score a candidate, at the best C that is found or, after another, at the C that corresponds to its."""
-        began, search = time.perf_counter(), self._search(candidate, self.part)
+        began = time.perf_counter()
+        search = (self.first_search if first is None else None) or self._search(candidate, self.part)
         with search.running():
             if first is None:
                 tried = search.walk(search.first_value())

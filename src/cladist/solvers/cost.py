@@ -31,10 +31,11 @@ MOST_FEATURES = 4_000  # of a d × d system
 MOST_ALPHAS = 5_000_000  # rows × leaves of a tree; some ten arrays of that many float64
 MOST_SYSTEM_ENTRIES = 2**27  # of all nodes of a tree, features × features each in float64; there are two of each
 
-ENTRY_OF_VISIT, FULL_ENTRY = 1.1, 0.55  # a nonzero of a row, for sixteen classes; of rows that are visited by fours
-VISIT, LOGISTIC_VISIT = 10.0, 180.0  # the rest of a visit to a row
+ENTRY_OF_VISIT, FULL_ENTRY = 1.1, 0.5  # a nonzero of a row, for sixteen classes; of rows that are visited by fours
+VISIT, LOGISTIC_VISIT = 35.0, 110.0  # the rest of a visit to a row
 JOINT_VISIT, JOINT_LOGISTIC_VISIT = 200.0, 900.0  # in a tree, where the sixteen leaves of a block move in turn
 PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d², for n, and once
+TREE_STEP = 1e6  # the rest of a Newton step for all leaves of a tree
 JUDGED_FROM = 0.1  # of the cost of Newton steps, or more: from here on the rate of descent is judged
 PATIENCE = 2.5  # times the usual cost before the rate is judged
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
@@ -82,7 +83,7 @@ def newton_visits(problem: OneVsRest, settings: Settings) -> int:
     if settings.solver == "coordinate" or not fits_newton(problem):
         return UNLIMITED
     visits = min(problem.n_classes, WIDTH) * _class_cost(problem) / _visit_cost(problem)
-    if HOPELESS * visits < _expected_visits(problem) * len(problem.rows):
+    if _stiffness(problem) > UNSCALED and HOPELESS * visits < _expected_visits(problem) * len(problem.rows):
         raise SlowDescentError
     return int(visits)
 
@@ -121,7 +122,7 @@ def product_steps(problem: OneVsRest, tree: ProblemTree, settings: Settings) -> 
     step = n_leaves * n * (SCORE_PRODUCT * d + SCORE) + LEAF_SYSTEM * n_leaves**3 + PRODUCT_STEP
     cost = MEAN_HESSIAN * n * d**2 + EIGENVECTORS * (d**3 + n_leaves**3) + (steps + CERTIFICATE) * step
     descent = _expected_joint_visits(problem) * n * math.ceil(n_leaves / WIDTH) * _joint_visit_cost(problem)
-    newton = n_leaves * _class_cost(problem) if fits_newton(problem, tree) else np.inf
+    newton = _tree_cost(problem) if fits_newton(problem, tree) else np.inf
     return min(settings.max_iter, int(PRODUCT_PATIENCE * steps)) if cost < min(descent, newton) else 0
 
 
@@ -131,7 +132,7 @@ class DescentLimit:
     def __init__(self, problem: OneVsRest, tree: ProblemTree, settings: Settings, *, can_be_dense: bool) -> None:
         self.newton, self.tol = np.inf, settings.tol
         if can_be_dense and settings.solver != "coordinate" and fits_newton(problem, tree):
-            self.newton = problem.n_classes * _class_cost(problem)
+            self.newton = _tree_cost(problem)
         self.joint_visit, self.leaf_visit = _joint_visit_cost(problem), _visit_cost(problem)
         self.rests = _has_logarithms(problem.surrogate)  # whether the gap may rest for a while
         self.costs: list[float] = []  # after each sweep
@@ -178,12 +179,13 @@ def _visit_cost(problem: OneVsRest) -> float:
 
 def _joint_visit_cost(problem: OneVsRest) -> float:
     rest = JOINT_LOGISTIC_VISIT if _has_logarithms(problem.surrogate) else JOINT_VISIT
-    return ENTRY_OF_VISIT * _row_length(problem) + rest
+    return ENTRY_OF_VISIT * _row_length(problem) + rest * min(1.0, problem.n_classes / WIDTH)
 
 
 def _expected_visits(problem: OneVsRest) -> float:
     """Return how many visits to each row descent may take, to the order of magnitude."""
-    return 5 * (1 + _usual_stiffness(problem)) * min(1.0, _rows_per_feature(problem) / 40)
+    power = 0.7 if _has_logarithms(problem.surrogate) else 1.0
+    return 5 * (1 + _usual_stiffness(problem)) ** power * min(1.0, _rows_per_feature(problem) / 40)
 
 
 def _expected_joint_visits(problem: OneVsRest) -> float:
@@ -212,10 +214,21 @@ def _row_length(problem: OneVsRest) -> float:
 
 def _class_cost(problem: OneVsRest) -> float:
     """Return the cost of all Newton steps for one class."""
-    n, d, steps = len(problem.rows), problem.rows.n_used, float(problem.surrogate.newton_steps)
+    n, d = len(problem.rows), problem.rows.n_used
+    return _newton_steps(problem) * (PRODUCT * (n + d) * d**2 + ROW_OF_STEP * n + STEP)
+
+
+def _tree_cost(problem: OneVsRest) -> float:
+    """Return the cost of all Newton steps for the leaves of a tree."""
+    return problem.n_classes * _class_cost(problem) + _newton_steps(problem) * TREE_STEP
+
+
+def _newton_steps(problem: OneVsRest) -> float:
+    """Return the number of Newton steps that is usual for a loss."""
+    steps = float(problem.surrogate.newton_steps)
     if _has_logarithms(problem.surrogate):  # the steeper the losses, the more steps
         steps *= 1 + 0.35 * math.log10(1 + _stiffness(problem))
-    return steps * (PRODUCT * (n + d) * d**2 + ROW_OF_STEP * n + STEP)
+    return steps
 
 
 def _has_logarithms(surrogate: Surrogate) -> bool:

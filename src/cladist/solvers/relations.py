@@ -247,7 +247,9 @@ class TreeCoupling:
         if is_flat(tree, root):
             return descend(**options)
         dense = form in DENSE_FORMS and state is None and not keep_state
-        solution = self._solve_by_products(problem, settings, executor) if dense else None
+        solution = None
+        if form in DENSE_FORMS and (state is None or isinstance(state, np.ndarray)):
+            solution, options["state"] = self._solve_by_products(problem, settings, executor, state, keep_state), None
         try:
             if solution is None:
                 limit = DescentLimit(problem, tree, settings, can_be_dense=form in DENSE_FORMS)
@@ -262,13 +264,18 @@ class TreeCoupling:
             solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
         return solution if form == "dense" else _sparse(solution, prune)
 
-    def _solve_by_products(self, problem: OneVsRest, settings: Settings, executor: Executor) -> Solution | None:
+    def _solve_by_products(
+        self, problem: OneVsRest, settings: Settings, executor: Executor, start: Any, keep_state: bool
+    ) -> Solution | None:
         """Return a solution found by products of matrices, if they are expected to cost least and converge."""
         steps = product_steps(problem, self.tree, settings) if self.root != "free" else 0
         if not steps:
             return None
-        solution = solve_by_products(problem, self.tree, settings, root=self.root, executor=executor, most_steps=steps)
-        return solution if solution.converged else None
+        options = {"root": self.root, "executor": executor, "most_steps": steps, "start": start}
+        solution = solve_by_products(problem, self.tree, settings, **options)
+        if not solution.converged:
+            return None
+        return solution if keep_state else replace(solution, state=None)
 
     def node_vectors(self, weights: Weights) -> sparse.csr_array:
         """Return the weights of all nodes (in `taxonomy.names` order × features)."""

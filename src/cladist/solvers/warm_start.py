@@ -12,7 +12,7 @@ from cladist.kernels.lanes import WIDTH
 from cladist.solvers.linear.one_vs_rest import growth
 from cladist.solvers.problem import OneVsRest
 from cladist.solvers.relations import Coupling
-from cladist.solvers.tree.recursive import State
+from cladist.solvers.tree.recursive import State, is_flat
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class LastFit:
     state : list of arrays (rows × 16), array (problems × features in use), or State
         Of uncoupled problems α / c_i, the share of its cost that each row's α is, in blocks of sixteen problems, or
         weights. A share keeps α feasible whatever C, class weights and row weights become. Of a tree the solver's own
-        state, which cuts α to the feasible range.
+        state, which cuts α to the feasible range, or weights.
     """
 
     kind: tuple[Any, ...]
@@ -44,7 +44,12 @@ class LastFit:
 
         None for the states of coupled problems that share nothing.
         """
-        if coupling is not None and not isinstance(state, State):
+        is_matrix = isinstance(state, np.ndarray)
+        if (
+            coupling is not None
+            and not isinstance(state, State)
+            and (not is_matrix or is_flat(*coupling.tree_and_root()))
+        ):
             return None
         if isinstance(state, list):
             for b, alpha in enumerate(state):

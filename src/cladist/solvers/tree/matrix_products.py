@@ -46,16 +46,18 @@ def solve_by_products(
     root: str = "zero",
     executor: Executor | None = None,
     most_steps: int = 100,
+    start: Floats64 | None = None,
 ) -> Solution:
     """Minimise ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + Σ_leaves Σ_i c_i ℓ(y_i w·x_i) for a smooth loss.
 
     The result does not depend on the executor. `history` has one entry. Where `most_steps` do not suffice, the solution
-    has not converged. Memory: some ten arrays of 4 bytes per row and leaf, and the dense rows three times.
+    has not converged. The search begins at the weights `start`, the `state` of an earlier solution. Memory: some ten
+    arrays of 4 bytes per row and leaf, and the dense rows three times.
     """
     started, steps = time.perf_counter(), 0
     with progress.task("recursive regularisation", most_steps) as running, threadpool_limits(1, user_api="blas"):
         losses, coupling = _Losses.of(problem, executor or Serial()), _Coupling.of(tree, root)
-        W = _constant_weights(problem, losses)
+        W = _constant_weights(problem, losses) if start is None else start
         for precision, share in PRECISIONS:
             search = _Search(losses.astype(precision), coupling, W)
             while steps < most_steps and not search.is_done(share * settings.tol) and search.step():
@@ -68,7 +70,7 @@ def solve_by_products(
     bounds = duality_gap(rounded.primal, rounded.primal - rounded.gap)
     entry = {**bounds, "passes": steps, "seconds": time.perf_counter() - started}
     weights = DenseWeights.from_matrix(W, problem.rows)
-    return Solution(weights, weights.intercepts, [entry], entry["gap"] <= settings.tol)
+    return Solution(weights, weights.intercepts, [entry], entry["gap"] <= settings.tol, state=W)
 
 
 class _Coupling(NamedTuple):
