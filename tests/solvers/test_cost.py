@@ -15,6 +15,7 @@ from cladist.solvers.cost import (
     UNLIMITED,
     DescentLimit,
     SlowDescentError,
+    count_effort,
     fits_newton,
     newton_visits,
     product_steps,
@@ -157,19 +158,34 @@ def test_every_linear_learner_takes_a_solver(learner):
         learner(TAXONOMY, solver="sgd").fit(X, y)
 
 
+@pytest.fixture
+def without_judgement(monkeypatch):
+    """Descent does not give way to Newton steps, however slow it is; they cost 20 visits to each of 200 rows."""
+    monkeypatch.setattr(one_vs_rest, "count_effort", lambda *_: count_effort(UNLIMITED))
+    costs = {"coordinate": UNLIMITED, "auto": 20 * 200}
+    monkeypatch.setattr(one_vs_rest, "newton_visits", lambda problem, settings: costs[settings.solver])
+
+
 @slow_steps
-def test_newton_steps_finish_a_descent_that_ends_at_max_iter(loss, steps, monkeypatch):
+def test_newton_steps_finish_a_descent_that_ends_at_max_iter(loss, steps, without_judgement):
     problem = dense_problem(loss, scale=30.0, C=100.0).problem
-    monkeypatch.setattr(one_vs_rest, "newton_visits", lambda *_: UNLIMITED)  # so that its rate is not judged
     descended, finished = (solve_one_vs_rest(problem, Settings(1e-3, 60, solver=s)) for s in ("coordinate", "auto"))
     assert not descended.converged
     assert finished.converged
     assert steps == [0, 1, 2]
 
 
+@slow_steps
+def test_newton_steps_do_not_finish_a_descent_that_was_allowed_few_sweeps(loss, steps, without_judgement):
+    problem = dense_problem(loss, scale=30.0, C=100.0).problem
+    for n_sweeps, expected in ((4, []), (5, [0, 1, 2])):
+        solve_one_vs_rest(problem, Settings(1e-9, n_sweeps))
+        assert steps == expected
+
+
 @pytest.mark.parametrize("learner", [RecursiveSVM, RecursiveLogistic])
 def test_newton_steps_finish_a_joint_descent_that_ends_at_max_iter(learner, monkeypatch):
-    monkeypatch.setattr(DescentLimit, "check", lambda *_: None)  # so that its rate is not judged
+    monkeypatch.setattr(DescentLimit, "check", lambda limit, visits, *_: limit.costs.append(visits * limit.joint_visit))
     monkeypatch.setattr("cladist.solvers.cost._expected_joint_visits", lambda _: 0.0)
     X, y = single(n_features=6, density=1.0)
     options = {"C": 100.0, "max_iter": 60, "sharing": 1.0, "tol": 1e-3}

@@ -38,6 +38,7 @@ PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d�
 TREE_STEP = 1e6  # the rest of a Newton step for all leaves of a tree
 JUDGED_FROM = 0.1  # of the cost of Newton steps, or more: from here on the rate of descent is judged
 PATIENCE = 2.5  # times the usual cost before the rate is judged
+FINISHED = 4.0  # times the cost of a descent that ended at `max_iter`: Newton steps that cost less finish it
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
 UNSCALED = 5e4  # C ‖x‖² of rows with features that are far larger than others, most likely
@@ -163,6 +164,10 @@ class DescentLimit:
                 self.before = cost, gap
         if cost > 2 * self.newton:
             raise SlowDescentError
+
+    def can_finish(self) -> bool:
+        """Tell whether Newton steps may finish a descent that has ended; many sweeps must have been allowed it."""
+        return self.newton <= FINISHED * sum(self.costs[-1:])
 
     def _is_slow(self, cost: float, gap: float, cost_before: float, gap_before: float) -> bool:
         return math.log(gap / self.tol) * (cost - cost_before) > math.log(gap_before / gap) * self.newton

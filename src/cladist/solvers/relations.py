@@ -254,9 +254,8 @@ class TreeCoupling:
             if solution is None:
                 limit = DescentLimit(problem, tree, settings, can_be_dense=form in DENSE_FORMS)
                 descended = descend(limit=limit, **options)
-                if descended.converged or not dense or limit.newton == np.inf:
+                if descended.converged or not dense or not limit.can_finish():
                     return descended
-                # Descent has ended at `max_iter`.
                 solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
                 if descended.history[-1]["gap"] <= solution.history[-1]["gap"]:
                     return descended

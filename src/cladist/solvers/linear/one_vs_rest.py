@@ -29,11 +29,11 @@ from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
 from cladist.linear_model.weights import DenseWeights, DualWeights, Weights
 from cladist.solvers.cost import (
+    FINISHED,
     SlowDescentError,
     check_effort,
     check_fits_newton,
     count_effort,
-    fits_newton,
     needs_trial,
     newton_visits,
 )
@@ -146,7 +146,7 @@ def _solve_blocks(
             begin = None if state is None else state[b][shuffled]
             try:
                 block = _solve_block(problem, b, order, settings, start, begin, limit)
-                block = _finish_directly(problem, b, settings, form, block)
+                block = _finish_directly(problem, b, settings, form, block, limit)
             except SlowDescentError as slow:
                 if b == 0:
                     raise
@@ -446,14 +446,17 @@ def _solve_block_directly(problem: OneVsRest, b: int, settings: Settings, form: 
     return _round_block(problem, b, solutions, settings.tol)
 
 
-def _finish_directly(problem: OneVsRest, b: int, settings: Settings, form: str, block: _SolvedBlock) -> _SolvedBlock:
-    """Return a block, solved by Newton steps if its descent ended at `max_iter`, they fit, and their gap is smaller."""
+def _finish_directly(
+    problem: OneVsRest, b: int, settings: Settings, form: str, block: _SolvedBlock, most_visits: int
+) -> _SolvedBlock:
+    """Return a block; if its descent ended at `max_iter`, after Newton steps where these do not cost much more."""
 
     def worst(one: _SolvedBlock) -> float:
         return max(entry["gap"] for entry in one.history)
 
-    ended = block.history[0]["passes"] >= settings.max_iter and not worst(block) <= settings.tol
-    if settings.solver == "coordinate" or not ended or not fits_newton(problem):
+    passes = block.history[0]["passes"]
+    ended = passes >= settings.max_iter and not worst(block) <= settings.tol
+    if not ended or most_visits > FINISHED * passes * len(problem.rows):
         return block
     start = _weights_of_block(SlowDescentError(block.weights), problem, b)
     return min(block, _solve_block_directly(problem, b, settings, form, start), key=worst)
