@@ -39,7 +39,8 @@ ENOUGH_VALUES, ROWS_PER_LABEL = 1_000_000, 10  # nonzeros of the rows that metho
 MOST_WORK = 4e9  # nonzeros × labels of these rows; about a minute for each method
 LEAD, CLEAR = 1.0, 1.5  # standard errors by which a method that uses the tree must be better, and that end doubt
 OTHER_SCALES = 100.0  # the ratio of the largest to the smallest standard deviation of columns
-HOPELESS = 3.0  # standard errors behind the best on the first fold: other folds are not looked at
+HOPELESS = 1.0  # standard errors behind the best on the first fold: other folds are not looked at
+SURE = 2.0  # standard errors by which a C is better than those around it: other methods of the same loss take it over
 MOST_FOLDS = 3  # that the better flat method and the best of the others are compared on
 
 
@@ -160,7 +161,8 @@ def auto(
     standard errors, both are compared on up to three fifths.
     `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic` or `RecursiveSVM` is worse than `FlatSVM` by
     a standard error. C is chosen on the rows of the comparison; if these are a part, all rows decide between values
-    that are within a standard error of the best.
+    that are within a standard error of the best. Where the C of `FlatSVM` is better than values around it by two
+    standard errors, methods with the same loss take it over.
 
     Examples
     --------
@@ -295,6 +297,11 @@ class _Scored:
         error = np.std(gaps, ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
         return float(np.mean(gaps) / max(error, np.finfo(np.float64).tiny))
 
+    def is_sure_of_C(self) -> bool:  # noqa: N802 - the papers' letter
+        """Tell whether smaller and larger values of C were clearly worse."""
+        tried = sorted(self.search.scores)
+        return tried[0] < self.key < tried[-1] and self.search.likely(tried, errors=SURE) == [self.key]
+
     def add_fold(self) -> None:
         """Measure one more fold."""
         began = time.perf_counter()
@@ -369,7 +376,7 @@ class _Comparison:
                         if one.mean < max(other.mean for other in scored):
                             one.search.fits.clear()  # solutions to start from, which take memory
             best = self._best_of(scored)
-        C = self._choose_C(best)
+        C = self._choose_C(best, scored[0])
         n_held_out = sum(len(out) for _, out in best.search.folds[: best.n_folds])
         chosen = best.candidate.method, C, _measure(best.search.model), n_held_out
         results = [one.record() for one in sorted(scored, key=lambda one: (one is not best, -one.mean))]
@@ -379,7 +386,7 @@ class _Comparison:
         """Return the better flat method, or the best of the others if it leads; both get more folds if in doubt."""
         if self.has_all_rows:
             self._add_folds(scored)
-        flat = max((one for one in scored if one.candidate.is_flat), key=lambda one: one.mean)
+        flat = max(_flat(scored), key=lambda one: one.mean)
         best = max((one for one in scored if not one.candidate.is_flat), key=lambda one: one.mean, default=flat)
         most_folds = min(MOST_FOLDS, len(flat.search.folds)) if self.has_all_rows else 1
         while 0 < best.lead(flat) <= CLEAR and best.n_folds < most_folds and not self.is_late:
@@ -388,17 +395,18 @@ class _Comparison:
         return best if best.lead(flat) > LEAD else flat
 
     def _add_folds(self, scored: list[_Scored]) -> None:
-        """Hold out enough rows for a comparison of the methods that are not clearly behind the best."""
-        best = max(scored, key=lambda one: one.mean)
-        for one in [one for one in scored if best.lead(one) <= HOPELESS]:
+        """Hold out enough rows for a comparison of the methods that are not clearly behind the best, and a flat one."""
+        best, flat = (max(ones, key=lambda one: one.mean) for ones in (scored, _flat(scored)))
+        for one in [one for one in scored if one is flat or best.lead(one) <= HOPELESS]:
             while one.n_folds < one.search.most_folds and not self.is_late:
                 one.add_fold()
 
-    def _choose_C(self, best: _Scored) -> float:  # noqa: N802 - the papers' letter
+    def _choose_C(self, best: _Scored, first: _Scored) -> float:  # noqa: N802 - the papers' letter
         """Return the best C: of the rows compared on or, where these are a part, of all rows among the likely ones."""
         search = best.search
         with search.running():
-            tried = search.walk(*best.key)
+            is_known = best is not first and best.candidate.factor == first.candidate.factor and first.is_sure_of_C()
+            tried = [best.key] if is_known else search.walk(*best.key)
             if self.has_all_rows:
                 return search.settle(tried)[0]
             likely = search.likely(tried)
@@ -429,6 +437,10 @@ class _Comparison:
         learner.check_parameters()
         X, labels = learner.validate_fit(self.rows[part], self.labels[part])
         return Search(learner, "C", X, labels)
+
+
+def _flat(scored: list[_Scored]) -> list[_Scored]:
+    return [one for one in scored if one.candidate.is_flat]
 
 
 def _measure(learner: Any) -> str:

@@ -33,12 +33,13 @@ MOST_SYSTEM_ENTRIES = 2**27  # of all nodes of a tree, features × features each
 
 ENTRY_OF_VISIT, FULL_ENTRY = 1.1, 0.5  # a nonzero of a row, for sixteen classes; of rows that are visited by fours
 VISIT, LOGISTIC_VISIT = 35.0, 110.0  # the rest of a visit to a row
-JOINT_VISIT, JOINT_LOGISTIC_VISIT = 200.0, 900.0  # in a tree, where the sixteen leaves of a block move in turn
+JOINT_ENTRY, JOINT_VISIT, JOINT_LOGISTIC_VISIT = 2.6, 450.0, 650.0  # in a tree, where leaves of a block move in turn
 PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d², for n, and once
-TREE_STEP = 1e6  # the rest of a Newton step for all leaves of a tree
+TREE_PRODUCT, TREE_ROW_OF_STEP, TREE_STEP = 0.08, 180.0, 100_000.0  # of one for a leaf of a tree
 JUDGED_FROM = 0.1  # of the cost of Newton steps, or more: from here on the rate of descent is judged
 PATIENCE = 2.5  # times the usual cost before the rate is judged
 FINISHED = 4.0  # times the cost of a descent that ended at `max_iter`: Newton steps that cost less finish it
+DEAR = 0.3  # times the cost of Newton steps: a check of the rate that costs more is not waited for
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
 UNSCALED = 5e4  # C ‖x‖² of rows with features that are far larger than others, most likely
@@ -142,7 +143,8 @@ class DescentLimit:
         if settings.solver == "newton":
             check_fits_newton(problem, tree)
             raise SlowDescentError
-        if 2 * self.newton < expected * self.joint_visit:
+        self.expected = expected * self.joint_visit
+        if HOPELESS * self.newton < self.expected:
             raise SlowDescentError
 
     def check(self, joint_visits: int, leaf_visits: int, gap: float, sweeps_to_check: int) -> None:
@@ -154,7 +156,8 @@ class DescentLimit:
         self.costs.append(cost)
         if gap == np.inf:
             to_check = sweeps_to_check * np.diff(self.costs)[-1:]  # if each costs as much as the last
-            if cost > self.newton or np.any(to_check > self.newton):
+            most = DEAR * self.newton if self.expected > self.newton else self.newton
+            if cost > self.newton or np.any(to_check > most):
                 raise SlowDescentError
         elif self.before is None or gap != self.before[1]:
             judged_from = JUDGED_FROM * self.newton * (PATIENCE if self.rests else 1)
@@ -183,8 +186,10 @@ def _visit_cost(problem: OneVsRest) -> float:
 
 
 def _joint_visit_cost(problem: OneVsRest) -> float:
-    rest = JOINT_LOGISTIC_VISIT if _has_logarithms(problem.surrogate) else JOINT_VISIT
-    return ENTRY_OF_VISIT * _row_length(problem) + rest * min(1.0, problem.n_classes / WIDTH)
+    entries = JOINT_ENTRY * _row_length(problem)
+    if _has_logarithms(problem.surrogate):
+        return entries + JOINT_LOGISTIC_VISIT
+    return entries + JOINT_VISIT * min(1.0, problem.n_classes / WIDTH)
 
 
 def _expected_visits(problem: OneVsRest) -> float:
@@ -225,7 +230,9 @@ def _class_cost(problem: OneVsRest) -> float:
 
 def _tree_cost(problem: OneVsRest) -> float:
     """Return the cost of all Newton steps for the leaves of a tree."""
-    return problem.n_classes * _class_cost(problem) + _newton_steps(problem) * TREE_STEP
+    n, d = len(problem.rows), problem.rows.n_used
+    step = TREE_PRODUCT * (n + d) * d**2 + TREE_ROW_OF_STEP * n + TREE_STEP
+    return problem.n_classes * _newton_steps(problem) * step
 
 
 def _newton_steps(problem: OneVsRest) -> float:
