@@ -15,6 +15,7 @@ from cladist.solvers.cost import (
     UNLIMITED,
     DescentLimit,
     SlowDescentError,
+    _is_unscaled,
     count_effort,
     fits_newton,
     newton_visits,
@@ -49,6 +50,14 @@ def steps(monkeypatch):
 
     monkeypatch.setattr(one_vs_rest, "solve_directly", recorded)
     return classes
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(1.0, False), (30.0, True)])
+def test_features_of_other_scales_are_seen(factor, expected):
+    X = np.random.default_rng(0).normal(size=(50, 6)) * 0.01  # far smaller than the constant feature
+    X[:, 2] *= factor
+    problem = case(X, members_by_class(np.arange(50) % 2, 2), "hinge", np.ones((2, 2))).problem
+    assert _is_unscaled(problem) is expected
 
 
 @slow_steps

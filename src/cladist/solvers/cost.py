@@ -43,6 +43,7 @@ DEAR = 0.3  # times the cost of Newton steps: a check of the rate that costs mor
 CLEAR = 0.1  # times the cost of Newton steps: descent that is expected to cost less needs no trial
 MOST_STIFF = 500.0  # C ‖x‖²; beyond, most rows are on the right side of the margin, and their number hardly matters
 UNSCALED = 5e4  # C ‖x‖² of rows with features that are far larger than others, most likely
+OTHER_SCALES, SCALE_ROWS = 100.0, 1000  # ratio of the largest mean square of a feature to the median, on some rows
 SCORE_PRODUCT, SCORE, PRODUCT_STEP = 0.06, 16.0, 1e6  # of a step by products: for n d and n of each leaf, and once
 MEAN_HESSIAN, EIGENVECTORS, LEAF_SYSTEM = 0.05, 1.0, 2.0  # before these steps: for n d² and d³; and for leaves³ of each
 PRODUCT_STEPS, CERTIFICATE = 4.5, 3.0  # steps for short rows and tol = 0.01; the cost of certifying, in steps
@@ -85,7 +86,7 @@ def newton_visits(problem: OneVsRest, settings: Settings) -> int:
     if settings.solver == "coordinate" or not fits_newton(problem):
         return UNLIMITED
     visits = min(problem.n_classes, WIDTH) * _class_cost(problem) / _visit_cost(problem)
-    if _stiffness(problem) > UNSCALED and HOPELESS * visits < _expected_visits(problem) * len(problem.rows):
+    if _is_unscaled(problem) and HOPELESS * visits < _expected_visits(problem) * len(problem.rows):
         raise SlowDescentError
     return int(visits)
 
@@ -211,7 +212,19 @@ def _stiffness(problem: OneVsRest) -> float:
 
 def _usual_stiffness(problem: OneVsRest) -> float:
     stiffness = _stiffness(problem)
-    return stiffness if stiffness > UNSCALED else min(stiffness, MOST_STIFF)
+    return stiffness if _is_unscaled(problem) else min(stiffness, MOST_STIFF)
+
+
+def _is_unscaled(problem: OneVsRest) -> bool:
+    """Tell whether some features are far larger than others, which makes descent take long."""
+    if _stiffness(problem) > UNSCALED:
+        return True
+    rows = problem.rows
+    if not len(rows.data) or len(rows.data) != len(rows) * rows.n_used:
+        return False
+    values = rows.data.reshape(len(rows), rows.n_used)[:SCALE_ROWS, : rows.n_used - rows.has_constant]
+    squares = np.mean(np.square(values, dtype=np.float64), axis=0)
+    return bool(np.any(squares > OTHER_SCALES * np.median(squares)))
 
 
 def _rows_per_feature(problem: OneVsRest) -> float:
