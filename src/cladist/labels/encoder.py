@@ -3,16 +3,18 @@
 | y | kind |
 |---|---|
 | 1-D sequence, array or Series of names | single |
-| sequence of sets, lists or tuples of names | sets |
+| sequence of sets, or of lists or tuples of names | sets |
 | 2-D object or string array, or frame, of path columns | paths |
+| sequence of lists or tuples that are paths | path lists |
+| sequence of collections of paths, 3-D array of path parts | path sets |
 | 0/1 matrix or frame with one column per node | indicator |
 | `LabelMatrix` | matrix |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -22,31 +24,13 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from cladist.errors import LabelError
-from cladist.labels.matrix import LabelForm, LabelMatrix
+from cladist.labels.matrix import Encoded, LabelForm, LabelMatrix, find_scalar
+from cladist.labels.paths import are_paths, encode_path_sets, encode_paths, refuse_ambiguous
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.structure import as_text, is_missing
+from cladist.taxonomy.structure import is_missing
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """The result of `encode`.
-
-    Attributes
-    ----------
-    taxonomy : Taxonomy
-        The taxonomy of the labels: the one given, or the one built from y.
-    labels : LabelMatrix
-        The labels of all rows.
-    form : LabelForm
-        The form of y, in which predictions are returned.
-    """
-
-    taxonomy: Taxonomy
-    labels: LabelMatrix
-    form: LabelForm
-
-
-def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
+def encode(y: Any, taxonomy: Taxonomy | None = None, *, lists: str = "auto") -> Encoded:
     """Encode any accepted form of y as a `LabelMatrix`.
 
     Parameters
@@ -55,6 +39,10 @@ def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
         Names, collections of names, rows of path parts, a 0/1 matrix or a `LabelMatrix`.
     taxonomy : Taxonomy, optional
         The taxonomy of the labels. None: built from rows of path parts; for names, a star of the classes.
+    lists : {"auto", "paths", "sets"}
+        What rows that are lists or tuples of names are. "auto": paths if all of them are paths of the taxonomy from a
+        root, otherwise sets; without a taxonomy an error that says how to write either. "paths": the same with a
+        taxonomy; paths without one.
 
     Examples
     --------
@@ -83,9 +71,11 @@ def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
         if y.ndim == 2 and y.shape[1] != 1:
             if y.dtype.kind in "biuf":
                 return _encode_indicator(y, taxonomy, LabelForm("indicator", dtype=str(y.dtype)))
-            dtype = "str" if y.dtype.kind in "UT" else "object"
-            return _encode_paths(y, taxonomy, LabelForm("paths", dtype=dtype, width=y.shape[1]))
-    return _encode_1d(y, taxonomy)
+            return encode_paths(y.tolist(), taxonomy, LabelForm("paths", dtype=_text_or_object(y), width=y.shape[1]))
+        if y.ndim == 3 and y.dtype.kind in "UTO":
+            form = LabelForm("path sets", "3-D array", _text_or_object(y), n_paths=y.shape[1])
+            return encode_path_sets(y.tolist(), taxonomy, form)
+    return _encode_1d(y, taxonomy, lists)
 
 
 def to_indicator(y: Any, taxonomy: Taxonomy) -> sparse.csr_array:
@@ -104,6 +94,10 @@ def to_indicator(y: Any, taxonomy: Taxonomy) -> sparse.csr_array:
            [0, 0]], dtype=int8)
     """
     return encode(y, taxonomy).labels.to_indicator()
+
+
+def _text_or_object(y: npt.NDArray[Any]) -> str:
+    return "str" if y.dtype.kind in "UT" else "object"
 
 
 def _is_pandas(y: Any, name: str) -> bool:
@@ -126,7 +120,7 @@ def _encode_indicator(y: Any, taxonomy: Taxonomy | None, form: LabelForm) -> Enc
 
 def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
     if y.shape[1] == 1:
-        return _encode_1d(y.to_numpy(), taxonomy)
+        return _encode_1d(y.to_numpy(), taxonomy, "auto")
     dtypes = tuple(map(str, y.dtypes))
     form = LabelForm(
         container="frame",
@@ -140,59 +134,10 @@ def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
         may_be_paths = y.shape[1] != taxonomy.n_nodes and ("0" in taxonomy or "1" in taxonomy)
         if are_bits and not may_be_paths:
             return _encode_indicator(values.astype(np.int8), taxonomy, replace(form, kind="indicator", dtype="int8"))
-    return _encode_paths(values, taxonomy, replace(form, kind="paths", dtype="object"))
+    return encode_paths(values.tolist(), taxonomy, replace(form, kind="paths", dtype="object"))
 
 
-def _encode_paths(y: npt.NDArray[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
-    """Encode rows of path parts; each distinct path is looked up once, since data repeat few paths many times."""
-    if not len(y):
-        raise LabelError("There are no labels: y has 0 rows.")
-    rows = [tuple("" if is_missing(part) else part for part in row) for row in y.tolist()]
-    first_row = _find_first_rows(rows)
-    parts_of = {row: _split_path(row, k) for row, k in first_row.items()}
-    if taxonomy is None:
-        taxonomy = Taxonomy.from_paths(parts_of.values())
-    node_of: dict[tuple[Any, ...], int] = {}
-    for row, parts in parts_of.items():
-        node = taxonomy.find_path(parts)
-        if node is None:
-            raise LabelError(f"Row {first_row[row]}: {' → '.join(parts)} is not a path of the taxonomy.")
-        node_of[row] = node
-    nodes = np.fromiter((node_of[row] for row in rows), np.int64, len(rows))
-    filler = next((part for part in y[:, -1].tolist() if is_missing(part)), "")
-    form = replace(
-        form,
-        padding=filler if filler is None or isinstance(filler, str) else "nan",
-        below_root=all(len(parts_of[row]) <= taxonomy.depth[v] for row, v in node_of.items()),
-        scalar=_find_scalar(part for row in first_row for part in row if part != ""),
-    )
-    return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), form)
-
-
-def _find_first_rows(rows: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
-    """Return the position at which each distinct row stands first."""
-    first: dict[tuple[Any, ...], int] = {}
-    for k, row in enumerate(rows):
-        try:
-            first.setdefault(row, k)
-        except TypeError:
-            raise LabelError(f"Row {k}: a part of a path is a text or a number; got {list(row)}.") from None
-    return first
-
-
-def _split_path(row: tuple[Any, ...], k: int) -> list[str]:
-    end = len(row)
-    while end and row[end - 1] == "":
-        end -= 1
-    if end == 0:
-        raise LabelError(f"Row {k} has an empty path; every row needs at least one part.")
-    gap = next((c for c in range(end) if row[c] == ""), None)
-    if gap is not None:
-        raise LabelError(f"Row {k} has a gap in its path at column {gap}: {list(row)}; pad at the end only.")
-    return [as_text(part) for part in row[:end]]
-
-
-def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:
+def _encode_1d(y: Any, taxonomy: Taxonomy | None, lists: str) -> Encoded:
     container = "series" if _is_pandas(y, "Series") else "list" if isinstance(y, (list, tuple)) else "array"
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = column_or_1d(y, warn=True)
@@ -216,6 +161,44 @@ def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:
             instead = [] if is_missing(row) else [row]
             raise LabelError(f"Row {k} is {row!r}, while other rows are collections of labels; write {instead!r}.")
     form = replace(form, kind="sets", dtype="object", element="list" if element == "ndarray" else element)
+    return _encode_collections(rows, taxonomy, form, lists)
+
+
+def _encode_collections(rows: list[Any], taxonomy: Taxonomy | None, form: LabelForm, lists: str) -> Encoded:
+    """Encode rows that are collections: of paths, of names, or of the parts of one path."""
+    first = next((label for row in rows for label in row), None)
+    if isinstance(first, (list, tuple, np.ndarray)):
+        form = replace(form, kind="path sets", inner="tuple" if isinstance(first, tuple) else "list")
+        return encode_path_sets(rows, taxonomy, form)
+    if form.element in ("list", "tuple") and lists != "sets" and all(map(len, rows)):
+        as_paths = replace(form, kind="path lists")
+        if are_paths(rows, taxonomy, needs_parts=lists == "auto"):
+            return encode_paths(rows, taxonomy, as_paths)
+        if taxonomy is None:
+            if lists == "auto":
+                refuse_ambiguous(form, rows)
+            return encode_paths(rows, taxonomy, as_paths)
+        if lists == "paths":
+            return _encode_single_lists(rows, taxonomy, form)
+    return _encode_sets(rows, taxonomy, form)
+
+
+def _encode_single_lists(rows: list[Any], taxonomy: Taxonomy, form: LabelForm) -> Encoded:
+    """Encode lists that are not all paths, for a method with one label per row: as names if each row has one label."""
+    try:
+        encoded = _encode_sets(rows, taxonomy, form)
+    except LabelError:
+        if max(map(len, rows)) == 1:
+            raise
+        return encode_paths(rows, taxonomy, replace(form, kind="path lists"))  # raises: not all of them are paths
+    try:
+        encoded.labels.nodes("This method")
+    except LabelError as problem:
+        raise LabelError(f"{str(problem)[:-1]}, and it is no path of the taxonomy.") from None
+    return encoded
+
+
+def _encode_sets(rows: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
     names = [label for row in rows for label in row]
     if not names and taxonomy is None:
         raise LabelError("No row has a label, so there are no classes to learn; give a taxonomy.")
@@ -225,16 +208,6 @@ def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:
 def _is_collection(row: Any) -> bool:
     """Tell whether a row of y holds several labels; lists read from Parquet are arrays."""
     return isinstance(row, (list, tuple, set, frozenset)) or (isinstance(row, np.ndarray) and row.ndim == 1)
-
-
-def _find_scalar(labels: Iterable[Any]) -> str:
-    """Return the Python type of labels; one number among texts makes all texts that are numbers numbers."""
-    kinds = {type(label) for label in labels}
-    if any(issubclass(kind, (bool, np.bool_)) for kind in kinds):
-        return "bool"
-    if any(issubclass(kind, (float, np.floating)) for kind in kinds):
-        return "float"
-    return "int" if any(issubclass(kind, (int, np.integer)) for kind in kinds) else "str"
 
 
 def _find_dtype(values: npt.NDArray[Any] | list[Any]) -> str:
@@ -277,7 +250,7 @@ def _encode_names(labels: list[Any], counts: list[int] | None, taxonomy: Taxonom
             )
         node_of[label] = node
     ids = np.fromiter((node_of[label] for label in labels), np.int32, len(labels))
-    form = _detect_spelling(replace(form, scalar=_find_scalar(labels)), node_of, taxonomy)
+    form = _detect_spelling(replace(form, scalar=find_scalar(labels)), node_of, taxonomy)
     return Encoded(taxonomy, LabelMatrix.from_ids(indptr, ids, taxonomy), form)
 
 

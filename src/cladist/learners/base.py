@@ -21,7 +21,6 @@ from sklearn.utils.validation import (
 
 from cladist.errors import LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
-from cladist.learners.label_warnings import warn_of_paths
 from cladist.metrics import zero_one_loss
 from cladist.storage.array_groups import Arrays
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -154,14 +153,12 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             raise LabelError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._checked_rows(X, reset=True)
         self._check_lengths(X)
-        encoded = encode(y, self._given_taxonomy())
+        encoded = encode(y, self._given_taxonomy(), lists=self.reading_of_lists)
         check_consistent_length(X, encoded.labels)
         if not self.takes_dags:  # labels may bring one along
             encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
-        if self.taxonomy is None:
-            warn_of_paths(type(self).__name__, encoded.form, y)
         return X, encoded.labels
 
     def validate_weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
@@ -233,6 +230,13 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__}: decode='multi' answers sets of labels, and y holds one label per row; write "
                 "each row as a set, {'label'}."
             )
+
+    @property
+    def reading_of_lists(self) -> str:
+        """How `encode` reads rows of y that are lists: paths where this learner predicts one label per row."""
+        if self.answers_sets and self.decode in ("auto", "multi"):
+            return "auto" if self.decode == "auto" else "sets"
+        return "paths"
 
     @property
     def decodes_sets(self) -> bool:
@@ -375,9 +379,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         predicted = (
             self.predict_sets(rows) if sets else LabelMatrix.from_nodes(self.predict_nodes(rows), self.taxonomy_)
         )
-        if not self._knows_taxonomy and self.label_form_.kind in ("single", "sets", "paths"):
+        if not self._knows_taxonomy and self.label_form_.kind not in ("indicator", "matrix"):
             # Without a taxonomy, a label never seen in training is a wrong prediction, not an unknown name.
-            true = encode(y, None).labels
+            true = encode(y, None, lists=self.label_form_.reading_of_lists).labels
             check_consistent_length(X, true)
             weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
             return float(np.average(_path_sets(true) == _path_sets(predicted), weights=weights))

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from cladist.errors import LabelWarning, quoted
-from cladist.labels import LabelForm, LabelMatrix
-from cladist.taxonomy.construction import look_like_paths
+from cladist.labels import LabelMatrix
 
 MOST_NAMED = 3
 
@@ -23,18 +22,6 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_back.f_globals.get("__name__", "").partition(".")[0] == "cladist":
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level + 1)
-
-
-def warn_of_paths(who: str, form: LabelForm, y: Any) -> None:
-    """Warn if lists in y, given without a taxonomy, look like paths: they are trained on as sets of labels."""
-    has_lists = form.kind == "sets" and form.element in ("list", "tuple")
-    if has_lists and look_like_paths(row for row in y):
-        warn_caller(
-            f"{who}: rows of y look like paths, and without a taxonomy they are trained on as sets of "
-            "unrelated labels. If they are paths, give a 2-D array, np.array(rows, dtype=object) with short rows "
-            'padded by ""; if they are sets of labels, write sets, or give a taxonomy.',
-            LabelWarning,
-        )
 
 
 def warn_of_lost(model: Any, labels: LabelMatrix, advice: str) -> None:
