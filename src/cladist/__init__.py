@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.learners.flat import FlatLogistic as FlatLogistic
     from cladist.learners.flat import FlatSVM as FlatSVM
     from cladist.learners.local.nodewise import NodewiseSVM as NodewiseSVM
+    from cladist.learners.local.per_level import LocalPerLevel as LocalPerLevel
+    from cladist.learners.local.per_node import LocalPerNode as LocalPerNode
     from cladist.learners.local.top_down import TopDown as TopDown
     from cladist.learners.online.hieron import Hieron as Hieron
     from cladist.learners.online.perceptron import HierarchicalPerceptron as HierarchicalPerceptron

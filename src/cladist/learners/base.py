@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
     _num_samples,
@@ -200,7 +200,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if not weights.any():
             raise ParameterError(f"{type(self).__name__}: all sample weights are 0, so there is nothing to learn from.")
         positive = np.flatnonzero(weights)
-        return X[positive], labels[positive], weights[positive]
+        return take_rows(X, positive), labels[positive], weights[positive]
 
     def _given_taxonomy(self) -> Taxonomy | None:
         """Return the parameter `taxonomy` as a `Taxonomy`, or None; refuse a DAG that this method cannot learn on."""
@@ -428,6 +428,11 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             return
         for start in range(0, X.shape[0], rows):
             yield X[start : start + rows]
+
+
+def take_rows(X: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return some rows of an array, a matrix or a data frame."""
+    return X[rows] if isinstance(X, np.ndarray) or sparse.issparse(X) else _safe_indexing(X, rows)
 
 
 def random_generator(who: str, random_state: Any) -> np.random.RandomState:
