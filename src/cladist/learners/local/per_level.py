@@ -12,7 +12,6 @@ from scipy.special import softmax
 
 from cladist.errors import ModelFormatError
 from cladist.labels import LabelMatrix
-from cladist.learners.flat import FlatLogistic
 from cladist.learners.local.node_estimators import estimator_at
 from cladist.learners.local.walk import Floats, Ids, LocalClassifiers
 
@@ -31,6 +30,8 @@ class LocalPerLevel(LocalClassifiers):
     estimator : scikit-learn classifier, mapping or None
         Cloned for every level. A mapping has different ones by level (0 for the roots), and under None for all others.
         None: `FlatLogistic`.
+    C, tol : float
+        Of `FlatLogistic`, where it is the classifier: the weight of the losses, and the relative duality gap.
     combine : {"multiply", "geometric", "arithmetic", None}
         How `predict_proba` combines the probabilities of the nodes on a path: their product, geometric or arithmetic
         mean, or the last one alone.
@@ -66,6 +67,8 @@ class LocalPerLevel(LocalClassifiers):
     taxonomy: Any = None
     _: KW_ONLY
     estimator: Any = None
+    C: float = 1.0
+    tol: float = 1e-3
     combine: str | None = "multiply"
     stop: bool = False
     n_jobs: int | None = None
@@ -74,15 +77,17 @@ class LocalPerLevel(LocalClassifiers):
     verbose: bool | int = 0
 
     def problems(self, labels: LabelMatrix) -> dict[int, tuple[Any, Ids, npt.NDArray[Any]]]:
-        default = FlatLogistic() if self.estimator is None else self.estimator
-        find = estimator_at("LocalPerLevel", default, labels.taxonomy, ())
+        roots = self.children_[-1]
+        texts_of_roots = [_text(labels.taxonomy, int(v)) for v in roots]
+        self.children_[-1] = roots[np.argsort(texts_of_roots)]  # the first of equal scores wins, as in the classifier
+        find = estimator_at("LocalPerLevel", self.estimator, labels.taxonomy, ())
         texts, problems = np.array(_texts(labels.taxonomy), dtype=np.str_), {}
         rows = np.repeat(np.arange(len(labels)), np.diff(labels.indptr))
         for level in range(int(labels.taxonomy.depth[labels.indices].max()) + 1):
             here = labels.taxonomy.depth[labels.indices] == level
             if len(np.unique(labels.indices[here])) > 1:
                 at_level = find(None, level)
-                estimator = FlatLogistic() if at_level is None else at_level
+                estimator = self.default if at_level is None else at_level
                 problems[level] = (estimator, rows[here].astype(np.int64), texts[labels.indices[here]])
         return problems
 

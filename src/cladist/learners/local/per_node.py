@@ -14,7 +14,6 @@ from scipy.special import expit
 from cladist.decoders import top_down
 from cladist.errors import one_of
 from cladist.labels import LabelMatrix
-from cladist.learners.flat import FlatLogistic
 from cladist.learners.local.node_estimators import estimator_at
 from cladist.learners.local.walk import Floats, Ids, LocalClassifiers
 
@@ -37,6 +36,8 @@ class LocalPerNode(LocalClassifiers):
     estimator : scikit-learn classifier, mapping or None
         Cloned for every node. A mapping has different ones by the name of a node, by level (0 for the roots), and under
         None for all others. None: `FlatLogistic`.
+    C, tol : float
+        Of `FlatLogistic`, where it is the classifier: the weight of the losses, and the relative duality gap.
     policy : {"siblings", "exclusive_siblings", "inclusive", "less_inclusive", "exclusive", "less_exclusive"}
         Which rows are positive and negative, see Notes.
     combine : {"multiply", "geometric", "arithmetic", None}
@@ -98,6 +99,8 @@ class LocalPerNode(LocalClassifiers):
     taxonomy: Any = None
     _: KW_ONLY
     estimator: Any = None
+    C: float = 1.0
+    tol: float = 1e-3
     policy: str = "siblings"
     combine: str | None = "multiply"
     stop: bool = False
@@ -116,9 +119,8 @@ class LocalPerNode(LocalClassifiers):
         one_of("LocalPerNode", "policy", self.policy, POLICIES)
 
     def problems(self, labels: LabelMatrix) -> dict[int, tuple[Any, Ids, npt.NDArray[Any]]]:
-        default = FlatLogistic() if self.estimator is None else self.estimator
         taxonomy, rows_of = labels.taxonomy, _Policy(self.policy, labels)
-        find = estimator_at("LocalPerNode", default, taxonomy, taxonomy.names)
+        find = estimator_at("LocalPerNode", self.estimator, taxonomy, taxonomy.names)
         self.always_, problems = [], {}
         for v in np.concatenate(list(self.children_.values())).tolist():
             positive, negative = rows_of(v)
@@ -128,7 +130,7 @@ class LocalPerNode(LocalClassifiers):
                 # Positive rows first, as in HiClass: results of a random forest depend on the order.
                 classes = np.repeat([1, 0], [len(positive), len(negative)])
                 at_node = find(taxonomy.names[v], int(taxonomy.depth[v]))
-                problems[v] = (FlatLogistic() if at_node is None else at_node, np.append(positive, negative), classes)
+                problems[v] = (self.default if at_node is None else at_node, np.append(positive, negative), classes)
         return problems
 
     def local_scores(self, parent: int, children: Ids, X: Any) -> Floats:

@@ -13,11 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from threadpoolctl import threadpool_limits
 
 from cladist import progress
-from cladist.errors import ModelFormatError, ParameterError, one_of
+from cladist.errors import ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, take_rows
+from cladist.learners.flat import FlatLogistic
 from cladist.learners.label_warnings import warn_of_lost
 from cladist.learners.local.node_estimators import (
     check_estimators,
@@ -34,6 +35,7 @@ from cladist.taxonomy import Taxonomy
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 TINY = np.finfo(np.float64).tiny
+PROBABILITIES_OF = ("classes", "all", "levels")
 COMBINERS = ("multiply", "geometric", "arithmetic", None)
 
 
@@ -50,6 +52,8 @@ class LocalClassifiers(HierarchicalClassifier):
     packs_estimators: ClassVar[bool] = True  # in a file, fitted classifiers are part of the state
 
     estimator: Any
+    C: float
+    tol: float
     combine: str | None
     stop: bool
     n_jobs: int | None
@@ -71,6 +75,11 @@ class LocalClassifiers(HierarchicalClassifier):
     def local_scores(self, parent: int, children: Ids, X: Any) -> Floats:
         """Return the probability, or another score from 0 to 1, of each child for all rows."""
         raise NotImplementedError
+
+    @property
+    def default(self) -> FlatLogistic:
+        """The classifier where `estimator` has none."""
+        return FlatLogistic(C=self.C, tol=self.tol)
 
     # ---------------------------------------------------------------- training
 
@@ -107,6 +116,7 @@ class LocalClassifiers(HierarchicalClassifier):
         one_of(who, "stop", self.stop, (False, True))
         one_of(who, "combine", self.combine, COMBINERS)
         check_estimators(who, self.estimator, ("predict_proba", "decision_function"))
+        self.default.check_parameters()
 
     def _extended(self, labels: LabelMatrix) -> LabelMatrix:
         """Return the labels in `walked_`, the taxonomy with stop leaves if `stop`, and set the classes."""
@@ -212,57 +222,37 @@ class LocalClassifiers(HierarchicalClassifier):
     @property
     def has_probabilities(self) -> bool:
         """Whether all classifiers have `predict_proba`."""
-        estimators = getattr(self, "estimators_", None)
-        models = list(estimators.values()) if estimators else listed(self.estimator)
+        models = getattr(self, "estimators_", {}).values() or listed(self.estimator)
         return all(hasattr(model, "predict_proba") for model in models)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any, nodes: str = "classes") -> Floats:
+    def predict_proba(self, X: Any, nodes: str = "classes") -> Any:
         """Return the probability of every class.
 
         Parameters
         ----------
         X : rows, as the classifiers take them
-        nodes : {"classes", "all"}
-            Whether columns follow `classes_`, or `taxonomy_.names`.
+        nodes : {"classes", "all", "levels"}
+            Whether columns follow `classes_` or `taxonomy_.names`; a node has the probability of all classes at and
+            below it. "levels": a list of one array per level, whose columns are the nodes of that level, as HiClass
+            returns them.
 
         Returns
         -------
-        array (rows × classes or nodes)
-            Probabilities of nodes are divided by their sum over the level, combined along paths by `combine`, and
-            divided by their sum again: over all classes, or with "all" over each level. For sets of labels, products
-            along paths. The class of highest probability need not be the one predicted, which the walk ends at.
+        array (rows × classes or nodes), or list of arrays
+            The probabilities of siblings are divided by their sum, combined along paths by `combine`, and divided by
+            their sum over all classes; with "levels", each sum is over a level. For sets of labels, products along
+            paths. The class of highest probability need not be the one predicted, at which the walk ends.
         """
-        rows, who = self._fitted_rows(X), type(self).__name__
-        one_of(who, "nodes", nodes, ("classes", "all"))
-        if nodes == "all" and self.walked_ is not self.taxonomy_:
-            raise ParameterError(f"{who}: nodes='all' needs stop=False; the classes that stop=True adds are no nodes.")
-        parts = [self._probabilities(part, nodes) for part in self._chunks(rows)]
-        width = len(self.class_nodes_) if nodes == "classes" else self.taxonomy_.n_nodes
-        return np.concatenate([np.zeros((0, width)), *parts])
-
-    def _probabilities(self, X: Any, nodes: str) -> Floats:
-        scores, parent = self._node_scores(X), self.walked_.parent
-        levels = [np.flatnonzero(self.walked_.depth == k) for k in range(int(self.walked_.depth.max()) + 1)]
-        if not self.decodes_sets:
-            _normalise(scores, levels)
-        if self.decodes_sets or self.combine == "multiply":
-            for v in np.flatnonzero(parent >= 0):
-                scores[:, v] *= scores[:, parent[v]]
-        elif self.combine is not None:
-            logs = self.combine == "geometric"
-            sums = np.log(np.maximum(scores, TINY)) if logs else scores.copy()
-            reached = np.zeros(len(parent), bool)
-            reached[np.concatenate(list(self.children_.values()))] = True
-            for v in np.flatnonzero(parent >= 0):
-                sums[:, v] += sums[:, parent[v]]
-            means = sums / (self.walked_.depth + 1)
-            scores = np.where(reached, np.exp(means) if logs else means, 0.0)
+        rows = self._fitted_rows(X)
+        one_of(type(self).__name__, "nodes", nodes, PROBABILITIES_OF)
+        parts = [self._node_scores(part) for part in self._chunks(rows)]
+        scores = np.concatenate([np.zeros((0, self.walked_.n_nodes)), *parts])
         if self.decodes_sets:
+            for v in np.flatnonzero(self.walked_.parent >= 0):
+                scores[:, v] *= scores[:, self.walked_.parent[v]]
             return scores if nodes == "all" else scores[:, self.end_nodes_]
-        if nodes == "all":
-            return _normalise(scores, levels)
-        return _normalise(scores[:, self.end_nodes_], [np.arange(len(self.end_nodes_))])
+        return combine_scores(self, scores, self.children_, nodes)
 
     # ---------------------------------------------------------------- saving and loading
 
@@ -319,6 +309,29 @@ def _grouped(nodes: Ids, taxonomy: Taxonomy) -> dict[int, Ids]:
     order = np.argsort(parents, kind="stable")
     starts = np.flatnonzero(np.diff(parents[order], prepend=-2))
     return {int(parents[part[0]]): nodes[part] for part in np.split(order, starts[1:]) if len(part)}
+
+
+def combine_scores(model: Any, scores: Floats, children: Mapping[int, Ids], nodes: str) -> Any:
+    """Return probabilities of classes, nodes or levels from those of nodes given their parents (rows × `walked_`)."""
+    walked, parent = model.walked_, model.walked_.parent
+    levels = [np.flatnonzero(walked.depth == k) for k in range(int(walked.depth.max()) + 1)]
+    _normalise(scores, levels if nodes == "levels" else list(children.values()))
+    reached = np.zeros(walked.n_nodes, bool)
+    reached[np.concatenate(list(children.values()))] = True
+    if model.combine is not None:
+        is_mean = model.combine == "arithmetic"
+        sums = scores if is_mean else np.log(np.maximum(scores, TINY))
+        for v in np.flatnonzero(parent >= 0):
+            sums[:, v] += sums[:, parent[v]]
+        if model.combine != "multiply":
+            sums /= walked.depth + 1
+        scores = np.where(reached, sums if is_mean else np.exp(sums), 0.0)
+    if nodes == "levels":
+        return [_normalise(scores[:, level], [np.arange(len(level))]) for level in levels]
+    of_classes = _normalise(scores[:, model.end_nodes_], [np.arange(len(model.end_nodes_))])
+    if nodes == "classes":
+        return of_classes
+    return of_classes @ LabelMatrix.from_nodes(model.class_nodes_, model.taxonomy_).to_indicator()
 
 
 def _normalise(scores: Floats, groups: list[Ids]) -> Floats:
