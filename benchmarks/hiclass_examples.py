@@ -91,7 +91,7 @@ def parallel_training(library: str) -> Any:
     local = classes(library).LocalClassifierPerParentNode(local_classifier=lr, n_jobs=2)
     model = Pipeline([("count", CountVectorizer()), ("tfidf", TfidfTransformer()), ("lcppn", local)])
     model.fit(titles, frame)
-    return model.predict(titles).tolist() if library == "hiclass" else model.predict(titles).to_numpy().tolist()
+    return model.predict(titles)
 
 
 def calibration(library: str) -> Any:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.learners.blended import BlendedClassifier as BlendedClassifier
     from cladist.learners.calibrated import CalibratedClassifier as CalibratedClassifier
     from cladist.learners.decision_classifier import DecisionClassifier as DecisionClassifier
+    from cladist.learners.encoded_classifier import EncodedClassifier as EncodedClassifier
     from cladist.learners.flat import FlatLogistic as FlatLogistic
     from cladist.learners.flat import FlatSVM as FlatSVM
     from cladist.learners.local.nodewise import NodewiseSVM as NodewiseSVM
@@ -67,6 +68,7 @@ _LAZY = {
     "BlendedClassifier": "cladist.learners.blended",
     "CalibratedClassifier": "cladist.learners.calibrated",
     "DecisionClassifier": "cladist.learners.decision_classifier",
+    "EncodedClassifier": "cladist.learners.encoded_classifier",
     "HierarchicalClassifier": "cladist.learners.base",
     "RelationGraph": "cladist.taxonomy",
     "Relations": "cladist.solvers.relations",

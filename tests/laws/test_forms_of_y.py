@@ -21,7 +21,7 @@ EDGES = Taxonomy.from_edges([("home", "h1"), ("home", "h2"), ("garden", "g1"), (
 CODES = Taxonomy.from_parents({1: None, 2: None, 11: 1, 12: 1, 21: 2, 22: 2})
 LEAVES = np.tile(TREE.leaves, 5)  # ids; the taxonomies above list their leaves in the same order
 SEVERAL = [(k, (k + 1) % 4) if k % 2 else (k,) for k in np.arange(len(LEAVES)) % 4]
-ONE_LABEL = {"hieron", "top-down", "ot", "hblr"}
+ONE_LABEL = {"hieron", "top-down", "per-level", "ot", "hblr"}
 
 
 def objects(rows):

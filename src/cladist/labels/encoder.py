@@ -245,13 +245,25 @@ def _encode_names(labels: list[Any], counts: list[int] | None, taxonomy: Taxonom
         _require_name(label, row_of)
         node = taxonomy.find(label)
         if node is None:
-            raise LabelError(
-                f"Row {row_of(label)}: the label {label!r} is not in the taxonomy{taxonomy.suggestion(label)}"
-            )
+            advice = _advice_on_numbers(distinct, taxonomy) or taxonomy.suggestion(label)
+            raise LabelError(f"Row {row_of(label)}: the label {label!r} is not in the taxonomy{advice}")
         node_of[label] = node
     ids = np.fromiter((node_of[label] for label in labels), np.int32, len(labels))
     form = _detect_spelling(replace(form, scalar=find_scalar(labels)), node_of, taxonomy)
     return Encoded(taxonomy, LabelMatrix.from_ids(indptr, ids, taxonomy), form)
+
+
+def _advice_on_numbers(distinct: list[Any], taxonomy: Taxonomy) -> str:
+    """Return what to do about labels that scikit-learn has replaced by the numbers 0 to K − 1, or ""."""
+    numbers = [n for n in distinct if isinstance(n, (int, np.integer)) and not isinstance(n, bool)]
+    if len(numbers) < len(distinct) or min(numbers) < 0 or max(numbers) >= taxonomy.n_nodes:
+        return ""
+    what = "0 and 1" if max(numbers) == 1 else f"numbers from 0 to {max(numbers)}"
+    two = "; for OneVsRestClassifier, leave the taxonomy out" if max(numbers) == 1 else ""
+    return (
+        f": y holds {what}, as scikit-learn's StackingClassifier, VotingClassifier, BaggingClassifier and "
+        f"cross_val_predict encode it; give them EncodedClassifier(learner, labels=y){two}."
+    )
 
 
 def _require_name(label: Any, row_of: Callable[[Any], int]) -> None:

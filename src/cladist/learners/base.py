@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from cladist.errors import LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
+from cladist.errors import DatasetError, LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.metrics import zero_one_loss
 from cladist.storage.array_groups import Arrays
@@ -183,7 +183,15 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return X as float32 or float64, dense or CSR, or raise scikit-learn's own error."""
         accepted = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        try:
+            X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        except ValueError as problem:
+            if "could not convert string to float" not in str(problem):
+                raise
+            raise DatasetError(
+                f"{type(self).__name__} needs rows of numbers, and these have texts ({problem}); put text_features() "
+                "of cladist.features, or another vectorizer, before it in a Pipeline."
+            ) from None
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays unchanged
             X.sum_duplicates()

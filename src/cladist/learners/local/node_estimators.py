@@ -37,7 +37,7 @@ def check_estimators(who: str, estimator: Any, methods: tuple[str, ...] = ("pred
                     f"all others; got {key!r}."
                 )
     for value in listed(estimator):
-        if is_regressor(value) or isinstance(value, type) or not any(hasattr(value, name) for name in methods):
+        if isinstance(value, type) or is_regressor(value) or not any(hasattr(value, name) for name in methods):
             wanted = "" if methods == ("predict",) else f" with {' or '.join(methods)}"
             raise ParameterError(f"{who}: estimator must be a classifier{wanted}; got {value!r}.")
 
@@ -64,7 +64,7 @@ def estimator_at(
             )
         by_key[key if name is None else name] = value
 
-    return lambda name, level: by_key.get(name if name in by_key else level if level in by_key else None)
+    return lambda name, level: by_key.get(name or level, by_key.get(level, by_key.get(None)))
 
 
 def check_takes_weights(who: str, estimator: Any, sample_weight: Any) -> None:
@@ -100,14 +100,17 @@ def rows_for(model: Any, estimator: Any, X: Any, *, reset: bool) -> Any:
 def _are_numbers(X: Any) -> bool:
     if sparse.issparse(X):
         return True
-    if hasattr(X, "dtypes"):
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
         return all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes)
     try:
         array = np.asarray(X)
+    except (TypeError, ValueError):  # rows of different lengths, which scikit-learn's check refuses
+        return True
+    try:
         if array.dtype.kind in "OUST":
             array.astype(np.float64)
     except (TypeError, ValueError):
-        return _num_samples(X) > 0 and not isinstance(X, (str, bytes))
+        return False
     return True
 
 
