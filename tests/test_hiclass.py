@@ -34,7 +34,7 @@ def test_examples_predict_what_hiclass_predicts(title):
 
 
 def test_random_forests_predicted_the_same_on_three_data_sets():
-    assert RECORDED["hiclass"] .lstrip("v") == "5.0.8"
+    assert RECORDED["hiclass"].lstrip("v") == "5.0.8"
     assert len({row["data"] for row in RECORDED["rows"]}) == 3
     for row in RECORDED["rows"]:
         assert (row["same"] == 1.0) == (row["method"] != "per node, inclusive"), row

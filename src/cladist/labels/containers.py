@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.labels.frames import make_frame, make_series
 from cladist.labels.matrix import ELEMENTS, LabelForm, LabelMatrix, list_frontier
 from cladist.taxonomy import Taxonomy
 
@@ -70,6 +71,8 @@ def _make_rows(form: LabelForm, rows: list[Any], index: Any) -> Any:
 
 
 def _make_series(form: LabelForm, values: npt.NDArray[Any], index: Any) -> Any:
+    if form.library != "pandas":
+        return make_series(form.library, form.name, values.tolist(), form.dtypes[0], form.categories)
     import pandas
 
     dtype = object if values.dtype == object else None
@@ -82,10 +85,16 @@ def _make_series(form: LabelForm, values: npt.NDArray[Any], index: Any) -> Any:
 
 
 def _make_frame(form: LabelForm, values: npt.NDArray[Any], index: Any) -> Any:
-    import pandas
-
     names = list(form.columns or ())
     columns = names + [f"level_{k}" for k in range(len(names), values.shape[1])]
+    if form.library != "pandas":
+        dtypes = form.dtypes * len(columns) if len(form.dtypes) == 1 else (*form.dtypes, "String")
+        by_name = zip(columns, values.T.tolist(), dtypes, strict=False)
+        return make_frame(
+            form.library, {str(c): make_series(form.library, c, part, dtype) for c, part, dtype in by_name}
+        )
+    import pandas
+
     frame = pandas.DataFrame(values, index=index, columns=columns, dtype=values.dtype)
     dtypes = form.dtypes * len(names) if len(form.dtypes) == 1 else form.dtypes
     for k, dtype in enumerate(dtypes):

@@ -23,7 +23,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
-from cladist.errors import LabelError
+from cladist.errors import DatasetError, LabelError
+from cladist.labels.frames import read_frame
 from cladist.labels.matrix import Encoded, LabelForm, LabelMatrix, find_scalar
 from cladist.labels.paths import are_paths, encode_path_sets, encode_paths, refuse_ambiguous
 from cladist.taxonomy import Taxonomy
@@ -58,6 +59,9 @@ def encode(y: Any, taxonomy: Taxonomy | None = None, *, lists: str = "auto") -> 
         if taxonomy is not None and y.taxonomy != taxonomy:
             raise LabelError("This LabelMatrix belongs to another taxonomy than the one given.")
         return Encoded(y.taxonomy, y, LabelForm("matrix"))
+    library = frame_library(y)
+    if library in ("polars", "pyarrow"):
+        return _encode_other(y, library, taxonomy, lists)
     unordered = isinstance(y, (str, bytes, set, frozenset, Mapping))
     if y is None or unordered or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
         raise LabelError(f"Labels are a sequence, an array, a frame or a LabelMatrix; got {type(y).__name__}.")
@@ -96,6 +100,14 @@ def to_indicator(y: Any, taxonomy: Taxonomy) -> sparse.csr_array:
     return encode(y, taxonomy).labels.to_indicator()
 
 
+def frame_library(data: Any) -> str:
+    """Return the library that a frame, table or Series belongs to, without importing it; "" if to none."""
+    library = type(data).__module__.partition(".")[0]
+    if library == "polars" and type(data).__name__ == "LazyFrame":
+        raise DatasetError("A polars LazyFrame holds no rows yet; call its collect() and give the DataFrame.")
+    return library if library in ("pandas", "polars", "pyarrow") else ""
+
+
 def _text_or_object(y: npt.NDArray[Any]) -> str:
     return "str" if y.dtype.kind in "UT" else "object"
 
@@ -110,12 +122,46 @@ def _as_plain_key(key: Any) -> str | int:
     return key if isinstance(key, (str, int)) else str(key)
 
 
+def _encode_other(y: Any, library: str, taxonomy: Taxonomy | None, lists: str) -> Encoded:
+    """Encode a Series or frame of polars, or an array or table of Arrow."""
+    values = read_frame(y, library)
+    name = getattr(values, "name", None)
+    if not hasattr(values, "columns"):
+        encoded = _encode_1d(values.to_list(), taxonomy, lists)
+        return replace(encoded, form=_in_series(encoded.form, library, values, name))
+    if values.shape[1] == 1:
+        return _encode_other(y[values.columns[0]], library, taxonomy, lists)
+    dtypes = tuple(str(dtype) for dtype in values.schema.values())
+    form = LabelForm(container="frame", library=library, columns=tuple(values.columns), width=values.shape[1])
+    form = replace(form, dtypes=dtypes[:1] if len(set(dtypes)) == 1 else dtypes)
+    rows = [list(row) for row in values.rows()]
+    are_numbers = all(dtype.is_numeric() or dtype == "Boolean" for dtype in values.schema.values())
+    are_bits = are_numbers and all(part in (0, 1) for row in rows for part in row)
+    if taxonomy is not None and are_bits and _is_indicator(values.shape[1], taxonomy):
+        return _encode_indicator(np.array(rows, np.int8), taxonomy, replace(form, kind="indicator", dtype="int8"))
+    return encode_paths(rows, taxonomy, replace(form, kind="paths", dtype="object"))
+
+
+def _in_series(form: LabelForm, library: str, values: Any, name: Any) -> LabelForm:
+    dtype = values.dtype
+    categories = tuple(dtype.categories) if hasattr(dtype, "categories") else None
+    name = None if name is None else _as_plain_key(name)
+    return replace(
+        form, container="series", library=library, name=name, dtypes=(type(dtype).__name__,), categories=categories
+    )
+
+
 def _encode_indicator(y: Any, taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
     if taxonomy is None:
         raise LabelError("A 0/1 matrix of labels needs a taxonomy to say what its columns are; none was given.")
     if not y.shape[0]:
         raise LabelError("There are no labels: y has 0 rows.")
     return Encoded(taxonomy, LabelMatrix.from_indicator(y, taxonomy), form)
+
+
+def _is_indicator(width: int, taxonomy: Taxonomy) -> bool:
+    """Tell whether a frame of 0 and 1 is an indicator, and not one of paths."""
+    return width == taxonomy.n_nodes or not ("0" in taxonomy or "1" in taxonomy)
 
 
 def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
@@ -131,8 +177,7 @@ def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
     values = y.astype(object).to_numpy()
     if taxonomy is not None and all(dtype.kind in "biuf" for dtype in y.dtypes) and not y.isna().to_numpy().any():
         are_bits = bool(np.all((values == 0) | (values == 1)))
-        may_be_paths = y.shape[1] != taxonomy.n_nodes and ("0" in taxonomy or "1" in taxonomy)
-        if are_bits and not may_be_paths:
+        if are_bits and _is_indicator(y.shape[1], taxonomy):
             return _encode_indicator(values.astype(np.int8), taxonomy, replace(form, kind="indicator", dtype="int8"))
     return encode_paths(values.tolist(), taxonomy, replace(form, kind="paths", dtype="object"))
 

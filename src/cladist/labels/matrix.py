@@ -237,8 +237,10 @@ class LabelForm:
     columns, width, padding, n_paths
         The column names of a frame, the number of columns (0: rows are as long as their paths), the filler of short
         rows of paths, and the paths per row of a 3-D array.
+    library : {"pandas", "polars", "pyarrow"}
+        The library of a Series or frame.
     name, dtypes, categories, ordered
-        The name, pandas types (also of the columns of a frame), categories and order of a Series.
+        The name, types (also of the columns of a frame), categories and order of a Series.
     """
 
     kind: str = "single"
@@ -254,6 +256,7 @@ class LabelForm:
     columns: tuple[str | int, ...] | None = None
     width: int = 0
     padding: str | None = ""
+    library: str = "pandas"
     name: str | int | None = None
     dtypes: tuple[str, ...] = ()
     categories: tuple[Any, ...] | None = None
@@ -425,6 +428,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "columns": lambda value: value is None or _is_tuple(value, str, int),
     "width": lambda value: type(value) is int and 0 <= value <= 2**20,
     "padding": lambda value: value is None or isinstance(value, str),
+    "library": _is_one_of("pandas", "polars", "pyarrow"),
     "name": lambda value: value is None or isinstance(value, (str, int)),
     "dtypes": lambda value: _is_tuple(value, str),
     "categories": lambda value: value is None or _is_tuple(value, str, int, float),

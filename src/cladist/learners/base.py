@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 
 from cladist.errors import DatasetError, LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
+from cladist.labels.encoder import frame_library
 from cladist.metrics import zero_one_loss
 from cladist.storage.array_groups import Arrays
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -182,6 +183,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return X as float32 or float64, dense or CSR, or raise scikit-learn's own error."""
+        frame_library(X)  # refuses a frame without rows
         accepted = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         try:
             X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
@@ -190,7 +192,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 raise
             raise DatasetError(
                 f"{type(self).__name__} needs rows of numbers, and these have texts ({problem}); put text_features() "
-                "of cladist.features, or another vectorizer, before it in a Pipeline."
+                "of cladist.features, or for columns of categories OneHotEncoder(), before it in a Pipeline."
             ) from None
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays unchanged

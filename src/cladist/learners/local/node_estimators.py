@@ -15,6 +15,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, validate_data
 
 from cladist.errors import ParameterError
+from cladist.labels.encoder import frame_library
+from cladist.labels.frames import read_frame
 from cladist.learners.base import CHUNK_BYTES, take_rows
 from cladist.taxonomy import Taxonomy
 
@@ -84,7 +86,7 @@ def rows_for(model: Any, estimator: Any, X: Any, *, reset: bool) -> Any:
     Texts, categories and frames with columns that are no numbers are left as they are, and so are frames for a
     Pipeline, which may name their columns.
     """
-    has_columns = hasattr(X, "columns") and hasattr(X, "dtypes")
+    has_columns = frame_library(X) != "" and hasattr(X, "columns")
     if _are_numbers(X) and not (has_columns and any(isinstance(value, Pipeline) for value in listed(estimator))):
         X = validate_data(
             model, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -100,8 +102,11 @@ def rows_for(model: Any, estimator: Any, X: Any, *, reset: bool) -> Any:
 def _are_numbers(X: Any) -> bool:
     if sparse.issparse(X):
         return True
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes)
+    library = frame_library(X)
+    if library and hasattr(X, "columns"):
+        if library == "pandas":
+            return all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes)
+        return all(dtype.is_numeric() or dtype == "Boolean" for dtype in read_frame(X, library).schema.values())
     try:
         array = np.asarray(X)
     except (TypeError, ValueError):  # rows of different lengths, which scikit-learn's check refuses
