@@ -264,7 +264,8 @@ def _find_dtype(values: npt.NDArray[Any] | list[Any]) -> str:
     if values.dtype.kind in "UT":
         return "str"
     if values.dtype.kind not in "biufO":
-        raise LabelError(f"Labels are texts, integers or objects; y holds {values.dtype}.")
+        decode = "; decode them by astype(str)" if values.dtype.kind == "S" else ""
+        raise LabelError(f"Labels are texts, integers or objects; y holds {values.dtype}{decode}.")
     return str(values.dtype)
 
 

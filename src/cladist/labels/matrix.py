@@ -16,6 +16,7 @@ from scipy import sparse
 
 from cladist.errors import LabelError, ModelFormatError, TaxonomyError
 from cladist.kernels import tree
+from cladist.registry import find_class
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.structure import as_text
 
@@ -140,7 +141,8 @@ class LabelMatrix:
             row = int(wrong[0])
             names = [self.taxonomy.names[v] for v in indices[indptr[row] : indptr[row + 1]]]
             what = "no label" if not names else f"{len(names)} labels: {', '.join(map(repr, names[:5]))}"
-            raise LabelError(f"{who} needs exactly one label per row; row {row} has {what}.")
+            advice = "; methods such as NodewiseSVM, FlatSVM and RecursiveSVM predict sets" if find_class(who) else ""
+            raise LabelError(f"{who} needs exactly one label per row; row {row} has {what}{advice if names else ''}.")
         return indices.astype(np.int64)
 
     def frontier_names(self) -> list[list[str]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from sklearn.utils.validation import (
 from cladist.errors import DatasetError, LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.labels.encoder import frame_library
+from cladist.learners.label_warnings import warn_of_joined_paths
 from cladist.metrics import zero_one_loss
 from cladist.storage.array_groups import Arrays
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -100,6 +102,31 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     class_nodes_: npt.NDArray[np.int64]
     classes_: npt.NDArray[Any]
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse unknown parameters with those that were probably meant."""
+        known = cls._get_param_names()
+        for name in kwargs:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
+                    k for k in known if k == name.upper()
+                ]
+                meant = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}."
+                if name == "local_classifier" and "estimator" in known:
+                    meant = ": HiClass's parameter is `estimator` here; cladist.hiclass has HiClass's own names."
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}{meant}")
+        return super().__new__(cls)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say which methods have probabilities, where a method is asked for that has none."""
+            if name == "predict_proba":
+                raise AttributeError(
+                    f"This {type(self).__name__} has no predict_proba; CalibratedClassifier(model) gives probabilities "
+                    "to any method, and FlatLogistic, RecursiveLogistic and BayesianLogistic have their own."
+                )
+            return object.__getattribute__(self, name)  # raises, with the reason if there is one
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -160,6 +187,8 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
+        if self.taxonomy is None and encoded.form.kind == "single":
+            warn_of_joined_paths(type(self).__name__, encoded.taxonomy)
         return X, encoded.labels
 
     def validate_weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:

@@ -12,6 +12,8 @@ import numpy as np
 
 from cladist.errors import LabelWarning, quoted
 from cladist.labels import LabelMatrix
+from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.construction import guess_separator
 
 MOST_NAMED = 3
 
@@ -22,6 +24,18 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_back.f_globals.get("__name__", "").partition(".")[0] == "cladist":
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level + 1)
+
+
+def warn_of_joined_paths(who: str, taxonomy: Taxonomy) -> None:
+    """Warn if most labels of a star contain a separator of paths: they are trained on as unrelated classes."""
+    guess = guess_separator(taxonomy.names) if taxonomy.sep is None else None
+    if guess is not None:
+        sep, count = guess
+        warn_caller(
+            f"{who}: there is no hierarchy, and {count:,} of {taxonomy.n_nodes:,} labels contain {sep!r}; if they are "
+            f"paths, give taxonomy=Taxonomy.from_paths(set(y), sep={sep!r}).",
+            LabelWarning,
+        )
 
 
 def warn_of_lost(model: Any, labels: LabelMatrix, advice: str) -> None:

@@ -201,7 +201,8 @@ def from_edges(
     links = Links() if links is None else links
     for position, edge in enumerate(iterate_rows(edges)):
         if not is_sequence(edge) or len(edge) != 2:
-            raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}.")
+            advice = "; for paths, use Taxonomy.from_paths" if where is name_entry else ""
+            raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}{advice}.")
         parent, child = edge
         if not (type(parent) is type(child) is str and parent and child):
             both_ints = type(parent) is type(child) is int  # `where` costs time
