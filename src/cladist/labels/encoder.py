@@ -229,18 +229,13 @@ def _encode_collections(rows: list[Any], taxonomy: Taxonomy | None, form: LabelF
 
 
 def _encode_single_lists(rows: list[Any], taxonomy: Taxonomy, form: LabelForm) -> Encoded:
-    """Encode lists that are not all paths, for a method with one label per row: as names if each row has one label."""
+    """Encode lists that are not all paths, for a method with one label per row: as names if they are known."""
     try:
-        encoded = _encode_sets(rows, taxonomy, form)
+        return _encode_sets(rows, taxonomy, form)
     except LabelError:
         if max(map(len, rows)) == 1:
             raise
         return encode_paths(rows, taxonomy, replace(form, kind="path lists"))  # raises: not all of them are paths
-    try:
-        encoded.labels.nodes("This method")
-    except LabelError as problem:
-        raise LabelError(f"{str(problem)[:-1]}, and it is no path of the taxonomy.") from None
-    return encoded
 
 
 def _encode_sets(rows: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:

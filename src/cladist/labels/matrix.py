@@ -141,7 +141,9 @@ class LabelMatrix:
             row = int(wrong[0])
             names = [self.taxonomy.names[v] for v in indices[indptr[row] : indptr[row + 1]]]
             what = "no label" if not names else f"{len(names)} labels: {', '.join(map(repr, names[:5]))}"
-            advice = "; methods such as NodewiseSVM, FlatSVM and RecursiveSVM predict sets" if find_class(who) else ""
+            advice = (
+                ", which are no path; methods such as NodewiseSVM and FlatSVM predict sets" if find_class(who) else ""
+            )
             raise LabelError(f"{who} needs exactly one label per row; row {row} has {what}{advice if names else ''}.")
         return indices.astype(np.int64)
 

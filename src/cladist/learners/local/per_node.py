@@ -49,7 +49,8 @@ class LocalPerNode(LocalClassifiers):
     n_jobs, executor : int or None, Executor or None
         Threads, or an executor of `cladist.execution`, that fit nodes in parallel.
     decode : {"auto", "single", "multi"}
-        Whether to predict one label per row or a set; "auto": as y has them. Lists are read as paths, unless "multi".
+        Whether to predict one label per row or a set; "auto": as y has them. Without a taxonomy,
+        lists are read as paths, unless "multi".
     verbose : bool or int
         Whether to print the progress of a long run.
 
@@ -111,8 +112,8 @@ class LocalPerNode(LocalClassifiers):
 
     @property
     def reading_of_lists(self) -> str:
-        """Lists are paths, as in HiClass, unless ``decode="multi"``."""
-        return "sets" if self.decode == "multi" else "paths"
+        """Without a taxonomy, lists are paths, as in HiClass, unless ``decode="multi"``."""
+        return super().reading_of_lists if self.taxonomy is not None or self.decode == "multi" else "paths"
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -19,7 +19,7 @@ from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, take_rows
 from cladist.learners.flat import FlatLogistic
-from cladist.learners.label_warnings import warn_of_lost
+from cladist.learners.label_warnings import warn_of_lost, without_label_warnings
 from cladist.learners.local.node_estimators import (
     check_estimators,
     check_takes_weights,
@@ -154,7 +154,11 @@ class LocalClassifiers(HierarchicalClassifier):
                 running.advance()
                 return model
 
-            with threadpool_limits(1, user_api="blas"):  # vectors are short; `n_jobs` is the way to use several cores
+            # A classifier of ours at a node has no hierarchy, and names of nodes may look like paths.
+            with (
+                without_label_warnings(),
+                threadpool_limits(1, user_api="blas"),
+            ):  # vectors are short; `n_jobs` is the way to use several cores
                 models = list(executor_for(self.n_jobs, self.executor).map(fit, problems.values()))
         self.estimators_ = dict(zip(problems, models, strict=True))
 
