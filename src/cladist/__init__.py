@@ -35,9 +35,12 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.learners.blended import BlendedClassifier as BlendedClassifier
     from cladist.learners.calibrated import CalibratedClassifier as CalibratedClassifier
     from cladist.learners.decision_classifier import DecisionClassifier as DecisionClassifier
+    from cladist.learners.encoded_classifier import EncodedClassifier as EncodedClassifier
     from cladist.learners.flat import FlatLogistic as FlatLogistic
     from cladist.learners.flat import FlatSVM as FlatSVM
     from cladist.learners.local.nodewise import NodewiseSVM as NodewiseSVM
+    from cladist.learners.local.per_level import LocalPerLevel as LocalPerLevel
+    from cladist.learners.local.per_node import LocalPerNode as LocalPerNode
     from cladist.learners.local.top_down import TopDown as TopDown
     from cladist.learners.online.hieron import Hieron as Hieron
     from cladist.learners.online.perceptron import HierarchicalPerceptron as HierarchicalPerceptron
@@ -65,6 +68,7 @@ _LAZY = {
     "BlendedClassifier": "cladist.learners.blended",
     "CalibratedClassifier": "cladist.learners.calibrated",
     "DecisionClassifier": "cladist.learners.decision_classifier",
+    "EncodedClassifier": "cladist.learners.encoded_classifier",
     "HierarchicalClassifier": "cladist.learners.base",
     "RelationGraph": "cladist.taxonomy",
     "Relations": "cladist.solvers.relations",

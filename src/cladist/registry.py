@@ -103,6 +103,18 @@ METHODS: tuple[Method, ...] = (
         "a linear SVM at every node, on the rows that reach its parent; sets of labels",
     ),
     Method(
+        "per-node",
+        "cladist.learners.local.per_node:LocalPerNode",
+        "Silla & Freitas 2011 (LCN); HiClass",
+        "a classifier of any kind at every node, with six policies for its rows; sets of labels, probabilities",
+    ),
+    Method(
+        "per-level",
+        "cladist.learners.local.per_level:LocalPerLevel",
+        "Silla & Freitas 2011 (LCL); HiClass",
+        "a classifier of any kind at every level; has probabilities",
+    ),
+    Method(
         "hp",
         "cladist.learners.structured.perceptrons:HardPerceptron",
         "Liu, Tu, Qian & Zhang 2013 (HP)",

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 ROWS = (
     ("cli",),
     ("report",),
-    ("evaluation",),
+    ("evaluation", "hiclass"),  # both use learners and neither the other
     ("learners",),
     ("persistence",),  # below learners, whose classes it finds by name in the registry
     ("solvers",),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from cladist import LabelMatrix, Taxonomy
+from cladist import LabelMatrix, Taxonomy, TopDown
+from cladist.errors import LabelError
 from cladist.labels import LabelForm, encode
 from tests.strategies import awkward_names, forests, node_sets, path_lists, plain_names
 
@@ -254,6 +255,93 @@ def test_any_sets(case):
 
 
 # ---------------------------------------------------------------- paths
+
+
+PATH_LISTS = {
+    "ragged": [["sport", "chess"], ["art"], ["sport"]],
+    "tuples": [("sport", "chess"), ("art",)],
+    "padded": [["sport", "chess"], ["art", ""]],
+    "padded with None": [["sport", "chess"], ["art", None]],
+    "object array": objects([["sport", "chess"], ["art"]]),
+    "Series": pd.Series([["sport", "chess"], ["art"]], name="topic"),
+}
+
+
+@pytest.mark.parametrize("y", PATH_LISTS.values(), ids=PATH_LISTS)
+def test_lists_that_are_paths_come_back_as_the_same_paths(y):
+    for taxonomy, lists in ((TREE, "auto"), (TREE, "paths"), (None, "paths")):
+        encoded = encode(y, taxonomy, lists=lists)
+        assert encoded.form.kind == "path lists"
+        assert not encoded.form.is_multi
+        assert encoded.taxonomy.names[encoded.labels.nodes("test")[0]] == "chess"
+        assert same(LabelForm.from_dict(encoded.form.to_dict()).render(encoded.labels), y)
+
+
+def test_lists_below_the_only_root():
+    y = [["laptops", "bags"], ["phones", "cases"]]
+    assert rendered(y, SHOP) == y
+    assert encode(y, SHOP).form.below_root
+    assert encode([["phones"], ["laptops"]], SHOP).form.kind == "sets"  # names as well as paths
+    assert encode([["phones"], ["laptops"]], SHOP, lists="paths").form.kind == "path lists"
+
+
+def test_parts_of_paths_may_be_numbers():
+    assert rendered([[11, 1101], [11]], CODES) == [[11, 1101], [11]]
+
+
+@pytest.mark.parametrize("y", [[["sport", "chess"], ["art"]], [["red", "large"], ["large"]], [["art"], ["sport"]]])
+def test_lists_without_a_taxonomy_are_refused(y):
+    with pytest.raises(LabelError, match=r"may be a path or a set of labels; for paths, .*; for sets, write sets"):
+        encode(y)
+    assert encode(y, lists="sets").form.kind == "sets"
+
+
+def test_a_list_that_is_no_path_is_told():
+    with pytest.raises(LabelError, match="row 1 has 2 labels: 'art', 'chess', which are no path"):
+        TopDown(TREE).fit(np.eye(2), [["sport", "chess"], ["art", "chess"]])
+    with pytest.raises(LabelError, match="Row 1: art → ches is not a path of the taxonomy"):
+        encode([["sport", "chess"], ["art", "ches"]], TREE, lists="paths")
+    assert encode([["chess"], ["art"]], TREE, lists="paths").labels.nodes("test").tolist() == [3, 1]
+
+
+CUBE = np.array([[["art", ""], ["sport", "chess"]], [["sport", ""], ["", ""]], [["", ""], ["", ""]]])
+PATH_SETS = {
+    "sets": [{("sport", "chess"), ("art",)}, {("sport",)}, set()],
+    "frozensets": [frozenset({("sport", "chess"), ("art",)}), frozenset({("sport",)}), frozenset()],
+    "lists of tuples": [[("art",), ("sport", "chess")], [("sport",)], []],
+    "lists of lists": [[["art"], ["sport", "chess"]], [["sport"]], []],
+    "padded": [[["art", ""], ["sport", "chess"]], [["sport", ""]], []],
+    "tuples": [(("art",), ("sport", "chess")), (("sport",),), ()],
+    "object array": objects([[["art"], ["sport", "chess"]], [["sport"]], []]),
+    "Series": pd.Series([{("sport", "chess"), ("art",)}, {("sport",)}, set()], name="topics"),
+    "3-D array": CUBE,
+    "3-D object array": CUBE.astype(object),
+}
+
+
+@pytest.mark.parametrize("y", PATH_SETS.values(), ids=PATH_SETS)
+def test_sets_of_paths_come_back_as_the_same_paths(y):
+    wanted = [{"art", "chess"}, {"sport"}, set()]
+    for taxonomy in (TREE, None):
+        encoded = encode(y, taxonomy)
+        assert encoded.form.is_multi
+        assert list(map(set, encoded.labels.frontier_names())) == wanted
+        back = LabelForm.from_dict(encoded.form.to_dict()).render(encoded.labels)
+        assert type(back) is type(y)
+        assert encode(back, encoded.taxonomy).labels == encoded.labels
+    back = rendered(y, TREE)
+    assert same(back, y) if isinstance(y, np.ndarray) else list(back) == list(y)
+
+
+def test_a_3_d_array_grows_with_what_is_predicted():
+    form = encode(CUBE[1:, :1, :1], TREE).form
+    back = form.render(encode([["art", "tennis"], []], TREE).labels)
+    assert back.tolist() == [[["art", ""], ["sport", "tennis"]], [["", ""], ["", ""]]]
+
+
+def test_names_beside_paths_are_refused():
+    with pytest.raises(LabelError, match=r"Row 1 has 'art' beside paths.*write \('art',\)"):
+        encode([[("sport", "chess")], ["art"]], TREE)
 
 
 def padded(filler, dtype=object):

@@ -21,7 +21,7 @@ EDGES = Taxonomy.from_edges([("home", "h1"), ("home", "h2"), ("garden", "g1"), (
 CODES = Taxonomy.from_parents({1: None, 2: None, 11: 1, 12: 1, 21: 2, 22: 2})
 LEAVES = np.tile(TREE.leaves, 5)  # ids; the taxonomies above list their leaves in the same order
 SEVERAL = [(k, (k + 1) % 4) if k % 2 else (k,) for k in np.arange(len(LEAVES)) % 4]
-ONE_LABEL = {"hieron", "top-down", "ot", "hblr"}
+ONE_LABEL = {"hieron", "top-down", "per-level", "ot", "hblr"}
 
 
 def objects(rows):
@@ -47,6 +47,8 @@ def collections(kind, label_of):
 
 
 NAMES = np.array([TREE.names[v] for v in LEAVES])
+PATH_LISTS = [TREE.path_parts(v) for v in LEAVES.tolist()]
+LEAF_TUPLES = [tuple(TREE.path_parts(int(v))) for v in TREE.leaves]
 LEAF_NAMES = [TREE.names[v] for v in TREE.leaves]
 LEAF_PATHS = [ROOTED.joined_path(int(v), below_root=True) for v in ROOTED.leaves]
 SETS = collections(set, LEAF_NAMES)
@@ -77,6 +79,9 @@ SINGLE = {
     "path columns padded with None": (TREE, columns(TREE, None)),
     "path columns below the root": (ROOTED, columns(ROOTED, skip=1)),
     "path columns, no taxonomy": (None, columns(TREE)),
+    "lists of parts": (TREE, PATH_LISTS),
+    "array of tuples of parts": (TREE, objects(list(map(tuple, PATH_LISTS)))),
+    "padded lists, no taxonomy": (None, [[*row, ""] for row in PATH_LISTS]),
     "path frame": (TREE, pd.DataFrame(columns(TREE), columns=["area", "kind"])),
     "padded path frame": (TREE, pd.DataFrame(columns(TREE, float("nan")))),
 }
@@ -89,6 +94,8 @@ COLLECTIONS = {
     "Series of sets": pd.Series(SETS),
     "sets of paths": collections(set, texts(TREE)[:4].tolist()),
     "lists of paths": collections(list, texts(TREE)[:4].tolist()),
+    "sets of tuples of parts": collections(set, LEAF_TUPLES),
+    "3-D array": np.array([[LEAF_TUPLES[k] for k in row] + [("", "")] * (2 - len(row)) for row in SEVERAL]),
     "dense 0/1": to_indicator(SETS, TREE).toarray(),
     "0/1 of bool": to_indicator(SETS, TREE).toarray().astype(bool),
     "sparse array": to_indicator(SETS, TREE),
@@ -99,6 +106,7 @@ COLLECTIONS = {
 MULTI = {name: (TREE, y) for name, y in COLLECTIONS.items()} | {
     "sets below the root": (ROOTED, collections(set, LEAF_PATHS)),
     "sets, no taxonomy": (None, SETS),
+    "sets of tuples, no taxonomy": (None, collections(set, LEAF_TUPLES)),
     "sets of integers": (CODES, collections(set, [11, 12, 21, 22])),
 }
 
@@ -125,6 +133,9 @@ def assert_equal(found, y):
         pd.testing.assert_series_equal(found, y)
     elif sparse.issparse(y):
         assert (type(found), found.dtype, (found != y).nnz) == (type(y), y.dtype, 0)
+    elif isinstance(y, np.ndarray) and y.ndim == 3:
+        assert found.dtype == y.dtype
+        np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(y, axis=1))
     elif isinstance(y, list) and not isinstance(y[0], str):
         assert isinstance(found, list)
         assert plain(found) == plain(y)

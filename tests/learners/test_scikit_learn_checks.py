@@ -19,6 +19,8 @@ from cladist import (
     HierarchicalRLS,
     Hieron,
     KernelStochasticPerceptron,
+    LocalPerLevel,
+    LocalPerNode,
     MaxMarginMarkov,
     NodewiseSVM,
     OrthogonalTransfer,
@@ -47,6 +49,8 @@ LEARNERS = [
     FlatSVM(weights="dual", class_weight="balanced"),
     RecursiveSVM(weights="differences", loss="squared_hinge"),
     TopDown(estimator=LogisticRegression(max_iter=1000)),
+    LocalPerNode(estimator=LogisticRegression(max_iter=1000), policy="less_inclusive", combine="geometric"),
+    LocalPerLevel(estimator=LogisticRegression(max_iter=1000), stop=True, n_jobs=2),
     HardPerceptron(init="class_mean", early_stopping=False, max_iter=50),
     StochasticPerceptron(init="random", n_chunks=3, c=0.5, max_iter=200),
     KernelStochasticPerceptron(kernel="rbf", n_jobs=2),
@@ -66,6 +70,7 @@ def not_to_seven_digits(estimator):
     """The solver visits rows in random order and stops at a gap, so that repeated rows end slightly elsewhere;
     scikit-learn lists its own LinearSVC for the same reason. The equivalence itself is tested below."""
     own = isinstance(estimator, TopDown) and estimator.estimator is None
+    own = own or (isinstance(estimator, (LocalPerNode, LocalPerLevel)) and estimator.estimator is None)
     if own or isinstance(estimator, (FlatSVM, FlatLogistic, NodewiseSVM, RecursiveSVM, RecursiveLogistic)):
         checks = (
             "check_sample_weight_equivalence_on_dense_data",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import time
 import tomllib
+import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cladist import progress, registry
 from cladist.cli import output
-from cladist.errors import DatasetError, ParameterError
+from cladist.errors import DatasetError, LabelWarning, ParameterError
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
@@ -133,10 +135,13 @@ def train(
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
         data = read_labelled(source, taxonomy=tree)
+        if isinstance(data.y, list) and isinstance(data.y[0], list):  # labels of one row, which lists would leave open
+            data = replace(data, y=[set(row) for row in data.y])
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        with progress.task("Training" if method == AUTO else f"Training {method}"):
+        with progress.task("Training" if method == AUTO else f"Training {method}"), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*there is no hierarchy", LabelWarning)  # reading has said so
             model = _fit(learner, features, data, parameters or {})
             model, held_out = _calibrate(model, data) if calibrate else (model, {})
         seconds = time.perf_counter() - start

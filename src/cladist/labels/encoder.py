@@ -3,16 +3,18 @@
 | y | kind |
 |---|---|
 | 1-D sequence, array or Series of names | single |
-| sequence of sets, lists or tuples of names | sets |
+| sequence of sets, or of lists or tuples of names | sets |
 | 2-D object or string array, or frame, of path columns | paths |
+| sequence of lists or tuples that are paths | path lists |
+| sequence of collections of paths, 3-D array of path parts | path sets |
 | 0/1 matrix or frame with one column per node | indicator |
 | `LabelMatrix` | matrix |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -21,32 +23,15 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
-from cladist.errors import LabelError
-from cladist.labels.matrix import LabelForm, LabelMatrix
+from cladist.errors import DatasetError, LabelError
+from cladist.labels.frames import read_frame
+from cladist.labels.matrix import Encoded, LabelForm, LabelMatrix, find_scalar
+from cladist.labels.paths import are_paths, encode_path_sets, encode_paths, refuse_ambiguous
 from cladist.taxonomy import Taxonomy
-from cladist.taxonomy.structure import as_text, is_missing
+from cladist.taxonomy.structure import is_missing
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """The result of `encode`.
-
-    Attributes
-    ----------
-    taxonomy : Taxonomy
-        The taxonomy of the labels: the one given, or the one built from y.
-    labels : LabelMatrix
-        The labels of all rows.
-    form : LabelForm
-        The form of y, in which predictions are returned.
-    """
-
-    taxonomy: Taxonomy
-    labels: LabelMatrix
-    form: LabelForm
-
-
-def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
+def encode(y: Any, taxonomy: Taxonomy | None = None, *, lists: str = "auto") -> Encoded:
     """Encode any accepted form of y as a `LabelMatrix`.
 
     Parameters
@@ -55,6 +40,10 @@ def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
         Names, collections of names, rows of path parts, a 0/1 matrix or a `LabelMatrix`.
     taxonomy : Taxonomy, optional
         The taxonomy of the labels. None: built from rows of path parts; for names, a star of the classes.
+    lists : {"auto", "paths", "sets"}
+        What rows that are lists or tuples of names are. "auto": paths if all of them are paths of the taxonomy from a
+        root, otherwise sets; without a taxonomy an error that says how to write either. "paths": the same with a
+        taxonomy; paths without one.
 
     Examples
     --------
@@ -70,6 +59,9 @@ def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
         if taxonomy is not None and y.taxonomy != taxonomy:
             raise LabelError("This LabelMatrix belongs to another taxonomy than the one given.")
         return Encoded(y.taxonomy, y, LabelForm("matrix"))
+    library = frame_library(y)
+    if library in ("polars", "pyarrow"):
+        return _encode_other(y, library, taxonomy, lists)
     unordered = isinstance(y, (str, bytes, set, frozenset, Mapping))
     if y is None or unordered or not (hasattr(y, "__len__") or hasattr(y, "__array__")):
         raise LabelError(f"Labels are a sequence, an array, a frame or a LabelMatrix; got {type(y).__name__}.")
@@ -83,9 +75,11 @@ def encode(y: Any, taxonomy: Taxonomy | None = None) -> Encoded:
         if y.ndim == 2 and y.shape[1] != 1:
             if y.dtype.kind in "biuf":
                 return _encode_indicator(y, taxonomy, LabelForm("indicator", dtype=str(y.dtype)))
-            dtype = "str" if y.dtype.kind in "UT" else "object"
-            return _encode_paths(y, taxonomy, LabelForm("paths", dtype=dtype, width=y.shape[1]))
-    return _encode_1d(y, taxonomy)
+            return encode_paths(y.tolist(), taxonomy, LabelForm("paths", dtype=_text_or_object(y), width=y.shape[1]))
+        if y.ndim == 3 and y.dtype.kind in "UTO":
+            form = LabelForm("path sets", "3-D array", _text_or_object(y), n_paths=y.shape[1])
+            return encode_path_sets(y.tolist(), taxonomy, form)
+    return _encode_1d(y, taxonomy, lists)
 
 
 def to_indicator(y: Any, taxonomy: Taxonomy) -> sparse.csr_array:
@@ -106,6 +100,18 @@ def to_indicator(y: Any, taxonomy: Taxonomy) -> sparse.csr_array:
     return encode(y, taxonomy).labels.to_indicator()
 
 
+def frame_library(data: Any) -> str:
+    """Return the library that a frame, table or Series belongs to, without importing it; "" if to none."""
+    library = type(data).__module__.partition(".")[0]
+    if library == "polars" and type(data).__name__ == "LazyFrame":
+        raise DatasetError("A polars LazyFrame holds no rows yet; call its collect() and give the DataFrame.")
+    return library if library in ("pandas", "polars", "pyarrow") else ""
+
+
+def _text_or_object(y: npt.NDArray[Any]) -> str:
+    return "str" if y.dtype.kind in "UT" else "object"
+
+
 def _is_pandas(y: Any, name: str) -> bool:
     """Tell whether y is a pandas Series or DataFrame, without importing pandas."""
     return type(y).__name__ == name and type(y).__module__.startswith("pandas")
@@ -116,6 +122,35 @@ def _as_plain_key(key: Any) -> str | int:
     return key if isinstance(key, (str, int)) else str(key)
 
 
+def _encode_other(y: Any, library: str, taxonomy: Taxonomy | None, lists: str) -> Encoded:
+    """Encode a Series or frame of polars, or an array or table of Arrow."""
+    values = read_frame(y, library)
+    name = getattr(values, "name", None)
+    if not hasattr(values, "columns"):
+        encoded = _encode_1d(values.to_list(), taxonomy, lists)
+        return replace(encoded, form=_in_series(encoded.form, library, values, name))
+    if values.shape[1] == 1:
+        return _encode_other(y[values.columns[0]], library, taxonomy, lists)
+    dtypes = tuple(str(dtype) for dtype in values.schema.values())
+    form = LabelForm(container="frame", library=library, columns=tuple(values.columns), width=values.shape[1])
+    form = replace(form, dtypes=dtypes[:1] if len(set(dtypes)) == 1 else dtypes)
+    rows = [list(row) for row in values.rows()]
+    are_numbers = all(dtype.is_numeric() or dtype == "Boolean" for dtype in values.schema.values())
+    are_bits = are_numbers and all(part in (0, 1) for row in rows for part in row)
+    if taxonomy is not None and are_bits and _is_indicator(values.shape[1], taxonomy):
+        return _encode_indicator(np.array(rows, np.int8), taxonomy, replace(form, kind="indicator", dtype="int8"))
+    return encode_paths(rows, taxonomy, replace(form, kind="paths", dtype="object"))
+
+
+def _in_series(form: LabelForm, library: str, values: Any, name: Any) -> LabelForm:
+    dtype = values.dtype
+    categories = tuple(dtype.categories) if hasattr(dtype, "categories") else None
+    name = None if name is None else _as_plain_key(name)
+    return replace(
+        form, container="series", library=library, name=name, dtypes=(type(dtype).__name__,), categories=categories
+    )
+
+
 def _encode_indicator(y: Any, taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
     if taxonomy is None:
         raise LabelError("A 0/1 matrix of labels needs a taxonomy to say what its columns are; none was given.")
@@ -124,9 +159,14 @@ def _encode_indicator(y: Any, taxonomy: Taxonomy | None, form: LabelForm) -> Enc
     return Encoded(taxonomy, LabelMatrix.from_indicator(y, taxonomy), form)
 
 
+def _is_indicator(width: int, taxonomy: Taxonomy) -> bool:
+    """Tell whether a frame of 0 and 1 is an indicator, and not one of paths."""
+    return width == taxonomy.n_nodes or not ("0" in taxonomy or "1" in taxonomy)
+
+
 def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
     if y.shape[1] == 1:
-        return _encode_1d(y.to_numpy(), taxonomy)
+        return _encode_1d(y.to_numpy(), taxonomy, "auto")
     dtypes = tuple(map(str, y.dtypes))
     form = LabelForm(
         container="frame",
@@ -137,62 +177,12 @@ def _encode_frame(y: Any, taxonomy: Taxonomy | None) -> Encoded:
     values = y.astype(object).to_numpy()
     if taxonomy is not None and all(dtype.kind in "biuf" for dtype in y.dtypes) and not y.isna().to_numpy().any():
         are_bits = bool(np.all((values == 0) | (values == 1)))
-        may_be_paths = y.shape[1] != taxonomy.n_nodes and ("0" in taxonomy or "1" in taxonomy)
-        if are_bits and not may_be_paths:
+        if are_bits and _is_indicator(y.shape[1], taxonomy):
             return _encode_indicator(values.astype(np.int8), taxonomy, replace(form, kind="indicator", dtype="int8"))
-    return _encode_paths(values, taxonomy, replace(form, kind="paths", dtype="object"))
+    return encode_paths(values.tolist(), taxonomy, replace(form, kind="paths", dtype="object"))
 
 
-def _encode_paths(y: npt.NDArray[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
-    """Encode rows of path parts; each distinct path is looked up once, since data repeat few paths many times."""
-    if not len(y):
-        raise LabelError("There are no labels: y has 0 rows.")
-    rows = [tuple("" if is_missing(part) else part for part in row) for row in y.tolist()]
-    first_row = _find_first_rows(rows)
-    parts_of = {row: _split_path(row, k) for row, k in first_row.items()}
-    if taxonomy is None:
-        taxonomy = Taxonomy.from_paths(parts_of.values())
-    node_of: dict[tuple[Any, ...], int] = {}
-    for row, parts in parts_of.items():
-        node = taxonomy.find_path(parts)
-        if node is None:
-            raise LabelError(f"Row {first_row[row]}: {' → '.join(parts)} is not a path of the taxonomy.")
-        node_of[row] = node
-    nodes = np.fromiter((node_of[row] for row in rows), np.int64, len(rows))
-    filler = next((part for part in y[:, -1].tolist() if is_missing(part)), "")
-    form = replace(
-        form,
-        padding=filler if filler is None or isinstance(filler, str) else "nan",
-        below_root=all(len(parts_of[row]) <= taxonomy.depth[v] for row, v in node_of.items()),
-        scalar=_find_scalar(part for row in first_row for part in row if part != ""),
-    )
-    return Encoded(taxonomy, LabelMatrix.from_nodes(nodes, taxonomy), form)
-
-
-def _find_first_rows(rows: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
-    """Return the position at which each distinct row stands first."""
-    first: dict[tuple[Any, ...], int] = {}
-    for k, row in enumerate(rows):
-        try:
-            first.setdefault(row, k)
-        except TypeError:
-            raise LabelError(f"Row {k}: a part of a path is a text or a number; got {list(row)}.") from None
-    return first
-
-
-def _split_path(row: tuple[Any, ...], k: int) -> list[str]:
-    end = len(row)
-    while end and row[end - 1] == "":
-        end -= 1
-    if end == 0:
-        raise LabelError(f"Row {k} has an empty path; every row needs at least one part.")
-    gap = next((c for c in range(end) if row[c] == ""), None)
-    if gap is not None:
-        raise LabelError(f"Row {k} has a gap in its path at column {gap}: {list(row)}; pad at the end only.")
-    return [as_text(part) for part in row[:end]]
-
-
-def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:
+def _encode_1d(y: Any, taxonomy: Taxonomy | None, lists: str) -> Encoded:
     container = "series" if _is_pandas(y, "Series") else "list" if isinstance(y, (list, tuple)) else "array"
     if isinstance(y, np.ndarray) and y.ndim == 2:
         y = column_or_1d(y, warn=True)
@@ -216,6 +206,39 @@ def _encode_1d(y: Any, taxonomy: Taxonomy | None) -> Encoded:
             instead = [] if is_missing(row) else [row]
             raise LabelError(f"Row {k} is {row!r}, while other rows are collections of labels; write {instead!r}.")
     form = replace(form, kind="sets", dtype="object", element="list" if element == "ndarray" else element)
+    return _encode_collections(rows, taxonomy, form, lists)
+
+
+def _encode_collections(rows: list[Any], taxonomy: Taxonomy | None, form: LabelForm, lists: str) -> Encoded:
+    """Encode rows that are collections: of paths, of names, or of the parts of one path."""
+    first = next((label for row in rows for label in row), None)
+    if isinstance(first, (list, tuple, np.ndarray)):
+        form = replace(form, kind="path sets", inner="tuple" if isinstance(first, tuple) else "list")
+        return encode_path_sets(rows, taxonomy, form)
+    if form.element in ("list", "tuple") and lists != "sets" and all(map(len, rows)):
+        as_paths = replace(form, kind="path lists")
+        if are_paths(rows, taxonomy, needs_parts=lists == "auto"):
+            return encode_paths(rows, taxonomy, as_paths)
+        if taxonomy is None:
+            if lists == "auto":
+                refuse_ambiguous(form, rows)
+            return encode_paths(rows, taxonomy, as_paths)
+        if lists == "paths":
+            return _encode_single_lists(rows, taxonomy, form)
+    return _encode_sets(rows, taxonomy, form)
+
+
+def _encode_single_lists(rows: list[Any], taxonomy: Taxonomy, form: LabelForm) -> Encoded:
+    """Encode lists that are not all paths, for a method with one label per row: as names if they are known."""
+    try:
+        return _encode_sets(rows, taxonomy, form)
+    except LabelError:
+        if max(map(len, rows)) == 1:
+            raise
+        return encode_paths(rows, taxonomy, replace(form, kind="path lists"))  # raises: not all of them are paths
+
+
+def _encode_sets(rows: list[Any], taxonomy: Taxonomy | None, form: LabelForm) -> Encoded:
     names = [label for row in rows for label in row]
     if not names and taxonomy is None:
         raise LabelError("No row has a label, so there are no classes to learn; give a taxonomy.")
@@ -227,16 +250,6 @@ def _is_collection(row: Any) -> bool:
     return isinstance(row, (list, tuple, set, frozenset)) or (isinstance(row, np.ndarray) and row.ndim == 1)
 
 
-def _find_scalar(labels: Iterable[Any]) -> str:
-    """Return the Python type of labels; one number among texts makes all texts that are numbers numbers."""
-    kinds = {type(label) for label in labels}
-    if any(issubclass(kind, (bool, np.bool_)) for kind in kinds):
-        return "bool"
-    if any(issubclass(kind, (float, np.floating)) for kind in kinds):
-        return "float"
-    return "int" if any(issubclass(kind, (int, np.integer)) for kind in kinds) else "str"
-
-
 def _find_dtype(values: npt.NDArray[Any] | list[Any]) -> str:
     """Return the name of the numpy type of labels; text is "str", a list of several types "object"."""
     if isinstance(values, list):
@@ -246,7 +259,8 @@ def _find_dtype(values: npt.NDArray[Any] | list[Any]) -> str:
     if values.dtype.kind in "UT":
         return "str"
     if values.dtype.kind not in "biufO":
-        raise LabelError(f"Labels are texts, integers or objects; y holds {values.dtype}.")
+        decode = "; decode them by astype(str)" if values.dtype.kind == "S" else ""
+        raise LabelError(f"Labels are texts, integers or objects; y holds {values.dtype}{decode}.")
     return str(values.dtype)
 
 
@@ -272,13 +286,25 @@ def _encode_names(labels: list[Any], counts: list[int] | None, taxonomy: Taxonom
         _require_name(label, row_of)
         node = taxonomy.find(label)
         if node is None:
-            raise LabelError(
-                f"Row {row_of(label)}: the label {label!r} is not in the taxonomy{taxonomy.suggestion(label)}"
-            )
+            advice = _advice_on_numbers(distinct, taxonomy) or taxonomy.suggestion(label)
+            raise LabelError(f"Row {row_of(label)}: the label {label!r} is not in the taxonomy{advice}")
         node_of[label] = node
     ids = np.fromiter((node_of[label] for label in labels), np.int32, len(labels))
-    form = _detect_spelling(replace(form, scalar=_find_scalar(labels)), node_of, taxonomy)
+    form = _detect_spelling(replace(form, scalar=find_scalar(labels)), node_of, taxonomy)
     return Encoded(taxonomy, LabelMatrix.from_ids(indptr, ids, taxonomy), form)
+
+
+def _advice_on_numbers(distinct: list[Any], taxonomy: Taxonomy) -> str:
+    """Return what to do about labels that scikit-learn has replaced by the numbers 0 to K − 1, or ""."""
+    numbers = [n for n in distinct if isinstance(n, (int, np.integer)) and not isinstance(n, bool)]
+    if len(numbers) < len(distinct) or min(numbers) < 0 or max(numbers) >= taxonomy.n_nodes:
+        return ""
+    what = "0 and 1" if max(numbers) == 1 else f"numbers from 0 to {max(numbers)}"
+    two = "; for OneVsRestClassifier, leave the taxonomy out" if max(numbers) == 1 else ""
+    return (
+        f": y holds {what}, as scikit-learn's StackingClassifier, VotingClassifier, BaggingClassifier and "
+        f"cross_val_predict encode it; give them EncodedClassifier(learner, labels=y){two}."
+    )
 
 
 def _require_name(label: Any, row_of: Callable[[Any], int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,7 @@ from scipy import sparse
 
 from cladist.errors import LabelError, ModelFormatError, TaxonomyError
 from cladist.kernels import tree
+from cladist.registry import find_class
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.structure import as_text
 
@@ -140,17 +141,20 @@ class LabelMatrix:
             row = int(wrong[0])
             names = [self.taxonomy.names[v] for v in indices[indptr[row] : indptr[row + 1]]]
             what = "no label" if not names else f"{len(names)} labels: {', '.join(map(repr, names[:5]))}"
-            raise LabelError(f"{who} needs exactly one label per row; row {row} has {what}.")
+            advice = (
+                ", which are no path; methods such as NodewiseSVM and FlatSVM predict sets" if find_class(who) else ""
+            )
+            raise LabelError(f"{who} needs exactly one label per row; row {row} has {what}{advice if names else ''}.")
         return indices.astype(np.int64)
 
     def frontier_names(self) -> list[list[str]]:
         """Return the names of each row's deepest nodes."""
-        return _list_frontier(self, self.taxonomy.names)
+        return list_frontier(self, self.taxonomy.names)
 
     def frontier_paths(self) -> list[list[list[str]]]:
         """Return the parts of the paths to each row's deepest nodes; in a DAG, of the shortest paths."""
         path_of = {v: self.taxonomy.shortest_path_parts(v) for v in np.unique(self.frontier[1]).tolist()}
-        return [[list(path) for path in row] for row in _list_frontier(self, path_of)]
+        return [[list(path) for path in row] for row in list_frontier(self, path_of)]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelMatrix):
@@ -164,7 +168,7 @@ class LabelMatrix:
         return f"LabelMatrix({len(self)} rows, {self.taxonomy.n_nodes} nodes, {len(self.indices)} entries)"
 
 
-def _list_frontier(labels: LabelMatrix, values: Any) -> list[list[Any]]:
+def list_frontier(labels: LabelMatrix, values: Any) -> list[list[Any]]:
     """Return ``values[v]`` for each row's deepest nodes v."""
     indptr, indices = labels.frontier
     return [[values[v] for v in indices[a:b].tolist()] for a, b in pairwise(indptr)]
@@ -197,11 +201,13 @@ def as_bits(matrix: Any, who: str, columns: Sequence[Any]) -> sparse.csr_array:
     return bits
 
 
-_ELEMENTS: dict[str, Callable[[Any], Any]] = {kind.__name__: kind for kind in (list, tuple, set, frozenset)}
+ELEMENTS: dict[str, Callable[[Any], Any]] = {kind.__name__: kind for kind in (list, tuple, set, frozenset)}
 # The kinds of y, and the containers of each, as patterns.
 _CONTAINERS = {
     **dict.fromkeys(("single", "sets"), "array|list|series"),
     "paths": "array|frame",
+    "path lists": "array|list|series",
+    "path sets": "array|list|series|3-D array",
     "indicator": r"array|frame|(bsr|coo|csc|csr|dia|dok|lil)_(array|matrix)",
     "matrix": "array",
 }
@@ -213,9 +219,10 @@ class LabelForm:
 
     Attributes
     ----------
-    kind : {"single", "sets", "paths", "indicator", "matrix"}
-        Names; collections of names; rows of path parts; a 0/1 matrix; a `LabelMatrix`.
-    container : {"array", "list", "series", "frame"} or the name of a scipy class
+    kind : {"single", "sets", "paths", "path lists", "path sets", "indicator", "matrix"}
+        Names; collections of names; a table of path parts; one list of parts per row; collections of such lists; a 0/1
+        matrix; a `LabelMatrix`.
+    container : {"array", "list", "series", "frame", "3-D array"} or the name of a scipy class
         The container of the labels.
     dtype : str
         The name of the numpy type of predictions; strings are "str".
@@ -228,11 +235,16 @@ class LabelForm:
     joint : str or None
         The separator of joined paths, if it is the taxonomy's with blanks around it.
     element : {"list", "tuple", "set", "frozenset"}
-        The container of the labels of one row.
-    columns, width, padding
-        The column names of a frame, the number of columns, and the filler of short rows of paths.
+        The container of the labels of one row, or of the parts of its path.
+    inner : {"list", "tuple"}
+        The container of the parts of a path, where rows have several.
+    columns, width, padding, n_paths
+        The column names of a frame, the number of columns (0: rows are as long as their paths), the filler of short
+        rows of paths, and the paths per row of a 3-D array.
+    library : {"pandas", "polars", "pyarrow"}
+        The library of a Series or frame.
     name, dtypes, categories, ordered
-        The name, pandas types (also of the columns of a frame), categories and order of a Series.
+        The name, types (also of the columns of a frame), categories and order of a Series.
     """
 
     kind: str = "single"
@@ -241,11 +253,14 @@ class LabelForm:
     scalar: str = "str"
     spelling: str = "name"
     element: str = "set"
+    inner: str = "tuple"
+    n_paths: int = 0
     below_root: bool = False
     joint: str | None = None
     columns: tuple[str | int, ...] | None = None
     width: int = 0
     padding: str | None = ""
+    library: str = "pandas"
     name: str | int | None = None
     dtypes: tuple[str, ...] = ()
     categories: tuple[Any, ...] | None = None
@@ -254,7 +269,17 @@ class LabelForm:
     @property
     def is_multi(self) -> bool:
         """Whether y may hold several labels per row."""
-        return self.kind in ("sets", "indicator", "matrix")
+        return self.kind in ("sets", "path sets", "indicator", "matrix")
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether labels are written as the parts of their paths."""
+        return self.kind.startswith("path")
+
+    @property
+    def reading_of_lists(self) -> str:
+        """How `encode` reads more rows of this form that are lists."""
+        return "paths" if self.has_paths else "sets"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a manifest."""
@@ -275,7 +300,7 @@ class LabelForm:
             or len(form.dtypes) not in n_dtypes
             or (form.container == "frame" and n_columns != fields.get("width"))
             or (form.kind == "indicator" and not has_numbers)
-            or (form.kind in ("sets", "paths") and has_numbers)
+            or (form.kind != "indicator" and form.kind != "single" and has_numbers)
         ):
             raise ModelFormatError("The form of y in this model cannot be: its fields do not fit each other.")
         return form
@@ -298,7 +323,7 @@ class LabelForm:
     def spell_sets(self, labels: LabelMatrix) -> list[list[str]]:
         """Return the texts of the deepest nodes of each row in this form."""
         text_of = {v: self.spell(v, labels.taxonomy) for v in np.unique(labels.frontier[1]).tolist()}
-        return _list_frontier(labels, text_of)
+        return list_frontier(labels, text_of)
 
     def values(self, taxonomy: Taxonomy, nodes: npt.NDArray[np.int64] | None = None) -> npt.NDArray[Any]:
         """Return the labels of `nodes` (None: of all nodes) in this form."""
@@ -309,87 +334,58 @@ class LabelForm:
         if self.dtype != "object" and not any(isinstance(label, str) for label in labels):
             return np.array(labels, dtype=self.dtype)
         # Some names are not numbers (NAICS has "31-33"): they stay texts.
-        return _objects(labels)
+        return np.fromiter(labels, dtype=object, count=len(labels))
 
     def render(self, labels: LabelMatrix, *, index: Any = None) -> Any:
         """Return labels in this form; `index` is the row index of a Series or frame."""
-        if self.kind == "matrix":
-            return labels
-        if self.kind == "indicator":
-            return self._render_indicator(labels, index)
-        if self.kind == "sets":
-            rows = list(map(_ELEMENTS[self.element], _list_frontier(labels, self.values(labels.taxonomy).tolist())))
-            if self.container == "list":
-                return rows
-            return self._make_series(_objects(rows), index) if self.container == "series" else _objects(rows)
-        return self.render_nodes(labels.nodes("This form of y"), labels.taxonomy, index=index)
+        from cladist.labels.containers import render
+
+        return labels if self.kind == "matrix" else render(self, labels, index)
 
     def render_nodes(self, nodes: npt.NDArray[np.int64], taxonomy: Taxonomy, *, index: Any = None) -> Any:
         """Return one node per row in this form."""
-        if self.is_multi:
-            return self.render(LabelMatrix.from_nodes(nodes, taxonomy), index=index)
-        if self.kind == "paths":
-            return self._render_paths(nodes, taxonomy, index)
-        used, inverse = np.unique(nodes, return_inverse=True)
-        values = self.values(taxonomy, used)[inverse]
-        return self._make_series(values, index) if self.container == "series" else values
+        from cladist.labels.containers import render_nodes
 
-    def _make_series(self, values: npt.NDArray[Any], index: Any) -> Any:
-        import pandas
+        return render_nodes(self, nodes, taxonomy, index)
 
-        dtype = object if values.dtype == object else None
-        series = pandas.Series(values, index=index, name=self.name, dtype=dtype)
-        if self.categories is None:
-            return _as_dtype(series, *self.dtypes)
-        # A label that is not among the categories is added to them, or it would become a missing value.
-        categories = dict.fromkeys([*self.categories, *values.tolist()])
-        return series.astype(pandas.CategoricalDtype(list(categories), ordered=self.ordered))
+    def path(self, v: int, taxonomy: Taxonomy) -> list[Any]:
+        """Return the parts of the path to node v, padded if the lists in y were."""
+        parts = [_as_scalar(part, self.scalar) for part in taxonomy.shortest_path_parts(v)[int(self.below_root) :]]
+        return parts + [self.filler] * (self.width - len(parts))
 
-    def _make_frame(self, values: npt.NDArray[Any], index: Any) -> Any:
-        import pandas
-
-        names = list(self.columns or ())
-        columns = names + [f"level_{k}" for k in range(len(names), values.shape[1])]
-        frame = pandas.DataFrame(values, index=index, columns=columns, dtype=values.dtype)
-        dtypes = self.dtypes * len(names) if len(self.dtypes) == 1 else self.dtypes
-        for k, dtype in enumerate(dtypes):
-            if str(frame.dtypes.iloc[k]) != dtype:
-                frame.isetitem(k, _as_dtype(frame.iloc[:, k], dtype))
-        return frame
-
-    def _render_paths(self, nodes: npt.NDArray[np.int64], taxonomy: Taxonomy, index: Any) -> Any:
-        skip = 1 if self.below_root else 0
-        padding = float("nan") if self.padding == "nan" else self.padding
-        # One row per distinct node, then a gather: predictions repeat few nodes many times.
-        used, inverse = np.unique(nodes, return_inverse=True)
-        width = max(self.width, int(taxonomy.depth[used].max(initial=0)) + 1 - skip)
-        table = np.full((len(used), width), padding, dtype=object)
-        for k, v in enumerate(used):
-            parts = taxonomy.path_parts(int(v))[skip:]
-            table[k, : len(parts)] = [_as_scalar(part, self.scalar) for part in parts]
-        rows = table[inverse]
-        if self.container == "frame":
-            return self._make_frame(rows, index)
-        return rows.astype(np.str_) if self.dtype == "str" else rows
-
-    def _render_indicator(self, labels: LabelMatrix, index: Any) -> Any:
-        matrix = labels.to_indicator().astype(self.dtype)
-        if self.container == "array":
-            return matrix.toarray()
-        if self.container == "frame":
-            return self._make_frame(matrix.toarray(), index)
-        layout, _, kind = self.container.partition("_")
-        return (matrix if kind == "array" else sparse.csr_matrix(matrix)).asformat(layout)
+    @property
+    def filler(self) -> Any:
+        """What short paths are padded with."""
+        return float("nan") if self.padding == "nan" else self.padding
 
 
-def _as_dtype(series: Any, dtype: str) -> Any:
-    """Return a Series with the type that y had, or unchanged if that type cannot hold it: texts, missing values."""
-    if dtype in ("bool", "boolean") and not series.isin([True, False]).all():
-        return series  # pandas would turn every text into True
-    try:
-        return series.astype(dtype)
-    except (TypeError, ValueError, OverflowError, NotImplementedError, ImportError):
-        return series
+@dataclass(frozen=True)
+class Encoded:
+    """The result of `encode`.
+
+    Attributes
+    ----------
+    taxonomy : Taxonomy
+        The taxonomy of the labels: the one given, or the one built from y.
+    labels : LabelMatrix
+        The labels of all rows.
+    form : LabelForm
+        The form of y, in which predictions are returned.
+    """
+
+    taxonomy: Taxonomy
+    labels: LabelMatrix
+    form: LabelForm
+
+
+def find_scalar(labels: Iterable[Any]) -> str:
+    """Return the Python type of labels; one number among texts makes all texts that are numbers numbers."""
+    kinds = {type(label) for label in labels}
+    if any(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        return "bool"
+    if any(issubclass(kind, (float, np.floating)) for kind in kinds):
+        return "float"
+    return "int" if any(issubclass(kind, (int, np.integer)) for kind in kinds) else "str"
 
 
 def _as_scalar(text: str, scalar: str) -> Any:
@@ -404,11 +400,6 @@ def _as_scalar(text: str, scalar: str) -> Any:
         return text
     # A text such as "007", "1_000" or "nan" is a name that only looks like a number.
     return number if math.isfinite(number) and text in (str(number), as_text(number)) else text
-
-
-def _objects(values: list[Any]) -> npt.NDArray[Any]:
-    """Return a 1-D object array, also of elements that are sequences."""
-    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _is_one_of(*words: str) -> Callable[[Any], bool]:
@@ -434,11 +425,14 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
     "scalar": _is_one_of("str", "int", "float", "bool"),
     "spelling": _is_one_of("name", "path"),
     "joint": lambda value: value is None or (isinstance(value, str) and value != ""),
-    "element": _is_one_of(*_ELEMENTS),
+    "element": _is_one_of(*ELEMENTS),
+    "inner": _is_one_of("list", "tuple"),
+    "n_paths": lambda value: type(value) is int and 0 <= value <= 2**20,
     "below_root": lambda value: isinstance(value, bool),
     "columns": lambda value: value is None or _is_tuple(value, str, int),
     "width": lambda value: type(value) is int and 0 <= value <= 2**20,
     "padding": lambda value: value is None or isinstance(value, str),
+    "library": _is_one_of("pandas", "polars", "pyarrow"),
     "name": lambda value: value is None or isinstance(value, (str, int)),
     "dtypes": lambda value: _is_tuple(value, str),
     "categories": lambda value: value is None or _is_tuple(value, str, int, float),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
     _num_samples,
@@ -19,9 +20,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from cladist.errors import LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
+from cladist.errors import DatasetError, LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
 from cladist.labels import LabelForm, LabelMatrix, encode
-from cladist.learners.label_warnings import warn_of_paths
+from cladist.labels.encoder import frame_library
+from cladist.learners.label_warnings import warn_of_joined_paths
 from cladist.metrics import zero_one_loss
 from cladist.storage.array_groups import Arrays
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -100,6 +102,31 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     class_nodes_: npt.NDArray[np.int64]
     classes_: npt.NDArray[Any]
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refuse unknown parameters with those that were probably meant."""
+        known = cls._get_param_names()
+        for name in kwargs:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
+                    k for k in known if k == name.upper()
+                ]
+                meant = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}."
+                if name == "local_classifier" and "estimator" in known:
+                    meant = ": HiClass's parameter is `estimator` here; cladist.hiclass has HiClass's own names."
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}{meant}")
+        return super().__new__(cls)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say which methods have probabilities, where a method is asked for that has none."""
+            if name == "predict_proba":
+                raise AttributeError(
+                    f"This {type(self).__name__} has no predict_proba; CalibratedClassifier(model) gives probabilities "
+                    "to any method, and FlatLogistic, RecursiveLogistic and BayesianLogistic have their own."
+                )
+            return object.__getattribute__(self, name)  # raises, with the reason if there is one
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -154,14 +181,14 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             raise LabelError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X = self._checked_rows(X, reset=True)
         self._check_lengths(X)
-        encoded = encode(y, self._given_taxonomy())
+        encoded = encode(y, self._given_taxonomy(), lists=self.reading_of_lists)
         check_consistent_length(X, encoded.labels)
         if not self.takes_dags:  # labels may bring one along
             encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
-        if self.taxonomy is None:
-            warn_of_paths(type(self).__name__, encoded.form, y)
+        if self.taxonomy is None and encoded.form.kind == "single":
+            warn_of_joined_paths(type(self).__name__, encoded.taxonomy)
         return X, encoded.labels
 
     def validate_weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
@@ -185,8 +212,17 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """Return X as float32 or float64, dense or CSR, or raise scikit-learn's own error."""
+        frame_library(X)  # refuses a frame without rows
         accepted = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        try:
+            X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+        except ValueError as problem:
+            if "could not convert string to float" not in str(problem):
+                raise
+            raise DatasetError(
+                f"{type(self).__name__} needs rows of numbers, and these have texts ({problem}); put text_features() "
+                "of cladist.features, or for columns of categories OneHotEncoder(), before it in a Pipeline."
+            ) from None
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the caller's matrix stays unchanged
             X.sum_duplicates()
@@ -203,7 +239,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if not weights.any():
             raise ParameterError(f"{type(self).__name__}: all sample weights are 0, so there is nothing to learn from.")
         positive = np.flatnonzero(weights)
-        return X[positive], labels[positive], weights[positive]
+        return take_rows(X, positive), labels[positive], weights[positive]
 
     def _given_taxonomy(self) -> Taxonomy | None:
         """Return the parameter `taxonomy` as a `Taxonomy`, or None; refuse a DAG that this method cannot learn on."""
@@ -233,6 +269,13 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__}: decode='multi' answers sets of labels, and y holds one label per row; write "
                 "each row as a set, {'label'}."
             )
+
+    @property
+    def reading_of_lists(self) -> str:
+        """How `encode` reads rows of y that are lists: paths where this learner predicts one label per row."""
+        if self.answers_sets and self.decode in ("auto", "multi"):
+            return "auto" if self.decode == "auto" else "sets"
+        return "paths"
 
     @property
     def decodes_sets(self) -> bool:
@@ -375,9 +418,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         predicted = (
             self.predict_sets(rows) if sets else LabelMatrix.from_nodes(self.predict_nodes(rows), self.taxonomy_)
         )
-        if not self._knows_taxonomy and self.label_form_.kind in ("single", "sets", "paths"):
+        if not self._knows_taxonomy and self.label_form_.kind not in ("indicator", "matrix"):
             # Without a taxonomy, a label never seen in training is a wrong prediction, not an unknown name.
-            true = encode(y, None).labels
+            true = encode(y, None, lists=self.label_form_.reading_of_lists).labels
             check_consistent_length(X, true)
             weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
             return float(np.average(_path_sets(true) == _path_sets(predicted), weights=weights))
@@ -424,6 +467,11 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             return
         for start in range(0, X.shape[0], rows):
             yield X[start : start + rows]
+
+
+def take_rows(X: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return some rows of an array, a matrix or a data frame."""
+    return X[rows] if isinstance(X, np.ndarray) or sparse.issparse(X) else _safe_indexing(X, rows)
 
 
 def random_generator(who: str, random_state: Any) -> np.random.RandomState:

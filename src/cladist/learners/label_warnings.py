@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from cladist.errors import LabelWarning, quoted
-from cladist.labels import LabelForm, LabelMatrix
-from cladist.taxonomy.construction import look_like_paths
+from cladist.labels import LabelMatrix
+from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.construction import guess_separator
 
 MOST_NAMED = 3
 
@@ -25,14 +26,14 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level + 1)
 
 
-def warn_of_paths(who: str, form: LabelForm, y: Any) -> None:
-    """Warn if lists in y, given without a taxonomy, look like paths: they are trained on as sets of labels."""
-    has_lists = form.kind == "sets" and form.element in ("list", "tuple")
-    if has_lists and look_like_paths(row for row in y):
+def warn_of_joined_paths(who: str, taxonomy: Taxonomy) -> None:
+    """Warn if most labels of a star contain a separator of paths: they are trained on as unrelated classes."""
+    guess = guess_separator(taxonomy.names) if taxonomy.sep is None else None
+    if guess is not None:
+        sep, count = guess
         warn_caller(
-            f"{who}: rows of y look like paths, and without a taxonomy they are trained on as sets of "
-            "unrelated labels. If they are paths, give a 2-D array, np.array(rows, dtype=object) with short rows "
-            'padded by ""; if they are sets of labels, write sets, or give a taxonomy.',
+            f"{who}: there is no hierarchy, and {count:,} of {taxonomy.n_nodes:,} labels contain {sep!r}; if they are "
+            f"paths, give taxonomy=Taxonomy.from_paths(set(y), sep={sep!r}).",
             LabelWarning,
         )
 

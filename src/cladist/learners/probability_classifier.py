@@ -75,7 +75,8 @@ class ProbabilityClassifier(MetaEstimatorMixin, HierarchicalClassifier):
     def encode_labels(self, X: Any, y: Any) -> LabelMatrix:
         """Return y as a matrix, and set the taxonomy and the form of y."""
         self.check_parameters()
-        encoded = encode(y, self._given_taxonomy())
+        reading = next((last_step(m).reading_of_lists for m in self.models if is_ours(m)), "paths")
+        encoded = encode(y, self._given_taxonomy(), lists=reading)
         check_consistent_length(X, encoded.labels)
         self.taxonomy_, self.label_form_ = encoded.taxonomy, encoded.form
         return encoded.labels

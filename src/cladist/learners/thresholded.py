@@ -179,8 +179,9 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _checked_labels(self, y: Any) -> LabelMatrix:
         """Return y as a matrix; refuse forms that hold one label per row."""
-        given = last_step(self.estimator).taxonomy
-        encoded = encode(y, None if given is None else as_taxonomy(given))
+        learner = last_step(self.estimator)
+        given = None if learner.taxonomy is None else as_taxonomy(learner.taxonomy)
+        encoded = encode(y, given, lists=getattr(learner, "reading_of_lists", "auto"))
         if not encoded.form.is_multi:
             raise LabelError(
                 "Thresholded predicts sets of labels, and this form of y holds one label per row; write each row as a "
@@ -232,9 +233,9 @@ class Thresholded(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the share of rows whose set of labels is exactly right."""
         predicted = self._labels(X)
-        if last_step(self.estimator_).taxonomy is None and self.label_form_.kind == "sets":
+        if last_step(self.estimator_).taxonomy is None and self.label_form_.kind in ("sets", "path sets"):
             # Without a taxonomy a label never seen in training is not an error, only wrong.
-            true = encode(y, None).labels
+            true = encode(y, None, lists=self.label_form_.reading_of_lists).labels
             check_consistent_length(predicted, true)
             pairs = zip(true.frontier_names(), predicted.frontier_names(), strict=True)
             weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

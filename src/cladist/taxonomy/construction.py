@@ -201,7 +201,8 @@ def from_edges(
     links = Links() if links is None else links
     for position, edge in enumerate(iterate_rows(edges)):
         if not is_sequence(edge) or len(edge) != 2:
-            raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}.")
+            advice = "; for paths, use Taxonomy.from_paths" if where is name_entry else ""
+            raise TaxonomyError(f"An edge is a pair (parent, child); {where(position)} is {edge!r}{advice}.")
         parent, child = edge
         if not (type(parent) is type(child) is str and parent and child):
             both_ints = type(parent) is type(child) is int  # `where` costs time
@@ -345,17 +346,3 @@ def guess_separator(texts: Sequence[str], *, besides: str | None = None) -> tupl
         if count > 1 and 2 * count > len(texts):
             return sep, count
     return None
-
-
-def look_like_paths(rows: Iterable[Sequence[object]]) -> bool:
-    """Tell whether rows of labels look like paths: each label always stands at the same place below the same labels."""
-    above: dict[object, tuple[object, ...]] = {}
-    for row in rows:
-        path: tuple[object, ...] = ()
-        for label in row:
-            if above.setdefault(label, path) != path:
-                return False
-            path = (*path, label)
-        if len(row) == 0:  # a path has at least one part
-            return False
-    return sum(len(path) > 0 for path in above.values()) > 1

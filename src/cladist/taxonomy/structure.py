@@ -365,6 +365,10 @@ class Structure(NamedNodes):
 
     def path_ids(self, v: int) -> list[int]:
         """Return the ids from the root down to v; several such paths in a DAG are an error."""
+        if isinstance(v, str):  # type: ignore[unreachable]
+            raise TaxonomyError(
+                f"A node's id is wanted, got the name {v!r}; use path({v!r}), or index({v!r}) for the id."
+            )
         path: list[int] = []
         while v >= 0:
             if self.n_parents[v] > 1:

@@ -18,13 +18,14 @@ from cladist import progress
 from cladist.errors import ModelFormatError
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
-from cladist.learners.base import random_generator
+from cladist.learners.base import random_generator, take_rows
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.weights import csr_arrays
 from cladist.persistence.model_schema import OLD_NODE
 from cladist.solvers import OneVsRest, Settings, TrainingRows, solve_one_vs_rest
 from cladist.solvers.problem import Members
 from cladist.storage.array_groups import Arrays, check_arrays, group, prefixed, unpack_ids, unpack_matrix
+from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
 LOSSES = ("squared_hinge", "hinge", "logistic")
@@ -83,7 +84,11 @@ class Family:
 
 @dataclass(frozen=True)
 class Decision:
-    """A choice made by a scikit-learn classifier, whose classes are the children's ids."""
+    """A choice made by a scikit-learn classifier.
+
+    Its classes are the last parts of the children's paths, and sorted: `children` are in their order. In models saved
+    by earlier versions they are the children's ids.
+    """
 
     children: Ids
     estimator: Any
@@ -92,7 +97,7 @@ class Decision:
 
     def scores(self, X: Any, rows: Ids) -> npt.NDArray[Any]:
         """Return one score per child from whatever the classifier offers."""
-        part, estimator = X[rows], self.estimator
+        part, estimator = take_rows(X, rows), self.estimator
         if hasattr(estimator, "decision_function"):
             scores = np.asarray(estimator.decision_function(part), dtype=np.float64)
             if scores.ndim == 1:
@@ -104,9 +109,13 @@ class Decision:
                 return np.maximum(np.log(estimator.predict_proba(part)), np.log(np.finfo(np.float64).tiny))
         return (np.asarray(estimator.predict(part))[:, None] == estimator.classes_[None, :]).astype(np.float64)
 
+    def probabilities(self, X: Any) -> npt.NDArray[Any]:
+        """Return the probability of every child for all rows."""
+        return np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
+
     def choices(self, X: Any, rows: Ids, scores: Any = None) -> Ids:
         """Return the child that the classifier predicts, by position; it need not have the highest score."""
-        return np.searchsorted(self.children, self.estimator.predict(X[rows]))
+        return np.searchsorted(self.estimator.classes_, self.estimator.predict(take_rows(X, rows)))
 
     def fit_summary(self) -> dict[str, float]:
         """Return what the attributes of the classifier tell."""
@@ -287,11 +296,18 @@ def pack_decisions(decisions: Mapping[int, Choice]) -> tuple[dict[str, Any], Arr
     return estimators, arrays
 
 
+def last_parts(taxonomy: Taxonomy, nodes: Ids) -> npt.NDArray[np.str_]:
+    """Return the last parts of the paths to some nodes."""
+    return np.array([taxonomy.path_parts(int(v))[-1] for v in nodes], dtype=np.str_)
+
+
 def unpack_decisions(
-    state: dict[str, Any], arrays: Arrays, parent_of: Ids, ends: Ids, n_features: int
+    state: dict[str, Any], arrays: Arrays, taxonomy: Taxonomy, ends: Ids, n_features: int
 ) -> dict[int, Choice]:
-    """Restore what `pack_decisions` returned, for a tree given by its parents in which paths end at these nodes."""
+    """Restore what `pack_decisions` returned, for a tree in which paths end at these nodes."""
     from cladist.persistence.models import unpack_learner
+
+    parent_of = taxonomy.parent
 
     is_old = "decisions" in state  # a file of the first versions, which held one estimator per node
     choices: dict[int, Choice] = {}
@@ -311,7 +327,10 @@ def unpack_decisions(
             choices[v] = Decision(children, unpack_learner(packed, inner))
         _check_children(v, children, parent_of)
     for v, decision in choices.items():
-        if isinstance(decision, Decision) and not np.array_equal(decision.estimator.classes_, decision.children):
+        if isinstance(decision, Decision) and not any(
+            np.array_equal(decision.estimator.classes_, classes)
+            for classes in (decision.children, last_parts(taxonomy, decision.children))
+        ):
             raise ModelFormatError(f"The classifier at node {v} does not choose among its children.")
     reached = np.concatenate([[-1], *(decision.children for decision in choices.values())])
     nodes = np.concatenate([np.fromiter(choices, np.int64, len(choices)), ends])

@@ -5,8 +5,8 @@ The greedy baseline of Dekel, Keshet & Singer 2004 (with ``estimator=Hieron()``)
 
 from __future__ import annotations
 
-import inspect
 import time
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -24,7 +24,7 @@ from cladist.errors import ParameterError, one_of
 from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
-from cladist.learners.base import HierarchicalClassifier
+from cladist.learners.base import HierarchicalClassifier, take_rows
 from cladist.learners.explanation import Explanation, in_chunks, leads, nodes_to_explain
 from cladist.learners.label_warnings import warn_of_lost
 from cladist.learners.linear_classifier import check_linear, check_values, warn_of_gap
@@ -35,10 +35,21 @@ from cladist.learners.local.families import (
     Family,
     FamilyProblem,
     fit_families,
+    last_parts,
     pack_decisions,
     unpack_decisions,
     weights_of_nodes,
 )
+from cladist.learners.local.node_estimators import (
+    check_estimators,
+    check_takes_weights,
+    estimator_at,
+    input_tags,
+    listed,
+    row_pieces,
+    rows_for,
+)
+from cladist.learners.local.walk import COMBINERS, PROBABILITIES_OF, combine_scores
 from cladist.learners.select_c import choose_C, pack_choice, unpack_choice
 from cladist.solvers.problem import members_by_class, with_stops
 from cladist.storage.array_groups import Arrays, check_nodes, unpack_ids
@@ -59,6 +70,20 @@ def _has_weights(model: Any) -> bool:
     return True
 
 
+def _has_probabilities(model: Any) -> bool:
+    """Tell whether all classifiers have probabilities; raise an AttributeError that says which have."""
+    if not all(hasattr(estimator, "predict_proba") for estimator in listed(model.estimator) or [None]):
+        raise AttributeError(
+            "TopDown has predict_proba only if `estimator` has, such as LogisticRegression(); CalibratedClassifier "
+            "gives probabilities to all methods."
+        )
+    return True
+
+
+def _name(taxonomy: Taxonomy, v: int) -> str | None:
+    return None if v < 0 else taxonomy.names[v]
+
+
 @dataclass(eq=False, repr=False)
 class TopDown(HierarchicalClassifier):
     """A classifier at every inner node chooses among its children, from the top down to a leaf.
@@ -71,9 +96,13 @@ class TopDown(HierarchicalClassifier):
     ----------
     taxonomy : Taxonomy, mapping, edges, path of a file, or None
         The labels' tree or forest. None: a star of the classes seen, or the paths in y where y has path columns.
-    estimator : scikit-learn classifier, optional
-        Cloned for every node; `Hieron()` gives the greedy Hieron. None: our own linear SVM, one child against its
-        siblings, to which the parameters from `C` to `random_state` belong.
+    estimator : scikit-learn classifier, mapping or None
+        Cloned for every node; `Hieron()` gives the greedy Hieron. A mapping has different ones by the name of a node,
+        by level (0 for the choice among the roots), and under None for all others. None: our own linear SVM, one child
+        against its siblings, to which the parameters from `C` to `random_state` belong.
+    combine : {"multiply", "geometric", "arithmetic", None}
+        How `predict_proba` combines the probabilities of the nodes on a path, if all classifiers have `predict_proba`:
+        their product, geometric or arithmetic mean, or the last one alone.
     C : float or "cv"
         Weight of the losses. "cv": the best power of ten by cross-validation on the training rows.
     scoring : None, str, callable or Loss
@@ -145,6 +174,7 @@ class TopDown(HierarchicalClassifier):
     taxonomy: Any = None
     _: KW_ONLY
     estimator: Any = None
+    combine: str | None = "multiply"
     C: Any = 1.0
     scoring: Any = None
     budget: float | None = None
@@ -175,7 +205,7 @@ class TopDown(HierarchicalClassifier):
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         labels.nodes("TopDown")
-        self._check_takes_weights(sample_weight)
+        check_takes_weights("TopDown", self.estimator, sample_weight)
         X, labels, weights = self._weighted(X, labels, sample_weight)
         with progress.show_lines(self.verbose):
             C = choose_C(self, X, labels, weights)
@@ -198,32 +228,35 @@ class TopDown(HierarchicalClassifier):
         one_of("TopDown", "stop", self.stop, (False, True))
         check_linear(self)
         one_of("TopDown", "loss", self.loss, LOSSES)
-        if self.estimator is not None and (is_regressor(self.estimator) or not hasattr(self.estimator, "predict")):
-            raise ParameterError(f"TopDown: estimator must be a classifier; got {self.estimator!r}.")
+        one_of("TopDown", "combine", self.combine, COMBINERS)
+        check_estimators("TopDown", self.estimator)
         if self.estimator is not None and isinstance(self.C, str):
             raise ParameterError("TopDown: C='cv' is for our own linear SVM; tune another estimator by GridSearchCV.")
-
-    def _check_takes_weights(self, sample_weight: Any) -> None:
-        if sample_weight is None or self.estimator is None:
-            return
-        if "sample_weight" not in inspect.signature(self.estimator.fit).parameters:
-            name = type(self.estimator).__name__
-            raise ParameterError(f"TopDown: {name} takes no sample_weight; leave it out or choose another classifier.")
 
     def _fit_choices(self, X: Any, weights: Any, problems: list[FamilyProblem], C: float) -> dict[int, Choice]:
         """Fit the classifiers of all nodes that have a choice."""
         executor = executor_for(self.n_jobs, self.executor)
         if self.estimator is None:
             return dict(fit_families(self, sparse.csr_array(X), problems, weights, C, executor))
+        taxonomy = self.walked_
+        find = estimator_at("TopDown", self.estimator, taxonomy, taxonomy.names)
+        estimators = {p.parent: find(_name(taxonomy, p.parent), int(taxonomy.depth[p.children[0]])) for p in problems}
+        if any(estimator is None for estimator in estimators.values()):
+            raise ParameterError(
+                "TopDown: estimator has no classifier for some nodes; give one for the others under None."
+            )
         # A node's vectors are short: threads inside BLAS would mostly wait for each other, on a busy machine 25 times
         # longer than the work takes. `n_jobs` is the way to use several cores.
         with progress.task("TopDown", len(problems)) as running, threadpool_limits(1, user_api="blas"):
 
             def fit_node(problem: FamilyProblem) -> Decision:
                 options = {} if weights is None else {"sample_weight": weights[problem.rows]}
-                estimator = clone(self.estimator).fit(X[problem.rows], child_of_rows(problem), **options)
+                parts = last_parts(taxonomy, problem.children)
+                order = np.argsort(parts)  # as classifiers sort their classes
+                classes = parts[np.searchsorted(problem.children, child_of_rows(problem))]
+                estimator = clone(estimators[problem.parent]).fit(take_rows(X, problem.rows), classes, **options)
                 running.advance()
-                return Decision(problem.children, estimator)
+                return Decision(problem.children[order], estimator)
 
             decisions = executor.map(fit_node, problems)
             return {problem.parent: decision for problem, decision in zip(problems, decisions, strict=True)}
@@ -254,9 +287,22 @@ class TopDown(HierarchicalClassifier):
         self.end_nodes_ = ends[order]
         return labels[order]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return tags if self.estimator is None else input_tags(tags, self.estimator)
+
+    def _checked_rows(self, X: Any, *, reset: bool) -> Any:
+        if self.estimator is None:
+            return super()._checked_rows(X, reset=reset)
+        return rows_for(self, self.estimator, X, reset=reset)
+
+    def _chunks(self, X: Any, *, at_least: int = 1) -> Iterator[Any]:
+        return super()._chunks(X, at_least=at_least) if self.estimator is None else row_pieces(X, self.walked_.n_nodes)
+
     def _fitted_rows(self, X: Any) -> Any:
         rows = super()._fitted_rows(X)
-        check_values("TopDown", rows)
+        if self.estimator is None:
+            check_values("TopDown", rows)
         return rows
 
     def predict_nodes(self, X: Any) -> Ids:
@@ -302,6 +348,22 @@ class TopDown(HierarchicalClassifier):
         regrets = np.minimum(scores - np.take_along_axis(scores, choice, axis=1), LEAST_REGRET)
         np.put_along_axis(regrets, choice, 0.0, axis=1)
         return regrets
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, nodes: str = "classes") -> Any:
+        """Return the probability of every class; see `LocalPerNode.predict_proba`.
+
+        Parameters
+        ----------
+        X, nodes
+            As in `LocalPerNode.predict_proba`.
+        """
+        rows = self._fitted_rows(X)
+        one_of("TopDown", "nodes", nodes, PROBABILITIES_OF)
+        scores = np.zeros((rows.shape[0], self.walked_.n_nodes))
+        for decision in self.decisions_.values():
+            scores[:, decision.children] = decision.probabilities(rows) if isinstance(decision, Decision) else 1.0
+        return combine_scores(self, scores, {v: d.children for v, d in self.decisions_.items()}, nodes)
 
     def _weights(self) -> tuple[Any, npt.NDArray[np.float32]]:
         """Return the weights and intercepts of all nodes of `walked_`."""
@@ -375,7 +437,7 @@ class TopDown(HierarchicalClassifier):
         check_nodes(self.end_nodes_, self.walked_.n_nodes, len(self.class_nodes_))
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         unpack_choice(self, state)
-        self.decisions_ = unpack_decisions(state, arrays, self.walked_.parent, self.end_nodes_, self.n_features_in_)
+        self.decisions_ = unpack_decisions(state, arrays, self.walked_, self.end_nodes_, self.n_features_in_)
 
 
 def node_problems(taxonomy: Taxonomy, nodes: Ids) -> list[FamilyProblem]:

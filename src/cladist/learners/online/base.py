@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from cladist import progress
 from cladist.errors import LabelError, ParameterError, one_of
 from cladist.labels import LabelMatrix, encode
+from cladist.labels.paths import refuse_ambiguous
 from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explanation import Explanation, nodes_to_explain
-from cladist.learners.label_warnings import warn_of_paths
 
 Entry = dict[str, Any]
 Ids = npt.NDArray[np.int64]
@@ -146,8 +146,6 @@ class OnlineClassifier(HierarchicalClassifier):
         X = self._checked_rows(X, reset=is_first)
         self._check_lengths(X)
         labels = self._encode_batch(X, y, classes, is_first=is_first)
-        if is_first and self.taxonomy is None:
-            warn_of_paths(type(self).__name__, self.label_form_, y)
         self.check_labels(labels)
         if is_first:
             self.begin(X)
@@ -158,12 +156,17 @@ class OnlineClassifier(HierarchicalClassifier):
         who = type(self).__name__
         if is_first and self.taxonomy is None and classes is None:
             raise LabelError(f"{who}: the first partial_fit needs a taxonomy, or all labels in `classes`.")
-        taxonomy = (self._given_taxonomy() if is_first else self.taxonomy_) or encode(classes, None).taxonomy
+        taxonomy = (self._given_taxonomy() if is_first else self.taxonomy_) or encode(
+            classes, None, lists="paths"
+        ).taxonomy
         if classes is not None:
-            named = np.unique(encode(classes, taxonomy).labels.indices)
+            named = np.unique(encode(classes, taxonomy, lists="paths").labels.indices)
             if self.taxonomy is None and len(named) < taxonomy.n_nodes:
                 raise LabelError(f"{who}: `classes` must be the same in every call of partial_fit; some are missing.")
-        encoded = encode(y, taxonomy)
+        reading = self.reading_of_lists if is_first else self.label_form_.reading_of_lists
+        encoded = encode(y, taxonomy, lists=reading)
+        if is_first and self.taxonomy is None and reading == "auto":
+            refuse_ambiguous(encoded.form, y)
         if len(encoded.labels) != X.shape[0]:
             raise LabelError(f"X has {X.shape[0]} rows and y has {len(encoded.labels)}; give one label per row.")
         if is_first:
