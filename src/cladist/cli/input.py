@@ -281,6 +281,8 @@ def _reworded(source: DataSource, model: Any) -> Iterator[None]:
             raise DatasetError.at(problem.file, problem.line, problem.column, sentence, kind=kind) from problem
         if source.kind == "svmlight" and kind == "index-zero":
             problem.add_note("If the file counts its features from 0, add --zero-based.")
+        elif kind == "unknown-label" and model is not None:
+            problem.add_note("--unknown wrong counts such rows as wrong, --unknown skip leaves them out.")
         elif source.kind == "svmlight" and kind == "index-range" and n_features is not None:
             problem.add_note(
                 f"The model was trained on indices up to {n_features - bool(source.zero_based)} and has no weights for "
@@ -375,6 +377,13 @@ def read_taxonomy(
         description = f"{display_name(path)}: {_describe_cycles(taxonomy)}"
         raise TaxonomyError(f"{description}; remove {them}, or {advice.format(them)}.")
     return taxonomy
+
+
+def find_node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:
+    """Return the node of a label, by its path if labels are paths; −1 if there is none."""
+    parts = [part.strip() for part in label.split(path_sep)] if path_sep else []
+    node = taxonomy.find_path(parts) if path_sep else taxonomy.find(label)
+    return -1 if node is None else node
 
 
 def _describe_cycles(taxonomy: Taxonomy) -> str:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, TextIO, cast
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Task as RichTask
 from rich.segment import Segment
 from rich.table import Table as RichTable
@@ -99,7 +99,7 @@ class Terminal:
         if self.json or self.quiet or not console.is_terminal:
             yield
             return
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), _StepCount(), TimeElapsedColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(30), _StepCount(), _Times())
         with Progress(*columns, console=console) as drawing, progress.report_to(Bars(drawing)):
             try:
                 yield
@@ -172,12 +172,30 @@ def join_names(names: Sequence[str]) -> str:
 
 
 class _StepCount(ProgressColumn):
-    """The number of steps done, and of all steps if known."""
+    """The number of steps done, and of all steps if known, with their unit."""
 
     def render(self, task: RichTask) -> Text:
-        if task.total is None:
-            return Text(f"{task.completed:,.0f}" if task.completed else "")
-        return Text(f"{task.completed:,.0f} / {task.total:,.0f}" if task.total > 1 else "")
+        unit, size = task.fields.get("unit") or "", 1.0
+        if unit == "bytes" and (task.total or task.completed) >= 10_000:
+            unit, size = ("MB", 1e6) if (task.total or task.completed) >= 1e6 else ("kB", 1e3)
+        shown = f"{task.completed / size:,.0f}" if task.total is None else f"{task.completed / size:,.0f} / "
+        shown += "" if task.total is None else f"{task.total / size:,.0f}"
+        is_shown = task.completed if task.total is None else task.total > 1
+        return Text(f"{shown} {unit}".rstrip() if is_shown else "")
+
+
+class _Times(ProgressColumn):
+    """The time since the start, and the time left while it can be told from the steps done."""
+
+    max_refresh = 0.5
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elapsed, self.remaining = TimeElapsedColumn(), TimeRemainingColumn(compact=True)
+
+    def render(self, task: RichTask) -> Text:
+        left = self.remaining.render(task) if task.total and task.completed and not task.finished else Text("-")
+        return self.elapsed.render(task) + (f", {left.plain} left" if left.plain[:1].isdigit() else "")
 
 
 @dataclass(eq=False)
@@ -194,6 +212,10 @@ class _Bar:
     def describe(self, description: str) -> None:
         if self.drawing is not None:
             self.drawing.update(self.row, description=visible(description))
+
+    def count_in(self, unit: str) -> None:
+        if self.drawing is not None:
+            self.drawing.update(self.row, unit=unit)
 
 
 class Bars:
@@ -215,7 +237,7 @@ class Bars:
             self.counted = bar if total is not None else None
             return bar
         if self.counted is None:
-            self.drawing.update(self.outer.row, total=total, completed=0)
+            self.drawing.update(self.outer.row, total=total, completed=0, unit="")
             self.counted = _Bar(self.drawing, self.outer.row)
             return self.counted
         return _Bar()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cladist import progress, registry
 from cladist.cli import output
-from cladist.errors import DatasetError, ParameterError
+from cladist.errors import DatasetError, ParameterError, quoted
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
@@ -28,6 +30,7 @@ METHOD_HELP = "A method listed by [bold]cladist methods[/bold]; auto: the one th
 PARAM_HELP = "A parameter of the method; may be given several times."
 HASHING_HELP = "Hash words and characters instead of storing a vocabulary."
 CALIBRATE_HELP = "Fit calibrated probabilities, for which a fifth of the rows is held out."
+TEST_HELP = "Hold out this share of the rows, and evaluate on them the model trained on the others."
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
 OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual form; the first is an option
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
@@ -35,6 +38,7 @@ BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quote
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format"), ((str,), "a text")),
     "text": ((str, list), "a text or a list of texts"),
+    "test_size": ((float,), "a number between 0 and 1"),
     "param": ((dict,), "a table"),
     **dict.fromkeys(("hashing", "characters", "calibrate", "zero_based"), ((bool,), "true or false")),
 }
@@ -57,6 +61,7 @@ def command(
     calibrate: Annotated[
         bool | None, output.option("--calibrate/--no-calibrate", CALIBRATE_HELP, show_default="no-calibrate")
     ] = None,
+    test_size: Annotated[float | None, output.option("--test-size SHARE", TEST_HELP, output.DATA)] = None,
     config: Annotated[Path | None, output.option("--config FILE", "A TOML file with these options.")] = None,
     text: output.Texts = None,
     label: output.Label = None,
@@ -70,6 +75,7 @@ def command(
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
         "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
         "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
+        "test_size": test_size,
     }  # fmt: skip
     options = merge_options(arguments, config)
     if options["out"] is None:
@@ -91,6 +97,7 @@ def command(
             hashing=bool(options["hashing"]),
             characters=options["characters"] is not False,
             calibrate=bool(options["calibrate"]),
+            test_size=options["test_size"],
             notify=terminal.note,
         )
     terminal.answer(summary)
@@ -101,7 +108,8 @@ def command(
         )
         choice = "C={C:g} was chosen by cross-validation.\n" if "C" in summary else ""
         reason = "Chosen: {reason}\n" if "reason" in summary else choice
-        terminal.plain((sentence + reason + "The model is in {model}").format(**summary))
+        tested = "" if "test" not in summary else _describe_test(summary["test"])
+        terminal.plain((sentence + reason + tested + "The model is in {model}").format(**summary))
 
 
 def train(
@@ -114,17 +122,21 @@ def train(
     hashing: bool = False,
     characters: bool = True,
     calibrate: bool = False,
+    test_size: float | None = None,
     notify: Notify = lambda _: None,
 ) -> dict[str, Any]:
     """Train a model and write it to a folder, which no other process can write to meanwhile; return its sizes.
 
-    Options are checked before data is read. `notify` is called with notes about the data.
+    Options are checked before data is read. With `test_size`, that share of the rows is held out, and the report of the
+    model on them is returned too. `notify` is called with notes about the data.
     """
     from cladist.cli.input import learner_of, notes_of, read_labelled
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
 
+    if test_size is not None and not 0 < test_size < 1:
+        raise ParameterError(f"--test-size must be a share of the rows between 0 and 1; got {test_size:g}.")
     check_replaceable(out)
     with lock_folder(out):  # creates a file there, so that a read-only folder is noticed before hours of training
         source.check_extension()
@@ -133,6 +145,8 @@ def train(
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
         data = read_labelled(source, taxonomy=tree)
+        tell_surprises(data, notify)
+        data, test = (data, None) if test_size is None else _hold_out(data, test_size)
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
@@ -142,6 +156,7 @@ def train(
         seconds = time.perf_counter() - start
         with progress.task("Saving"):
             save(model, out, notes=notes_of(source, data.feature_names), note_arrays=prefixed("calibration", held_out))
+        tested = {} if test is None else {"test": _evaluate(model, test, notify).to_dict()}
     learner = learner_of(model)
     selection = getattr(model, "selection_", None)
     C = getattr(learner, "C_", None) if selection is None else selection.C
@@ -156,7 +171,62 @@ def train(
         "model": str(out),
         **({} if C is None else {"C": C}),
         **choice,
+        **tested,
     }
+
+
+def tell_surprises(data: Any, notify: Notify) -> None:
+    """Tell of labels without a hierarchy, of texts without a word, and of classes with a single row."""
+    labels = chain.from_iterable(row if isinstance(row, list) else (row,) for row in data.y)
+    n_rows = Counter(labels)
+    if data.taxonomy is None:
+        notify(
+            f"There is no hierarchy: the {len(n_rows):,} labels are trained on as unrelated; --taxonomy FILE names "
+            "one, and --path-sep TEXT says that labels are paths."
+        )
+    if getattr(data.X, "ndim", 1) == 1:
+        blank = [k for k, text in enumerate(data.X, 1) if not re.search(r"\w", text)]
+        if 0 < len(blank) < len(data.X):
+            have, first = ("has", blank[0]) if len(blank) == 1 else ("have", f"{blank[0]} the first of them")
+            notify(
+                f"{len(blank):,} of {len(data.X):,} texts {have} no word (row {first}): nothing is learnt from them."
+            )
+    single = [str(label) for label, n in n_rows.items() if n == 1]
+    if single:
+        shown = ", ".join(map(quoted, single[:3])) + (", …" if len(single) > 3 else "")
+        have = "label has" if len(single) == 1 else "labels have"
+        notify(f"{len(single):,} of {len(n_rows):,} {have} a single row, so no other row tests them: {shown}.")
+
+
+def _hold_out(data: Any, test_size: float) -> tuple[Any, Any]:
+    """Return the rows to train on and those to evaluate on, which are drawn at random."""
+    from cladist.datasets import Dataset
+
+    parts = data.split(test_size, random_state=0)
+    shared = {"taxonomy": data.taxonomy, "feature_names": data.feature_names, "source": data.source}
+    return Dataset(parts.X_train, parts.y_train, **shared), Dataset(parts.X_test, parts.y_test, **shared)
+
+
+def _evaluate(model: Any, test: Any, notify: Notify) -> Any:
+    """Return the report of a model on rows held out; labels that no row of training has count as wrong."""
+    from cladist.cli.evaluate import evaluate_rows
+    from cladist.cli.input import learner_of
+    from cladist.cli.unknown_labels import match_labels
+    from cladist.datasets import Dataset
+
+    known = match_labels(test.y, learner_of(model).taxonomy_, path_sep=None, policy="wrong")
+    if known.unknown:
+        notify(f"Rows held out: {known.describe('wrong')}")
+    return evaluate_rows(model, Dataset(test.X, known.labels, source=test.source))
+
+
+def _describe_test(report: dict[str, Any]) -> str:
+    metrics = report["metrics"]
+    error = "" if "tree_induced_error" not in metrics else f"{metrics['tree_induced_error']:.3f} edges from the label, "
+    return (
+        f"On {report['n_rows']:,} rows held out: accuracy {metrics['accuracy']:.4f}, {error}"
+        f"hierarchical F1 {metrics['hierarchical_f1']:.4f}, macro F1 {metrics['macro_f1']:.4f}.\n"
+    )
 
 
 def check_method(method: str, parameters: dict[str, Any]) -> None:

@@ -217,7 +217,7 @@ class TopDown(HierarchicalClassifier):
             return dict(fit_families(self, sparse.csr_array(X), problems, weights, C, executor))
         # A node's vectors are short: threads inside BLAS would mostly wait for each other, on a busy machine 25 times
         # longer than the work takes. `n_jobs` is the way to use several cores.
-        with progress.task("TopDown", len(problems)) as running, threadpool_limits(1, user_api="blas"):
+        with progress.task("TopDown", len(problems), unit="nodes") as running, threadpool_limits(1, user_api="blas"):
 
             def fit_node(problem: FamilyProblem) -> Decision:
                 options = {} if weights is None else {"sample_weight": weights[problem.rows]}

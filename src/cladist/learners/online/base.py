@@ -301,7 +301,7 @@ class OnlineClassifier(HierarchicalClassifier):
 
 def progress_blocks(who: str, n_rows: int, size: int) -> Iterator[slice]:
     """Yield slices of at most `size` rows, reporting progress after each."""
-    with progress.task(who, n_rows) as running:
+    with progress.task(who, n_rows, unit="rows") as running:
         for start in range(0, n_rows, size):
             block = slice(start, min(start + size, n_rows))
             yield block

@@ -234,8 +234,8 @@ class LabelColumn:
             self._refuse(number, f"wanted a text or a number, got {shorten(value)}.")
         return text
 
-    def _refuse(self, number: int, problem: str) -> NoReturn:
-        refuse_cell(self.source, self.unit, number, self.column, problem)
+    def _refuse(self, number: int, problem: str, kind: str | None = None) -> NoReturn:
+        refuse_cell(self.source, self.unit, number, self.column, problem, kind)
 
     def resolve(self, path_sep: str | None, taxonomy: Taxonomy | None) -> tuple[list[str], Taxonomy | None]:
         """Return the distinct labels as they name their nodes in the taxonomy, and that taxonomy."""
@@ -250,7 +250,8 @@ class LabelColumn:
         for name, path, number in zip(labels, paths, self.first_seen, strict=True):
             node = tree.find(name) if path_sep is None else tree.find_path(path)
             if node is None:
-                self._refuse(number, f"{shorten(name)} is not in the taxonomy{_hint(name, path, path_sep, tree)}")
+                problem = f"{shorten(name)} is not in the taxonomy{_hint(name, path, path_sep, tree)}"
+                self._refuse(number, problem, "unknown-label")
             nodes.append(node)
         return (labels if path_sep is None else _spell(labels, nodes, paths, tree)), tree
 

@@ -274,10 +274,11 @@ def find_columns(where: str, header: Sequence[str], columns: Sequence[str], hint
     return [position[column] for column in columns]
 
 
-def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str) -> NoReturn:
+def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str, kind: str | None = None) -> NoReturn:
     """Raise a `DatasetError` that names file, row and column; `number` counts a `unit`: lines or rows."""
     file, line = display_name(source), number if unit == "line" else None
-    raise DatasetError(f"{file}, {unit} {number}, column {column!r}: {problem}", file=file, line=line, column=column)
+    sentence = f"{file}, {unit} {number}, column {column!r}: {problem}"
+    raise DatasetError(sentence, file=file, line=line, column=column, kind=kind)
 
 
 def cell_text(value: Any) -> str | None:
