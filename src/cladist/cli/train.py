@@ -153,6 +153,7 @@ def train(
         with progress.task("Training" if method == AUTO else f"Training {method}"):
             model = _fit(learner, features, data, parameters or {})
             model, held_out = _calibrate(model, data) if calibrate else (model, {})
+            model = _as_text_classifier(model, source, method, calibrate)
         seconds = time.perf_counter() - start
         with progress.task("Saving"):
             save(model, out, notes=notes_of(source, data.feature_names), note_arrays=prefixed("calibration", held_out))
@@ -317,6 +318,18 @@ def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> 
         if getattr(data.X, "ndim", 1) > 1 or any(re.search(r"\w", text) for text in data.X):
             raise
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
+
+
+def _as_text_classifier(model: Any, source: DataSource, method: str, calibrate: bool) -> Any:
+    """Return a model of texts as a `TextClassifier`."""
+    if source.is_numeric:
+        return model
+    from cladist.learners.text import TextClassifier
+
+    result = TextClassifier.of_steps(list(model.steps), method=method, calibrate=calibrate)
+    if hasattr(model, "selection_"):
+        result.selection_ = model.selection_
+    return result
 
 
 def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:

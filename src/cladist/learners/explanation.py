@@ -67,8 +67,31 @@ class Explanation:
         """The sum of contributions at each node."""
         return {node: float(sum(features.values())) for node, features in self.contributions.items()}
 
+    @property
+    def rule_text(self) -> str:
+        """How the parts are combined, in words; "" for their sum."""
+        return _RULE_TEXT[self.rule]
+
+    def terms(self) -> dict[str, Part]:
+        """Return the nodes whose contributions sum to the score: all, the lowest, or those with a negative part."""
+        parts = self.parts
+        lowest = min(parts, key=lambda node: parts[node]) if self.rule == "lowest" else None
+        return {
+            node: features
+            for node, features in self.contributions.items()
+            if self.rule == "sum" or (node == lowest if self.rule == "lowest" else parts[node] < 0)
+        }
+
+    def renamed(self, names: dict[str, str]) -> Explanation:
+        """Return the same with other names for some features."""
+        contributions = {
+            node: {names.get(name, name): value for name, value in part.items()}
+            for node, part in self.contributions.items()
+        }
+        return Explanation(self.label, self.score, contributions, self.rule)
+
     def __str__(self) -> str:
-        lines = [f"{self.label}: {self.score:.4g}{_RULE_TEXT[self.rule]}"]
+        lines = [f"{self.label}: {self.score:.4g}{self.rule_text}"]
         for node, part in self.parts.items():
             largest = list(self.contributions[node].items())[:5]
             shown = ", ".join(f"{name} {value:+.3g}" for name, value in largest)

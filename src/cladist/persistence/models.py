@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import registry
-from cladist.errors import CladistError, ModelFormatError, TaxonomyError
+from cladist.errors import CladistError, ModelFormatError, TaxonomyError, shorten
 from cladist.labels import LabelForm
 from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values, is_declared
 from cladist.persistence.transformers import check_width, decode_transformer, encode_transformer
@@ -77,14 +77,17 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
 def pack_model(model: Any) -> tuple[dict[str, Any], Arrays]:
     """Return the manifest entries and the arrays of a fitted learner, or of a Pipeline that ends in one."""
     learner, steps, features, arrays = model, None, None, {}
-    if type(model) is Pipeline:
+    if is_text_model := type(model) is registry.TEXT_CLASSIFIER.load():
+        check_is_fitted(model[-1])
+    if type(model) is Pipeline or is_text_model:
         learner, steps = model[-1], [name for name, _ in model.steps]
         if len(model) > 1:
             features, feature_arrays = encode_transformer(model[:-1])
             arrays.update(prefixed("features", feature_arrays))
     content, learner_arrays = pack_learner(learner)
     arrays.update(prefixed("model", learner_arrays))
-    return {"steps": steps, "features": features, "model": content}, arrays
+    own = {"text_classifier": model.pack_parameters()} if is_text_model else {}
+    return {"steps": steps, "features": features, "model": content, **own}, arrays
 
 
 def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
@@ -222,7 +225,13 @@ def _unpack_pipeline(learner: Any, content: dict[str, Any], arrays: Arrays, trus
         before = features.steps
     if not isinstance(names, list) or names[:-1] != [name for name, _ in before] or not isinstance(names[-1], str):
         raise ModelFormatError(f"Its steps are {repr(names)[:80]}, which are not those that it holds.")
-    return Pipeline([*before, (names[-1], learner)])
+    steps = [*before, (names[-1], learner)]
+    own = content.get("text_classifier")
+    if own is None:
+        return Pipeline(steps)
+    if not isinstance(own, dict) or set(own) != {"method", "calibrate"} or not isinstance(own["method"], str):
+        raise ModelFormatError(f"Its parameters as a TextClassifier are {shorten(own)}.")
+    return registry.TEXT_CLASSIFIER.load().of_steps(steps, **own)
 
 
 def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
