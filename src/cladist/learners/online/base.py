@@ -193,7 +193,7 @@ class OnlineClassifier(HierarchicalClassifier):
         return super().predict_nodes(X)
 
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
-        """Return what every feature adds to a label's score at each node of its path; linear kernels only.
+        """Return what every feature, or with a kernel every training row, adds to a label's score at each node.
 
         The score is the sum over the path (`Hieron`) or the lowest margin on it. In the second case, with one label per
         row, a label that is not a leaf has one more part, that of its best child with the signs reversed: evidence for

@@ -341,6 +341,7 @@ class KernelStochasticPerceptron(LabellingClassifier):
     verbose: bool | int = 0
 
     from_old_parameters = staticmethod(parameters.fill_in_old)
+    explain = parameters.explain_paths
 
     @property
     def _keeps_rows(self) -> bool:
