@@ -93,7 +93,7 @@ def test_numbers(run, shop):
         (["nowhere", "test.csv"], "nowhere is not a folder"),
         (["bare", "test.csv"], "name its columns with --text COLUMN and --label COLUMN."),
         (["bare", "test.csv", "--text", "title"], "name its columns with --label COLUMN."),
-        (["model", "test.xlsx"], ".xlsx files are not read yet"),
+        (["model", "test.xlsx"], "test.xlsx: not a workbook, or a damaged one"),
         (["model", "-"], "the file is empty"),
         (["model", "test.csv", "--text", "title", "--label", "kind"], "there is no column 'kind'"),
         (["model", "other.csv", "--text", "title", "--label", "category"], "line 2, column 'category': 'Boats'"),

@@ -438,7 +438,7 @@ def test_data_on_standard_input(run, shop):
         (["--data", "train.csv", "--label", "kind"], "there is no column 'kind'"),
         (["--data", "numbers.svm", "--label", "kind"], "in which no columns are named; leave out --label."),
         (["--data", "nowhere.csv", "--label", "kind"], "nowhere.csv: there is no such file"),
-        (["--data", "shop.xlsx", "--label", "kind"], ".xlsx files are not read"),
+        (["--data", "shop.xlsx", "--label", "kind"], "shop.xlsx: not a workbook, or a damaged one"),
         (["--data", "empty.svm"], "empty.svm: the file has no rows."),
         (["--data", "header.csv", "--label", "kind"], "header.csv: the file has no rows."),
         (["--data", "empty.csv", "--label", "kind"], "empty.csv: the file is empty"),

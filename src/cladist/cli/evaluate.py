@@ -35,6 +35,7 @@ def command(
     path_sep: output.PathSep = None,
     format: output.Format = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
+    query: output.Query = None,
 ) -> None:
     """Evaluate a model on labelled rows by all metrics.
 
@@ -46,7 +47,7 @@ def command(
 
     fitted, notes = open_model(model)
     columns = (tuple(text or ()), label, label_sep, path_sep)
-    option_source = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True)
+    option_source = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True, query=query)
     source = resolve(option_source, fitted, notes, model)
     output.check_target(html, data, model)
     with terminal.bars():

@@ -43,6 +43,7 @@ def command(
         InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
     ] = None,
     zero_based: output.ZeroBased = None,
+    query: output.Query = None,
 ) -> None:
     """Explain predictions by words.
 
@@ -58,7 +59,7 @@ def command(
     from cladist.cli.input import DataSource, open_model, resolve
 
     fitted, notes = open_model(model)
-    given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
+    given = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based, query=query)
     source = resolve(given, fitted, notes, model)
     with terminal.bars():
         whys = list(islice(explanations(fitted, source, node=node, notify=terminal.note), rows or None))

@@ -35,7 +35,7 @@ class KeptColumns:
         """Yield the text of every row."""
         source = self.source
         wanted = None if self.columns is None else list(dict.fromkeys([*source.text, *self.columns]))
-        for line, record in read_records(source.stream, format=source.format, columns=wanted or ()):
+        for line, record in read_records(source.stream, format=source.format, columns=wanted or (), query=source.query):
             if self.columns is None:
                 self.columns = list(record)
             for column in self.columns:

@@ -34,9 +34,12 @@ MAX_SHOWN = 10  # names in one list
 
 
 DATA = "Data"  # a panel of the help
-DATA_HELP = "A table (.csv, .tsv, .jsonl, .parquet, .arrow), or numbers in svmlight (.svm), ARFF (.arff) or LSHTC."
+DATA_HELP = (
+    "A table (.csv, .tsv, .jsonl, .parquet, .arrow, .xlsx, .ods; sqlite:///FILE or duckdb:///FILE with --query), or "
+    "numbers in svmlight (.svm), ARFF (.arff) or LSHTC."
+)
 
-DataFormat = StrEnum("DataFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc")
+DataFormat = StrEnum("DataFormat", "csv tsv jsonl parquet arrow xlsx ods svmlight arff lshtc")
 
 
 def argument(metavar: str, text: str) -> Any:
@@ -62,7 +65,9 @@ PathSep = Annotated[str | None, option("--path-sep TEXT", "The separator of path
 Format = Annotated[DataFormat | None, option("--format", FORMAT_HELP, DATA)]
 ZeroBased = Annotated[bool | None, option("--zero-based/--one-based", BASE_HELP, DATA, show_default=False)]
 ModelFolder = Annotated[Path, argument("MODEL", "The model folder written by [bold]cladist train[/bold].")]
-DataFile = Annotated[Path, argument("DATA", DATA_HELP)]
+DataFile = Annotated[str, argument("DATA", DATA_HELP)]
+QUERY_HELP = "The query whose answer is the table, if DATA is a database."
+Query = Annotated[str | None, option("--query SQL", QUERY_HELP, DATA)]
 
 
 @dataclass
@@ -262,7 +267,7 @@ def check_inputs(*paths: PathLike | None, model: Path | None = None) -> None:
     if model is not None and not model.is_dir():
         raise ModelFormatError(f"{model} is not a folder, so no model can be read from it.")
     for path in paths:
-        if path is not None and str(path) != "-" and not os.path.lexists(path):
+        if path is not None and str(path) != "-" and "://" not in str(path) and not os.path.lexists(path):
             raise DatasetError(f"{path}: there is no such file.")
 
 

@@ -41,7 +41,7 @@ MINIMISE_HELP = "Give the node of least expected loss: tree-distance, zero-one, 
 CONFORMAL_HELP = "Give a set of labels that has the true one with probability 1 − ALPHA."
 ABSTAIN_HELP = "Give no label to rows that are unlike the rows of training, and to texts without a known word."
 
-InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc lines")
+InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow xlsx ods svmlight arff lshtc lines")
 
 MAX_NAMED = 5  # rows without known words that the warning names
 PATH_SEPARATOR = " > "
@@ -84,6 +84,7 @@ def command(
         InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
     ] = None,
     zero_based: output.ZeroBased = None,
+    query: output.Query = None,
 ) -> None:
     """Predict labels for new rows.
 
@@ -111,7 +112,7 @@ def command(
             raise ParameterError("--top-k and --beam list labels, and these options decide on one; leave one out.")
         decisions = DecisionOptions(*options)
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
-    option_source = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
+    option_source = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based, query=query)
     source = resolve(option_source, fitted, notes, model)
     start = time.perf_counter()
     # Predictions on standard output show the progress themselves.
@@ -334,7 +335,7 @@ def read_batches(source: DataSource, *, model: Any = None, notify: Notify = lamb
         return (part for X in read_numbers(source, model=model, notify=notify) for part in slices(X))
     if source.kind == "lines":
         return _batches(_lines(stream, source.trained_columns))
-    rows = read_records(stream, format=source.format, columns=source.text)
+    rows = read_records(stream, format=source.format, columns=source.text, query=source.query)
     return _batches(join_text(stream, *record, source.text) for record in rows)
 
 

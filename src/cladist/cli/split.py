@@ -40,16 +40,17 @@ def command(
     Rows are drawn at random, and written in their order and as they are.
     """
     output.check_inputs(data)
+    source = Path(data)
     if not 0 < test_size < 1:
         raise ParameterError(f"--test-size must be a share of the rows between 0 and 1; got {test_size:g}.")
     if label and groups:
         raise ParameterError("--label and --groups are two ways to draw rows; give one of them.")
-    stem, endings = data.name.partition(".")[::2]
+    stem, endings = source.name.partition(".")[::2]
     train, test = out_train or Path(f"{stem}-train.{endings}"), out_test or Path(f"{stem}-test.{endings}")
-    output.check_target(train, data)
-    output.check_target(test, data, train)
+    output.check_target(train, source)
+    output.check_target(test, source, train)
     with terminal.bars():
-        header, rows, values = read_rows(data, label or groups, format and format.value)
+        header, rows, values = read_rows(source, label or groups, format and format.value)
         chosen = draw(len(rows), values, test_size, is_group=groups is not None, seed=seed)
         sizes = []
         for path, is_test in ((train, False), (test, True)):

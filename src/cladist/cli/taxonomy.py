@@ -26,11 +26,11 @@ EXAMPLE = (
 )
 # The formats that are written; those that are read are these, ARFF headers and LSHTC hierarchies, among others.
 TaxonomyFormat = StrEnum("TaxonomyFormat", "edges paths csv tsv json indented rcv1")
-TaxonomyInput = StrEnum("TaxonomyInput", "edges paths csv tsv json indented rcv1 mesh arff lshtc")
+TaxonomyInput = StrEnum("TaxonomyInput", "edges paths csv tsv json indented rcv1 mesh obo owl xlsx ods arff lshtc")
 WITHOUT_DAGS = ("paths", "indented")
 FILE_HELP = (
-    "Edges, paths, CSV, TSV, JSON, indented text, RCV1, MeSH or ARFF; - for standard input. With --label and without "
-    "--data, labelled data: the taxonomy is the tree of this column."
+    "Edges, paths, CSV, TSV, JSON, indented text, RCV1, MeSH, OBO, OWL, .xlsx, .ods or ARFF; - for standard input. "
+    "With --label and without --data, labelled data: the taxonomy is the tree of this column."
 )
 CONVERT_HELP = "Write it to this file, in the format of its extension, as in .csv or .csv.gz."
 FOREST_HELP = "Convert it to a forest with one parent per node, the deepest."

@@ -36,7 +36,9 @@ OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual 
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
 # Options in a config file: their types, and descriptions of these in messages.
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format"), ((str,), "a text")),
+    **dict.fromkeys(
+        ("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format", "query"), ((str,), "a text")
+    ),
     "text": ((str, list), "a text or a list of texts"),
     "test_size": ((float,), "a number between 0 and 1"),
     "param": ((dict,), "a table"),
@@ -69,13 +71,14 @@ def command(
     path_sep: output.PathSep = None,
     format: output.Format = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
+    query: output.Query = None,
 ) -> None:
     """Train a model on a table of texts or on a file of numbers."""
     arguments = {
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
         "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
         "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
-        "test_size": test_size,
+        "test_size": test_size, "query": query,
     }  # fmt: skip
     options = merge_options(arguments, config)
     if options["out"] is None:
@@ -85,7 +88,7 @@ def command(
     output.check_inputs(data, options["taxonomy"])
     from cladist.cli.input import DataSource
 
-    columns = {name: options[name] for name in ("format", "label", "label_sep", "path_sep", "zero_based")}
+    columns = {name: options[name] for name in ("format", "label", "label_sep", "path_sep", "zero_based", "query")}
     source = DataSource(str(data), text=tuple(options["text"] or ()), labelled=True, **columns)
     with terminal.bars():
         summary = train(
