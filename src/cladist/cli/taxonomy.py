@@ -120,7 +120,6 @@ def describe(
 
     Without a `file`, the taxonomy is the tree of the labels in `source`.
     """
-    from cladist.cli.input import read_taxonomy
     from cladist.cli.taxonomy_report import column_tree, compare
     from cladist.taxonomy.inspection import inspect
 
@@ -129,17 +128,28 @@ def describe(
         taxonomy, coverage = column_tree(source)
         return Description(taxonomy, inspect(taxonomy), coverage)
 
+    try:
+        taxonomy = _read(file, format=format, path_sep=path_sep, drop_cycles=drop_cycles)
+    except TaxonomyError as problem:
+        if "must be in the header" in str(problem):
+            problem.add_note("If this is labelled data, name the column of its labels with --label COLUMN.")
+        raise
+    findings = inspect(taxonomy)
+    return Description(taxonomy, findings, *(() if source is None else compare(taxonomy, source)))
+
+
+def _read(file: str, *, format: str | None, path_sep: str | None, drop_cycles: bool) -> Taxonomy:  # noqa: A002
+    from cladist.cli.input import read_taxonomy
+
     # Reading a file reports its progress, and building the taxonomy takes time after its last byte.
     with progress.task(f"Reading {_short_name(file)}"):
-        taxonomy = read_taxonomy(
+        return read_taxonomy(
             sys.stdin.buffer if file == "-" else file,
             format=format,
             sep=path_sep or "/",
             drop_cycles=drop_cycles,
             advice="leave {} out with --drop-cycles",
         )
-    findings = inspect(taxonomy)
-    return Description(taxonomy, findings, *(() if source is None else compare(taxonomy, source)))
 
 
 def _check_data(source: DataSource | None, options: dict[str, Any]) -> None:

@@ -6,14 +6,15 @@ import re
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cladist import progress, registry
 from cladist.cli import output
-from cladist.errors import DatasetError, ParameterError, quoted
+from cladist.errors import DatasetError, LabelError, ParameterError, TaxonomyError, quoted
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
@@ -106,13 +107,15 @@ def command(
     terminal.answer(summary)
     if not terminal.quiet:
         sentence = (
-            "Trained {method} on {rows:,} rows with {features:,} features in {seconds:.1f} s: {nodes:,} nodes, "
-            "{classes:,} classes that can be predicted.\n"
+            "Trained {method} on {rows:,} rows with {features:,} features in {seconds:.1f} s: {nodes:,} {node_word}, "
+            "{classes:,} {class_word} that can be predicted.\n"
         )
+        words = {"node_word": "node" if summary["nodes"] == 1 else "nodes"}
+        words["class_word"] = "class" if summary["classes"] == 1 else "classes"
         choice = "C={C:g} was chosen by cross-validation.\n" if "C" in summary else ""
         reason = "Chosen: {reason}\n" if "reason" in summary else choice
         tested = "" if "test" not in summary else _describe_test(summary["test"])
-        terminal.plain((sentence + reason + tested + "The model is in {model}").format(**summary))
+        terminal.plain((sentence + reason + tested + "The model is in {model}").format(**summary, **words))
 
 
 def train(
@@ -149,11 +152,12 @@ def train(
         learner = None if method == AUTO else new_learner(method, parameters or {})
         data = read_labelled(source, taxonomy=tree)
         tell_surprises(data, notify)
+        advise = _advising(data)
         data, test = (data, None) if test_size is None else _hold_out(data, test_size)
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        with progress.task("Training" if method == AUTO else f"Training {method}"):
+        with progress.task("Training" if method == AUTO else f"Training {method}"), advise:
             model = _fit(learner, features, data, parameters or {})
             model, held_out = _calibrate(model, data) if calibrate else (model, {})
             model = _as_text_classifier(model, source, method, calibrate)
@@ -179,11 +183,30 @@ def train(
     }
 
 
+@contextmanager
+def _advising(data: Any) -> Iterator[None]:
+    """Add to errors about a method that does not suit the data which methods do."""
+    try:
+        yield
+    except LabelError as problem:
+        if "exactly one label per row" in str(problem) and isinstance(data.y, list):
+            names = [method.name for method in registry.METHODS if method.load().answers_sets]
+            problem.add_note(f"For several labels per row, take --method {', '.join(names[:-1])} or {names[-1]}.")
+        raise
+    except TaxonomyError as problem:
+        if data.taxonomy is not None and data.taxonomy.kind == "dag":
+            names = [method.name for method in registry.METHODS if method.takes_dags]
+            problem.add_note(f"On the command line these are --method {', '.join(names[:-1])} and {names[-1]}.")
+        raise
+
+
 def tell_surprises(data: Any, notify: Notify) -> None:
     """Tell of labels without a hierarchy, of texts without a word, and of classes with a single row."""
     labels = chain.from_iterable(row if isinstance(row, list) else (row,) for row in data.y)
     n_rows = Counter(labels)
-    if data.taxonomy is None:
+    if len(n_rows) == 1:
+        notify(f"Every row has the label {quoted(next(iter(n_rows)))}, so the model can predict nothing else.")
+    elif data.taxonomy is None:
         notify(
             f"There is no hierarchy: the {len(n_rows):,} labels are trained on as unrelated; --taxonomy FILE names "
             "one, and --path-sep TEXT says that labels are paths."
