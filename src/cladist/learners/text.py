@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class TextClassifier(Pipeline):
         method: Any = "hr-svm",
         taxonomy: Any = None,
         *,
-        params: dict[str, Any] | None = None,
+        params: Mapping[str, object] | None = None,
         features: Any = None,
         calibrate: bool = False,
     ) -> None:
