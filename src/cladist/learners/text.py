@@ -188,7 +188,8 @@ class TextClassifier(Pipeline):
 
         if sample_weight is not None:
             raise ParameterError("TextClassifier: method='auto' takes no sample weights; name a method.")
-        found = auto(texts, y, self.taxonomy, features=self._new_features(hashing=False), **(self.params or {}))
+        options: dict[str, Any] = dict(self.params or {})
+        found = auto(texts, y, self.taxonomy, features=self._new_features(hashing=False), **options)
         self.selection_ = found.selection_
         self.steps = list(found.steps)
         if self.calibrate:
