@@ -60,6 +60,23 @@ def bench(
     return Outcome([counted(chosen)], [*remarks, "docs/guides/results.md is written."], content)
 
 
+def estimate(
+    name: str = ALL,
+    *,
+    data: list[str] | None = None,
+    methods: list[str] | None = None,
+    limit: float | None = None,
+    budget: float | None = None,
+    again: bool = False,
+) -> tuple[int, float]:
+    """Return how many cells `bench` would measure, and about how many minutes that takes."""
+    limit = LIMIT if limit is None and name == ALL else limit
+    plan = studies.missing_cells(studies_of(name), data=data, methods=methods, again=again, limit=limit)
+    most = float("inf") if limit is None else 60 * limit
+    minutes = sum(min(planned.seconds, most) for planned in plan) / 60
+    return len(plan), minutes if budget is None else min(minutes, budget)
+
+
 def counted(chosen: list[Study]) -> Part:
     """Return how many cells every study has, by their status."""
     rows = [[study.name, *map(str, _counts(study))] for study in chosen]

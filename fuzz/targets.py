@@ -7,6 +7,7 @@ import struct
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,16 @@ INDENTED = (b"a\n  b\n    c\n  d\ne\n", b"a\n\tb\n\tc\n")
 RCV1_TREE = (b"parent: None child: A child-description: x y\nparent: A child: B\n",)
 RELATIONS = (b"a b\nb c 0.5\nd\n", b"a b\tc d\t2\n")
 MESH = (b"Body Regions;A01\nAbdomen;A01.047\nHead;A01.456\nAbdomen;A02\nFace;A01.456.505\n",)
+OBO = (
+    b"format-version: 1.2\n\n[Term]\nid: GO:1\nname: root\n\n[Term]\nid: GO:2\nname: a\nis_a: GO:1 ! root\n"
+    b"[Term]\nid: GO:3\nis_obsolete: true\n[Typedef]\nid: part_of\n",
+)
+RDF = b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:owl="http://www.w3.org/2002/07/owl#" '
+OWL = (
+    b'<?xml version="1.0"?>' + RDF + b'xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#">'
+    b'<owl:Class rdf:about="http://x/GO_1"><rdfs:label>root</rdfs:label></owl:Class>'
+    b'<owl:Class rdf:about="http://x#B"><rdfs:subClassOf rdf:resource="http://x/GO_1"/></owl:Class></rdf:RDF>',
+)
 IPC = (b"A01B00106", b"A01B   1/06", b"A01B0001060000", b"D")
 
 # ---------------------------------------------------------------- data
@@ -167,6 +178,18 @@ def columnar(format: str) -> Target:  # noqa: A002
     return Target(table(format), tuple(seeds), (b"PAR1", b"ARROW1"))
 
 
+def workbooks() -> dict[str, Target]:
+    """Read workbooks as tables and taxonomies, if python-calamine is there to read them."""
+    if find_spec("python_calamine") is None:
+        return {}
+    book = FILES / "workbook"
+    targets = {}
+    for kind in ("xlsx", "ods"):
+        targets[f"table-{kind}"] = Target(table(kind), ((book / f"table.{kind}").read_bytes(),))
+        targets[f"taxonomy-{kind}"] = Target(taxonomy(kind), ((book / f"tree.{kind}").read_bytes(),))
+    return targets
+
+
 NUMBERS = (b"nan", b"inf", b"1e999", b"-0", b"1e-400", b"99999999999999999999", b"0.1e")
 TARGETS: dict[str, Target] = {
     "taxonomy": Target(taxonomy(None), (*EDGES, *PATHS, *CSV_TREE, *JSON_TREE, *INDENTED, *RCV1_TREE)),
@@ -178,6 +201,9 @@ TARGETS: dict[str, Target] = {
     "taxonomy-indented": Target(taxonomy("indented"), INDENTED),
     "taxonomy-rcv1": Target(taxonomy("rcv1"), RCV1_TREE, (b"parent:", b"child:", b"child-description:", b"None")),
     "taxonomy-mesh": Target(as_text(lambda text: mesh_taxonomy(text, on_cycle="drop")), MESH),
+    "taxonomy-obo": Target(taxonomy("obo"), OBO, (b"[Term]", b"id:", b"is_a:", b"is_obsolete: true")),
+    "taxonomy-owl": Target(taxonomy("owl"), OWL, (b"<!ENTITY", b"owl:Class", b"rdf:about", b"rdfs:subClassOf")),
+    **workbooks(),
     "taxonomy-ipc": Target(as_text(lambda text: ipc_taxonomy(text.split("\n"), level="subgroup")), IPC),
     "relations": Target(at_path(RelationGraph.read, "relations"), RELATIONS),
     "svmlight": Target(as_stream(datasets.read_svmlight), SVMLIGHT, (b"qid:1", b"#", *NUMBERS)),

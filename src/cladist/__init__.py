@@ -56,6 +56,8 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     )
     from cladist.learners.structured.perceptrons import StochasticPerceptron as StochasticPerceptron
     from cladist.learners.structured.structural_svm import StructuralSVM as StructuralSVM
+    from cladist.learners.text import TextClassifier as TextClassifier
+    from cladist.learners.text_explanation import explain as explain
     from cladist.learners.thresholded import Thresholded as Thresholded
     from cladist.persistence.models import load as load
     from cladist.persistence.models import save as save
@@ -73,6 +75,8 @@ _LAZY = {
     "RelationGraph": "cladist.taxonomy",
     "Relations": "cladist.solvers.relations",
     "RiverClassifier": "cladist.learners.online.river_adapter",
+    "TextClassifier": "cladist.learners.text",
+    "explain": "cladist.learners.text_explanation",
     "Taxonomy": "cladist.taxonomy",
     "LabelMatrix": "cladist.labels",
     "auto": "cladist.learners.auto",

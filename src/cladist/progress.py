@@ -49,8 +49,8 @@ _reporter: ContextVar[Reporter | None] = ContextVar("cladist_progress", default=
 
 
 @contextmanager
-def task(description: str, total: int | None = None) -> Iterator[Task]:
-    """Open a piece of long work.
+def task(description: str, total: int | None = None, unit: str = "") -> Iterator[Task]:
+    """Open a piece of long work; `unit` is what its steps are, in the plural.
 
     Examples
     --------
@@ -60,6 +60,8 @@ def task(description: str, total: int | None = None) -> Iterator[Task]:
     """
     reporter = _reporter.get() or _SILENT
     running = reporter.start(description, total)
+    if unit and hasattr(running, "count_in"):  # which reporters may leave out
+        running.count_in(unit)
     try:
         yield running
     except MemoryError as problem:

@@ -180,6 +180,7 @@ WRAPPERS: tuple[Method, ...] = (
     Method("", "cladist.learners.decision_classifier:DecisionClassifier", "", "a rule over calibrated probabilities"),
     Method("", "cladist.learners.blended:BlendedClassifier", "", "several classifiers whose scores are added"),
 )
+TEXT_CLASSIFIER = Method("", "cladist.learners.text:TextClassifier", "", "text features and a method")  # a Pipeline
 _registered: dict[str, Method] = {}  # by name, in the order they came
 
 

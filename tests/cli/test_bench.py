@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import comparison, data_sets, harness, page, studies
+from benchmarks.bench import Outcome
 from cladist.cli import bench
 from tests.benchmarks import toys
 from tests.benchmarks.conftest import call_here
@@ -163,11 +164,25 @@ def test_the_papers_of_the_current_folder_are_listed_and_run(elsewhere, run, mon
     monkeypatch.delitem(sys.modules, "benchmarks.bench")
 
 
-def test_the_packages_own_checkout_comes_first(elsewhere, monkeypatch):
-    a_paper(elsewhere, "mine")
+def test_a_checkout_that_is_the_current_folder_comes_before_the_packages_own(elsewhere, monkeypatch):
     source = Path(bench.__file__).absolute().parents[3]
     monkeypatch.setattr(bench, "SOURCE_TREE", source)
     assert bench.find_checkout() == source
+    a_paper(elsewhere, "mine")
+    assert bench.find_checkout() == elsewhere
+
+
+def test_hours_of_work_need_a_yes(elsewhere, monkeypatch):
+    a_paper(elsewhere, "mine")
+    ran = []
+    runner = lambda *names, **options: ran.append(names) or Outcome([], [], {})  # noqa: E731
+    monkeypatch.setattr(bench, "load_runner", lambda root: (runner, lambda *_, **__: (7, 300.0)))
+    refused = call("bench", "mine")
+    assert refused.exit_code == 2
+    assert "7 cells to measure, about 5 hours: add --yes to begin" in refused.stderr
+    assert ran == []
+    assert call("bench", "mine", "--yes").exit_code == 0
+    assert ran == [("mine",)]
 
 
 def test_a_runner_hidden_by_another_folder_is_not_run(elsewhere, refused):

@@ -93,7 +93,7 @@ def test_numbers(run, shop):
         (["nowhere", "test.csv"], "nowhere is not a folder"),
         (["bare", "test.csv"], "name its columns with --text COLUMN and --label COLUMN."),
         (["bare", "test.csv", "--text", "title"], "name its columns with --label COLUMN."),
-        (["model", "test.xlsx"], ".xlsx files are not read yet"),
+        (["model", "test.xlsx"], "test.xlsx: not a workbook, or a damaged one"),
         (["model", "-"], "the file is empty"),
         (["model", "test.csv", "--text", "title", "--label", "kind"], "there is no column 'kind'"),
         (["model", "other.csv", "--text", "title", "--label", "category"], "line 2, column 'category': 'Boats'"),
@@ -108,3 +108,52 @@ def test_what_is_refused(refused, shop, arguments, said):
     Path("test.xlsx").touch()
     cladist.save(cladist.load("model"), "bare")
     assert said in refused("evaluate", *arguments, "--quiet")
+
+
+def test_unknown_labels_can_count_as_wrong_or_be_left_out(run, refused, shop):
+    lines = Path("test.csv").read_text().splitlines()
+    changed = [line.replace(",Tents", ",Yurts") for line in lines]
+    n_new = sum(line != old for line, old in zip(changed, lines, strict=True))
+    assert 0 < n_new < len(lines) - 1
+    Path("new.csv").write_text("\n".join(changed) + "\n")
+    Path("known.csv").write_text("\n".join(line for line in changed if not line.endswith("Yurts")) + "\n")
+    assert "--unknown wrong counts such rows as wrong, --unknown skip" in refused("evaluate", "model", "new.csv")
+    known = json.loads(run("evaluate", "model", "known.csv", "--json").stdout)
+    skipped = run("evaluate", "model", "new.csv", "--unknown", "skip", "--json")
+    assert json.loads(skipped.stdout) == known
+    wrong = json.loads(run("evaluate", "model", "new.csv", "--unknown", "wrong", "--json").stdout)
+    assert wrong["n_rows"] == known["n_rows"] + n_new
+    n_right = known["metrics"]["accuracy"] * known["n_rows"]
+    assert wrong["metrics"]["accuracy"] == pytest.approx(n_right / wrong["n_rows"])
+    told = run("evaluate", "model", "new.csv", "--unknown", "wrong", "--html", "r.html").stderr
+    assert f"1 label is not in the taxonomy ({n_new} times); they count as wrong: 'Yurts'" in told
+    same = run("evaluate", "model", "test.csv", "--unknown", "wrong", "--json").stdout
+    assert json.loads(same) == expected().to_dict()
+
+
+def test_an_unknown_path_is_as_far_as_its_known_part(run, shop):
+    rows = [("rain coat", "wear > coats"), ("tea cup", "home > cups"), ("desk lamp", "home > lamps")]
+    Path("paths.csv").write_text("\n".join(["t,c", *(f"{t},{c}" for t, c in rows * 4)]) + "\n")
+    run("train", "paths.csv", "--text", "t", "--label", "c", "--path-sep", " > ", "--out", "new", "--quiet")
+    Path("new.csv").write_text("t,c\ntea cup,home > mugs\n")
+    found = json.loads(run("evaluate", "new", "new.csv", "--unknown", "wrong", "--json").stdout)
+    assert found["metrics"]["accuracy"] == 0
+    assert found["metrics"]["tree_induced_error"] == 2  # up to home and down again
+    Path("deep.csv").write_text("t,c\ntea cup,garden > pots > clay\n")
+    found = json.loads(run("evaluate", "new", "deep.csv", "--unknown", "wrong", "--json").stdout)
+    assert found["metrics"]["tree_induced_error"] == 5  # from cups to the root, and three down
+
+
+def test_unknown_labels_of_sets(run, shop):
+    Path("sets.csv").write_text("t,c\n" + "rain coat,a;b\ntea cup,c\n" * 4)
+    run("train", "sets.csv", "--text", "t", "--label", "c", "--label-sep", ";", "--method", "svm", "--out", "s", "-q")
+    Path("new.csv").write_text("t,c\nrain coat,a;b;new\ntea cup,new\n")
+    skipped = json.loads(run("evaluate", "s", "new.csv", "--unknown", "skip", "--json").stdout)
+    assert (skipped["n_rows"], skipped["metrics"]["accuracy"]) == (1, 1.0)
+    wrong = json.loads(run("evaluate", "s", "new.csv", "--unknown", "wrong", "--json").stdout)
+    assert (wrong["n_rows"], wrong["metrics"]["accuracy"]) == (2, 0.0)
+
+
+def test_where_unknown_labels_make_no_sense(refused, shop):
+    Path("new.csv").write_text("title,description,category\na,b,nothing\n")
+    assert "no row has a label of the taxonomy" in refused("evaluate", "model", "new.csv", "--unknown", "skip")

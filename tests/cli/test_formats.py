@@ -335,6 +335,6 @@ def test_standard_input_is_shown_too(run, shop):
 def test_bars_count_bytes_of_a_table_and_not_rows_as_well(run, shop):
     shown = run("predict", "model", "test.csv", "--out", "answers.csv", env=TERMINAL).stderr
     size = Path("test.csv").stat().st_size
-    assert f"{size:,} / {size:,}" in shown
+    assert f"{size / 1000:,.0f} / {size / 1000:,.0f} kB" in shown
     shown = run("predict", "model", "-", "--out", "answers.csv", env=TERMINAL, input="a\nb\n").stderr
     assert "Predicting" in shown

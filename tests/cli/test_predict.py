@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import cladist
 from cladist import FlatSVM, Taxonomy, Thresholded
+from cladist.cli import input as cli_input
 from cladist.cli.input import BATCH_ROWS, DataSource, open_model
 from cladist.cli.predict import predict, read_batches, set_separator
 from cladist.datasets import read_texts
@@ -173,7 +174,8 @@ def test_scores_are_the_models(shop):
         (["model", "-", "--text", "title"], "line 1: there is no column 'title'; there are 'dome tent'"),
         (["model", "new.xls"], ".xls files are not read yet"),
         (["numbers", "zero.svm"], "add --zero-based"),
-        (["model", "-", "--top-k", "99"], "between 1 and the number of classes, 18"),
+        (["model", "test.csv", "--keep", "sku"], "there is no column 'sku'; there are 'title'"),
+        (["numbers", "numbers.svm", "--keep", "all"], "--keep names columns of a table, and numbers.svm is read as"),
         (["model", "-", "--out", "answers.xls"], ".csv, .tsv or .jsonl"),
         (["model", "-", "--out", "nowhere/answers.csv"], "nowhere: there is no such folder"),
         (["model", "numbers.svm"], "model was trained on texts"),
@@ -431,3 +433,59 @@ def test_a_table_on_standard_input_is_not_read_as_lines(refused, shop, kind, fir
     problem = refused("predict", "model", "-", input=f"{first_line}\ndome tent\n")
     assert "begins like a table with the columns 'title', 'description'" in problem
     assert f"add --format {kind} if it is one, --format lines if every line is a text." in problem
+
+
+def test_kept_columns_stand_in_front_of_the_answers(run, shop):
+    table = Path("test.csv").read_text()
+    given = rows_of(table)
+    plain = rows_of(run("predict", "model", "test.csv").stdout)
+    for columns in (["category"], ["category", "title"]):
+        rows = rows_of(run("predict", "model", "test.csv", *(w for c in columns for w in ("--keep", c))).stdout)
+        assert list(rows[0]) == [*columns, "label", "path", "score"]
+        expected = [{c: old[c] for c in columns} | new for old, new in zip(given, plain, strict=True)]
+        assert rows == expected
+    everything = run("predict", "model", "test.csv", "--keep", "all").stdout
+    assert rows_of(everything) == [old | new for old, new in zip(given, plain, strict=True)]
+    assert run("predict", "model", "-", "--format", "csv", "--keep", "all", input=table).stdout == everything
+
+
+def test_kept_columns_in_batches_and_as_json(run, shop, monkeypatch):
+    monkeypatch.setattr(cli_input, "BATCH_ROWS", 7)
+    rows = [{"title": f"dome tent {k}", "description": "", "id": k, "tags": ["a"]} for k in range(30)]
+    Path("new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("predict", "model", "new.jsonl", "--keep", "id", "--keep", "tags", "--out", "answers.jsonl")
+    found = [json.loads(line) for line in Path("answers.jsonl").read_text().splitlines()]
+    assert [(row["id"], row["tags"]) for row in found] == [(k, ["a"]) for k in range(30)]
+    assert found[0]["path"] == ["Outdoors", "Camping", "Tents"]
+    cells = rows_of(run("predict", "model", "new.jsonl", "--keep", "all", "--top-k", "2").stdout)
+    assert [(row["id"], row["tags"]) for row in cells] == [(str(k), '["a"]') for k in range(30)]
+
+
+def test_names_that_are_taken_do_not_hide_each_other(run, shop):
+    Path("new.csv").write_text("label,title,description\n=1+1,dome tent,\n")
+    (row,) = rows_of(run("predict", "model", "new.csv", "--keep", "label").stdout)
+    assert row["label"] == "'=1+1"  # as a label with this text would be written
+    assert row["predicted_label"] == "Tents"
+
+
+def test_more_labels_than_there_are_give_all(run, shop):
+    (row,) = rows_of(run("predict", "model", "-", "--top-k", "99", input="a dome tent").stdout)
+    labels = [row[f"label_{k}"] for k in range(1, 19)]
+    assert sorted(labels) == sorted(cladist.load("model")[-1].classes_.tolist())
+    assert "label_19" not in row
+
+
+def test_paths_whose_last_part_is_not_unique(run, shop):
+    """As `System > Admin > Program` beside `Home > Program`: each part once, in tables, JSON and Python."""
+    labels = ["System > Admin > Program", "Home > Program", "System > Users"]
+    texts = ["root daemon", "kitchen recipe", "login name"]
+    lines = [f"{text} {k},{label}" for k in range(6) for text, label in zip(texts, labels, strict=True)]
+    Path("paths.csv").write_text("\n".join(["t,c", *lines]) + "\n")
+    run("train", "paths.csv", "--text", "t", "--label", "c", "--path-sep", " > ", "--out", "new", "--quiet")
+    found = rows_of(run("predict", "new", "paths.csv", "--keep", "c").stdout)
+    assert [row["path"] for row in found] == [row["c"] for row in found]
+    assert [row["label"] for row in found] == [row["c"] for row in found]
+    asked = json.loads(run("predict", "new", "-", "--json", input="root daemon").stdout)
+    assert asked[0]["path"] == ["System", "Admin", "Program"]
+    model = cladist.load("new")
+    assert model[-1].predict_paths(model[:-1].transform(["root daemon"])) == [["System", "Admin", "Program"]]

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cladist import progress
-from cladist.cli.output import Bars, Terminal, table
+from cladist.cli.output import Bars, Terminal, _StepCount, _Times, table
 from cladist.report import Table
 
 
@@ -92,3 +92,41 @@ def test_a_table_in_a_pipe_is_as_wide_as_it_is(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     Terminal().show(table(*wide))
     assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 60
+
+
+@pytest.mark.parametrize(
+    ("total", "done", "unit", "shown"),
+    [
+        (7, 2, "fits", "2 / 7 fits"),
+        (5_650, 0, "bytes", "0 / 5,650 bytes"),
+        (56_500, 28_250, "bytes", "28 / 56 kB"),
+        (5_650_000, 2_825_000, "bytes", "3 / 6 MB"),
+        (None, 1_234, "rows", "1,234 rows"),
+        (None, 0, "rows", ""),
+        (1, 0, "classes", ""),
+    ],
+)
+def test_steps_have_a_unit(total, done, unit, shown):
+    drawn = drawing()
+    with progress.report_to(Bars(drawn)), progress.task("work", total, unit=unit) as running:
+        running.advance(done)
+        assert _StepCount().render(drawn.tasks[0]).plain == shown
+
+
+def test_the_unit_is_that_of_the_steps_shown():
+    drawn = drawing()
+    with progress.report_to(Bars(drawn)), progress.task("outer"):
+        with progress.task("inner", 4, unit="fits"):
+            assert drawn.tasks[0].fields["unit"] == "fits"
+        with progress.task("other", 4):
+            assert drawn.tasks[0].fields["unit"] == ""
+
+
+def test_the_time_left_is_told_while_it_can_be():
+    clock = iter(range(0, 1000, 10))
+    drawn = Progress(console=Console(file=io.StringIO()), get_time=lambda: float(next(clock)))
+    with progress.report_to(Bars(drawn)), progress.task("work", 10, unit="rows") as running:
+        assert " left" not in _Times().render(drawn.tasks[0]).plain
+        for _ in range(4):
+            running.advance()
+        assert _Times().render(drawn.tasks[0]).plain.endswith(" left")

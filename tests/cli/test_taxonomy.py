@@ -431,13 +431,14 @@ def test_data_on_standard_input(run, shop):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--label", "category"], "--label is about labelled data; name its file with --data FILE."),
+        (["--label", "category"], "taxonomy.csv, line 1: there is no column 'category'"),
+        (["--label-sep", ";"], "--label-sep is about labelled data; name its file with --data FILE."),
         (["--data-format", "csv"], "--data-format is about labelled data"),
         (["--data", "train.csv"], "name its columns with --label COLUMN."),
         (["--data", "train.csv", "--label", "kind"], "there is no column 'kind'"),
         (["--data", "numbers.svm", "--label", "kind"], "in which no columns are named; leave out --label."),
         (["--data", "nowhere.csv", "--label", "kind"], "nowhere.csv: there is no such file"),
-        (["--data", "shop.xlsx", "--label", "kind"], ".xlsx files are not read"),
+        (["--data", "shop.xlsx", "--label", "kind"], "shop.xlsx: not a workbook, or a damaged one"),
         (["--data", "empty.svm"], "empty.svm: the file has no rows."),
         (["--data", "header.csv", "--label", "kind"], "header.csv: the file has no rows."),
         (["--data", "empty.csv", "--label", "kind"], "empty.csv: the file is empty"),
@@ -499,3 +500,20 @@ def test_names_that_no_terminal_can_show(tmp_path):
         done = subprocess.run(command, capture_output=True, text=True)
         assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert not (tmp_path / "x.json").exists()
+
+
+def test_the_tree_of_a_column(run, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["rain coat,wear > coats", "tea cup,home > cups", "desk lamp,home > lamps", "mug,home > cups"]
+    Path("train.csv").write_text("\n".join(["t,c", *rows]) + "\n")
+    given = ("taxonomy", "train.csv", "--label", "c", "--path-sep", " > ")
+    shown = run(*given, "--convert", "tree.json").stdout
+    assert "A forest with 2 roots: 5 nodes, 3 leaves, 3 edges, depth 1." in shown
+    assert Taxonomy.read("tree.json").names == ("wear", "home", "coats", "cups", "lamps")
+    told = json.loads(run(*given, "--json").stdout)
+    assert told["data"]["rows"] == 4
+    piped = run("taxonomy", "-", *given[2:], "--data-format", "csv", "--json", input=Path("train.csv").read_text())
+    assert json.loads(piped.stdout) == told
+    assert "3 of 3 labels contain ' > '" in refused(*given[:-2])
+    Path("bad.csv").write_text("t,c\na,b >  > c\n")
+    assert "has an empty part" in refused("taxonomy", "bad.csv", *given[2:])

@@ -151,7 +151,7 @@ def test_lone_carriage_returns_are_told_of_in_every_format() -> None:
             "text,label\na,x\n".encode("utf-16-le"),
             "line 1, column 2: a NUL byte; if the file is UTF-16, save it as UTF-8",
         ),
-        (b"PK\x03\x04\x14\0\x06\0", "a zip archive, perhaps an Excel workbook"),
+        (b"PK\x03\x04\x14\0\x06\0", "a zip archive; unpack it, or if it is a workbook, name its format, xlsx or ods"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "an old Excel workbook"),
         (b"FEA1\0\0\0\0", "Feather version 1"),
     ],

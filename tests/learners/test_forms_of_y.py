@@ -146,8 +146,10 @@ def test_top_k_is_the_sorted_scores(model):
     order = np.argsort(-everything, axis=1, kind="stable")[:, :2]
     np.testing.assert_array_equal(names, model.classes_[order])
     np.testing.assert_array_equal(scores, np.take_along_axis(everything, order, axis=1))
-    with pytest.raises(ParameterError, match="k must be between 1 and the number of classes"):
-        model.predict_top_k(X, 100)
+    everything_named, _ = model.predict_top_k(X, 100)  # there are fewer classes
+    assert everything_named.shape == (len(X), len(model.classes_))
+    with pytest.raises(ParameterError, match="k must be a whole number from 1 up; got 0"):
+        model.predict_top_k(X, 0)
 
 
 def test_scores_past_the_memory_limit_are_refused(model, monkeypatch):

@@ -422,8 +422,22 @@ def test_explanations_sum_to_the_score():
         assert str(explanation).startswith(f"{label}: ")
     asked = model.explain(rows[:1], nodes=["120"])[0]
     assert asked.score == pytest.approx(model.decision_function(rows[:1], nodes=["120"])[0, 0])
-    with pytest.raises(AttributeError, match="explain needs weights"):
-        Hieron(kernel="rbf").fit([[0.0], [1.0]], ["a", "b"]).explain([[0.0]])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "precomputed"])
+def test_kernels_are_explained_by_support_rows(kernel):
+    data = make_hieron_synthetic(n_train=5, n_test=1, random_state=0)
+    gram = data.X_train @ data.X_train.T
+    X, rows = (gram, gram[:10]) if kernel == "precomputed" else (data.X_train, data.X_test[:10])
+    model = Hieron(data.taxonomy, kernel=kernel, random_state=0).fit(X, data.y_train)
+    scores = model.decision_function(rows).max(axis=1)
+    numbers = {f"row {k}" for k in model.support_.tolist()}
+    for why, score in zip(model.explain(rows), scores, strict=True):
+        assert why.score == pytest.approx(score)
+        assert list(why.contributions) == data.taxonomy.path(why.label)
+        assert all(numbers >= part.keys() for part in why.contributions.values())
+    largest = next(iter(why.contributions[why.label].values()))
+    assert abs(largest) == max(map(abs, why.contributions[why.label].values()))
 
 
 @pytest.mark.parametrize(("online", "most"), [(False, 2.2), (True, 1.2)])

@@ -264,6 +264,16 @@ def test_an_intercept_is_a_constant_feature(kernel, n_chunks):
     np.testing.assert_allclose(model.decision_function(rows[1]), given.decision_function(unknown), atol=1e-10)
 
 
+def test_kernels_are_explained_by_support_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6))
+    names = np.array(["b", "c", "e"])[(X @ rng.normal(size=(6, 3))).argmax(axis=1)]
+    model = KernelStochasticPerceptron(TREE, kernel="rbf").fit(X, names)
+    explained, scores = model.explain(X[:5]), model.decision_function(X[:5]).max(axis=1)
+    np.testing.assert_allclose([why.score for why in explained], scores, atol=1e-10)
+    assert explained[0].contributions[explained[0].label].keys() <= {f"row {k}" for k in model.support_.tolist()}
+
+
 def test_intercepts_belong_to_the_weights(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 6))

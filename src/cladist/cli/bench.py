@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 from cladist.cli.output import Terminal, argument, option, table
 from cladist.errors import DatasetError, ParameterError
 
@@ -19,6 +21,7 @@ EXAMPLE = (
     "\n\n[bold]cladist bench hr --json[/bold]"
 )
 PAPERS = Path("benchmarks", "papers")
+LONG_MINUTES = 60.0  # of measuring, above which the command asks first
 SOURCE_TREE = Path(__file__).absolute().parents[3]  # the checkout, if the package runs from one
 
 
@@ -30,6 +33,7 @@ def command(
     again: Annotated[bool, option("--again", "Measure cells again that have a result already.")] = False,
     budget: Annotated[float | None, option("--budget MINUTES", "Begin no cell that would take longer in all.")] = None,
     limit: Annotated[float | None, option("--limit MINUTES", "CPU time of a cell; with all, 5 by default.")] = None,
+    yes: Annotated[bool, option("--yes -y", "Do not ask before hours of work.")] = False,
 ) -> None:
     """Reproduce a paper's tables, published beside measured numbers; or all of them, and write the page of results.
 
@@ -49,8 +53,9 @@ def command(
         return
     if name not in (*papers, "all"):
         raise ParameterError(f"There is no paper {name!r} to run; those that run: {', '.join(papers)}, all.")
-    bench = load_runner(root)
+    bench, estimate = load_runner(root)
     options = {"again": again, "budget": budget, "limit": limit}
+    confirm(terminal, *estimate(name, data=names["--data"], methods=names["--methods"], **options), yes=yes)
     try:
         with terminal.bars():
             outcome = bench(name, data=names["--data"], methods=names["--methods"], **options)
@@ -63,6 +68,19 @@ def command(
     results, here = root / "benchmarks" / "results" / "cells", Path.cwd()
     place = results.relative_to(here) if results.is_relative_to(here) else results
     terminal.note(*outcome.remarks, f"The cells are in {place}")
+
+
+def confirm(terminal: Terminal, cells: int, minutes: float, *, yes: bool) -> None:
+    """Say how long measuring takes, and ask before hours of it; where nobody can be asked, refuse it without --yes."""
+    about = f"{minutes:,.0f} minutes" if minutes < 90 else f"{minutes / 60:,.0f} hours"
+    work = f"{cells:,} cell{'s' * (cells != 1)} to measure, about {about if minutes >= 1 else 'a minute'}"
+    if cells:
+        terminal.note(f"{work}.")
+    if minutes <= LONG_MINUTES or yes:
+        return
+    if not sys.stdin.isatty():
+        raise ParameterError(f"{work}: add --yes to begin, or --budget MINUTES to measure only what fits.")
+    typer.confirm("Begin?", abort=True, err=True)
 
 
 def _split_names(flag: str, text: str | None) -> list[str] | None:
@@ -78,8 +96,8 @@ def _split_names(flag: str, text: str | None) -> list[str] | None:
 
 
 def find_checkout() -> Path:
-    """Return the checkout that contains the package, or else the current folder if it is one."""
-    for folder in (SOURCE_TREE, Path.cwd()):
+    """Return the current folder if it is a checkout, or else the one that contains the package."""
+    for folder in (Path.cwd(), SOURCE_TREE):
         if (folder / PAPERS).is_dir():
             return folder
     raise DatasetError(
@@ -102,8 +120,8 @@ def list_papers(root: Path) -> dict[str, dict[str, Any]]:
     return papers
 
 
-def load_runner(root: Path) -> Callable[..., Any]:
-    """Import the benchmarks of a checkout and return their function `bench`."""
+def load_runner(root: Path) -> tuple[Callable[..., Any], Callable[..., tuple[int, float]]]:
+    """Import the benchmarks of a checkout; return their functions `bench` and `estimate`."""
     path = root / "benchmarks" / "bench.py"
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
@@ -113,5 +131,4 @@ def load_runner(root: Path) -> Callable[..., Any]:
             f"{path} cannot be run: another folder called benchmarks hides it ({module.__file__}); remove that folder "
             "from PYTHONPATH."
         )
-    bench: Callable[..., Any] = module.bench
-    return bench
+    return module.bench, getattr(module, "estimate", lambda *_, **__: (0, 0.0))  # older checkouts have no estimate

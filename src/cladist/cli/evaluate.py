@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
     from cladist.metrics import Report
 
-EXAMPLE = "Example: [bold]cladist evaluate model test.csv --html report.html[/bold]"
+EXAMPLE = (
+    "Examples: [bold]cladist evaluate model test.csv --html report.html[/bold]"
+    "\n\n[bold]cladist evaluate model test.csv --unknown wrong[/bold]"
+)
+Unknown = StrEnum("Unknown", "wrong skip error")
+UNKNOWN_HELP = "Labels that are not in the model's taxonomy: count them as wrong, skip them, or refuse the data."
 
 
 def command(
@@ -22,12 +28,14 @@ def command(
     model: output.ModelFolder,
     data: output.DataFile,
     html: Annotated[Path | None, output.option("--html FILE", "Also write the report as a web page.")] = None,
+    unknown: Annotated[Unknown, output.option("--unknown", UNKNOWN_HELP)] = Unknown.error,
     text: output.Texts = None,
     label: output.Label = None,
     label_sep: output.LabelSep = None,
     path_sep: output.PathSep = None,
     format: output.Format = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
+    query: output.Query = None,
 ) -> None:
     """Evaluate a model on labelled rows by all metrics.
 
@@ -39,11 +47,11 @@ def command(
 
     fitted, notes = open_model(model)
     columns = (tuple(text or ()), label, label_sep, path_sep)
-    option_source = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True)
+    option_source = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True, query=query)
     source = resolve(option_source, fitted, notes, model)
     output.check_target(html, data, model)
     with terminal.bars():
-        rows = read_rows(fitted, source, notify=terminal.note)
+        rows = read_rows(fitted, source, unknown=unknown.value, notify=terminal.note)
         report = evaluate_rows(fitted, rows)
         automation = automation_of(fitted, rows) if html is not None else ""
     if html is not None:
@@ -64,22 +72,34 @@ def evaluate(model: Any, source: DataSource, *, notify: Notify = lambda _: None)
     return evaluate_rows(model, read_rows(model, source, notify=notify))
 
 
-def read_rows(model: Any, source: DataSource, *, notify: Notify) -> Any:
-    """Return the labelled rows as a Dataset."""
+def read_rows(model: Any, source: DataSource, *, unknown: str = "error", notify: Notify) -> Any:
+    """Return the labelled rows as a Dataset; `unknown` says what to do with labels that the model's taxonomy lacks."""
     from cladist.cli.input import learner_of, read_labelled
 
+    if unknown != "error":
+        from cladist.cli.unknown_labels import read_with_unknown
+
+        return read_with_unknown(source, model, unknown, notify)
     return read_labelled(source, taxonomy=learner_of(model).taxonomy_, model=model, notify=notify)
 
 
 def evaluate_rows(model: Any, data: Any) -> Report:
     """Return the report of a model's predictions, which are made in batches."""
     from cladist.cli.input import learner_of, slices
+    from cladist.labels import LabelMatrix, encode
     from cladist.metrics import Report, count
 
-    with progress.task("Predicting", len(data.y)) as task:
+    base = learner_of(model).taxonomy_
+    taxonomy = data.y.taxonomy if isinstance(data.y, LabelMatrix) else base
+    with progress.task("Predicting", len(data.y), unit="rows") as task:
         counts = []
         for X, y in zip(slices(data.X), slices(data.y), strict=True):
-            counts.append(count(y, model.predict(X), learner_of(model).taxonomy_))
+            predictions = model.predict(X)
+            if taxonomy is not base:  # one that has more labels
+                from cladist.cli.unknown_labels import lift
+
+                predictions = lift(encode(predictions, base).labels, taxonomy)
+            counts.append(count(y, predictions, taxonomy))
             task.advance(len(y))
     return Report(reduce(add, counts))
 
@@ -96,8 +116,9 @@ def automation_of(model: Any, data: Any) -> str:
     learner = learner_of(model)
     if not isinstance(learner, ProbabilityClassifier) or learner.decodes_sets:
         return ""
-    taxonomy, P = learner.taxonomy_, learner.predict_proba(transformed(model, data.X), top_k=LISTED)
-    classes = [taxonomy.names[v] for v in learner.class_nodes_]
+    P = learner.predict_proba(transformed(model, data.X), top_k=LISTED)
+    classes = [learner.taxonomy_.names[v] for v in learner.class_nodes_]
+    taxonomy = getattr(data.y, "taxonomy", learner.taxonomy_)  # with more labels, if some are unknown to the model
     curve = automation_curve(P, data.y, taxonomy, classes=classes)
     is_text = getattr(data.X, "ndim", 1) == 1
     texts = data.X if is_text else [f"row {k}" for k in range(1, len(data.y) + 1)]

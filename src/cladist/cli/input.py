@@ -21,6 +21,7 @@ from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight, 
 from cladist.datasets.formats.arff import read_arff_rows
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
 from cladist.datasets.formats.svmlight import read_matrices, read_svmlight_rows
+from cladist.datasets.formats.tables.query import check_query
 from cladist.datasets.formats.tables.records import check_ending, format_of_ending
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, TaxonomyError
 from cladist.files import Source, data_suffix, display_name, iterate_byte_lines, open_for_reading
@@ -68,6 +69,7 @@ class DataSource:
     labelled: bool = False
     trained_columns: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    query: str | None = None
 
     @property
     def stream(self) -> Source:
@@ -84,6 +86,8 @@ class DataSource:
         """The kind of data: "svmlight", "arff", "lshtc", "lines" or "table"."""
         if self.format is not None:
             return self.format if self.format in (*NUMERIC, "lines") else "table"
+        if self.query is not None:
+            return "table"
         if self.path == "-":
             return "table" if self.text or self.labelled else "lines"
         return KIND_OF_SUFFIX.get(data_suffix(self.path), "table")
@@ -95,6 +99,7 @@ class DataSource:
 
     def check_extension(self) -> None:
         """Raise a `DatasetError` if the file extension is of a format that cannot be read."""
+        check_query(self.path, self.query)
         if self.kind == "table" and self.format is None and self.path != "-":
             check_ending(self.path)
 
@@ -229,6 +234,7 @@ def read_labelled(
             path_sep=source.path_sep,
             taxonomy=taxonomy,
             format=source.format,
+            query=source.query,
         )
 
 
@@ -281,6 +287,8 @@ def _reworded(source: DataSource, model: Any) -> Iterator[None]:
             raise DatasetError.at(problem.file, problem.line, problem.column, sentence, kind=kind) from problem
         if source.kind == "svmlight" and kind == "index-zero":
             problem.add_note("If the file counts its features from 0, add --zero-based.")
+        elif kind == "unknown-label" and model is not None:
+            problem.add_note("--unknown wrong counts such rows as wrong, --unknown skip leaves them out.")
         elif source.kind == "svmlight" and kind == "index-range" and n_features is not None:
             problem.add_note(
                 f"The model was trained on indices up to {n_features - bool(source.zero_based)} and has no weights for "
@@ -375,6 +383,13 @@ def read_taxonomy(
         description = f"{display_name(path)}: {_describe_cycles(taxonomy)}"
         raise TaxonomyError(f"{description}; remove {them}, or {advice.format(them)}.")
     return taxonomy
+
+
+def find_node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:
+    """Return the node of a label, by its path if labels are paths; −1 if there is none."""
+    parts = [part.strip() for part in label.split(path_sep)] if path_sep else []
+    node = taxonomy.find_path(parts) if path_sep else taxonomy.find(label)
+    return -1 if node is None else node
 
 
 def _describe_cycles(taxonomy: Taxonomy) -> str:

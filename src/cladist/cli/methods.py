@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
+from rich.text import Text
 
 from cladist import registry
 from cladist.cli.output import Terminal
@@ -15,10 +15,10 @@ def command(terminal: Terminal) -> None:
     """List the methods, with the paper of each."""
     rows = methods()
     terminal.answer(rows)
-    name, kind = Column("name", style="bold", no_wrap=True), Column("class", no_wrap=True)
-    drawing = Table(name, kind, "paper", "summary", box=SIMPLE_HEAD)
+    drawing = Table.grid(Column(style="bold", no_wrap=True), Column(max_width=60), padding=(0, 2, 0, 0))
     for row in rows:
-        drawing.add_row(*row.values())
+        source = Text(f"{row['class']} · {row['paper']}", style="dim")
+        drawing.add_row(row["name"], Text.assemble(row["summary"], "\n", source))
     terminal.show(drawing)
 
 

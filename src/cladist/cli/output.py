@@ -18,7 +18,7 @@ from typing import Annotated, Any, TextIO, cast
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Task as RichTask
 from rich.segment import Segment
 from rich.table import Table as RichTable
@@ -34,9 +34,12 @@ MAX_SHOWN = 10  # names in one list
 
 
 DATA = "Data"  # a panel of the help
-DATA_HELP = "A table (.csv, .tsv, .jsonl, .parquet, .arrow), or numbers in svmlight (.svm), ARFF (.arff) or LSHTC."
+DATA_HELP = (
+    "A table (.csv, .tsv, .jsonl, .parquet, .arrow, .xlsx, .ods; sqlite:///FILE or duckdb:///FILE with --query), or "
+    "numbers in svmlight (.svm), ARFF (.arff) or LSHTC."
+)
 
-DataFormat = StrEnum("DataFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc")
+DataFormat = StrEnum("DataFormat", "csv tsv jsonl parquet arrow xlsx ods svmlight arff lshtc")
 
 
 def argument(metavar: str, text: str) -> Any:
@@ -62,7 +65,9 @@ PathSep = Annotated[str | None, option("--path-sep TEXT", "The separator of path
 Format = Annotated[DataFormat | None, option("--format", FORMAT_HELP, DATA)]
 ZeroBased = Annotated[bool | None, option("--zero-based/--one-based", BASE_HELP, DATA, show_default=False)]
 ModelFolder = Annotated[Path, argument("MODEL", "The model folder written by [bold]cladist train[/bold].")]
-DataFile = Annotated[Path, argument("DATA", DATA_HELP)]
+DataFile = Annotated[str, argument("DATA", DATA_HELP)]
+QUERY_HELP = "The query whose answer is the table, if DATA is a database."
+Query = Annotated[str | None, option("--query SQL", QUERY_HELP, DATA)]
 
 
 @dataclass
@@ -99,7 +104,7 @@ class Terminal:
         if self.json or self.quiet or not console.is_terminal:
             yield
             return
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), _StepCount(), TimeElapsedColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(30), _StepCount(), _Times())
         with Progress(*columns, console=console) as drawing, progress.report_to(Bars(drawing)):
             try:
                 yield
@@ -172,12 +177,30 @@ def join_names(names: Sequence[str]) -> str:
 
 
 class _StepCount(ProgressColumn):
-    """The number of steps done, and of all steps if known."""
+    """The number of steps done, and of all steps if known, with their unit."""
 
     def render(self, task: RichTask) -> Text:
-        if task.total is None:
-            return Text(f"{task.completed:,.0f}" if task.completed else "")
-        return Text(f"{task.completed:,.0f} / {task.total:,.0f}" if task.total > 1 else "")
+        unit, size = task.fields.get("unit") or "", 1.0
+        if unit == "bytes" and (task.total or task.completed) >= 10_000:
+            unit, size = ("MB", 1e6) if (task.total or task.completed) >= 1e6 else ("kB", 1e3)
+        shown = f"{task.completed / size:,.0f}" if task.total is None else f"{task.completed / size:,.0f} / "
+        shown += "" if task.total is None else f"{task.total / size:,.0f}"
+        is_shown = task.completed if task.total is None else task.total > 1
+        return Text(f"{shown} {unit}".rstrip() if is_shown else "")
+
+
+class _Times(ProgressColumn):
+    """The time since the start, and the time left while it can be told from the steps done."""
+
+    max_refresh = 0.5
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elapsed, self.remaining = TimeElapsedColumn(), TimeRemainingColumn(compact=True)
+
+    def render(self, task: RichTask) -> Text:
+        left = self.remaining.render(task) if task.total and task.completed and not task.finished else Text("-")
+        return self.elapsed.render(task) + (f", {left.plain} left" if left.plain[:1].isdigit() else "")
 
 
 @dataclass(eq=False)
@@ -194,6 +217,10 @@ class _Bar:
     def describe(self, description: str) -> None:
         if self.drawing is not None:
             self.drawing.update(self.row, description=visible(description))
+
+    def count_in(self, unit: str) -> None:
+        if self.drawing is not None:
+            self.drawing.update(self.row, unit=unit)
 
 
 class Bars:
@@ -215,7 +242,7 @@ class Bars:
             self.counted = bar if total is not None else None
             return bar
         if self.counted is None:
-            self.drawing.update(self.outer.row, total=total, completed=0)
+            self.drawing.update(self.outer.row, total=total, completed=0, unit="")
             self.counted = _Bar(self.drawing, self.outer.row)
             return self.counted
         return _Bar()
@@ -240,7 +267,7 @@ def check_inputs(*paths: PathLike | None, model: Path | None = None) -> None:
     if model is not None and not model.is_dir():
         raise ModelFormatError(f"{model} is not a folder, so no model can be read from it.")
     for path in paths:
-        if path is not None and str(path) != "-" and not os.path.lexists(path):
+        if path is not None and str(path) != "-" and "://" not in str(path) and not os.path.lexists(path):
             raise DatasetError(f"{path}: there is no such file.")
 
 

@@ -31,6 +31,7 @@ EXAMPLE = (
 )
 STDIN_HELP = "Or - for standard input: one text per line, or a table with --text or --format."
 BEAM_HELP = "Expand only the B best nodes of each level, for models with very many labels."
+KEEP_HELP = "Write this column of the input in front of each prediction; repeat it, or give all for every column."
 MMAP_HELP = "Map large weights from their file instead of loading and verifying them."
 
 DECISIONS = "Decisions, of models trained with --calibrate"
@@ -40,7 +41,7 @@ MINIMISE_HELP = "Give the node of least expected loss: tree-distance, zero-one, 
 CONFORMAL_HELP = "Give a set of labels that has the true one with probability 1 − ALPHA."
 ABSTAIN_HELP = "Give no label to rows that are unlike the rows of training, and to texts without a known word."
 
-InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow svmlight arff lshtc lines")
+InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow xlsx ods svmlight arff lshtc lines")
 
 MAX_NAMED = 5  # rows without known words that the warning names
 PATH_SEPARATOR = " > "
@@ -65,6 +66,7 @@ def command(
     top_k: Annotated[
         int | None, output.option("--top-k K", "Give the K best labels of each row, best first.", min=1)
     ] = None,
+    keep: Annotated[list[str] | None, output.option("--keep COLUMN", KEEP_HELP, output.DATA)] = None,
     beam: Annotated[int | None, output.option("--beam B", BEAM_HELP, min=1)] = None,
     proba: Annotated[bool, output.option("--proba", PROBA_HELP, DECISIONS)] = False,
     min_confidence: Annotated[
@@ -82,6 +84,7 @@ def command(
         InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
     ] = None,
     zero_based: output.ZeroBased = None,
+    query: output.Query = None,
 ) -> None:
     """Predict labels for new rows.
 
@@ -109,14 +112,14 @@ def command(
             raise ParameterError("--top-k and --beam list labels, and these options decide on one; leave one out.")
         decisions = DecisionOptions(*options)
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
-    option_source = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based)
+    option_source = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based, query=query)
     source = resolve(option_source, fitted, notes, model)
     start = time.perf_counter()
     # Predictions on standard output show the progress themselves.
     with terminal.bars() if out is not None else nullcontext():
         n_rows = predict_to(
             fitted, source, out, top_k=top_k, beam=beam, decisions=decisions, label_sep=notes.get("label_sep"),
-            as_json=terminal.json, notify=terminal.note, folder=model,
+            as_json=terminal.json, notify=terminal.note, folder=model, keep=keep or (),
         )  # fmt: skip
     if out is not None:
         seconds = time.perf_counter() - start
@@ -147,11 +150,13 @@ def predict_to(
     as_json: bool = False,
     notify: Notify = lambda _: None,
     folder: Path | None = None,
+    keep: Sequence[str] = (),
 ) -> int:
     """Write the predictions for all rows to a file, or to standard output, and return the number of rows.
 
     `decisions` are the `DecisionOptions`, `label_sep` is the separator of labels in training, `folder` that of the
-    model. `notify` is called with notes about features that the model does not have.
+    model. `keep` are columns of the input, whose values are written in front of each prediction, or "all". `notify` is
+    called with notes about features that the model does not have.
     """
     from cladist.cli.input import learner_of
     from cladist.learners.out_of_fold import transformed
@@ -170,16 +175,25 @@ def predict_to(
     separator = set_separator(label_sep) if in_sets else None
     if separator is not None and kind in TABLES:
         check_separator(separator, learner)
+    if top_k is not None:
+        top_k = min(top_k, len(learner.classes_))
+    layout = Layout(top_k, separator) if decider is None else decider[1]
+    kept: Any = None
+    if keep:
+        from cladist.cli.kept_columns import KeptColumns, KeptLayout
+
+        kept = KeptColumns(source, keep)
+        layout = KeptLayout(kept, layout)
     target = nullcontext(output.standard_output()) if out is None else output.replacing(out)
-    with progress.task("Predicting") as task, target as file:
-        batches = read_batches(source, model=model, notify=notify)
+    with progress.task("Predicting", unit="rows") as task, target as file:
+        batches = read_batches(source, model=model, notify=notify) if kept is None else _batches(kept.read())
         if source.path == "-":  # a file reports its own progress while it is read
             batches = _count_rows(batches, task)
-        if decider is not None:
-            decide, layout = decider
-            rows = (row for batch in batches for row in decide(transformed(model, batch)))
-            return write_rows(file, kind, layout, rows)
-        return write_rows(file, kind, Layout(top_k, separator), predict(model, batches, top_k=top_k, beam=beam))
+        if decider is None:
+            rows: Iterator[Any] = predict(model, batches, top_k=top_k, beam=beam)
+        else:
+            rows = (row for batch in batches for row in decider[0](transformed(model, batch)))
+        return write_rows(file, kind, layout, rows if kept is None else kept.take(rows))
 
 
 def _new_decider(learner: Any, decisions: Any, folder: Path | None, label_sep: str | None) -> tuple[Any, Any]:
@@ -321,7 +335,7 @@ def read_batches(source: DataSource, *, model: Any = None, notify: Notify = lamb
         return (part for X in read_numbers(source, model=model, notify=notify) for part in slices(X))
     if source.kind == "lines":
         return _batches(_lines(stream, source.trained_columns))
-    rows = read_records(stream, format=source.format, columns=source.text)
+    rows = read_records(stream, format=source.format, columns=source.text, query=source.query)
     return _batches(join_text(stream, *record, source.text) for record in rows)
 
 
@@ -429,7 +443,7 @@ class Layout:
         return labels[0] if self.top_k is None else {"top": labels}
 
 
-def write_rows(file: TextIO, kind: str, layout: Layout, rows: Iterable[list[Prediction]]) -> int:
+def write_rows(file: TextIO, kind: str, layout: Any, rows: Iterable[Any]) -> int:
     """Write all rows in a format and return their number; the first one is predicted before anything is written."""
     n_rows, rows = 0, iter(rows)
     rows = chain(list(islice(rows, 1)), rows)

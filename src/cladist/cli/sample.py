@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from cladist.cli.output import Terminal, argument, write_text
+from cladist.cli.output import Terminal, argument, option, write_text
 from cladist.errors import DatasetError
 
-EXAMPLE = "Example: [bold]cladist sample shop[/bold]"
+EXAMPLE = "Examples: [bold]cladist sample shop[/bold]\n\n[bold]cladist sample shop --rows 20000[/bold]"
+ROWS_HELP = "Also write shop.csv, a catalogue of so many products with stock numbers and paths for categories."
+ABOVE = 100  # of so many products in shop.csv, one is filed at an aisle, above the categories
 
 COLUMNS = "--text title --text description --label category"
 COMMANDS = (
@@ -45,20 +47,21 @@ Category = tuple[str, list[str], list[str], list[str]]  # title, names, phrases,
 def command(
     terminal: Terminal,
     folder: Annotated[Path, argument("DIR", "A new or empty folder.")],
+    rows: Annotated[int, option("--rows N", ROWS_HELP, min=0)] = 0,
 ) -> None:
     """Write a small table of products and its taxonomy, and print commands to try on them."""
-    files = write_sample(folder)
+    files = write_sample(folder, rows)
     terminal.answer({"folder": str(folder), "files": files, "commands": list(COMMANDS)})
     if not terminal.quiet:
         terminal.plain(f"Wrote {', '.join(files)} to {folder}. Try:\n")
         terminal.plain("\n".join([f"cd {folder}", *COMMANDS]))
 
 
-def write_sample(folder: Path) -> list[str]:
+def write_sample(folder: Path, rows: int = 0) -> list[str]:
     """Write the files into a new or empty folder and return their names."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DatasetError(f"{folder} is not an empty folder, and was not changed; name a new or empty folder.")
-    files = sample_files()
+    files = sample_files() | ({"shop.csv": shop(rows)} if rows else {})
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_text(folder / name, text)
@@ -81,6 +84,19 @@ def sample_files() -> dict[str, str]:
         "taxonomy.csv": _csv([("node", "parent"), *parents.items()]),
         "README.md": README.format(commands="\n".join(COMMANDS)),
     }
+
+
+def shop(n_rows: int) -> str:
+    """Return a catalogue as a shop exports it: stock number, title, description, and the path of the category."""
+    parents, categories = read_catalogue()
+    generator = random.Random(SEED)
+    rows: list[tuple[str, ...]] = [("sku", "title", "description", "category")]
+    for k in range(n_rows):
+        title, description, category = next(_products(generator, *generator.choice(categories)))
+        aisle = parents[category]
+        path = [parents[aisle], aisle] if k % ABOVE == ABOVE - 1 else [parents[aisle], aisle, category]
+        rows.append((f"A{k + 1:06}", title, description, " > ".join(path)))
+    return _csv(rows)
 
 
 def read_catalogue() -> tuple[dict[str, str], list[Category]]:

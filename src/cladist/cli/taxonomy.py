@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "Examples: [bold]cladist taxonomy tree.csv --svg tree.svg[/bold]"
     "\n\n[bold]cladist taxonomy tree.csv --data train.csv --label category[/bold]"
+    "\n\n[bold]cladist taxonomy train.csv --label category --path-sep ' > ' --convert tree.csv[/bold]"
     "\n\n[bold]cladist taxonomy tree.csv --convert tree.json.gz[/bold]"
     "\n\n[bold]zcat tree.txt.gz | cladist taxonomy - --format edges[/bold]"
 )
 # The formats that are written; those that are read are these, ARFF headers and LSHTC hierarchies, among others.
 TaxonomyFormat = StrEnum("TaxonomyFormat", "edges paths csv tsv json indented rcv1")
-TaxonomyInput = StrEnum("TaxonomyInput", "edges paths csv tsv json indented rcv1 mesh arff lshtc")
+TaxonomyInput = StrEnum("TaxonomyInput", "edges paths csv tsv json indented rcv1 mesh obo owl xlsx ods arff lshtc")
 WITHOUT_DAGS = ("paths", "indented")
-FILE_HELP = "Edges, paths, CSV, TSV, JSON, indented text, RCV1, MeSH or ARFF; - for standard input."
+FILE_HELP = (
+    "Edges, paths, CSV, TSV, JSON, indented text, RCV1, MeSH, OBO, OWL, .xlsx, .ods or ARFF; - for standard input. "
+    "With --label and without --data, labelled data: the taxonomy is the tree of this column."
+)
 CONVERT_HELP = "Write it to this file, in the format of its extension, as in .csv or .csv.gz."
 FOREST_HELP = "Convert it to a forest with one parent per node, the deepest."
 SEP_HELP = "The separator of path parts, in FILE and in labels."
@@ -63,6 +67,9 @@ def command(
     if file == data == "-":
         raise ParameterError("FILE and --data are both standard input; name a file for one of them.")
     output.check_inputs(file, data)
+    of_column = label is not None and data is None  # the taxonomy is the tree of a column
+    if of_column:
+        data = file
     from cladist.cli import taxonomy_report
     from cladist.cli.input import DataSource
     from cladist.report.taxonomy_drawing import taxonomy_drawing
@@ -73,8 +80,9 @@ def command(
     check_convertible(convert_to, flatten=flatten, spanning_forest=spanning_forest)
     output.check_target(convert_to, file, data)
     output.check_target(svg, file, data, convert_to)
+    reading: dict[str, Any] = {"format": format and format.value, "path_sep": path_sep, "drop_cycles": drop_cycles}
     with terminal.bars():
-        description = describe(file, source, format=format and format.value, path_sep=path_sep, drop_cycles=drop_cycles)
+        description = describe(None if of_column else file, source, **reading)
     values = taxonomy_report.to_dict(description)
     if convert_to is not None:
         shape = description.taxonomy
@@ -101,29 +109,47 @@ class Description(NamedTuple):
 
 
 def describe(
-    file: str,
+    file: str | None,
     source: DataSource | None = None,
     *,
     format: str | None = None,  # noqa: A002
     path_sep: str | None = None,
     drop_cycles: bool = False,
 ) -> Description:
-    """Read and inspect a taxonomy, and compare it with labelled data if `source` is given."""
-    from cladist.cli.input import read_taxonomy
-    from cladist.cli.taxonomy_report import compare
+    """Read and inspect a taxonomy, and compare it with labelled data if `source` is given.
+
+    Without a `file`, the taxonomy is the tree of the labels in `source`.
+    """
+    from cladist.cli.taxonomy_report import column_tree, compare
     from cladist.taxonomy.inspection import inspect
+
+    if file is None:
+        assert source is not None
+        taxonomy, coverage = column_tree(source)
+        return Description(taxonomy, inspect(taxonomy), coverage)
+
+    try:
+        taxonomy = _read(file, format=format, path_sep=path_sep, drop_cycles=drop_cycles)
+    except TaxonomyError as problem:
+        if "must be in the header" in str(problem):
+            problem.add_note("If this is labelled data, name the column of its labels with --label COLUMN.")
+        raise
+    findings = inspect(taxonomy)
+    return Description(taxonomy, findings, *(() if source is None else compare(taxonomy, source)))
+
+
+def _read(file: str, *, format: str | None, path_sep: str | None, drop_cycles: bool) -> Taxonomy:  # noqa: A002
+    from cladist.cli.input import read_taxonomy
 
     # Reading a file reports its progress, and building the taxonomy takes time after its last byte.
     with progress.task(f"Reading {_short_name(file)}"):
-        taxonomy = read_taxonomy(
+        return read_taxonomy(
             sys.stdin.buffer if file == "-" else file,
             format=format,
             sep=path_sep or "/",
             drop_cycles=drop_cycles,
             advice="leave {} out with --drop-cycles",
         )
-    findings = inspect(taxonomy)
-    return Description(taxonomy, findings, *(() if source is None else compare(taxonomy, source)))
 
 
 def _check_data(source: DataSource | None, options: dict[str, Any]) -> None:

@@ -10,20 +10,24 @@ import numpy as np
 import numpy.typing as npt
 from rich.text import Text
 
-from cladist.cli.input import LSHTC_ROWS, DataSource
+from cladist.cli.input import LSHTC_ROWS, DataSource, find_node
 from cladist.cli.output import MAX_SHOWN, join_names, join_path, table
 from cladist.datasets import read_arff_hmc
 from cladist.datasets.formats.lshtc import NO_LABEL
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, LabelNames, RowFormat, read_chunks
 from cladist.datasets.formats.tables.reader import LabelColumn
 from cladist.datasets.formats.tables.records import open_table
-from cladist.errors import DatasetError
+from cladist.errors import DatasetError, ParameterError, quoted
 from cladist.report import Table
 from cladist.taxonomy import Taxonomy
+from cladist.taxonomy.construction import guess_separator
 from cladist.taxonomy.inspection import Coverage, Findings, UnknownLabel, count_coverage, find_unknown_labels
 
 if TYPE_CHECKING:
     from cladist.cli.taxonomy import Description
+
+Ids = npt.NDArray[np.int64]
+LabelRows = tuple[list[str], Ids, Ids]  # distinct labels, their ids row by row, the number of labels of each row
 
 MAX_LEVELS = 40
 SVMLIGHT_ROWS = RowFormat(0, MOST_FEATURES, np.dtype(np.float32))
@@ -144,22 +148,41 @@ def _list(items: Sequence[str]) -> str:
     return "\n".join([*(f"  {text}" for text in items[:MAX_SHOWN]), *more])
 
 
-def compare(taxonomy: Taxonomy, source: DataSource) -> tuple[Coverage, tuple[UnknownLabel, ...]]:
-    """Return how the rows of a data file cover the nodes, and which of its labels are not in the taxonomy."""
+def column_tree(source: DataSource) -> tuple[Taxonomy, Coverage]:
+    """Return the taxonomy that the labels of a table's column make as paths, and how its rows cover the nodes."""
     with source.progress():
-        labels, ids, n_labels = _read_table(source) if source.kind == "table" else _read_numbers(source, taxonomy)
+        column, ids, n_labels = _read_table(source)
+    sep = source.path_sep
+    guess = None if sep else guess_separator(column)
+    if sep is None:
+        hint = ", such as '/'" if guess is None else f"; {guess[1]:,} of {len(column):,} labels contain {guess[0]!r}"
+        raise ParameterError(f"The tree of a column is that of its paths: give their separator, --path-sep TEXT{hint}.")
+    if not column:
+        raise DatasetError(f"{source.name}: the column {source.label!r} has no labels.")
+    paths = [[part.strip() for part in label.split(sep)] for label in column]
+    broken = next((label for label, path in zip(column, paths, strict=True) if not all(path)), None)
+    if broken is not None:
+        raise DatasetError(f"{source.name}: the path {quoted(broken)} has an empty part.")
+    taxonomy = Taxonomy.from_paths(paths, sep=sep)
+    return taxonomy, compare(taxonomy, source, (column, ids, n_labels))[0]
+
+
+def compare(
+    taxonomy: Taxonomy, source: DataSource, rows: LabelRows | None = None
+) -> tuple[Coverage, tuple[UnknownLabel, ...]]:
+    """Return how the rows of a data file cover the nodes, and which of its labels are not in the taxonomy."""
+    if rows is None:
+        with source.progress():
+            rows = _read_table(source) if source.kind == "table" else _read_numbers(source, taxonomy)
+    labels, ids, n_labels = rows
     if not len(n_labels):
         raise DatasetError(f"{source.name}: the file has no rows.")
-    nodes = np.array([_find_node(taxonomy, label, source.path_sep) for label in labels], np.int64)
+    nodes = np.array([find_node(taxonomy, label, source.path_sep) for label in labels], np.int64)
     rows_of = np.bincount(ids, minlength=len(labels))
     unknown = np.flatnonzero(nodes < 0).tolist()
     names, n_rows = [labels[k] for k in unknown], [int(rows_of[k]) for k in unknown]
     coverage = count_coverage(taxonomy, np.concatenate([[0], np.cumsum(n_labels)]), nodes[ids])
     return coverage, find_unknown_labels(taxonomy, names, n_rows, sep=source.path_sep or "/")
-
-
-Ids = npt.NDArray[np.int64]
-LabelRows = tuple[list[str], Ids, Ids]  # distinct labels, their ids row by row, the number of labels of each row
 
 
 def _read_table(source: DataSource) -> LabelRows:
@@ -186,10 +209,3 @@ def _read_numbers(source: DataSource, taxonomy: Taxonomy) -> LabelRows:
     id_of: dict[str, int] = {}
     ids = [id_of.setdefault(label, len(id_of)) for row in rows for label in row]
     return list(id_of), np.array(ids, np.int64), np.array([len(row) for row in rows], np.int64)
-
-
-def _find_node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:
-    """Return the node of a label, by its path if labels are paths; −1 if there is none."""
-    parts = [part.strip() for part in label.split(path_sep)] if path_sep else []
-    node = taxonomy.find_path(parts) if path_sep else taxonomy.find(label)
-    return -1 if node is None else node

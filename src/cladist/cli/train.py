@@ -6,14 +6,17 @@ import re
 import time
 import tomllib
 import warnings
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cladist import progress, registry
 from cladist.cli import output
-from cladist.errors import DatasetError, LabelWarning, ParameterError
+from cladist.errors import DatasetError, LabelError, LabelWarning, ParameterError, TaxonomyError, quoted
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
@@ -30,13 +33,17 @@ METHOD_HELP = "A method listed by [bold]cladist methods[/bold]; auto: the one th
 PARAM_HELP = "A parameter of the method; may be given several times."
 HASHING_HELP = "Hash words and characters instead of storing a vocabulary."
 CALIBRATE_HELP = "Fit calibrated probabilities, for which a fifth of the rows is held out."
+TEST_HELP = "Hold out this share of the rows, and evaluate on them the model trained on the others."
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
 OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual form; the first is an option
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
 # Options in a config file: their types, and descriptions of these in messages.
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format"), ((str,), "a text")),
+    **dict.fromkeys(
+        ("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format", "query"), ((str,), "a text")
+    ),
     "text": ((str, list), "a text or a list of texts"),
+    "test_size": ((float,), "a number between 0 and 1"),
     "param": ((dict,), "a table"),
     **dict.fromkeys(("hashing", "characters", "calibrate", "zero_based"), ((bool,), "true or false")),
 }
@@ -59,6 +66,7 @@ def command(
     calibrate: Annotated[
         bool | None, output.option("--calibrate/--no-calibrate", CALIBRATE_HELP, show_default="no-calibrate")
     ] = None,
+    test_size: Annotated[float | None, output.option("--test-size SHARE", TEST_HELP, output.DATA)] = None,
     config: Annotated[Path | None, output.option("--config FILE", "A TOML file with these options.")] = None,
     text: output.Texts = None,
     label: output.Label = None,
@@ -66,12 +74,14 @@ def command(
     path_sep: output.PathSep = None,
     format: output.Format = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
+    query: output.Query = None,
 ) -> None:
     """Train a model on a table of texts or on a file of numbers."""
     arguments = {
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
         "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
         "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
+        "test_size": test_size, "query": query,
     }  # fmt: skip
     options = merge_options(arguments, config)
     if options["out"] is None:
@@ -81,7 +91,7 @@ def command(
     output.check_inputs(data, options["taxonomy"])
     from cladist.cli.input import DataSource
 
-    columns = {name: options[name] for name in ("format", "label", "label_sep", "path_sep", "zero_based")}
+    columns = {name: options[name] for name in ("format", "label", "label_sep", "path_sep", "zero_based", "query")}
     source = DataSource(str(data), text=tuple(options["text"] or ()), labelled=True, **columns)
     with terminal.bars():
         summary = train(
@@ -93,17 +103,21 @@ def command(
             hashing=bool(options["hashing"]),
             characters=options["characters"] is not False,
             calibrate=bool(options["calibrate"]),
+            test_size=options["test_size"],
             notify=terminal.note,
         )
     terminal.answer(summary)
     if not terminal.quiet:
         sentence = (
-            "Trained {method} on {rows:,} rows with {features:,} features in {seconds:.1f} s: {nodes:,} nodes, "
-            "{classes:,} classes that can be predicted.\n"
+            "Trained {method} on {rows:,} rows with {features:,} features in {seconds:.1f} s: {nodes:,} {node_word}, "
+            "{classes:,} {class_word} that can be predicted.\n"
         )
+        words = {"node_word": "node" if summary["nodes"] == 1 else "nodes"}
+        words["class_word"] = "class" if summary["classes"] == 1 else "classes"
         choice = "C={C:g} was chosen by cross-validation.\n" if "C" in summary else ""
         reason = "Chosen: {reason}\n" if "reason" in summary else choice
-        terminal.plain((sentence + reason + "The model is in {model}").format(**summary))
+        tested = "" if "test" not in summary else _describe_test(summary["test"])
+        terminal.plain((sentence + reason + tested + "The model is in {model}").format(**summary, **words))
 
 
 def train(
@@ -116,17 +130,21 @@ def train(
     hashing: bool = False,
     characters: bool = True,
     calibrate: bool = False,
+    test_size: float | None = None,
     notify: Notify = lambda _: None,
 ) -> dict[str, Any]:
     """Train a model and write it to a folder, which no other process can write to meanwhile; return its sizes.
 
-    Options are checked before data is read. `notify` is called with notes about the data.
+    Options are checked before data is read. With `test_size`, that share of the rows is held out, and the report of the
+    model on them is returned too. `notify` is called with notes about the data.
     """
     from cladist.cli.input import learner_of, notes_of, read_labelled
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
 
+    if test_size is not None and not 0 < test_size < 1:
+        raise ParameterError(f"--test-size must be a share of the rows between 0 and 1; got {test_size:g}.")
     check_replaceable(out)
     with lock_folder(out):  # creates a file there, so that a read-only folder is noticed before hours of training
         source.check_extension()
@@ -135,18 +153,22 @@ def train(
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
         data = read_labelled(source, taxonomy=tree)
+        tell_surprises(data, notify)
         if isinstance(data.y, list) and isinstance(data.y[0], list):  # labels of one row, which lists would leave open
             data = replace(data, y=[set(row) for row in data.y])
+        advise = _advising(data)
+        data, test = (data, None) if test_size is None else _hold_out(data, test_size)
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        with progress.task("Training" if method == AUTO else f"Training {method}"), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*there is no hierarchy", LabelWarning)  # reading has said so
+        with progress.task("Training" if method == AUTO else f"Training {method}"), advise:
             model = _fit(learner, features, data, parameters or {})
             model, held_out = _calibrate(model, data) if calibrate else (model, {})
+            model = _as_text_classifier(model, source, method, calibrate)
         seconds = time.perf_counter() - start
         with progress.task("Saving"):
             save(model, out, notes=notes_of(source, data.feature_names), note_arrays=prefixed("calibration", held_out))
+        tested = {} if test is None else {"test": _evaluate(model, test, notify).to_dict()}
     learner = learner_of(model)
     selection = getattr(model, "selection_", None)
     C = getattr(learner, "C_", None) if selection is None else selection.C
@@ -161,7 +183,83 @@ def train(
         "model": str(out),
         **({} if C is None else {"C": C}),
         **choice,
+        **tested,
     }
+
+
+@contextmanager
+def _advising(data: Any) -> Iterator[None]:
+    """Add to errors about a method that does not suit the data which methods do."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*there is no hierarchy", LabelWarning)  # reading has said so
+            yield
+    except LabelError as problem:
+        if "exactly one label per row" in str(problem) and isinstance(data.y, list):
+            names = [method.name for method in registry.METHODS if method.load().answers_sets]
+            problem.add_note(f"For several labels per row, take --method {', '.join(names[:-1])} or {names[-1]}.")
+        raise
+    except TaxonomyError as problem:
+        if data.taxonomy is not None and data.taxonomy.kind == "dag":
+            names = [method.name for method in registry.METHODS if method.takes_dags]
+            problem.add_note(f"On the command line these are --method {', '.join(names[:-1])} and {names[-1]}.")
+        raise
+
+
+def tell_surprises(data: Any, notify: Notify) -> None:
+    """Tell of labels without a hierarchy, of texts without a word, and of classes with a single row."""
+    labels = chain.from_iterable(row if isinstance(row, list) else (row,) for row in data.y)
+    n_rows = Counter(labels)
+    if len(n_rows) == 1:
+        notify(f"Every row has the label {quoted(next(iter(n_rows)))}, so the model can predict nothing else.")
+    elif data.taxonomy is None:
+        notify(
+            f"There is no hierarchy: the {len(n_rows):,} labels are trained on as unrelated; --taxonomy FILE names "
+            "one, and --path-sep TEXT says that labels are paths."
+        )
+    if getattr(data.X, "ndim", 1) == 1:
+        blank = [k for k, text in enumerate(data.X, 1) if not re.search(r"\w", text)]
+        if 0 < len(blank) < len(data.X):
+            have, first = ("has", blank[0]) if len(blank) == 1 else ("have", f"{blank[0]} the first of them")
+            notify(
+                f"{len(blank):,} of {len(data.X):,} texts {have} no word (row {first}): nothing is learnt from them."
+            )
+    single = [str(label) for label, n in n_rows.items() if n == 1]
+    if single:
+        shown = ", ".join(map(quoted, single[:3])) + (", …" if len(single) > 3 else "")
+        have = "label has" if len(single) == 1 else "labels have"
+        notify(f"{len(single):,} of {len(n_rows):,} {have} a single row, so no other row tests them: {shown}.")
+
+
+def _hold_out(data: Any, test_size: float) -> tuple[Any, Any]:
+    """Return the rows to train on and those to evaluate on, which are drawn at random."""
+    from cladist.datasets import Dataset
+
+    parts = data.split(test_size, random_state=0)
+    shared = {"taxonomy": data.taxonomy, "feature_names": data.feature_names, "source": data.source}
+    return Dataset(parts.X_train, parts.y_train, **shared), Dataset(parts.X_test, parts.y_test, **shared)
+
+
+def _evaluate(model: Any, test: Any, notify: Notify) -> Any:
+    """Return the report of a model on rows held out; labels that no row of training has count as wrong."""
+    from cladist.cli.evaluate import evaluate_rows
+    from cladist.cli.input import learner_of
+    from cladist.cli.unknown_labels import match_labels
+    from cladist.datasets import Dataset
+
+    known = match_labels(test.y, learner_of(model).taxonomy_, path_sep=None, policy="wrong")
+    if known.unknown:
+        notify(f"Rows held out: {known.describe('wrong')}")
+    return evaluate_rows(model, Dataset(test.X, known.labels, source=test.source))
+
+
+def _describe_test(report: dict[str, Any]) -> str:
+    metrics = report["metrics"]
+    error = "" if "tree_induced_error" not in metrics else f"{metrics['tree_induced_error']:.3f} edges from the label, "
+    return (
+        f"On {report['n_rows']:,} rows held out: accuracy {metrics['accuracy']:.4f}, {error}"
+        f"hierarchical F1 {metrics['hierarchical_f1']:.4f}, macro F1 {metrics['macro_f1']:.4f}.\n"
+    )
 
 
 def check_method(method: str, parameters: dict[str, Any]) -> None:
@@ -252,6 +350,18 @@ def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> 
         if getattr(data.X, "ndim", 1) > 1 or any(re.search(r"\w", text) for text in data.X):
             raise
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
+
+
+def _as_text_classifier(model: Any, source: DataSource, method: str, calibrate: bool) -> Any:
+    """Return a model of texts as a `TextClassifier`."""
+    if source.is_numeric:
+        return model
+    from cladist.learners.text import TextClassifier
+
+    result = TextClassifier.of_steps(list(model.steps), method=method, calibrate=calibrate)
+    if hasattr(model, "selection_"):
+        result.selection_ = model.selection_
+    return result
 
 
 def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:

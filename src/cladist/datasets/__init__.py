@@ -22,6 +22,7 @@ from cladist.datasets.formats.lshtc import read_lshtc, write_lshtc
 from cladist.datasets.formats.rcv1 import read_rcv1
 from cladist.datasets.formats.rcv1_writer import write_rcv1
 from cladist.datasets.formats.svmlight import read_svmlight, write_svmlight
+from cladist.datasets.formats.tables.huggingface import from_huggingface
 from cladist.datasets.formats.tables.reader import read_table, read_texts
 from cladist.datasets.formats.tables.writer import write_table
 from cladist.datasets.generators import LabelModel, make_hieron_synthetic, make_label_model, make_topics
@@ -40,6 +41,7 @@ __all__ = [
     "Dataset",
     "LabelModel",
     "available",
+    "from_huggingface",
     "load_clinc150",
     "load_dekel_dmoz",
     "load_dmoz",

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.errors import DatasetError, ParameterError
+from cladist.notebook import frame, html_rows
 from cladist.taxonomy import RelationGraph, Taxonomy
 
 if TYPE_CHECKING:
@@ -207,6 +208,32 @@ class Dataset(Generic[T]):
         except ValueError as error:
             raise DatasetError(f"split: {error}") from error
         return replace(self, train_rows=np.sort(train), test_rows=np.sort(test), validation_rows=None)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame of the texts, or of dense features, with the labels and the part of each row."""
+        columns = self._columns(length(self.X))
+        if "text" not in columns and not sparse.issparse(self.X):
+            names = self.feature_names or [f"x{j}" for j in range(self.X.shape[1])]
+            columns = {str(name): self.X[:, j] for j, name in enumerate(names)} | columns
+        return frame(columns)
+
+    def _columns(self, n_rows: int) -> dict[str, Any]:
+        """Return texts, labels and parts of the first rows."""
+        texts = self.X if getattr(self.X, "ndim", 1) == 1 else self.texts
+        columns = {} if texts is None else {"text": list(texts[:n_rows])}
+        columns["label"] = list(take_rows(self.y, slice(0, n_rows)))
+        if self.is_split:
+            part = np.full(length(self.X), "", dtype=object)
+            for name in PARTS:
+                rows = getattr(self, f"{name}_rows")
+                if rows is not None:
+                    part[rows] = name
+            columns["part"] = part[:n_rows].tolist()
+        return columns
+
+    def _repr_html_(self) -> str:
+        columns = self._columns(5)
+        return html_rows(repr(self), list(columns), list(zip(*columns.values(), strict=True)), length(self.X))
 
     def __repr__(self) -> str:
         n_rows = f"{length(self.X)}"

@@ -25,6 +25,7 @@ WORD_LENGTHS = (1, 2)
 CHARACTER_LENGTHS = (4, 4)
 
 Lengths = bool | tuple[int, int]
+Places = list[tuple[int, float]]  # words of a text, by number, and their shares of a feature
 
 
 class TextFeatures(TransformerMixin, BaseEstimator):
@@ -147,6 +148,53 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         if self.characters_ is not None:
             names += [f"[{name}]" for name in self.characters_.get_feature_names_out()]
         return np.array(names, dtype=object)
+
+    def find_features(self, text: str) -> tuple[str, list[tuple[int, int]], dict[int, tuple[str, Places]]]:
+        """Return a text in the form whose words are counted, its words, and its features.
+
+        Features are given by column: the name, and the words that it stands for with their shares, which sum to 1. One
+        that occurs at several places is divided equally among them, and a sequence of words among its words.
+        """
+        check_is_fitted(self)
+        text = text if len(text.lower()) == len(text) else text.lower()
+        spans = [match.span() for match in re.finditer(WORDS, text.lower())]
+        words = [text[a:b].lower() for a, b in spans]
+        grams: list[tuple[str, list[int]]] = []
+        if self.words:
+            shortest, longest = WORD_LENGTHS if self.words is True else self.words  # type: ignore[misc]
+            for n in range(shortest, longest + 1):
+                grams += [(" ".join(words[k : k + n]), list(range(k, k + n))) for k in range(len(words) - n + 1)]
+        n_words = len(grams)
+        if self.characters:
+            split = (self._character_counter() if self.hashing else self.characters_).build_analyzer()
+            grams += [(gram, [k]) for k, word in enumerate(words) for gram in split(word)]
+        columns = self._columns_of([gram for gram, _ in grams], n_words)
+        found: dict[int, tuple[str, Places]] = {}
+        for k, (column, (gram, own)) in enumerate(zip(columns, grams, strict=True)):
+            if column >= 0:
+                entry = found.setdefault(column, (gram if k < n_words else f"[{gram}]", []))[1]
+                entry += [(place, 1.0 / len(own)) for place in own]
+        for _, entry in found.values():
+            total = sum(share for _, share in entry)
+            entry[:] = [(place, share / total) for place, share in entry]
+        return text, spans, found
+
+    def _columns_of(self, grams: list[str], n_words: int) -> list[int]:
+        """Return the column of each n-gram, of which the first are of words; −1 of one that is not known."""
+        if not self.hashing:
+            vocabularies = [{} if step is None else step.vocabulary_ for step in (self.words_, self.characters_)]
+            offset = len(vocabularies[0])
+            columns = [vocabularies[0].get(gram, -1) for gram in grams[:n_words]]
+            others = (vocabularies[1].get(gram) for gram in grams[n_words:])
+            return columns + [-1 if k is None else int(k) + offset for k in others]
+        columns = []
+        offset = self.n_features - self.n_features // 2 if self.words else 0
+        steps = ((self._word_vectorizer, grams[:n_words], 0), (self._character_counter, grams[n_words:], offset))
+        for new_step, part, start in steps:
+            if part:
+                hashed = new_step()._get_hasher().transform([[gram] for gram in part])
+                columns += [int(j) + start for j in hashed.indices]
+        return columns
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.hashing or hasattr(self, "words_")

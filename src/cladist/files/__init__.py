@@ -95,7 +95,7 @@ def open_for_reading(source: Source, *, error: ErrorClass = DatasetError) -> Ite
         check_name(name, error)
         with open(name, "rb", buffering=0) as raw:
             size = fstat(raw.fileno()).st_size
-            with progress.task(f"Reading {Path(name).name}", total=size or None) as task:
+            with progress.task(f"Reading {Path(name).name}", total=size or None, unit="bytes") as task:
                 yield _unpack(io.BufferedReader(_ReportingFile(raw, task), _BLOCK))
     except FileNotFoundError as problem:
         raise error(f"{name}: there is no such file.") from problem

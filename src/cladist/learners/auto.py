@@ -362,7 +362,7 @@ class _Comparison:
         """Return the first candidate, or the one of highest score that leads it beyond chance, and the reasons."""
         first, *others = candidates
         skipped = []
-        with progress.task("comparing methods", len(candidates)) as running:
+        with progress.task("comparing methods", len(candidates), unit="methods") as running:
             scored = [self._score(first)]
             for candidate in others:
                 running.advance()

@@ -359,7 +359,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         X : array-like, CSR or data frame (rows × features)
             The rows to label.
         k : int
-            How many labels, up to the number of classes.
+            How many labels; all, if there are fewer classes.
         beam : int, optional
             The number of nodes per level of the tree whose children are scored: faster, and not always exact. For
             `RecursiveSVM` and `RecursiveLogistic` with ``weights="differences"``, whose `beam_agreement` tells how
@@ -367,11 +367,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         """
         X = self._fitted_rows(X)
         self._check_beam(beam)
-        if not isinstance(k, (int, np.integer)) or not 1 <= k <= len(self.classes_):
-            raise ParameterError(
-                f"predict_top_k: k must be between 1 and the number of classes, {len(self.classes_)}; got {k!r}."
-            )
-        best, scores = self._best_classes(X, int(k), beam)
+        if not is_count(k):
+            raise ParameterError(f"predict_top_k: k must be a whole number from 1 up; got {k!r}.")
+        best, scores = self._best_classes(X, min(int(k), len(self.classes_)), beam)
         return self.classes_[best], scores
 
     def _best_classes(self, X: Any, k: int, beam: int | None) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:

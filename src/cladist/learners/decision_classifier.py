@@ -20,6 +20,7 @@ from cladist.learners.calibrated import CalibratedClassifier
 from cladist.learners.out_of_fold import pieces, transformed
 from cladist.learners.probability_classifier import ProbabilityClassifier
 from cladist.losses import NAMED_LOSSES
+from cladist.notebook import frame, html_rows
 from cladist.storage.array_groups import Arrays, group, prefixed
 from cladist.taxonomy import Taxonomy
 
@@ -47,6 +48,14 @@ class Decisions(NamedTuple):
     confidence: npt.NDArray[np.float64]
     decided_at: npt.NDArray[Any]
     reason: npt.NDArray[Any]
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row per answer."""
+        return frame({name: list(values) for name, values in self._asdict().items()})
+
+    def _repr_html_(self) -> str:
+        rows = list(zip(*(values.tolist() for values in self), strict=True))
+        return html_rows(f"{len(rows):,} decisions", list(self._fields), rows)
 
 
 @dataclass(eq=False, repr=False)

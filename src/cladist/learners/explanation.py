@@ -6,6 +6,7 @@ learners that consist of families, see `cladist.learners.local.families`.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -67,8 +68,56 @@ class Explanation:
         """The sum of contributions at each node."""
         return {node: float(sum(features.values())) for node, features in self.contributions.items()}
 
+    @property
+    def rule_text(self) -> str:
+        """How the parts are combined, in words; "" for their sum."""
+        return _RULE_TEXT[self.rule]
+
+    def terms(self) -> dict[str, Part]:
+        """Return the nodes whose contributions sum to the score: all, the lowest, or those with a negative part."""
+        parts = self.parts
+        lowest = min(parts, key=lambda node: parts[node]) if self.rule == "lowest" else None
+        return {
+            node: features
+            for node, features in self.contributions.items()
+            if self.rule == "sum" or (node == lowest if self.rule == "lowest" else parts[node] < 0)
+        }
+
+    def rows(self) -> Iterator[tuple[str, str, float]]:
+        """Yield node, feature and contribution."""
+        for node, part in self.contributions.items():
+            yield from ((node, name, value) for name, value in part.items())
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame of node, feature and contribution."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()), columns=["node", "feature", "contribution"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        nodes = [
+            {"node": node, "part": value, "features": self.contributions[node]} for node, value in self.parts.items()
+        ]
+        return {"label": self.label, "score": self.score, "rule": self.rule, "nodes": nodes}
+
+    def to_html(self) -> str:
+        """Return an HTML fragment: the nodes with their parts and largest contributions."""
+        head, *lines = (html.escape(line.strip()) for line in str(self).splitlines())
+        return f"<div class='cladist-explanation'><p><strong>{head}</strong></p><p>{'<br>'.join(lines)}</p></div>"
+
+    _repr_html_ = to_html
+
+    def renamed(self, names: dict[str, str]) -> Explanation:
+        """Return the same with other names for some features."""
+        contributions = {
+            node: {names.get(name, name): value for name, value in part.items()}
+            for node, part in self.contributions.items()
+        }
+        return Explanation(self.label, self.score, contributions, self.rule)
+
     def __str__(self) -> str:
-        lines = [f"{self.label}: {self.score:.4g}{_RULE_TEXT[self.rule]}"]
+        lines = [f"{self.label}: {self.score:.4g}{self.rule_text}"]
         for node, part in self.parts.items():
             largest = list(self.contributions[node].items())[:5]
             shown = ", ".join(f"{name} {value:+.3g}" for name, value in largest)
@@ -152,6 +201,24 @@ def by_feature(features: Any, contributions: Any, feature_names: Any, constant: 
     if constant:
         part[INTERCEPT] = part.get(INTERCEPT, 0.0) + float(constant)
     return part
+
+
+def explain_by_support(X: Any, nodes: Ids, model: Any, coef: Any, taxonomy: Taxonomy) -> list[Explanation]:
+    """Explain node ``nodes[i]`` for every row i by training rows: a node's score is Σ_k coef[v, k] K(x_k, x).
+
+    Contributions are called "row k", by the number of the training row, from 0.
+    """
+    if not len(model.support):
+        return [Explanation.of(taxonomy.names[v], {taxonomy.names[u]: {} for u in taxonomy.path_ids(v)}) for v in nodes]
+    coef, values = sparse.csr_array(coef), np.asarray(model.kernel.between(model.vectors, X), np.float64)
+    names, explanations = {k: f"row {row}" for k, row in enumerate(model.support.tolist())}, []
+    for i, v in enumerate(nodes.tolist()):
+        parts = {}
+        for u in taxonomy.path_ids(v):
+            support, alpha = row_of(coef, u)
+            parts[taxonomy.names[u]] = by_feature(support, alpha * values[support, i], names)
+        explanations.append(Explanation.of(taxonomy.names[v], parts))
+    return explanations
 
 
 # -------------------------------------------------------------------- learners that consist of families

@@ -214,7 +214,7 @@ class Search:
     def running(self, n_values: int = len(GRID)) -> Iterator[None]:
         """Report the fits made, of about the most there can be, and withhold warnings about models of folds."""
         most = n_values * self.most_folds
-        with progress.task(f"choosing {self.title}", most) as self.task, warnings.catch_warnings():
+        with progress.task(f"choosing {self.title}", most, unit="fits") as self.task, warnings.catch_warnings():
             for category in (LabelWarning, ConvergenceWarning):
                 warnings.simplefilter("ignore", category)
             yield

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from cladist.errors import one_of
 from cladist.metrics.counts import Counts, LevelScore, PrecisionRecallF1, count
+from cladist.notebook import frame, html_rows
 from cladist.taxonomy import Taxonomy
 
 # For each key of `Report.metrics` its title in the tables, and how it is computed.
@@ -108,6 +110,25 @@ class Report:
     def to_markdown(self) -> str:
         """Return the tables in Markdown."""
         return "\n\n".join(_format_markdown(*table) for table in self.tables())
+
+    def to_frame(self, per: str = "measure") -> Any:
+        """Return a pandas DataFrame.
+
+        Parameters
+        ----------
+        per : {"measure", "level", "node"}
+            One row per measure, with its value; per level, or per node, with precision, recall and F1.
+        """
+        one_of("Report.to_frame", "per", per, ("measure", "level", "node"))
+        if per == "measure":
+            return frame({"measure": list(self.metrics), "value": list(self.metrics.values())})
+        rows = [row._asdict() for row in (self.per_level if per == "level" else self.per_node)]
+        return frame({name: [row[name] for row in rows] for name in rows[0]})
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            html_rows(repr(self) if k == 0 else "", header, rows) for k, (header, rows) in enumerate(self.tables())
+        )
 
     def __str__(self) -> str:
         taxonomy = self.counts.taxonomy

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,18 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import registry
-from cladist.errors import CladistError, ModelFormatError, TaxonomyError
+from cladist.errors import CladistError, ModelFormatError, TaxonomyError, shorten
 from cladist.labels import LabelForm
+from cladist.persistence.foreign import (
+    ARRAY,
+    FOREIGN,
+    from_text,
+    is_foreign,
+    pack_foreign,
+    to_text,
+    trust,
+    unpack_foreign,
+)
 from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values, is_declared
 from cladist.persistence.transformers import check_width, decode_transformer, encode_transformer
 from cladist.storage import from_json_value, pack_strings, read_folder, to_json_value, unpack_strings, write_folder
@@ -51,7 +62,7 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     ----------
     model : learner or scikit-learn Pipeline
         A Pipeline's steps before the learner may be `TextFeatures`, TF-IDF, counting, hashing, scaling, and unions of
-        these.
+        these. Other steps, and classifiers inside a learner, need skops (the extra ``skops``).
     folder : path
         A new folder, an empty one, or a model to replace.
     notes : dict, optional
@@ -69,6 +80,12 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     >>> cladist.load(folder).predict([[0.0, 2.0]]).tolist()
     ['a']
     """
+    learner = model[-1] if isinstance(model, Pipeline) else model
+    if _find_class(type(learner).__name__) is not type(learner):
+        raise ModelFormatError(
+            f"{_describe(learner)} cannot be saved as a cladist model; only cladist's own learners can, and those that "
+            "a package or cladist.registry.register adds, alone or as the last step of a Pipeline."
+        )
     content, arrays = pack_model(model)
     arrays.update(prefixed("notes", note_arrays or {}))
     write_folder(folder, {**content, "notes": _pack_notes(notes or {}, arrays)}, arrays)
@@ -77,24 +94,27 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
 def pack_model(model: Any) -> tuple[dict[str, Any], Arrays]:
     """Return the manifest entries and the arrays of a fitted learner, or of a Pipeline that ends in one."""
     learner, steps, features, arrays = model, None, None, {}
-    if type(model) is Pipeline:
+    if is_text_model := type(model) is registry.TEXT_CLASSIFIER.load():
+        check_is_fitted(model[-1])
+    if type(model) is Pipeline or is_text_model:
         learner, steps = model[-1], [name for name, _ in model.steps]
         if len(model) > 1:
             features, feature_arrays = encode_transformer(model[:-1])
             arrays.update(prefixed("features", feature_arrays))
     content, learner_arrays = pack_learner(learner)
     arrays.update(prefixed("model", learner_arrays))
-    return {"steps": steps, "features": features, "model": content}, arrays
+    own = {"text_classifier": model.pack_parameters()} if is_text_model else {}
+    return {"steps": steps, "features": features, "model": content, **own}, arrays
 
 
 def pack_learner(model: Any) -> tuple[dict[str, Any], Arrays]:
     """Return the manifest entry and the arrays of a fitted learner."""
     name = type(model).__name__
-    if _find_class(name) is not type(model):
-        raise ModelFormatError(
-            f"{_describe(model)} cannot be saved as a cladist model; only cladist's own learners can, and those that "
-            "a package or cladist.registry.register adds, alone or as the last step of a Pipeline."
-        )
+    if _find_class(name) is not type(model):  # inside a learner
+        if not is_foreign(model):
+            raise ModelFormatError(f"{_describe(model)} is no estimator, and cannot be saved.")
+        entry, data = pack_foreign(model)
+        return entry, {ARRAY: data}
     check_is_fitted(model)
     content: dict[str, Any] = {"class": name, **_pack_parameters(model)}
     content["n_features"] = int(getattr(model, "n_features_in_", 1))  # a wrapper of a Pipeline of texts has none
@@ -126,11 +146,9 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
     packs_own = hasattr(type(model), "packs_estimators")  # with its state
     if (inner := params.get("estimator")) is not None and not packs_own:
         if _find_class(type(inner).__name__) is not type(inner):
-            raise ModelFormatError(
-                f"A {name} over {_describe(inner)} cannot be saved this way: cladist writes no other library's "
-                "classifiers. Leave `estimator` out, or use one of cladist's own."
-            )
-        content["estimator"] = {"class": type(inner).__name__, **_pack_parameters(inner)}
+            content["estimator"] = to_text(inner)
+        else:
+            content["estimator"] = {"class": type(inner).__name__, **_pack_parameters(inner)}
     return content
 
 
@@ -144,7 +162,7 @@ def _describe(model: Any) -> str:
     return f"{type(model).__module__.partition('.')[0]}'s {type(model).__name__}"
 
 
-def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool = False) -> Any:
+def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool | Collection[str] = False) -> Any:
     """Read a model that `save` wrote; nothing in the folder is executed.
 
     Another process may save to the folder meanwhile: the result is one saved model, the old or the new.
@@ -162,8 +180,10 @@ def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool
     verify : bool
         With `mmap`: also read the weights left in the file once, to verify their checksum and their content.
         Without `mmap` everything is always verified.
-    trusted : bool
-        Also accept a vectorizer whose regular expression may take too long on some texts, for a model of your own.
+    trusted : bool or collection of str
+        True: also accept a vectorizer whose regular expression may take too long on some texts, for a model of your
+        own. Names of types: also accept these types in steps and classifiers of other libraries; the error about types
+        that are not known lists their names.
 
     Returns
     -------
@@ -174,16 +194,14 @@ def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool
 
 
 def load_noted(
-    folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool = False
+    folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool | Collection[str] = False
 ) -> tuple[Any, dict[str, Any], Arrays]:
     """Read a model, its notes and the arrays beside it, all of one and the same save; see `load`."""
     keep_in_file = (lambda name: LARGE.fullmatch(name) is not None) if mmap else None
     content, arrays = read_folder(folder, keep_in_file=keep_in_file, verify=verify)
-    return (
-        _unpack_model(folder, content, arrays, trusted),
-        _unpack_notes(folder, content, arrays),
-        group("notes", arrays),
-    )
+    with trust(() if isinstance(trusted, bool) else [trusted] if isinstance(trusted, str) else trusted):
+        model = _unpack_model(folder, content, arrays, trusted is True)
+    return model, _unpack_notes(folder, content, arrays), group("notes", arrays)
 
 
 def _unpack_model(folder: Any, content: dict[str, Any], arrays: Arrays, trusted: bool) -> Any:
@@ -222,11 +240,19 @@ def _unpack_pipeline(learner: Any, content: dict[str, Any], arrays: Arrays, trus
         before = features.steps
     if not isinstance(names, list) or names[:-1] != [name for name, _ in before] or not isinstance(names[-1], str):
         raise ModelFormatError(f"Its steps are {repr(names)[:80]}, which are not those that it holds.")
-    return Pipeline([*before, (names[-1], learner)])
+    steps = [*before, (names[-1], learner)]
+    own = content.get("text_classifier")
+    if own is None:
+        return Pipeline(steps)
+    if not isinstance(own, dict) or set(own) != {"method", "calibrate"} or not isinstance(own["method"], str):
+        raise ModelFormatError(f"Its parameters as a TextClassifier are {shorten(own)}.")
+    return registry.TEXT_CLASSIFIER.load().of_steps(steps, **own)
 
 
 def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
     """Return the learner that `pack_learner` packed."""
+    if content.get("class") == FOREIGN:
+        return unpack_foreign(content, arrays.get(ARRAY))
     check_values(content, CONTENT)
     model = _unpack_parameters(content)
     state = from_json_value(content["state"])
@@ -245,6 +271,8 @@ def unpack_learner(content: dict[str, Any], arrays: Arrays) -> Any:
 
 def _unpack_parameters(content: dict[str, Any]) -> Any:
     """Return an unfitted learner with the saved parameters."""
+    if content.get("class") == FOREIGN:
+        return from_text(content)
     cls = _find_class(content["class"])
     if cls is None:
         raise ModelFormatError(f"It holds a {content['class']!r}, which this version of cladist does not know.")

@@ -23,6 +23,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from cladist.errors import ModelFormatError
 from cladist.features.vectorizer import TextFeatures
+from cladist.persistence.foreign import FOREIGN, is_foreign, pack_foreign, unpack_foreign
 from cladist.persistence.model_schema import is_count, is_number
 from cladist.persistence.regular_expressions import check_pattern
 from cladist.persistence.transformer_table import (
@@ -60,6 +61,9 @@ class _Writer:
     def transformer(self, value: Any, where: str, depth: int) -> dict[str, Any]:
         cls, classes = type(value), ", ".join(FITTED)
         if cls.__name__ not in FITTED or cls is not find_class(cls.__name__):
+            if is_foreign(value) and (hasattr(value, "transform") or hasattr(value, "fit_transform")):
+                entry, self.arrays[f"{where}/skops"] = pack_foreign(value)
+                return {**entry, "array": f"{where}/skops"}
             raise ModelFormatError(
                 f"{where}: {cls.__module__}.{cls.__qualname__} cannot be saved; these can: {classes}."
             )
@@ -138,6 +142,8 @@ class _Reader:
         if not isinstance(encoded, dict):
             raise ModelFormatError(f"{where}: a transformer must be an object, not {encoded!r}.")
         name, params, fitted = (encoded.get(key) for key in ("class", "params", "fitted"))
+        if name == FOREIGN:
+            return unpack_foreign(encoded, self.find(encoded.get("array"), where))
         if not isinstance(name, str) or name not in FITTED:
             classes = ", ".join(FITTED)
             raise ModelFormatError(f"{where}: {name!r} is no class that can be loaded; these can: {classes}.")
@@ -304,6 +310,8 @@ def check_width(transformer: Any, n_columns: int, where: str) -> None:
 def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) -> tuple[int | None, bool]:
     """Return the number of columns after a transformer (None: unknown), and whether values may be missing there."""
     cls = type(transformer)
+    if cls.__name__ not in FITTED:  # of another library, about which nothing is known
+        return None, False
     if _is_hashing(transformer):
         return int(transformer.n_features), is_missing
     needed = [key for key, attribute in FITTED[cls.__name__].items() if attribute.needed]

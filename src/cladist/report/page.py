@@ -64,11 +64,17 @@ def html_report(
         sections.append(_section("Predictions for new texts", f"<dl>{''.join(map(_sample, samples))}</dl>"))
     taxonomy = report.counts.taxonomy
     facts = subtitle or f"{report.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
+    return plain_page(title, "".join(sections), facts)
+
+
+def plain_page(title: str, content: str, facts: str = "") -> str:
+    """Return a web page for light and dark screens: a title, a line of facts, and HTML."""
+    line = f"<p>{escape(facts)}</p>" if facts else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>\n'
-        f"<body><main><header><h1>{escape(title)}</h1><p>{escape(facts)}</p></header>\n"
-        f"{''.join(sections)}<footer>cladist {__version__}</footer></main></body></html>\n"
+        f"<body><main><header><h1>{escape(title)}</h1>{line}</header>\n{content}"
+        f"<footer>cladist {__version__}</footer></main></body></html>\n"
     )
 
 

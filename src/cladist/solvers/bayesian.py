@@ -346,7 +346,7 @@ def infer(
     started, posterior, is_done = time.perf_counter(), Posterior(problem, executor), False
     history: History = []
     stride = 1.0
-    with progress.task("Variational inference", max_iter) as running:
+    with progress.task("Variational inference", max_iter, unit="steps") as running:
         while len(history) < max_iter and not is_done:
             last = posterior.mean[problem.leaves], posterior.scores, posterior.beta
             posterior.update_leaves()

@@ -81,7 +81,7 @@ class Findings:
 
 def inspect(taxonomy: Taxonomy) -> Findings:
     """Return the shape of a taxonomy, and what may not be as intended."""
-    with progress.task("Inspecting", total=4) as running:
+    with progress.task("Inspecting", total=4, unit="checks") as running:
         levels = tuple(_describe_level(taxonomy, k, ids) for k, ids in enumerate(taxonomy.levels))
         running.advance()
         chains = find_chains(taxonomy)
@@ -234,7 +234,7 @@ def count_coverage(taxonomy: Taxonomy, indptr: Ids, nodes: Ids) -> Coverage:
     below, ending = np.zeros(taxonomy.n_nodes, np.int64), np.zeros(taxonomy.n_nodes, np.int64)
     at_level, last_at = np.zeros(n_levels, np.int64), np.zeros(n_levels, np.int64)
     without = n_known = 0
-    with progress.task("Counting rows", total=n_rows) as running:
+    with progress.task("Counting rows", total=n_rows, unit="rows") as running:
         for start in range(0, n_rows, ROWS_AT_ONCE):
             part = _drop_unknown(indptr[start : start + ROWS_AT_ONCE + 1], nodes)
             above = taxonomy.parents.indptr, taxonomy.parents.indices

@@ -12,6 +12,7 @@ import numpy as np
 
 from cladist.errors import TaxonomyError
 from cladist.files import Source
+from cladist.notebook import frame, html_tree
 from cladist.taxonomy import construction, inspection, transforms
 from cladist.taxonomy.construction import Draft, OnCycle
 from cladist.taxonomy.structure import Structure, as_text, freeze, freeze_matrix
@@ -417,6 +418,34 @@ class Taxonomy(Structure):
 
     def __str__(self) -> str:
         return inspection.draw(self)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row per node: its name, parent, level, path and title.
+
+        In a DAG, ``parent`` is a list of names.
+
+        Examples
+        --------
+        >>> Taxonomy.from_paths(["a/b", "a/c"]).to_frame()[["node", "level"]]
+          node  level
+        0    a      0
+        1    b      1
+        2    c      1
+        """
+        ids = range(self.n_nodes)
+        above = [[self.names[p] for p in self.parent_ids(v)] for v in ids]
+        parents: list[Any] = above if self.kind == "dag" else [row[0] if row else None for row in above]
+        columns = {"node": list(self.names), "parent": parents, "level": self.depth.tolist()}
+        paths = [list(self.shortest_path_parts(v)) for v in ids]
+        return frame(columns | {"path": paths, "title": [self.titles.get(name, "") for name in self.names]})
+
+    def _repr_html_(self) -> str:
+        return html_tree(repr(self), self.roots.tolist(), lambda v: self.child_ids(v).tolist(), self._shown)
+
+    def _shown(self, v: int) -> str:
+        name = self.names[v] if self.parts is None else self.parts[v]
+        title = self.titles.get(self.names[v], "")
+        return f"{name}  {title}" if title else name
 
 
 def as_taxonomy(value: Any) -> Taxonomy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -147,3 +147,28 @@ def add_node(taxonomy: Taxonomy, name: str, parent: str | None) -> Taxonomy:
     if unique in taxonomy:
         raise TaxonomyError(f"{quoted(unique)} is in the taxonomy already; a node needs a name of its own.")
     return type(taxonomy)(_append_leaves(taxonomy, [unique], [part], [above]))
+
+
+def add_paths(taxonomy: Taxonomy, paths: Sequence[Sequence[str]]) -> tuple[Taxonomy, list[str]]:
+    """Return the taxonomy with the nodes of these paths that it lacks, and the name of the node at each path's end."""
+    names, parts, above, ends = list(taxonomy.names), [], [], []
+    taken, new = set(names), dict[tuple[int, str], int]()
+    for path in paths:
+        has_root = len(taxonomy.roots) != 1 or taxonomy.find_child(-1, path[0]) is not None
+        v = -1 if has_root or taxonomy.find_child(0, path[0]) is None else 0  # paths may leave the only root out
+        for part in path:
+            found = taxonomy.find_child(v, part) if v < taxonomy.n_nodes else None
+            known = new.get((v, part)) if found is None else found
+            if known is None:
+                known = new[v, part] = len(names)
+                prefix = "" if v < 0 else names[v] + (taxonomy.sep or "/")
+                name = part if part not in taken else prefix + part
+                while name in taken:
+                    name += "*"
+                names.append(name)
+                taken.add(name)
+                parts.append(part)
+                above.append(v)
+            v = known
+        ends.append(names[v])
+    return type(taxonomy)(_append_leaves(taxonomy, names[taxonomy.n_nodes :], parts, above)), ends

@@ -186,7 +186,7 @@ def fit_families(
         return Family(problem.children, solution.weights, solution.history)
 
     families: dict[int, Family] = {}
-    with progress.task(who, len(problems)) as running:
+    with progress.task(who, len(problems), unit="nodes") as running:
 
         def fit_small(problem: FamilyProblem) -> Family:
             with progress.hide():

@@ -247,7 +247,7 @@ class TopDown(HierarchicalClassifier):
             )
         # A node's vectors are short: threads inside BLAS would mostly wait for each other, on a busy machine 25 times
         # longer than the work takes. `n_jobs` is the way to use several cores.
-        with progress.task("TopDown", len(problems)) as running, threadpool_limits(1, user_api="blas"):
+        with progress.task("TopDown", len(problems), unit="nodes") as running, threadpool_limits(1, user_api="blas"):
 
             def fit_node(problem: FamilyProblem) -> Decision:
                 options = {} if weights is None else {"sample_weight": weights[problem.rows]}

@@ -196,7 +196,7 @@ class OnlineClassifier(HierarchicalClassifier):
         return super().predict_nodes(X)
 
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
-        """Return what every feature adds to a label's score at each node of its path; linear kernels only.
+        """Return what every feature, or with a kernel every training row, adds to a label's score at each node.
 
         The score is the sum over the path (`Hieron`) or the lowest margin on it. In the second case, with one label per
         row, a label that is not a leaf has one more part, that of its best child with the signs reversed: evidence for
@@ -304,7 +304,7 @@ class OnlineClassifier(HierarchicalClassifier):
 
 def progress_blocks(who: str, n_rows: int, size: int) -> Iterator[slice]:
     """Yield slices of at most `size` rows, reporting progress after each."""
-    with progress.task(who, n_rows) as running:
+    with progress.task(who, n_rows, unit="rows") as running:
         for start in range(0, n_rows, size):
             block = slice(start, min(start + size, n_rows))
             yield block

@@ -20,7 +20,7 @@ from cladist.errors import DatasetError, ModelFormatError, ParameterError, is_co
 from cladist.kernels import hieron as rounds
 from cladist.labels import LabelMatrix
 from cladist.learners import row_arrays
-from cladist.learners.explanation import Explanation, explain_rows
+from cladist.learners.explanation import Explanation, explain_by_support, explain_rows
 from cladist.learners.kernel_functions import Kernel, check_kernel, check_values, gamma_for
 from cladist.learners.online.base import NO_NODES, Entry, Ids, OnlineClassifier, progress_blocks
 from cladist.storage.array_groups import Arrays, pack_matrix, prefixed
@@ -225,6 +225,8 @@ class Hieron(OnlineClassifier):
         return path_scores(self.prototypes_.scores(X), self.taxonomy_)[:, self.class_nodes_]
 
     def explain_nodes(self, X: Any, nodes: Ids) -> list[Explanation]:
+        if isinstance(self.prototypes_, KernelPrototypes):
+            return explain_by_support(X, nodes, self.prototypes_, self.dual_coef_, self.taxonomy_)
         names = getattr(self, "feature_names_in_", None)
         return explain_rows(X, nodes, self._form(WeightPrototypes, "explain").W, self.taxonomy_, names)
 

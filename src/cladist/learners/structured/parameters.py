@@ -12,7 +12,7 @@ from cladist.errors import ParameterError, TooLargeError, is_count, is_positive,
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.explanation import Explanation, explain_rows, nodes_to_explain
+from cladist.learners.explanation import Explanation, explain_by_support, explain_rows, nodes_to_explain
 from cladist.learners.kernel_functions import Kernel, check_values, is_positive_finite
 from cladist.learners.linear_classifier import warn_of_gap
 from cladist.learners.select_c import choose, forget_choice
@@ -145,7 +145,7 @@ def prepare_rounds(
 
 
 def explain_paths(self: LabellingClassifier, X: Any, nodes: Any = None) -> list[Explanation]:
-    """Return the contribution of every feature to a label's score along its path; they sum to the score.
+    """Return the contribution of every feature, or with a kernel of training rows, to a label's score along its path.
 
     Parameters
     ----------
@@ -160,6 +160,8 @@ def explain_paths(self: LabellingClassifier, X: Any, nodes: Any = None) -> list[
         )
     ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
     names, model = getattr(self, "feature_names_in_", None), self.model_
+    if self._keeps_rows:
+        return explain_by_support(rows, ids, model, model.coefs, self.taxonomy_)
     return explain_rows(rows, ids, model.W, self.taxonomy_, names, model.intercepts)
 
 

@@ -124,7 +124,7 @@ class HardPerceptron(LabellingClassifier):
         with self.training():
             state, _, [rounds] = parameters.prepare_rounds(self, X, labels, Kernel("linear"))
             separated = False
-            with progress.task("Perceptron", len(rounds)) as running:
+            with progress.task("Perceptron", len(rounds), unit="rounds") as running:
                 state.open(0, len(labels))
                 for _ in rounds:
                     v = state.margins  # v_t(i) of all rows under W_t = W̄_t / max(1, ‖W̄_t‖)
@@ -341,6 +341,7 @@ class KernelStochasticPerceptron(LabellingClassifier):
     verbose: bool | int = 0
 
     from_old_parameters = staticmethod(parameters.fill_in_old)
+    explain = parameters.explain_paths
 
     @property
     def _keeps_rows(self) -> bool:
@@ -373,7 +374,7 @@ def _draw_rounds(
     """Make the rounds of Algorithms 2 and 3; returns the rows of the model and their coefficients (nodes × rows)."""
     with model.training():
         state, order, draws = parameters.prepare_rounds(model, X, labels, kernel)
-        with progress.task("Perceptron", sum(map(len, draws))) as running:
+        with progress.task("Perceptron", sum(map(len, draws)), unit="draws") as running:
             for chunk, uniforms in zip(state.windows, draws, strict=True):
                 state.open(*chunk)  # 1. a = 0, α_1 = 0, β_1 = √T; further chunks go on from the a, α, β reached
                 u = RowWeights(chunk[1] - chunk[0])  # 1. u = 1

@@ -130,7 +130,7 @@ def solve_graph(
     sweeps = 1 if joint is None else JOINT_SWEEPS
     history: History = []
     started = time.perf_counter()
-    with progress.task(f"graph, {schedule}", settings.max_iter) as running:
+    with progress.task(f"graph, {schedule}", settings.max_iter, unit="sweeps") as running:
         for number in range(-(-settings.max_iter // sweeps)):
             expected = max(settings.tol, history[-1]["gap"] if history else np.inf)
             passes = min(sweeps * (number + 1), settings.max_iter)

@@ -59,7 +59,7 @@ def solve_directly(
     X, surrogate = dense_rows(problem.rows), problem.surrogate
     weights = np.ones(len(X)) if problem.row_weights is None else problem.row_weights.astype(np.float64)
     # Threads inside BLAS would mostly wait for each other; classes side by side use the cores better.
-    with progress.task("Newton steps", len(classes)) as running, threadpool_limits(1, user_api="blas"):
+    with progress.task("Newton steps", len(classes), unit="classes") as running, threadpool_limits(1, user_api="blas"):
 
         def solve(k: int) -> BinarySolution:
             positive = np.zeros(len(X), bool)

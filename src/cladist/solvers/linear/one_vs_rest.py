@@ -140,7 +140,7 @@ def _solve_blocks(
     shares_start = equal_costs and n_blocks >= BLOCKS_THAT_SHARE and state is None
     limit = newton_visits(problem, settings)
     start = _shared_start(problem, order, settings, limit) if shares_start else None
-    with progress.task("one-vs-rest", problem.n_classes) as running:
+    with progress.task("one-vs-rest", problem.n_classes, unit="classes") as running:
 
         def solve(b: int) -> tuple[Any, Any, History]:
             begin = None if state is None else state[b][shuffled]

@@ -134,7 +134,7 @@ def ascend(dual: RowDual, sweeps: Sweeps, random: np.random.RandomState, executo
         return objectives
 
     now, since = measure(), 0
-    with progress.task("Closing the gap", sweeps.n_sweeps) as running:
+    with progress.task("Closing the gap", sweeps.n_sweeps, unit="sweeps") as running:
         while now.gap > sweeps.tol and ascent.n_passes < sweeps.n_sweeps:
             allowed = sweeps.tol * abs(now.dual)
             enough = IDLE * allowed / len(dual.gaps)

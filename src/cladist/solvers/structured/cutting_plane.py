@@ -127,7 +127,7 @@ def cutting_plane(
     dual, ascent, started = VertexDual(X, oracle.n_scores, C), Ascent(), time.perf_counter()
     # Half of the allowed gap is for competitors that are not listed, less than half for the problem over the lists.
     inner = replace(sweeps, tol=0.4 * sweeps.tol, n_sweeps=max(1000, sweeps.n_sweeps), watch=None)
-    with progress.task("Cutting planes", sweeps.n_sweeps) as running:
+    with progress.task("Cutting planes", sweeps.n_sweeps, unit="sweeps") as running:
         while True:
             over_lists = dual.measure(executor)
             worst = _worst(X, dual.W, oracle)

@@ -88,7 +88,7 @@ def solve_alternating(
     search = _Alternation(problem, tree, root, executor or Serial(), settings.seed)
     history: History = []
     started = time.perf_counter()
-    with progress.task("alternating", settings.max_iter) as running:
+    with progress.task("alternating", settings.max_iter, unit="sweeps") as running:
         for number in range(settings.max_iter):
             search.sweep(number, exact_inner)
             entry = search.evaluate()

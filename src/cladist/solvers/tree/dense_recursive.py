@@ -54,7 +54,10 @@ def solve_recursive_directly(
     settings = settings or Settings()
     started = time.perf_counter()
     most = min(settings.max_iter, MOST_STEPS)
-    with progress.task("recursive regularisation", most) as running, threadpool_limits(1, user_api="blas"):
+    with (
+        progress.task("recursive regularisation", most, unit="steps") as running,
+        threadpool_limits(1, user_api="blas"),
+    ):
         search = (_Newton if problem.surrogate.smooth else _InteriorPoint)(problem, tree, root, executor or Serial())
         best, history = search.evaluate(), []
         for done in range(most + 1):

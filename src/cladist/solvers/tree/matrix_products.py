@@ -55,7 +55,10 @@ def solve_by_products(
     arrays of 4 bytes per row and leaf, and the dense rows three times.
     """
     started, steps = time.perf_counter(), 0
-    with progress.task("recursive regularisation", most_steps) as running, threadpool_limits(1, user_api="blas"):
+    with (
+        progress.task("recursive regularisation", most_steps, unit="steps") as running,
+        threadpool_limits(1, user_api="blas"),
+    ):
         losses, coupling = _Losses.of(problem, executor or Serial()), _Coupling.of(tree, root)
         W = _constant_weights(problem, losses) if start is None else start
         for precision, share in PRECISIONS:

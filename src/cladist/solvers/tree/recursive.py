@@ -132,7 +132,7 @@ def solve_recursive(
         flat = _solve_flat(problem, settings, form="sparse", **options)
         return replace(flat, weights=differences_of_leaves(flat.weights, replace(tree, sharing=0.0), root))
     search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, dense=form == "dense")
-    with progress.task("recursive regularisation", settings.max_iter) as running:
+    with progress.task("recursive regularisation", settings.max_iter, unit="sweeps") as running:
         for sweep in range(settings.max_iter):
             search.joint.sweep(sweep, search.rounds, search.eps)
             running.advance()

@@ -9,10 +9,14 @@
 | indented | a child is below its parent, indented further |
 | rcv1 | ``parent: CCAT child: C15 child-description: PERFORMANCE`` per line |
 | mesh | ``Abdomen;A01.047`` per line: a MeSH descriptor and one of its places; read only |
+| obo, owl | an ontology: terms below those that they are a kind of; read only |
+| xlsx, ods | a workbook, its first sheet as in csv, or a path per row, a part per cell; read only |
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -21,7 +25,7 @@ from typing import NoReturn
 import numpy as np
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.files import Source, data_suffix, display_name, name_source, read_text
+from cladist.files import Source, data_suffix, display_name, name_source, open_for_reading, read_text, workbook
 from cladist.files.delimited import DelimitedText, find_delimiter, split_plain
 from cladist.taxonomy.construction import Draft, Links, OnCycle, check_on_cycle, from_paths
 from cladist.taxonomy.formats.json import parse_json
@@ -37,10 +41,11 @@ ENDINGS = {
     ".rcv1": "rcv1",
 }
 FORMATS = tuple(ENDINGS.values())
-READ_ONLY = ("mesh",)
+READ_ONLY = ("mesh", "obo", "owl", "xlsx", "ods")
+READ_ENDINGS = {**ENDINGS, ".obo": "obo", ".owl": "owl", **workbook.FORMATS}
 OTHER_FILES = {
     ".arff": " (cladist.datasets.read_arff_hmc reads their taxonomy with their rows)",
-    **dict.fromkeys((".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xls", ".xlsx", ".ods", ".zip", ".npz"), ""),
+    **dict.fromkeys((".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xls", ".zip", ".npz"), ""),
 }
 
 
@@ -48,9 +53,24 @@ def read_taxonomy(path: Source, *, format: str | None, sep: str, on_cycle: OnCyc
     """Read a taxonomy from a file; `format` None recognises it by ending, then by content."""
     check_format(format, (*FORMATS, *READ_ONLY))
     check_ending(path, format)
+    kind = format or READ_ENDINGS.get(data_suffix(path))
+    if kind in workbook.FORMATS.values():
+        with open_for_reading(path, error=TaxonomyError) as stream:
+            text = workbook.sheet_text(path, stream, TaxonomyError)
+        with name_source(path):
+            return _parse_sheet(text, on_cycle)
     text = read_text(path, error=TaxonomyError)
     with name_source(path):
         return parse(text, format or recognise(text, data_suffix(path), sep), sep=sep, on_cycle=on_cycle)
+
+
+def _parse_sheet(text: str, on_cycle: OnCycle) -> Taxonomy:
+    """Build a taxonomy from a sheet: columns node and parent, or without these a path per row, a part per cell."""
+    rows = list(csv.reader(io.StringIO(text)))
+    if rows and _has_columns(rows[0]):
+        return parse(text, "csv", on_cycle=on_cycle)
+    paths = [[part for cell in row if (part := cell.strip())] for row in rows]
+    return Taxonomy(from_paths((path for path in paths if path), sep="/", where=lambda k: f"row {k + 1}"))
 
 
 def check_format(format: str | None, among: tuple[str, ...]) -> None:  # noqa: A002
@@ -71,9 +91,11 @@ def check_ending(path: Source, format: str | None) -> None:  # noqa: A002
 
 def parse(text: str, format: str, *, sep: str = "/", on_cycle: OnCycle = "error") -> Taxonomy:  # noqa: A002
     """Build a taxonomy from a file's text."""
-    from cladist.taxonomy.formats import mesh  # which reads lines by means of this module
+    from cladist.taxonomy.formats import mesh, ontology  # which read lines by means of this module
 
     check_on_cycle(on_cycle)
+    if format in ("obo", "owl"):
+        return ontology.ontology_taxonomy(text, format, on_cycle=on_cycle)
     if format == "mesh":
         return mesh.mesh_taxonomy(text, on_cycle=on_cycle)
     readers: dict[str, Callable[[], Draft]] = {
@@ -92,8 +114,12 @@ def recognise(text: str, ending: str, sep: str) -> str:
     """Return the format of a file by its ending or, if that is not known, by its content."""
     from cladist.taxonomy.formats import mesh
 
-    if ending in ENDINGS:
-        return ENDINGS[ending]
+    if ending in READ_ENDINGS:
+        return READ_ENDINGS[ending]
+    if text.startswith("format-version:"):
+        return "obo"
+    if "<rdf:RDF" in text[:10_000]:
+        return "owl"
     if text.lstrip()[:1] in ("{", "["):
         return "json"
     delimiter = find_delimiter(_number_lines(text), ",\t;|", _has_columns)

@@ -39,6 +39,7 @@ def read_table(
     path_sep: str | None = None,
     taxonomy: Taxonomy | str | PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
+    query: str | None = None,
 ) -> Dataset:
     r"""Read a labelled table of texts.
 
@@ -46,7 +47,9 @@ def read_table(
     ----------
     path : path or binary stream
         The file. Text is UTF-8; gzip, xz and bzip2 are unpacked. CSV and TSV have a header; the delimiter of CSV may
-        be a comma, a semicolon, a tab or a bar. Parquet and Arrow need pyarrow (the extra ``tables``).
+        be a comma, a semicolon, a tab or a bar. Parquet and Arrow need pyarrow (the extra ``tables``); of workbooks,
+        .xlsx and .ods, the first sheet is read (the extra ``spreadsheets``). Or a database, as ``sqlite:///shop.db`` or
+        ``duckdb:///shop.duckdb`` (the extra ``duckdb``), which is only read.
     text : str or sequence of str
         The column with the text; several are joined by a space.
     label : str
@@ -58,8 +61,10 @@ def read_table(
         The separator of the parts of labels that are paths from a root, also in a taxonomy that is read from a file.
     taxonomy : Taxonomy or path, optional
         The taxonomy of the labels, which must all be in it. None: built from the labels if they are paths.
-    format : {"csv", "tsv", "jsonl", "parquet", "arrow"}, optional
+    format : {"csv", "tsv", "jsonl", "parquet", "arrow", "xlsx", "ods"}, optional
         None: recognised by the file's first bytes, its ending, then its first line.
+    query : str, optional
+        The query to a database, whose answer is the table.
 
     Returns
     -------
@@ -80,7 +85,7 @@ def read_table(
         taxonomy = Taxonomy.read(taxonomy, sep=path_sep or "/")
         taxonomy = taxonomy if path_sep is None else taxonomy.with_separator(path_sep)
     columns, texts = _check_columns("read_table", text), []
-    with open_table(path, text=columns, label=label, format=format) as rows:
+    with open_table(path, text=columns, label=label, format=format, query=query) as rows:
         labels = LabelColumn(path, rows.unit, label, label_sep)
         for number, (*cells, value) in rows:
             texts.append(_join_cells(path, rows.unit, number, columns, cells))
@@ -234,8 +239,8 @@ class LabelColumn:
             self._refuse(number, f"wanted a text or a number, got {shorten(value)}.")
         return text
 
-    def _refuse(self, number: int, problem: str) -> NoReturn:
-        refuse_cell(self.source, self.unit, number, self.column, problem)
+    def _refuse(self, number: int, problem: str, kind: str | None = None) -> NoReturn:
+        refuse_cell(self.source, self.unit, number, self.column, problem, kind)
 
     def resolve(self, path_sep: str | None, taxonomy: Taxonomy | None) -> tuple[list[str], Taxonomy | None]:
         """Return the distinct labels as they name their nodes in the taxonomy, and that taxonomy."""
@@ -250,7 +255,8 @@ class LabelColumn:
         for name, path, number in zip(labels, paths, self.first_seen, strict=True):
             node = tree.find(name) if path_sep is None else tree.find_path(path)
             if node is None:
-                self._refuse(number, f"{shorten(name)} is not in the taxonomy{_hint(name, path, path_sep, tree)}")
+                problem = f"{shorten(name)} is not in the taxonomy{_hint(name, path, path_sep, tree)}"
+                self._refuse(number, problem, "unknown-label")
             nodes.append(node)
         return (labels if path_sep is None else _spell(labels, nodes, paths, tree)), tree
 

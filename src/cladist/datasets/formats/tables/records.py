@@ -20,7 +20,7 @@ import numpy as np
 
 from cladist.datasets.dataset import MOST_LABELS
 from cladist.errors import DatasetError, one_of, quoted, shorten
-from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse
+from cladist.files import Source, data_suffix, display_name, iterate_text_lines, open_for_reading, refuse, workbook
 from cladist.files.delimited import DELIMITERS, MOST_COLUMNS, DelimitedText, Lines, split_header
 from cladist.taxonomy.structure import as_text, is_missing
 
@@ -32,16 +32,18 @@ LONGEST_HEADER_TRIED = 10_000  # characters; trying every sign of a longer one t
 MOST_VALUES = 1_000_000  # of one JSON object, at all depths; they are counted before they are made
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
+READ_FORMATS = (*FORMATS, *workbook.FORMATS.values())
 _ENDINGS = {
     **dict.fromkeys((".tsv", ".tab"), "tsv"),
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow"),
     ".csv": "csv",
+    **workbook.FORMATS,
 }
-_NOT_READ = (".xls", ".xlsx", ".ods")
+_NOT_READ = (".xls",)
 _NOT_TABLES = {
-    b"PK\x03\x04": "a zip archive, perhaps an Excel workbook; unpack it, or save its sheet as CSV",
+    b"PK\x03\x04": "a zip archive; unpack it, or if it is a workbook, name its format, xlsx or ods",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save its sheet as CSV",
     b"FEA1\0": "Feather version 1, which is no longer read; write the table as version 2",
 }
@@ -68,18 +70,30 @@ def open_table(
     text: Sequence[str],
     label: str | None = None,
     format: str | None = None,  # noqa: A002
+    query: str | None = None,
 ) -> Iterator[TableRows]:
     """Open a table and find the wanted columns: those with texts, then the one with labels, which may hold lists.
 
     The format is recognised by the first bytes (Parquet, Arrow), then by the ending, then by the first line. A missing
     column of CSV and TSV is an error before the first row is read, of JSON lines at the row that lacks it.
     """
-    one_of("read_table", "format", format, (None, *FORMATS))
+    one_of("read_table", "format", format, (None, *READ_FORMATS))
+    if query is not None or isinstance(source, str):
+        from cladist.datasets.formats.tables.query import check_query, read_query
+
+        check_query(source, query)
+        if query is not None:
+            wanted = [*text] if label is None else [*text, label]
+            yield TableRows("row", *read_query(str(source), query, wanted))
+            return
     if format is None:
         check_ending(source)
     columns = [*text] if label is None else [*text, label]
     with open_for_reading(source) as stream:
         kind = format or _recognise_bytes(source, stream) or format_of_ending(source)
+        if kind in workbook.FORMATS.values():
+            yield TableRows("row", *_read_sheet(source, stream, columns))
+            return
         if kind in ("parquet", "arrow"):
             from cladist.datasets.formats.tables.arrow import read_arrow_rows
 
@@ -97,18 +111,31 @@ def open_table(
             yield TableRows("line", *read_csv_rows(source, lines, columns, ("\t",) if kind == "tsv" else DELIMITERS))
 
 
+def _read_sheet(source: Source, stream: IO[bytes], columns: Sequence[str]) -> tuple[Sequence[str], Iterator[Row]]:
+    """Return the columns of the rows of a sheet, and the rows below its first one, the header."""
+    rows = workbook.sheet_rows(source, stream, DatasetError)
+    number, first = next(rows, (0, []))
+    if not number:
+        raise DatasetError(f"{display_name(source)}: the first sheet is empty; a table has a header and rows.")
+    header = [(cell_text(cell) or "").strip() for cell in first]
+    names = list(columns) or [name for name in header if name]
+    places = find_columns(f"{display_name(source)}, row {number}", header, names)
+    return names, ((number, [cells[k] if k < len(cells) else None for k in places]) for number, cells in rows)
+
+
 def read_records(
     source: Source,
     *,
     format: str | None = None,  # noqa: A002
     columns: Iterable[str] = (),
+    query: str | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line on which each row starts (in Parquet and Arrow, its number) and the row as {column: value}.
 
     Only the `columns` are read; without any, all. In CSV and TSV a field in double quotes may span lines, and empty
     lines are skipped.
     """
-    with open_table(source, text=list(columns), format=format) as rows:
+    with open_table(source, text=list(columns), format=format, query=query) as rows:
         for number, values in rows:
             yield number, values if isinstance(values, dict) else dict(zip(rows.columns, values, strict=True))
 
@@ -132,6 +159,8 @@ def format_of_ending(source: Source) -> str | None:
 
 def _recognise_bytes(source: Source, stream: IO[bytes]) -> str | None:
     """Return the binary format that the first bytes show, or None."""
+    if format_of_ending(source) in workbook.FORMATS.values():
+        return None
     head: bytes = stream.peek(8)[:8]  # type: ignore[attr-defined]
     for mark, what in _NOT_TABLES.items():
         if head.startswith(mark):
@@ -274,10 +303,11 @@ def find_columns(where: str, header: Sequence[str], columns: Sequence[str], hint
     return [position[column] for column in columns]
 
 
-def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str) -> NoReturn:
+def refuse_cell(source: Source, unit: str, number: int, column: str, problem: str, kind: str | None = None) -> NoReturn:
     """Raise a `DatasetError` that names file, row and column; `number` counts a `unit`: lines or rows."""
     file, line = display_name(source), number if unit == "line" else None
-    raise DatasetError(f"{file}, {unit} {number}, column {column!r}: {problem}", file=file, line=line, column=column)
+    sentence = f"{file}, {unit} {number}, column {column!r}: {problem}"
+    raise DatasetError(sentence, file=file, line=line, column=column, kind=kind)
 
 
 def cell_text(value: Any) -> str | None:
