@@ -1,7 +1,7 @@
 """Decisions compared with all other answers, on thousands of random taxonomies, and with integer programs.
 
-`python -m benchmarks.decoders_exact` draws trees, forests and DAGs of up to 9 nodes, classes at leaves and at some inner
-nodes, and probabilities that are multiples of 1/16, so that ties are common. `MinimumRisk` is compared with the least
+`python -m benchmarks.decoders_exact` draws trees, forests and DAGs of up to 9 nodes, classes at leaves and at some
+inner nodes, and probabilities that are multiples of 1/16, so that ties are common. `MinimumRisk` is compared with the least
 of all risks, for every loss of the library, hierarchical F with β of ½ and 2, and matrices of costs: over all nodes and
 over leaves, from arrays or from lists. For sets of labels, with all consistent sets and distributions over them.
 `Confidence` is compared with its definition, and sets of at most r nodes with scipy's integer program.
@@ -110,7 +110,7 @@ def check_confidence(random: Any, kind: str) -> Iterator[tuple[str, bool]]:
         nodes = Confidence(level).fit(P, None, taxonomy, classes=names_of(taxonomy, classes)).answer(P).nodes
         for m, node in zip(masses, nodes, strict=True):
             enough = np.flatnonzero(m >= level)
-            best = max(enough, key=lambda v: (taxonomy.depth[v], m[v], -v), default=-1)  # noqa: B023
+            best = max(enough, key=lambda v: (taxonomy.depth[v], m[v], -v), default=-1)
             yield "Confidence", bool(node == best)
 
 
@@ -126,7 +126,7 @@ def consistent_sets(taxonomy: Taxonomy) -> Any:
 
 
 def check_sets(random: Any, kind: str) -> Iterator[tuple[str, bool]]:
-    """Yield whether sets have the least expected loss, or the greatest ratio of expectations, of all consistent ones."""
+    """Yield whether sets have the least expected loss, or the greatest ratio of expectations, of all that are closed."""
     taxonomy = draw_taxonomy(random, kind, most=6)
     sets = consistent_sets(taxonomy)
     weights = random.multinomial(64, random.dirichlet(np.full(len(sets), 0.4)), size=3) / 64

@@ -275,6 +275,22 @@ def test_coverage(options, alpha):
     assert np.mean(covered) <= 1 - alpha + 0.08  # not everything
 
 
+@pytest.mark.parametrize("kind", ["node", "nodes"])
+def test_the_least_sure_rows_get_no_set_where_less_coverage_is_enough(kind):
+    """A model that is always right covers all rows with single leaves; 70 % are wanted."""
+    random = np.random.default_rng(1)
+    sure, true = random.uniform(0.6, 0.99, 2000), random.integers(0, 5, 2000)
+    P = np.repeat((1 - sure)[:, None] / 4, 5, axis=1)
+    P[np.arange(2000), true] = sure
+    y = [ANIMALS.names[ANIMALS.leaves[c]] for c in true]
+    rule = Conformal(0.3, kind=kind).fit(P[:1000], y[:1000], ANIMALS)
+    sets = rule.decide(P[1000:])
+    covered = np.array([label in names for label, names in zip(y[1000:], sets, strict=True)])
+    assert abs(covered.mean() - 0.7) < 3 * np.sqrt(0.3 * 0.7 * 2 / 1000)
+    assert sure[1000:][covered].min() > sure[1000:][~covered].max()
+    assert {len(names) for names in sets} == {0, 1}
+
+
 def test_coverage_of_each_class():
     random = np.random.default_rng(3)
     P, y = simulate(random, 4000)
