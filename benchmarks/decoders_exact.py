@@ -1,9 +1,10 @@
 """Decisions compared with all other answers, on thousands of random taxonomies, and with integer programs.
 
 `python -m benchmarks.decoders_exact` draws trees, forests and DAGs of up to 9 nodes, classes at leaves and at some
-inner nodes, and probabilities that are multiples of 1/16, so that ties are common. `MinimumRisk` is compared with the least
-of all risks, for every loss of the library, hierarchical F with β of ½ and 2, and matrices of costs: over all nodes and
-over leaves, from arrays or from lists. For sets of labels, with all consistent sets and distributions over them.
+inner nodes, and probabilities that are multiples of 1/16, so that ties are common. `MinimumRisk` is compared with the
+least of all risks, for every loss of the library, hierarchical F with β of ½ and 2, and matrices of costs: over all
+nodes and over leaves, from arrays or from lists.
+For sets of labels, with all consistent sets and distributions over them.
 `Confidence` is compared with its definition, and sets of at most r nodes with scipy's integer program.
 """
 
@@ -27,7 +28,7 @@ from cladist.decisions import Confidence, Conformal, MinimumRisk
 from cladist.labels import LabelMatrix, TopK
 from cladist.losses import LOSSES, HierarchicalF, HLoss, SymmetricDifference, ZeroOne
 
-N_TAXONOMIES, N_PROGRAMS, N_SETS = 1_000, 10_000, 1_000  # of each kind; rows with a program; forests with sets
+N_TAXONOMIES, N_PROGRAMS, N_SETS = 700, 10_000, 1_000  # of each kind; rows with a program; forests with sets
 N_ROWS, PARTS, MOST_NODES = 4, 16, 9
 CLOSE = 1e-9  # of two risks that differ by rounding alone
 KINDS = ("tree", "forest", "dag")
@@ -126,7 +127,7 @@ def consistent_sets(taxonomy: Taxonomy) -> Any:
 
 
 def check_sets(random: Any, kind: str) -> Iterator[tuple[str, bool]]:
-    """Yield whether sets have the least expected loss, or the greatest ratio of expectations, of all that are closed."""
+    """Yield whether sets have the least expected loss, or the greatest ratio of expectations, of all closed ones."""
     taxonomy = draw_taxonomy(random, kind, most=6)
     sets = consistent_sets(taxonomy)
     weights = random.multinomial(64, random.dirichlet(np.full(len(sets), 0.4)), size=3) / 64

@@ -6,8 +6,8 @@ part of it, the out-of-fold scores of the training rows and the scores of the pa
 Parts 0 to 3 hold a random quarter of the rows out each; of sets with a test part of their own, a quarter of the
 training part, and part "test" is the test part; of icd10cm, a quarter of 40,000 rows of it. Features are learnt anew in
 every fold, from its training rows alone: words that only a held-out row has are unknown there, as they are for new
-rows. C is chosen for each learner and set, on a fifth of 15,000 training rows of part 0: it rises from 1 tenfold as long
-as the accuracy does, up to 100.
+rows. C is chosen for each learner and set, on a fifth of 15,000 training rows of part 0: it rises from 1 tenfold as
+long as the accuracy does, up to 100.
 """
 
 from __future__ import annotations
