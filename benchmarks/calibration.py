@@ -34,7 +34,7 @@ from cladist.learners.blended import list_jointly
 from cladist.metrics.calibration import _read
 
 PATH = RESULTS / "calibration.json"
-CALIBRATIONS = (("temperature", "levels"), ("temperature", "leaves"), ("platt", "levels"), ("isotonic", "levels"))
+CALIBRATIONS = (("temperature", "levels"), ("temperature", "leaves"), ("isotonic", "levels"))
 N_BINS, N_DRAWS, ROWS_AT_ONCE = 15, 20, 4_000
 MOST_FITTED = 15_000  # rows, drawn at random, that a calibration is fitted to
 Outcomes = list[tuple[Any, Any]]  # of each level, the rows' highest probability, and whether it is right

@@ -41,6 +41,7 @@ from cladist.taxonomy import Taxonomy
 N_SPLITS, AT_MOST, DELTA, LISTED = 20, 0.05, 0.1, 100
 FLAT = "FlatLogistic"
 ALPHAS = (0.05, 0.1, 0.2)
+MOST_SETS = 3_000  # rows in the study of sets
 
 
 class Rows(NamedTuple):
@@ -210,6 +211,9 @@ def guarantees(name: str, part: str, folder: Path) -> list[dict[str, Any]]:
 def conformal(name: str, part: str, folder: Path) -> list[dict[str, Any]]:
     """Return the coverage and the sizes of sets of every kind."""
     rows = load_rows(name, part, folder)
+    some = np.random.default_rng(4).permutation(len(rows.nodes))[:MOST_SETS]
+    lists = rows.take(rows.blended, some), rows.take(rows.flat, some)
+    rows = Rows(rows.taxonomy, rows.classes, *lists, rows.nodes[some], rows.P_flat[some])
     class_nodes, table = np.array([rows.taxonomy.index(c) for c in rows.classes]), []
     kinds: dict[str, Any] = {
         "leaves": {"kind": "leaves"},

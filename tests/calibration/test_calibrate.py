@@ -163,7 +163,7 @@ def test_the_steps_of_the_best_path_are_traced():
     assert np.isnan(log_mass[1, 2:]).all()
 
 
-@pytest.mark.parametrize(("method", "share"), [("temperature", 0.7), ("platt", 0.5), ("isotonic", 0.5)])
+@pytest.mark.parametrize(("method", "share"), [("temperature", 0.5), ("isotonic", 0.5)])
 def test_the_confidence_of_every_level_holds_where_a_scale_is_not_enough(method, share):
     """True labels follow scores that are squared; the largest error of a level is compared with that without curves."""
     random = np.random.default_rng(2)

@@ -40,7 +40,7 @@ class PathCurves(NamedTuple):
     @classmethod
     def unpack(cls, arrays: Arrays, n_steps: int) -> PathCurves:
         """Restore curves of so many steps from the arrays of `pack`; others are a `ModelFormatError`."""
-        curves = cls(**{name: arrays.get(f"path_{name}", none) for name, none in cls()._asdict().items()})
+        curves = cls(*(arrays.pop(f"path_{name}", none) for name, none in cls()._asdict().items()))
         fits = len(curves.slopes) == len(curves.intercepts) and len(curves.knots) == len(curves.values)
         if len(curves.starts):
             fits = fits and are_row_ends(curves.starts, n_steps, len(curves.knots))
@@ -55,7 +55,7 @@ class PathCurves(NamedTuple):
 def fit_path_curves(log_mass: Floats, hits: npt.NDArray[np.bool_], *, method: str) -> PathCurves:
     """Fit the curve of every step to log-probabilities and whether they were right (rows × steps; NaN: no choice).
 
-    "isotonic" fits step functions, "platt" slopes and intercepts, any other method slopes alone.
+    "isotonic" fits step functions, any other method sigmoids.
     """
     with np.errstate(divide="ignore"):
         z = np.clip(log_mass - np.log(-np.expm1(log_mass)), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
@@ -64,11 +64,11 @@ def fit_path_curves(log_mass: Floats, hits: npt.NDArray[np.bool_], *, method: st
         points = [_fit_steps(*step) for step in steps]
         starts = np.append(0, np.cumsum([len(knots) for knots, _ in points])).astype(np.int64)
         return PathCurves(_NONE, _NONE, starts, *(np.concatenate(part) for part in zip(*points, strict=True)))
-    fitted = np.array([_fit_sigmoid(*step, with_intercept=method == "platt") for step in steps]).reshape(-1, 2)
+    fitted = np.array([_fit_sigmoid(*step) for step in steps]).reshape(-1, 2)
     return PathCurves(np.exp(fitted[:, 0]), fitted[:, 1].copy())
 
 
-def _fit_sigmoid(z: Floats, hits: npt.NDArray[np.bool_], *, with_intercept: bool) -> Floats:
+def _fit_sigmoid(z: Floats, hits: npt.NDArray[np.bool_]) -> Floats:
     sign = np.where(hits, 1.0, -1.0)
 
     def loss(theta: Floats) -> tuple[float, Floats]:
@@ -78,8 +78,7 @@ def _fit_sigmoid(z: Floats, hits: npt.NDArray[np.bool_], *, with_intercept: bool
         gradient = np.array([by_margin @ z * slope, by_margin.sum()]) + RIDGE * theta
         return float(np.logaddexp(0, -margin).sum() + 0.5 * RIDGE * theta @ theta), gradient
 
-    bounds = [(-LARGEST, LARGEST), (-LARGEST, LARGEST) if with_intercept else (0.0, 0.0)]
-    return np.asarray(minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds).x)
+    return np.asarray(minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-LARGEST, LARGEST)] * 2).x)
 
 
 def _fit_steps(z: Floats, hits: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
