@@ -7,9 +7,10 @@ learns from, and all its settings, come from one random half of the part's own r
 
 stopping: icd10cm's test part, nothing chosen on its rows: accuracy and tree-induced error of leaves and of the node of
     least expected distance.
-guarantees: the information kept at a guaranteed error of 5 % (δ = 0.1), 20 splits, beside leaves filed where the flat
-    classifier's highest probability reaches a threshold that is chosen by the same test. `depth_kept` is the depth of
-    right answers relative to that of their labels, 0 for wrong ones and for rows without an answer.
+guarantees: the information kept at a guaranteed error of 5 % (δ = 0.1), of all rows or of the rows with an answer, 20
+    splits, beside leaves filed where the flat classifier's highest probability reaches a threshold that is chosen by
+    the same test. `depth_kept` is the depth of right answers relative to that of their labels, 0 for wrong ones and for
+    rows without an answer. A split is over the bound if the error on all rows is.
 conformal: coverage and sizes of sets, 20 splits, beside the flat sets of MAPIE, if it is installed; and enron.
 heuristics: every rule on the metric that it is made for, beside climbing, DARTS, expected loss over leaves and a
     threshold for leaves, whose settings are chosen by that metric; differences by row, with their standard error.
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import bdtr, softmax
 
 from benchmarks.calibration import blend, fit
 from benchmarks.data_sets import tfidf
@@ -33,6 +34,7 @@ from benchmarks.held_out_scores import FOLDER, PARTS, load_scores
 from cladist import CalibratedClassifier, FlatLogistic
 from cladist.datasets import load_enron
 from cladist.decisions import Confidence, Conformal, MinimumRisk, RiskControl, Specificity
+from cladist.decisions.risk_control import LEVELS, certify_answers
 from cladist.errors import CladistWarning
 from cladist.labels import LabelMatrix, TopK, encode
 from cladist.losses import HierarchicalF, HLoss, TreeDistance, ZeroOne
@@ -128,81 +130,62 @@ def stopping(name: str, folder: Path) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- guarantees
 
 
-def kept(taxonomy: Taxonomy, true: Any, answers: Any) -> tuple[float, float, float]:
-    """Return the share of depth kept, the share of all rows with a wrong answer, and the share with a right leaf."""
-    right = (taxonomy.common_ancestors(np.maximum(answers, 0), true) == answers) & (answers >= 0)
+class Kept(NamedTuple):
+    """Shares: of depth kept by right answers, of wrong answers, of wrong ones among answers, of right leaves."""
+
+    depth_kept: float
+    error: float
+    error_of_answers: float
+    right_leaves: float
+
+
+def kept(taxonomy: Taxonomy, true: Any, answers: Any) -> Kept:
+    """Return what answers keep of the depth of labels, 0 for wrong ones and for rows without an answer."""
+    has = answers >= 0
+    right = (taxonomy.common_ancestors(np.maximum(answers, 0), true) == answers) & has
     share = np.where(right, (taxonomy.depth[answers] + 1) / (taxonomy.depth[true] + 1), 0.0)
-    return float(share.mean()), float(((answers >= 0) & ~right).mean()), float((right & (answers == true)).mean())
+    wrong = float((has & ~right).mean())
+    return Kept(float(share.mean()), wrong, wrong / max(float(has.mean()), 1e-12), float((answers == true).mean()))
 
 
-def threshold_leaves(top: TopK, hits: Any, new: TopK) -> Any:
-    """Return which new rows are filed: the lowest threshold that keeps the error, tested as in `RiskControl`."""
-    from scipy.special import bdtr
-
-    from cladist.decisions.risk_control import LEVELS
-
-    sure = top.probabilities[:, 0]
-    wrong = np.array([((sure >= level) & ~hits).sum() for level in LEVELS])
+def threshold_leaves(top: TopK, hits: Any, of: str) -> float:
+    """Return the lowest threshold of the highest probability that keeps the error, tested as in `RiskControl`."""
+    filed = top.probabilities[:, 0] >= LEVELS[:, None]
+    wrong, answered = (filed & ~hits).sum(axis=1).astype(float), filed.sum(axis=1)
     passed = np.logical_and.accumulate(bdtr(wrong, len(hits), AT_MOST) <= DELTA)
-    if not passed.any():
-        return np.zeros(len(new), bool)
-    return new.probabilities[:, 0] >= LEVELS[np.flatnonzero(passed)[-1]]
-
-
-def most_informative(rows: Rows, top: TopK, own: Any, new: Any) -> tuple[Any, Any]:
-    """Return the answers to new rows and to all by the greatest p · depth − λ (1 − p), with λ tested as a threshold is.
-
-    This is the best trade of depth for errors if the probabilities hold, the rule of DARTS with no answer as a choice.
-    """
-    from scipy.special import bdtr
-
-    from cladist.decisions.rule import ClassTree
-    from cladist.kernels import decision
-
-    T, class_nodes = rows.taxonomy, np.array([rows.taxonomy.index(c) for c in rows.classes])
-    tree, everything = ClassTree(T, class_nodes), np.arange(len(rows.nodes))
-    depths = np.bincount(tree.closure[1], np.repeat(T.depth[class_nodes] + 1, np.diff(tree.closure[0])), T.n_nodes)
-    reward = (T.depth + 1) * np.maximum(tree.n_classes_below, 1) / np.maximum(depths, 1)
-    last = np.full(len(everything), -1)
-    for multiplier in np.geomspace(1e3, 1e-3, 200):
-        nodes, p = decision.most_informative(*top, *tree.closure, reward, multiplier)
-        answers = np.where(p * reward[nodes] > multiplier * (1 - p), nodes, -1)
-        right = (T.common_ancestors(np.maximum(answers, 0), rows.nodes) == answers) | (answers < 0)
-        if bdtr(int((~right[own]).sum()), len(own), AT_MOST) > DELTA:
-            break
-        last = answers
-    return last[new], last
+    if of == "answers":
+        passed = certify_answers(wrong, answered, len(hits), AT_MOST, DELTA)
+    return float(LEVELS[np.flatnonzero(passed)[-1]]) if passed.any() else np.inf
 
 
 def guarantees(name: str, part: str, folder: Path) -> list[dict[str, Any]]:
     """Return what is kept at the guaranteed error by each way of answering."""
-    rows = load_rows(name, part, folder)
-    T, found = rows.taxonomy, dict[str, list[tuple[float, float, float]]]()
-    class_nodes = np.array([T.index(c) for c in rows.classes])
-    over = dict[str, list[bool]]()
-    for split in range(N_SPLITS):
-        own, new = halves(len(rows.nodes), split)
-        answers = dict[str, Any]()
-        for who, top in {"flat": rows.flat, "blend": rows.blended}.items():
-            best = class_nodes[top.columns[:, 0]]
-            filed = threshold_leaves(rows.take(top, own), best[own] == rows.nodes[own], top)
-            answers[f"{who}, leaves over a threshold"] = np.where(filed, best, -1)
-            rule = rows.fit(RiskControl("error", at_most=AT_MOST, delta=DELTA), top, own)
-            answers[f"{who}, deepest node"] = rule.answer(top).nodes
-        answers["blend, most informative"] = most_informative(rows, rows.blended, own, new)[1]
-        for way, nodes in answers.items():
-            found.setdefault(way, []).append(kept(T, rows.nodes[new], nodes[new]))
-            over.setdefault(way, []).append(kept(T, rows.nodes, nodes)[1] > AT_MOST)
-    base = np.mean([k for k, _, _ in found["flat, leaves over a threshold"]])
-    table = []
-    for way, values in found.items():
-        depth, error, leaf = np.mean(values, axis=0)
-        failed = float(np.mean(over[way]))
-        row = {"answers": way, "depth_kept": depth, "ratio": depth / base, "error": error, "right_leaves": leaf}
-        table.append(row | {"splits_over_the_bound": failed})
-    print(name, part)
-    print_rows(table)
-    return [{"set": name, "part": part, "rows": len(rows.nodes), "answers": table}]
+    rows, tables = load_rows(name, part, folder), dict[str, list[dict[str, Any]]]()
+    class_nodes = np.array([rows.taxonomy.index(c) for c in rows.classes])
+    for of in ("rows", "answers"):
+        found, over = dict[str, list[Kept]](), dict[str, list[bool]]()
+        for split in range(N_SPLITS):
+            own, new = halves(len(rows.nodes), split)
+            answers = dict[str, Any]()
+            for who, top in {"flat": rows.flat, "blend": rows.blended}.items():
+                best = class_nodes[top.columns[:, 0]]
+                level = threshold_leaves(rows.take(top, own), best[own] == rows.nodes[own], of)
+                answers[f"{who}, leaves over a threshold"] = np.where(top.probabilities[:, 0] >= level, best, -1)
+                rule = rows.fit(RiskControl("error", at_most=AT_MOST, delta=DELTA, of=of), top, own)
+                answers[f"{who}, deepest node"] = rule.answer(top).nodes
+            for way, nodes in answers.items():
+                found.setdefault(way, []).append(kept(rows.taxonomy, rows.nodes[new], nodes[new]))
+                everywhere = kept(rows.taxonomy, rows.nodes, nodes)
+                over.setdefault(way, []).append((everywhere[1] if of == "rows" else everywhere[2]) > AT_MOST)
+        base = np.mean([one.depth_kept for one in found["flat, leaves over a threshold"]])
+        tables[of] = []
+        for way, values in found.items():
+            means = dict(zip(Kept._fields, np.mean(values, axis=0).tolist(), strict=True))
+            row = {"answers": way, "ratio": means["depth_kept"] / max(base, 1e-12), **means}
+            tables[of].append(row | {"splits_over_the_bound": float(np.mean(over[way]))})
+        print(name, part, f"error of {of}")
+        print_rows(tables[of])
+    return [{"set": name, "part": part, "rows": len(rows.nodes), "of": tables}]
 
 
 # ---------------------------------------------------------------- conformal sets
@@ -326,7 +309,7 @@ METRICS: dict[str, Any] = {
     "hierarchical F1": HierarchicalF(),
     "hierarchical F½": HierarchicalF(0.5),
 }
-LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+SETTINGS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 def heuristics(name: str, part: str, folder: Path) -> list[dict[str, Any]]:
@@ -336,10 +319,10 @@ def heuristics(name: str, part: str, folder: Path) -> list[dict[str, Any]]:
     top, table = rows.blended, []
     mine, others = rows.take(top, own), rows.take(top, new)
     class_nodes = np.array([rows.taxonomy.index(c) for c in rows.classes])
-    answers = {f"climbing {level:g}": rows.fit(Confidence(level), top, own) for level in LEVELS}
-    answers |= {f"DARTS {level:g}": rows.fit(Specificity(level), top, own) for level in LEVELS}
+    answers = {f"climbing {level:g}": rows.fit(Confidence(level), top, own) for level in SETTINGS}
+    answers |= {f"DARTS {level:g}": rows.fit(Specificity(level), top, own) for level in SETTINGS}
     both = {way: (rule.answer(mine).nodes, rule.answer(others).nodes) for way, rule in answers.items()}
-    for level in (0.0, *LEVELS):
+    for level in (0.0, *SETTINGS):
         both[f"threshold {level:g}"] = tuple(
             np.where(of.probabilities[:, 0] >= level, class_nodes[of.columns[:, 0]], -1) for of in (mine, others)
         )

@@ -95,8 +95,11 @@ def check_risks(random: Any, kind: str) -> Iterator[tuple[str, bool]]:
             rule = MinimumRisk(loss, over=over).fit(P, None, taxonomy, classes=names)
             nodes = rule.answer(P if random.integers(2) else TopK.of(P, P.shape[1])).nodes
             least = risks.min(axis=1)
-            right = bool((risks[np.arange(len(P)), nodes] <= least + CLOSE).all())
-            if not isinstance(loss, ZeroOne):  # there, a node that is no class is never the answer
+            right = bool((nodes >= 0).all() and (risks[np.arange(len(P)), nodes] <= least + CLOSE).all())
+            if isinstance(loss, ZeroOne):  # a node that is no class is never the answer
+                of_classes = np.where(np.isin(np.arange(taxonomy.n_nodes), classes), risks, np.inf)
+                right &= bool((nodes == of_classes.argmin(axis=1)).all())
+            else:
                 first = (risks <= least[:, None] + 1e-14).argmax(axis=1)
                 exact = isinstance(loss, np.ndarray) or np.all(pairs == np.round(pairs))
                 right &= not exact or bool((nodes == first).all())

@@ -21,7 +21,7 @@ from cladist.decisions import (
     sum_to_nodes,
 )
 from cladist.decisions.conformal import upper_quantile
-from cladist.decisions.risk_control import hoeffding_bentkus
+from cladist.decisions.risk_control import certify_answers, hoeffding_bentkus
 from cladist.errors import CladistWarning, LabelError, ModelFormatError, ParameterError, TaxonomyError, TooLargeError
 from cladist.labels import LabelMatrix, TopK
 from cladist.losses import LOSSES, HierarchicalF, HLoss, SymmetricDifference, TreeDistance, ZeroOne
@@ -82,7 +82,6 @@ def test_minimum_risk_is_the_least_of_all(problem, loss, over, as_list):
     if exact:  # multiples of 1/16: of equal risks the first node, by id
         if isinstance(loss, ZeroOne):  # only classes can be right; other nodes are never chosen
             risks[:, np.setdiff1d(np.arange(len(taxonomy)), classes)] = np.inf
-            risks[:, classes[~P.any(axis=0)]] = np.inf
         np.testing.assert_array_equal(nodes, risks.argmin(axis=1))
 
 
@@ -235,6 +234,32 @@ def test_the_risk_is_controlled(loss, at_most):
         levels.append(rule.level_)
     assert failures / 40 <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 40)
     assert min(levels) < 1  # some answers are below the root
+
+
+def test_the_error_of_the_answers_is_controlled():
+    """Over many sets of calibration rows, the share of wrong ones among the answers exceeds the bound in at most δ."""
+    forest = Taxonomy.from_paths(["cat/lion", "cat/lynx", "dog/wolf", "dog/fox", "owl"])
+    random, failures, answered = np.random.default_rng(6), 0, []
+    P_new, y_new = simulate(random, 10_000)
+    true = np.array([forest.index(name) for name in y_new])
+    order = [ANIMALS.names[v] for v in ANIMALS.leaves]
+    for _ in range(40):
+        P, y = simulate(random, 600)
+        rule = RiskControl(at_most=0.15, delta=0.2, of="answers").fit(P, y, forest, classes=order)
+        nodes = rule.answer(P_new).nodes
+        has = nodes >= 0
+        right = forest.common_ancestors(np.maximum(nodes, 0), true) == nodes
+        failures += bool(np.mean(~right[has]) > 0.15)
+        answered.append(has.mean())
+    assert failures / 40 <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 40)
+    assert 0.02 < np.median(answered) < 1
+
+
+def test_answers_are_certified_from_any_start():
+    """The first tests fail, as few answers are not enough, and a later start passes."""
+    answered, wrong = np.array([0, 10, 50, 200, 400]), np.array([0.0, 1.0, 2.0, 2.0, 40.0])
+    assert certify_answers(wrong, answered, 500, 0.05, 0.2).tolist() == [False, False, False, True, False]
+    assert not certify_answers(wrong, answered, 50_000, 0.05, 0.2).any()
 
 
 def test_no_level_controls_the_risk():
@@ -408,7 +433,8 @@ def test_numbers_that_are_no_probabilities(P, message):
 
 
 SENSELESS = [Confidence(2), Confidence("high"), Specificity(0), Conformal(0), Conformal(r=0)]
-SENSELESS += [RiskControl(at_most=0), RiskControl(at_most=1.0), RiskControl(delta=1)]
+SENSELESS += [RiskControl(at_most=0), RiskControl(at_most=1.0), RiskControl(delta=1), RiskControl(of="leaves")]
+SENSELESS += [RiskControl("tree-distance", of="answers")]
 
 
 @pytest.mark.parametrize("rule", SENSELESS)
@@ -429,6 +455,7 @@ FITTED = [
     Confidence(0.7),
     Specificity(0.8),
     RiskControl(at_most=0.4),
+    RiskControl(at_most=0.4, of="answers"),
     Conformal(0.2, by="class"),
 ]
 

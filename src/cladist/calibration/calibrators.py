@@ -126,9 +126,9 @@ def calibrate(
     taxonomy : Taxonomy
         A tree, a forest or a DAG.
     method : {"temperature", "platt", "isotonic", "vector"}
-        "temperature": scales of the scores, then a sigmoid of the log odds of the best node at each level; without levels,
-        scales alone. "vector": also a bias of every node, shrunk to 0, so that a class without a row has those of its
-        ancestors. "platt" and "isotonic": always a sigmoid, or a step function; for sets, of the scores.
+        "temperature": scales of the scores, then a sigmoid of the log odds of the best node at each level; with one
+        level, scales alone. "vector": also a bias of every node, shrunk to 0, so that a class without a row has those
+        of its ancestors. "platt" and "isotonic": always a sigmoid, or a step function; for sets, of the scores.
     level : {"leaves", "levels", "nodes"}
         Whether there is one scale or curve for all classes, without regard to the tree, which with "temperature" is a
         softmax of the scaled scores; one per level of the taxonomy; or one per node, which is shrunk to its level's.
