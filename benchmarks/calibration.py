@@ -1,19 +1,17 @@
-"""Whether calibrated probabilities hold, and whether a blend of learners beats the best of them.
+"""Whether calibrated probabilities hold at every level, and whether a blend of learners beats the best of them.
 
-`python -m benchmarks.calibration [SET …]` runs five sets of texts with `TopDown`, `RecursiveSVM` (squared hinge,
-sharing 1) and `FlatLogistic`, all with C = 1, and writes benchmarks/results/calibration.json; sets that are there
-already are skipped. Every learner is scored out of fold (5 folds), as in `CalibratedClassifier`, and the calibrations
-are fitted to these scores.
+`python -m benchmarks.calibration [SET …]` reads the scores of `benchmarks.held_out_scores`, computes those that are not
+there, and writes benchmarks/results/calibration.json; sets named are measured anew.
 
-`choice`: each calibration fitted to 6,000 of the training rows' out-of-fold scores, its log loss on 6,000 others. The
-defaults of the library are chosen by these. `held_out`: calibrations fitted to all out-of-fold scores, measured on rows
-that were held out: adaptive expected calibration error with 15 bins of every level, `noise` that of the same
-probabilities if they held exactly (the mean of 20 draws of labels from them). `blend`: accuracy of the blend of the
-three, beside the learners', with the standard error of the difference from the best of them.
+Every calibration is fitted to the out-of-fold scores of 15,000 of a part's training rows, as in `CalibratedClassifier`,
+and measured on the part's own rows: the expected calibration error of every level, with 15 bins of as many rows each.
+`noise` is that of the same probabilities if they held exactly, the mean of 20 draws of outcomes from them: no model
+has less on average. Rows of parts 0 to 3, which are drawn like the training rows, are put together. Part "test" has
+rows from elsewhere: other wordings of the same codes (icd10cm), later posts (news20), another sample of queries
+(clinc150); the difference is how far the probabilities drift.
 
-naics2017 and onet_titles: a random quarter is held out. Of the others, a random quarter of their training part, since
-calibration is about rows that are drawn like those of the training; of icd10cm, of 30,000 random rows. news20 has
-words alone, counted as 1 + log. Seconds are CPU seconds of one process.
+`blend` is the accuracy of `BlendedClassifier`'s weighting on the same scores, beside the best of the learners, each by
+its own scores or by its calibrated probabilities, whichever is more accurate; with the difference's standard error.
 """
 
 from __future__ import annotations
@@ -21,217 +19,180 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import RESULTS, write_results
-from benchmarks.text_features import SETS
-from cladist import FlatLogistic, RecursiveSVM, TopDown
+from benchmarks.held_out_scores import FOLDER, PARTS, Scores, load_scores
 from cladist.calibration.blend import combine, fit_weights
 from cladist.calibration.calibrators import Calibrator, columns_of, fit_calibrator
 from cladist.calibration.listed_scores import ListedScores
 from cladist.calibration.nested_logit import ChoiceTree
-from cladist.features import text_features
-from cladist.labels import encode
 from cladist.learners.blended import list_jointly
-from cladist.learners.out_of_fold import class_scores, random_folds, reduce_out_of_fold
-from cladist.metrics import calibration_by_level
-from cladist.metrics.calibration import _nodes_at
-from cladist.taxonomy import Taxonomy
+from cladist.metrics.calibration import _read
 
 PATH = RESULTS / "calibration.json"
-LEARNERS = {
-    "TopDown": TopDown,
-    "RecursiveSVM": lambda taxonomy: RecursiveSVM(taxonomy, loss="squared_hinge", sharing=1),
-    "FlatLogistic": FlatLogistic,
-}
-OWN_SPLIT = ("icd10cm", "clinc150", "news20")
-MOST_ROWS = {"icd10cm": 30_000}
-OPTIONS: dict[str, dict[str, Any]] = {"news20": {"words": (1, 1), "sublinear_tf": True, "characters": False}}
-CALIBRATIONS = (
-    ("temperature", "leaves"),
-    ("temperature", "levels"),
-    ("temperature", "nodes"),
-    ("platt", "levels"),
-    ("isotonic", "levels"),
-    ("vector", "levels"),
-)
-REPORTED = (("temperature", "leaves"), ("temperature", "levels"), ("isotonic", "levels"))
-CHOICE_ROWS = 6_000
-FOLDS = 5
+CALIBRATIONS = (("temperature", "levels"), ("temperature", "leaves"), ("isotonic", "levels"))
+N_BINS, N_DRAWS, ROWS_AT_ONCE = 15, 20, 4_000
+MOST_FITTED = 15_000  # rows, drawn at random, that a calibration is fitted to
+Outcomes = list[tuple[Any, Any]]  # of each level, the rows' highest probability, and whether it is right
 
 
-class Rows:
-    """The rows of a set, as features and node ids, in two parts."""
-
-    def __init__(self, name: str) -> None:
-        data = SETS[name]()
-        texts, y = np.asarray(data.train, dtype=object), np.asarray(data.y_train)
-        test, y_test = np.asarray(data.test, dtype=object), np.asarray(data.y_test)
-        if name in OWN_SPLIT:
-            order = np.random.default_rng(0).permutation(len(texts))[: MOST_ROWS.get(name)]
-            held_out, kept = np.split(order, [len(order) // 4])
-            texts, y, test, y_test = texts[kept], y[kept], texts[held_out], y[held_out]
-        features = text_features(**OPTIONS.get(name, {}))
-        self.taxonomy: Taxonomy = data.taxonomy
-        self.X, self.X_test = features.fit_transform(texts), features.transform(test)
-        self.y, self.labels = y, encode(y, data.taxonomy).labels
-        self.nodes = self.labels.nodes("calibration")
-        self.test_nodes = encode(y_test, data.taxonomy).labels.nodes("calibration")
-        self.names = np.array(data.taxonomy.names, dtype=object)
+def rows_to_fit(scores: Scores) -> Any:
+    """Return the training rows that calibrations are fitted to, in pieces."""
+    order = np.random.default_rng(3).permutation(len(scores.nodes))[:MOST_FITTED]
+    return np.array_split(np.sort(order), 1 + len(order) // ROWS_AT_ONCE)
 
 
-def score(rows: Rows, learner: Any) -> tuple[Any, Any, Any]:
-    """Return out-of-fold scores of the training rows, scores of the held-out rows, and the classes' nodes."""
-    model = learner(rows.taxonomy).fit(rows.X, rows.y)
-    scores = np.empty((len(rows.nodes), len(model.class_nodes_)), np.float32)
-
-    def keep(of_models: Any, some: Any) -> None:
-        scores[some] = of_models[0]
-
-    folds = random_folds("calibration", len(rows.nodes), FOLDS, 0)
-    reduce_out_of_fold(
-        [learner(rows.taxonomy)], rows.X, rows.labels, model.class_nodes_, keep, folds=folds, single=True
-    )
-    return scores, class_scores(model, rows.X_test), model.class_nodes_
-
-
-def fit(rows: Rows, scores: Any, class_nodes: Any, some: Any, method: str, level: str) -> tuple[Calibrator, float]:
-    """Return a calibration fitted to some of the rows, and its CPU seconds."""
-    started, targets = time.process_time(), rows.nodes[some]
-    listed = ListedScores.of(scores[some], columns_of(class_nodes, rows.taxonomy)[targets])
-    fitted = fit_calibrator(listed, targets, rows.taxonomy, class_nodes, method=method, level=level)
+def fit(scores: Scores, learner: str, method: str, level: str) -> tuple[Calibrator, float]:
+    """Return a calibration of a learner, fitted to out-of-fold scores, and its CPU seconds."""
+    started = time.process_time()
+    columns, pieces = columns_of(scores.class_nodes, scores.taxonomy)[scores.nodes], rows_to_fit(scores)
+    parts = [ListedScores.of(np.asarray(scores.out_of_fold[learner][rows]), columns[rows]) for rows in pieces]
+    listed, targets = ListedScores.joined(parts), scores.nodes[np.concatenate(pieces)]
+    options = {"method": method, "level": level}
+    fitted = fit_calibrator(listed, targets, scores.taxonomy, scores.class_nodes, **options)
     return fitted, time.process_time() - started
 
 
-def measure(rows: Rows, calibrator: Calibrator, P: Any, nodes: Any) -> dict[str, Any]:
-    """Return the measures of probabilities, by level."""
-    classes = rows.names[calibrator.class_nodes]
-    *levels, of_classes = calibration_by_level(rows.names[nodes], P, rows.taxonomy, classes=classes)
-    return {
-        "accuracy": of_classes.accuracy,
-        "log_loss": of_classes.log_loss,
-        "brier_score": of_classes.brier_score,
-        "ece_by_level": [part.expected_calibration_error for part in levels],
-        "confidence_less_accuracy_by_level": [part.sharpness - part.accuracy for part in levels],
-    }
+def outcomes(scores: Scores, P: Any) -> Outcomes:
+    """Return the outcomes of every level, roots first, and of the classes."""
+    names = np.array(scores.taxonomy.names, dtype=object)
+    levels = (*range(len(scores.taxonomy.levels)), None)
+    read = [_read(names[scores.own_nodes], P, scores.taxonomy, names[scores.class_nodes], level) for level in levels]
+    return [(rows.confidence, rows.hits) for rows in read]
 
 
-def chance_errors(rows: Rows, calibrator: Calibrator, P: Any, n_draws: int = 20) -> list[float]:
-    """Return the expected calibration error of every level if labels were drawn from the probabilities."""
-    random, result = np.random.default_rng(0), []
-    for level in range(len(rows.taxonomy.levels)):
-        groups, which = np.unique(_nodes_at(calibrator.class_nodes, rows.taxonomy, level), return_inverse=True)
-        sums = np.zeros((len(groups), len(P)))
-        np.add.at(sums, which, P.T)
-        confidence = np.sort(sums.max(axis=0))
-        hits = random.random((n_draws, len(confidence))) < confidence
-        bins = np.array_split(np.arange(len(confidence)), min(15, len(confidence)))
-        off = [np.abs(hits[:, part].mean(axis=1) - confidence[part].mean()) * len(part) for part in bins]
-        result.append(float(np.sum(off, axis=0).mean() / len(confidence)))
-    return result
-
-
-def try_calibrations(rows: Rows, scores: Any, class_nodes: Any) -> list[dict[str, Any]]:
-    """Return the log loss of every calibration on training rows that it was not fitted to."""
-    order = np.random.default_rng(1).permutation(len(rows.nodes))
-    half = min(CHOICE_ROWS, len(order) // 2)
-    fitted_to, others, table = order[:half], order[half : 2 * half], []
-    for method, level in CALIBRATIONS:
-        calibrator, seconds = fit(rows, scores, class_nodes, fitted_to, method, level)
-        found = measure(rows, calibrator, calibrator.predict(scores[others]), rows.nodes[others])
-        table.append({"method": method, "level": level, "log_loss": found["log_loss"], "fit_seconds": seconds})
-        print("   ", table[-1], flush=True)
-    return table
-
-
-def run_learner(rows: Rows, name: str) -> tuple[dict[str, Any], tuple[Any, Any, Any], Any]:
-    """Return the figures of one learner, its scores, and which held-out rows it has right."""
-    started = time.process_time()
-    scores, test_scores, class_nodes = scored = score(rows, LEARNERS[name])
-    own = class_nodes[test_scores.argmax(axis=1)] == rows.test_nodes
-    figures = {"classes": len(class_nodes), "seconds_of_6_fits": time.process_time() - started}
-    figures.update(accuracy_of_scores=float(own.mean()), choice=try_calibrations(rows, scores, class_nodes))
-    held_out = []
-    for method, level in REPORTED:
-        calibrator, seconds = fit(rows, scores, class_nodes, np.arange(len(rows.nodes)), method, level)
-        P = calibrator.predict(test_scores)
-        found = {"method": method, "level": level, "fit_seconds": seconds}
-        found.update(measure(rows, calibrator, P, rows.test_nodes))
-        if (method, level) == ("temperature", "levels"):
-            figures["noise_by_level"] = chance_errors(rows, calibrator, P)
-            right = class_nodes[P.argmax(axis=1)] == rows.test_nodes
-        held_out.append(found)
-        print("   ", {k: np.round(v, 4) if k != "method" and k != "level" else v for k, v in found.items()}, flush=True)
-    # As accurate as it gets: by its own scores, or by calibrated probabilities.
-    return {**figures, "held_out": held_out}, scored, max(own, right, key=np.mean)
-
-
-def run_blend(rows: Rows, scored: dict[str, tuple[Any, Any, Any]], right: dict[str, Any]) -> dict[str, Any]:
-    """Return the accuracy of the blend of all learners beside theirs."""
-    started = time.process_time()
-    class_nodes = np.unique(np.concatenate([nodes for _, _, nodes in scored.values()]))
-    columns = columns_of(class_nodes, rows.taxonomy)
-
-    def stack(part: int, some: Any) -> Any:
-        stacked = np.full((len(scored), len(some), len(class_nodes)), -np.inf, np.float32)
-        for k, of_learner in enumerate(scored.values()):
-            stacked[k][:, columns[of_learner[2]]] = of_learner[part][some]
-        return stacked
-
-    parts = [
-        list_jointly(stack(0, some), columns[rows.nodes[some]])
-        for some in np.array_split(np.arange(len(rows.nodes)), 1 + len(rows.nodes) // 4_000)
+def joined(parts: list[Outcomes]) -> Outcomes:
+    """Return the outcomes of several parts as one."""
+    return [
+        (np.concatenate([c for c, _ in level]), np.concatenate([h for _, h in level]))
+        for level in zip(*parts, strict=True)
     ]
-    listed = ListedScores.joined(part for part, _ in parts)
-    scores = np.concatenate([taken for _, taken in parts], axis=1)
-    choices = ChoiceTree(rows.taxonomy, class_nodes)
-    weights, shares = fit_weights(choices, listed.columns, scores, listed.log_counts, rows.nodes)
-    blended = listed._replace(scores=combine(weights, scores))
-    options = {"method": "temperature", "level": "levels"}
-    calibrator = fit_calibrator(blended, rows.nodes, rows.taxonomy, class_nodes, **options)
-    P = calibrator.predict(combine(weights, stack(1, np.arange(len(rows.test_nodes)))))
-    hits = class_nodes[P.argmax(axis=1)] == rows.test_nodes
-    best = max(right, key=lambda name: right[name].mean())
-    gain = hits.astype(float) - right[best]
+
+
+def calibration_error(confidence: Any, hits: Any) -> float:
+    """Return the expected calibration error with bins of equal size, as in `cladist.metrics`."""
+    bins = np.array_split(np.argsort(confidence, kind="stable"), N_BINS)
+    return float(sum(abs(hits[part].sum() - confidence[part].sum()) for part in bins) / len(confidence))
+
+
+def summary(levels: Outcomes) -> dict[str, Any]:
+    """Return the measures of all levels."""
+    random = np.random.default_rng(0)
+    noise = [
+        float(np.mean([calibration_error(c, random.random(len(c)) < c) for _ in range(N_DRAWS)])) for c, _ in levels
+    ]
+    errors = [calibration_error(c, h) for c, h in levels]
     return {
-        "shares": dict(zip(scored, shares.tolist(), strict=True)),
-        "accuracy": float(hits.mean()),
-        "best_learner": best,
-        "accuracy_of_best": float(right[best].mean()),
-        "gain": float(gain.mean()),
-        "standard_error_of_gain": float(gain.std() / np.sqrt(len(gain))),
-        "held_out": measure(rows, calibrator, P, rows.test_nodes),
-        "seconds": time.process_time() - started,
+        "rows": len(levels[0][0]),
+        "accuracy": float(levels[-1][1].mean()),
+        "largest_ece": max(errors),
+        "ece_by_level": errors,
+        "noise_by_level": noise,
+        "confidence_less_accuracy_by_level": [float(c.mean() - h.mean()) for c, h in levels],
     }
 
 
-def run_set(name: str) -> dict[str, Any]:
+def measure_learner(parts: dict[str, Scores], learner: str, calibrations: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the figures of a learner, and of each part which own rows it has right at its best."""
+    figures, right = dict[str, Any](), dict[str, Any]()
+    for method, level in calibrations:
+        found, seconds = dict[str, Outcomes](), 0.0
+        for part, scores in parts.items():
+            if learner not in scores.out_of_fold:
+                continue
+            calibrator, spent = fit(scores, learner, method, level)
+            seconds += spent
+            P = calibrator.predict(scores.own[learner])
+            found[part] = outcomes(scores, P)
+            if (method, level) == ("temperature", "levels"):
+                by_scores = scores.class_nodes[scores.own[learner].argmax(axis=1)] == scores.own_nodes
+                right[part] = max(by_scores, found[part][-1][1], key=np.mean).astype(float)
+        drawn_alike = [levels for part, levels in found.items() if part != "test"]
+        row: dict[str, Any] = {"fit_seconds": seconds, "held_out": summary(joined(drawn_alike))}
+        if "test" in found:
+            row["test_part"] = summary(found["test"])
+        figures[f"{method}, {level}"] = row
+        print("  ", learner, method, level, np.round(row["held_out"]["ece_by_level"], 4), flush=True)
+    return figures, right
+
+
+def blend(scores: Scores, learners: list[str]) -> tuple[dict[str, float], Any, Calibrator, Any]:
+    """Return the shares of the learners, the calibrated probabilities of own rows, the calibration, and the weights."""
+    columns, some = columns_of(scores.class_nodes, scores.taxonomy)[scores.nodes], rows_to_fit(scores)
+    pieces = [
+        list_jointly(np.stack([np.asarray(scores.out_of_fold[learner][rows]) for learner in learners]), columns[rows])
+        for rows in some
+    ]
+    targets = scores.nodes[np.concatenate(some)]
+    listed = ListedScores.joined(part for part, _ in pieces)
+    taken = np.concatenate([values for _, values in pieces], axis=1)
+    choices = ChoiceTree(scores.taxonomy, scores.class_nodes)
+    weights, shares = fit_weights(choices, listed.columns, taken, listed.log_counts, targets)
+    blended, options = listed._replace(scores=combine(weights, taken)), {"method": "temperature", "level": "levels"}
+    calibrator = fit_calibrator(blended, targets, scores.taxonomy, scores.class_nodes, **options)
+    own = np.stack([np.asarray(scores.own[learner]) for learner in learners])
+    return (
+        dict(zip(learners, shares.tolist(), strict=True)),
+        calibrator.predict(combine(weights, own)),
+        calibrator,
+        weights,
+    )
+
+
+def measure_blend(parts: dict[str, Scores], right: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the accuracy of the blend beside that of the best learner, on rows drawn alike and on the test part."""
+    table, hits, shares, found = dict[str, Any](), dict[str, Any](), dict[str, Any](), list[Outcomes]()
+    for part, scores in parts.items():
+        shares[part], P, _, _ = blend(scores, list(scores.out_of_fold))
+        levels = outcomes(scores, P)
+        hits[part] = levels[-1][1].astype(float)
+        if part != "test":
+            found.append(levels)
+    for kind, of_kind in (("held_out", [p for p in parts if p != "test"]), ("test_part", ["test"] * ("test" in parts))):
+        if not of_kind:
+            continue
+        together = {name: np.concatenate([of[p] for p in of_kind]) for name, of in right.items() if of_kind[0] in of}
+        best = max(together, key=lambda name: together[name].mean())
+        ours = np.concatenate([hits[p] for p in of_kind])
+        gain = ours - together[best]
+        table[kind] = {
+            "accuracy": float(ours.mean()),
+            "best_learner": best,
+            "accuracy_of_best": float(together[best].mean()),
+            "gain": float(gain.mean()),
+            "standard_error_of_gain": float(gain.std() / np.sqrt(len(gain))),
+        }
+        print("   blend", kind, table[kind], flush=True)
+    return {"shares": shares, **table, "calibration": summary(joined(found))}
+
+
+def measure_set(name: str, folder: Path, wanted: list[str] | None, calibrations: Any) -> dict[str, Any]:
     """Return all figures of one set."""
-    rows = Rows(name)
-    shape = {"rows": len(rows.nodes), "held_out_rows": len(rows.test_nodes), "levels": len(rows.taxonomy.levels)}
-    print(name, shape, flush=True)
-    learners, scored, right = {}, {}, {}
-    for learner in LEARNERS:
-        print("  ", learner, flush=True)
-        learners[learner], scored[learner], right[learner] = run_learner(rows, learner)
-    blend = run_blend(rows, scored, right)
-    print("   blend", {k: v for k, v in blend.items() if k != "held_out"}, flush=True)
-    return {"set": name, **shape, "learners": learners, "blend": blend}
+    parts = {part: load_scores(name, part, folder) for part in wanted or PARTS[name] if part in PARTS[name]}
+    print(name, list(parts), flush=True)
+    learners, right = dict[str, Any](), dict[str, Any]()
+    for learner in next(iter(parts.values())).own:
+        learners[learner], right[learner] = measure_learner(parts, learner, calibrations)
+    chosen = json.loads((folder / name / "C.json").read_text())
+    return {"set": name, "parts": list(parts), "C": chosen, "learners": learners, "blend": measure_blend(parts, right)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; all by default")
-    for name in parser.parse_args().sets or SETS:
-        known = json.loads(PATH.read_text())["rows"] if PATH.exists() else []
-        if any(row["set"] == name for row in known):
-            continue
-        row = run_set(name)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--parts", nargs="+", help="0, 1, 2, 3 or test; all by default")
+    parser.add_argument("--default", action="store_true", help="the default calibration alone")
+    parser.add_argument("--scores", type=Path, default=FOLDER, help="the folder of the scores")
+    given = parser.parse_args()
+    for name in given.sets or PARTS:
+        row = measure_set(name, given.scores, given.parts, CALIBRATIONS[: 1 if given.default else None])
         # Read again: another process may have written meanwhile.
         known = json.loads(PATH.read_text())["rows"] if PATH.exists() else []
-        write_results("calibration", [*known, row], quiet=True)
+        write_results("calibration", [*(old for old in known if old["set"] != name), row], quiet=True)
 
 
 if __name__ == "__main__":

@@ -46,3 +46,36 @@ def class_probabilities(taxonomy, class_nodes, scores, scales, biases, by_maximu
 
     descend(-1, 1.0)
     return result
+
+
+def bend_best_path(taxonomy, class_nodes, P, curve, kept):
+    """Return the class probabilities of one row after the best path's nodes got what `curve` says of each step."""
+    column, P = {int(v): c for c, v in enumerate(class_nodes)}, P.copy()
+    before = P.copy()
+
+    def classes_below(v):
+        below = range(taxonomy.n_nodes) if v < 0 else [v, *taxonomy.ids_below(v)]
+        return [column[int(u)] for u in below if int(u) in column]
+
+    v, step, mass, old_mass = -1, 0, 1.0, 1.0
+    while True:
+        options = [(before[classes_below(u)].sum(), classes_below(u), u) for u in taxonomy.child_ids(v).tolist()]
+        if v >= 0 and int(v) in column:
+            options.insert(0, (before[column[int(v)]], [column[int(v)]], None))
+        options = [option for option in options if option[0] > 0]
+        if v >= 0 and all(u is None for *_, u in options):
+            return P
+        best = max(options, key=lambda option: option[0])  # the first of several
+        q = best[0] / old_mass
+        share = q
+        if len(options) > 1:
+            second = sorted(option[0] for option in options)[-2] / (old_mass - best[0])
+            share = min(1.0, curve(step, best[0]) / mass)
+            share = (1 - kept) * max(share, second / (1 + second)) + kept * q
+        for p, columns, _ in options:
+            factor = mass * share / best[0] if columns is best[1] else mass * (1 - share) / (old_mass - best[0])
+            P[columns] = before[columns] * factor
+            assert p > 0
+        mass, old_mass, v, step = mass * share, best[0], best[2], step + 1
+        if v is None:
+            return P

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
-from scipy.special import expit, softmax
+from scipy.special import expit, logit, softmax
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
@@ -15,9 +15,12 @@ from cladist.calibration.blend import fit_weights
 from cladist.calibration.calibrators import METHODS, Calibrator, columns_of
 from cladist.calibration.listed_scores import MOST_LISTED, ListedScores
 from cladist.calibration.nested_logit import ChoiceTree, NestedLogit, Parameters
+from cladist.calibration.path_curves import PathCurves, fit_path_curves
 from cladist.errors import CladistError
 from cladist.kernels import nested_logit as kernels
-from tests.calibration.nested_logit_reference import class_probabilities
+from cladist.labels import LabelMatrix
+from cladist.metrics import calibration_by_level
+from tests.calibration.nested_logit_reference import bend_best_path, class_probabilities
 from tests.strategies import dags, forests
 
 LEVELS = ("leaves", "levels", "nodes")
@@ -96,6 +99,97 @@ def test_the_kernel_equals_the_definition(problem, by_maximum, seed):
     np.testing.assert_allclose(np.exp(model.log_probabilities(scores)), expected, rtol=1e-9, atol=1e-12)
 
 
+@settings(max_examples=25, deadline=None)
+@given(problems(forests()), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
+def test_the_best_path_gets_what_its_curves_say(problem, by_maximum, as_steps, seed):
+    taxonomy, names, scores, _ = problem
+    random = np.random.default_rng(seed)
+    nodes = np.array([taxonomy.index(name) for name in names])
+    scales, biases = np.exp(random.normal(size=taxonomy.n_nodes + 1) / 3), random.normal(size=2 * taxonomy.n_nodes) / 3
+    scores = np.clip(scores, -2, 2, where=np.isfinite(scores), out=scores)
+    model = NestedLogit(ChoiceTree(taxonomy, nodes), scales, biases, by_maximum)
+    n_steps = model.choices.n_steps
+    knots, values = np.sort(random.normal(size=(n_steps, 3)) * 3), np.sort(random.random((n_steps, 3)))
+    slopes, intercepts = np.exp(random.normal(size=n_steps)), random.normal(size=n_steps)
+
+    def curve(step, p):
+        z = logit(p)
+        return np.interp(z, knots[step], values[step]) if as_steps else expit(slopes[step] * z + intercepts[step])
+
+    curves = PathCurves(slopes, intercepts)
+    if as_steps:
+        curves = PathCurves(starts=np.arange(0, 3 * n_steps + 1, 3), knots=knots.ravel(), values=values.ravel())
+    before = np.exp(model.log_probabilities(scores))
+    expected = [bend_best_path(taxonomy, nodes, row, curve, kernels.KEPT) for row in before]
+    after = np.exp(model._replace(curves=curves).log_probabilities(scores))
+    np.testing.assert_allclose(after, expected, rtol=1e-7, atol=1e-9)
+
+
+def test_the_end_of_the_best_path_can_be_kept_the_most_probable():
+    """Two leaves share their node's probability, and another node has one leaf that is more probable than each."""
+    tree = Taxonomy.from_paths(["a/b", "a/c", "d"])
+    names = ["b", "c", "d"]
+    nodes = np.array([tree.index(name) for name in names])
+    scales = np.ones(tree.n_nodes + 1)
+    model = NestedLogit(ChoiceTree(tree, nodes), scales, np.zeros(2 * tree.n_nodes), False)
+    model = model._replace(curves=PathCurves(np.ones(model.choices.n_steps), np.zeros(model.choices.n_steps)))
+    scores = np.array([[0.1, 0.0, 0.3]])
+    plain, kept = (np.exp(model._replace(keeps_best=keeps).log_probabilities(scores))[0] for keeps in (False, True))
+    assert names[plain.argmax()] == "d"
+    assert names[kept.argmax()] == "b"
+    assert kept.sum() == pytest.approx(1)
+    assert kept[1] / kept[0] == pytest.approx(plain[1] / plain[0])
+
+
+def test_the_steps_of_the_best_path_are_traced():
+    """Steps, their probabilities and hits of one row, read off its probabilities."""
+    nodes = np.arange(TREE.n_nodes)
+    model = NestedLogit(ChoiceTree(TREE, nodes), np.ones(TREE.n_nodes + 1), np.zeros(2 * TREE.n_nodes), False)
+    scores = np.zeros((2, len(nodes)))
+    scores[:, [TREE.index("a"), TREE.index("c")]] = [[0.0, 4.0], [6.0, 0.0]]
+    rows, targets = ListedScores.of(scores, np.array([TREE.index("d")] * 2)), np.array([TREE.index("d")] * 2)
+    log_mass, hits = np.empty((2, model.choices.n_steps)), np.zeros((2, model.choices.n_steps), bool)
+    ends, lists = np.empty(2, np.int64), model.choices.lists_of(rows.columns)
+    kernels.trace_paths(model.model, rows, targets, *lists, log_mass, hits, ends)
+    assert [TREE.names[v] for v in ends] == ["c", "a"]
+    P = np.exp(model.log_probabilities(scores)) @ LabelMatrix.from_nodes(nodes, TREE).to_indicator().toarray()
+    path = [P[0, TREE.index(name)] for name in "abc"]
+    np.testing.assert_allclose(np.exp(log_mass[0, :3]), path)
+    assert hits[0].tolist() == [True, True, False, False]
+    stop = np.exp(model.log_probabilities(scores))[1, TREE.index("a")]
+    np.testing.assert_allclose(np.exp(log_mass[1, :2]), [P[1, TREE.index("a")], stop])
+    assert hits[1, :2].tolist() == [True, False]
+    assert np.isnan(log_mass[0, 3])
+    assert np.isnan(log_mass[1, 2:]).all()
+
+
+@pytest.mark.parametrize(("method", "share"), [("temperature", 0.5), ("isotonic", 0.5)])
+def test_the_confidence_of_every_level_holds_where_a_scale_is_not_enough(method, share):
+    """True labels follow scores that are squared; the largest error of a level is compared with that without curves."""
+    random = np.random.default_rng(2)
+    tree = Taxonomy.from_paths([f"{a}/{a}{b}" for a in "wxyz" for b in "12345"])
+    scores = random.normal(size=(12_000, 20))
+    names = [tree.names[v] for v in tree.leaves]
+    y = draw_labels(np.sign(scores) * scores**2 * 2, names, random)
+    fitted = calibrate(scores[:8000], y[:8000], tree, method=method, classes=names)
+    plain = fitted._replace(model=fitted.model._replace(curves=PathCurves()))
+    errors = [
+        max(
+            part.expected_calibration_error
+            for part in calibration_by_level(y[8000:], c.predict(scores[8000:]), tree, classes=names)
+        )
+        for c in (fitted, plain)
+    ]
+    assert errors[0] < share * errors[1]
+
+
+def test_curves_of_steps_without_a_choice_change_nothing():
+    log_mass, hits = np.full((3, 2), np.nan), np.ones((3, 2), bool)
+    log_mass[:, 1] = np.log([0.2, 0.5, 0.9])
+    assert fit_path_curves(log_mass, hits, method="platt").slopes[0] == 1
+    assert fit_path_curves(log_mass, hits, method="isotonic").starts.tolist()[:2] == [0, 1]
+
+
 @pytest.mark.parametrize("by_maximum", [False, True])
 @pytest.mark.parametrize("level", LEVELS)
 def test_gradients_are_those_of_the_loss(level, by_maximum):
@@ -131,6 +225,18 @@ def test_kernels_equal_their_python_twins():
         grads = np.zeros(TREE.n_nodes + 1), np.zeros(2 * TREE.n_nodes), np.zeros(scores.shape)
         found.append((function(model.model, rows, targets, *lists, *grads), *grads))
     for ours, twin in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, twin, rtol=1e-12)
+    n_steps, both = choices.n_steps, []
+    for trace, predict in (
+        (kernels.trace_paths, kernels.log_probabilities),
+        (kernels.trace_paths.py_func, kernels.log_probabilities.py_func),
+    ):
+        log_mass, hits, out = np.empty((5, n_steps)), np.zeros((5, n_steps), bool), np.empty(scores.shape)
+        ends = np.empty(5, np.int64)
+        trace(model.model, rows, targets, *lists, log_mass, hits, ends)
+        predict(model.model, PathCurves(np.full(n_steps, 0.5), np.zeros(n_steps)), True, scores, choices.nodes, out)
+        both.append((log_mass, hits, ends, out))
+    for ours, twin in zip(*both, strict=True):
         np.testing.assert_allclose(ours, twin, rtol=1e-12)
 
 

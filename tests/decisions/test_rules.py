@@ -21,7 +21,7 @@ from cladist.decisions import (
     sum_to_nodes,
 )
 from cladist.decisions.conformal import upper_quantile
-from cladist.decisions.risk_control import hoeffding_bentkus
+from cladist.decisions.risk_control import certify_answers, hoeffding_bentkus
 from cladist.errors import CladistWarning, LabelError, ModelFormatError, ParameterError, TaxonomyError, TooLargeError
 from cladist.labels import LabelMatrix, TopK
 from cladist.losses import LOSSES, HierarchicalF, HLoss, SymmetricDifference, TreeDistance, ZeroOne
@@ -82,7 +82,6 @@ def test_minimum_risk_is_the_least_of_all(problem, loss, over, as_list):
     if exact:  # multiples of 1/16: of equal risks the first node, by id
         if isinstance(loss, ZeroOne):  # only classes can be right; other nodes are never chosen
             risks[:, np.setdiff1d(np.arange(len(taxonomy)), classes)] = np.inf
-            risks[:, classes[~P.any(axis=0)]] = np.inf
         np.testing.assert_array_equal(nodes, risks.argmin(axis=1))
 
 
@@ -237,6 +236,32 @@ def test_the_risk_is_controlled(loss, at_most):
     assert min(levels) < 1  # some answers are below the root
 
 
+def test_the_error_of_the_answers_is_controlled():
+    """Over many sets of calibration rows, the share of wrong ones among the answers exceeds the bound in at most δ."""
+    forest = Taxonomy.from_paths(["cat/lion", "cat/lynx", "dog/wolf", "dog/fox", "owl"])
+    random, failures, answered = np.random.default_rng(6), 0, []
+    P_new, y_new = simulate(random, 10_000)
+    true = np.array([forest.index(name) for name in y_new])
+    order = [ANIMALS.names[v] for v in ANIMALS.leaves]
+    for _ in range(40):
+        P, y = simulate(random, 600)
+        rule = RiskControl(at_most=0.15, delta=0.2, of="answers").fit(P, y, forest, classes=order)
+        nodes = rule.answer(P_new).nodes
+        has = nodes >= 0
+        right = forest.common_ancestors(np.maximum(nodes, 0), true) == nodes
+        failures += bool(np.mean(~right[has]) > 0.15)
+        answered.append(has.mean())
+    assert failures / 40 <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 40)
+    assert 0.02 < np.median(answered) < 1
+
+
+def test_answers_are_certified_from_any_start():
+    """The first tests fail, as few answers are not enough, and a later start passes."""
+    answered, wrong = np.array([0, 10, 50, 200, 400]), np.array([0.0, 1.0, 2.0, 2.0, 40.0])
+    assert certify_answers(wrong, answered, 500, 0.05, 0.2).tolist() == [False, False, False, True, False]
+    assert not certify_answers(wrong, answered, 50_000, 0.05, 0.2).any()
+
+
 def test_no_level_controls_the_risk():
     P, y = simulate(np.random.default_rng(0), 20)
     with pytest.warns(CladistWarning, match=r"no level keeps the risk at 0\.01 with probability 0\.9 on 20"):
@@ -273,6 +298,22 @@ def test_coverage(options, alpha):
         covered.append(np.mean([label in closure for label, closure in zip(y, closures, strict=True)]))
     assert np.mean(covered) >= 1 - alpha - 2 * np.std(covered) / np.sqrt(80)
     assert np.mean(covered) <= 1 - alpha + 0.08  # not everything
+
+
+@pytest.mark.parametrize("kind", ["node", "nodes"])
+def test_the_least_sure_rows_get_no_set_where_less_coverage_is_enough(kind):
+    """A model that is always right covers all rows with single leaves; 70 % are wanted."""
+    random = np.random.default_rng(1)
+    sure, true = random.uniform(0.6, 0.99, 2000), random.integers(0, 5, 2000)
+    P = np.repeat((1 - sure)[:, None] / 4, 5, axis=1)
+    P[np.arange(2000), true] = sure
+    y = [ANIMALS.names[ANIMALS.leaves[c]] for c in true]
+    rule = Conformal(0.3, kind=kind).fit(P[:1000], y[:1000], ANIMALS)
+    sets = rule.decide(P[1000:])
+    covered = np.array([label in names for label, names in zip(y[1000:], sets, strict=True)])
+    assert abs(covered.mean() - 0.7) < 3 * np.sqrt(0.3 * 0.7 * 2 / 1000)
+    assert sure[1000:][covered].min() > sure[1000:][~covered].max()
+    assert {len(names) for names in sets} == {0, 1}
 
 
 def test_coverage_of_each_class():
@@ -392,7 +433,8 @@ def test_numbers_that_are_no_probabilities(P, message):
 
 
 SENSELESS = [Confidence(2), Confidence("high"), Specificity(0), Conformal(0), Conformal(r=0)]
-SENSELESS += [RiskControl(at_most=0), RiskControl(at_most=1.0), RiskControl(delta=1)]
+SENSELESS += [RiskControl(at_most=0), RiskControl(at_most=1.0), RiskControl(delta=1), RiskControl(of="leaves")]
+SENSELESS += [RiskControl("tree-distance", of="answers")]
 
 
 @pytest.mark.parametrize("rule", SENSELESS)
@@ -413,6 +455,7 @@ FITTED = [
     Confidence(0.7),
     Specificity(0.8),
     RiskControl(at_most=0.4),
+    RiskControl(at_most=0.4, of="answers"),
     Conformal(0.2, by="class"),
 ]
 

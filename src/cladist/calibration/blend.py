@@ -1,6 +1,8 @@
-"""Weights of several models' scores, fitted by log loss together with a nested logit model of the sum."""
+"""Weights of several models' scores: by log loss together with a nested logit model of the sum, then by accuracy."""
 
 from __future__ import annotations
+
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,9 @@ from cladist.calibration.nested_logit import LARGEST_LOG_SCALE, MOST_ITERATIONS,
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
+
+STEPS = (0.2, 0.1, 0.05)  # of the search for the weights that are right most often
+MOST_COMPARED = 20_000  # rows in that search
 
 
 def combine(weights: Floats, scores: Floats) -> Floats:
@@ -33,10 +38,12 @@ def spreads(scores: Floats) -> Floats:
 def fit_weights(
     choices: ChoiceTree, columns: Ids, scores: Floats, log_counts: Floats, targets: Ids
 ) -> tuple[Floats, Floats]:
-    """Return the weights, not negative, of least log loss, and the same relative to the spread of each model's scores.
+    """Return the weights, not negative, that are right most often, and the same relative to each model's spread.
 
-    `scores` are those of the listed classes (models × rows × listed). The nested logit model has one scale per level,
-    which makes the size of the weights arbitrary: the relative ones sum to 1.
+    `scores` are those of the listed classes (models × rows × listed). The weights of least log loss, equal ones and
+    those of each model alone are compared, and the best is moved as long as the highest score is right more often. The
+    nested logit model has one scale per level, which makes the size of the weights arbitrary: the relative ones sum
+    to 1.
     """
     units = spreads(scores)
     equal = np.full(len(units), 1 / len(units))
@@ -61,4 +68,23 @@ def fit_weights(
         weights = result.x[: len(units)]
         if result.fun < least and weights.sum() > 0:
             least, best = float(result.fun), weights / weights.sum()
+    some = slice(0, MOST_COMPARED)
+
+    def n_right(shares: Floats) -> int:
+        highest = combine(shares / units, scores[:, some]).argmax(axis=1)
+        nodes = choices.class_nodes[columns[some][np.arange(len(highest)), highest]]
+        return int(np.sum(nodes == targets[some]))
+
+    counts = [(n_right(shares), -k, shares) for k, shares in enumerate((best, equal, *np.eye(len(units))))]
+    most, _, best = max(counts, key=lambda found: found[:2])
+    for step in STEPS:
+        improved = True
+        while improved:
+            improved = False
+            for giver, taker in permutations(range(len(units)), 2):
+                moved = best.copy()
+                moved[taker] += min(step, moved[giver])
+                moved[giver] -= min(step, moved[giver])
+                if (count := n_right(moved)) > most:
+                    most, best, improved = count, moved, True
     return best / units, best

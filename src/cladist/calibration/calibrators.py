@@ -11,7 +11,7 @@ from cladist.calibration.conditional import Conditional, fit_conditional
 from cladist.calibration.curves import Curves
 from cladist.calibration.listed_scores import ListedScores
 from cladist.calibration.nested_logit import ChoiceTree, NestedLogit, fit_nested_logit
-from cladist.calibration.reshaped import Reshaped, fit_reshaped
+from cladist.calibration.path_curves import PathCurves
 from cladist.errors import LabelError, ModelFormatError, ParameterError, one_of
 from cladist.labels import LabelMatrix, encode
 from cladist.storage.array_groups import Arrays
@@ -33,13 +33,13 @@ class Calibrator(NamedTuple):
         The taxonomy of the classes.
     class_nodes : array
         The node id of each class, in the order of the columns.
-    model : NestedLogit, Reshaped or Conditional
-        The first two for single labels, the last for sets.
+    model : NestedLogit or Conditional
+        The first for single labels, the second for sets.
     """
 
     taxonomy: Taxonomy
     class_nodes: Ids
-    model: NestedLogit | Reshaped | Conditional
+    model: NestedLogit | Conditional
 
     @property
     def of_sets(self) -> bool:
@@ -81,10 +81,9 @@ class Calibrator(NamedTuple):
         model = self.model
         if isinstance(model, Conditional):
             return {"kind": "conditional"}, model.curves.pack()
-        base = model.base if isinstance(model, Reshaped) else model
-        state = {"kind": "nested", "flat": base.choices.flat, "by_maximum": base.by_maximum}
-        curves = model.curves.pack() if isinstance(model, Reshaped) else {}
-        return state, {"scales": base.scales, "biases": base.biases, **curves}
+        state = {"kind": "nested", "flat": model.choices.flat, "by_maximum": model.by_maximum}
+        state["keeps_best"] = model.keeps_best
+        return state, {"scales": model.scales, "biases": model.biases, **model.curves.pack()}
 
     @classmethod
     def unpack(cls, state: dict[str, Any], arrays: Arrays, taxonomy: Taxonomy, class_nodes: Ids) -> Calibrator:
@@ -97,9 +96,9 @@ class Calibrator(NamedTuple):
         scales, biases = arrays.pop("scales"), arrays.pop("biases")
         if len(scales) != taxonomy.n_nodes + 1 or len(biases) != 2 * taxonomy.n_nodes or not np.all(scales > 0):
             raise ModelFormatError("Its scales of scores are not as many as its nodes, or not positive.")
-        base = NestedLogit(choices, scales, biases, bool(state["by_maximum"]))
-        model = Reshaped(base, Curves.unpack(arrays, 2 * taxonomy.n_nodes)) if arrays else base
-        return cls(taxonomy, class_nodes, model)
+        curves = PathCurves.unpack(arrays, choices.n_steps)
+        flags = bool(state["by_maximum"]), bool(state.get("keeps_best", False))
+        return cls(taxonomy, class_nodes, NestedLogit(choices, scales, biases, flags[0], curves, flags[1]))
 
 
 def calibrate(
@@ -127,12 +126,12 @@ def calibrate(
     taxonomy : Taxonomy
         A tree, a forest or a DAG.
     method : {"temperature", "platt", "isotonic", "vector"}
-        "temperature": scales of the scores. "vector": scales, and a bias of every node, shrunk to 0, so that a class
-        without a row has those of its ancestors. "platt" and "isotonic": a sigmoid, or a step function, of the log odds
-        at every choice, after "temperature"; for sets, of the scores.
+        "temperature": scales of the scores, then a sigmoid of the log odds of the best node at each level; with one
+        level, scales alone. "vector": also a bias of every node, shrunk to 0, so that a class without a row has those
+        of its ancestors. "platt" and "isotonic": always a sigmoid, or a step function; for sets, of the scores.
     level : {"leaves", "levels", "nodes"}
-        Whether there is one scale or curve for all classes, without regard to the tree; one per level of the taxonomy;
-        or one per node, which is shrunk to its level's.
+        Whether there is one scale or curve for all classes, without regard to the tree, which with "temperature" is a
+        softmax of the scaled scores; one per level of the taxonomy; or one per node, which is shrunk to its level's.
     classes : sequence of labels, optional
         The nodes of the columns, such as a model's `classes_`; None: the leaves or, if there are as many columns as
         nodes, all nodes, in taxonomy order.
@@ -180,10 +179,10 @@ def fit_calibrator(
 ) -> Calibrator:
     """Fit a calibration of single labels to listed scores; `targets` are the true nodes."""
     choices = ChoiceTree(taxonomy, class_nodes, flat=level == "leaves")
-    base = fit_nested_logit(choices, rows, targets, level=level, biases=method == "vector")
-    if method in ("temperature", "vector"):
-        return Calibrator(taxonomy, class_nodes, base)
-    return Calibrator(taxonomy, class_nodes, fit_reshaped(base, rows, targets, method=method, level=level))
+    model = fit_nested_logit(choices, rows, targets, level=level, biases=method == "vector")
+    if method in ("platt", "isotonic") or not (choices.flat or taxonomy.depth.max() == 0):
+        model = model.with_curves(rows, targets, method=method)
+    return Calibrator(taxonomy, class_nodes, model)
 
 
 def check_method(who: str, method: str, level: str) -> None:

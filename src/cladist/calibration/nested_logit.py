@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from cladist.calibration.listed_scores import ListedScores
+from cladist.calibration.path_curves import PathCurves, fit_path_curves
 from cladist.errors import ParameterError
 from cladist.kernels import nested_logit as kernels
 from cladist.kernels import tree
@@ -23,6 +24,7 @@ SCALE_RIDGE = 10.0  # of a node's log scale around its level's: about the pull o
 BIAS_RIDGE = 1.0  # of a node's bias
 LARGEST_LOG_SCALE = 12.0  # relative to the spread of the scores
 TINY_SPREAD = 1e-300
+COMPARED_SCORES = 10_000_000  # of rows × classes, on which predictions of two kinds are compared
 NO_SCORES = np.zeros((0, 0))
 MOST_ITERATIONS, TOLERANCE = 100, 1e-8  # of L-BFGS; the tolerance is relative to the log loss
 
@@ -46,6 +48,11 @@ class ChoiceTree:
         self.level = np.zeros(taxonomy.n_nodes + 1, np.int64)
         self.level[:-1] = 0 if flat else taxonomy.depth + 1
 
+    @property
+    def n_steps(self) -> int:
+        """The most choices from the root down to a class, that to stop included."""
+        return int(self.level[self.nodes].max(initial=0)) + 1
+
     def lists_of(self, columns: Ids) -> tuple[Ids, npt.NDArray[np.int32]]:
         """Return the nodes of the classes listed in each row, and all above them; one list if all are listed."""
         n_rows, n_listed = columns.shape
@@ -66,6 +73,9 @@ class NestedLogit(NamedTuple):
     otherwise the value of all below it: log Σ exp(a_u I + b) / a_u, or with `by_maximum` the highest below it. A class
     above others is a child of its own. With equal scales and no biases this is the softmax of the scaled scores.
 
+    The path of the best choices, from the root down, may have curves: what its nodes' probabilities become, while the
+    other options at each of them share the rest as before.
+
     Attributes
     ----------
     choices : ChoiceTree
@@ -74,18 +84,25 @@ class NestedLogit(NamedTuple):
     biases : array (2 × nodes,)
         b of every node, then of the class at it where it has others below.
     by_maximum : bool
+    curves : PathCurves
+        One for each step.
+    keeps_best : bool
+        Whether no class may be more probable than the end of the best path. Where scores are better at telling the
+        best class than their sums over subtrees are, predictions are right more often so.
     """
 
     choices: ChoiceTree
     scales: Floats
     biases: Floats
     by_maximum: bool
+    curves: PathCurves = PathCurves()
+    keeps_best: bool = False
 
     def log_probabilities(self, scores: npt.ArrayLike) -> Floats:
         """Return the log-probability of every class (rows × classes)."""
         values = np.ascontiguousarray(scores, dtype=np.float64)
         log_p = np.empty_like(values)
-        kernels.log_probabilities(self.model, values, self.choices.nodes, log_p)
+        kernels.log_probabilities(self.model, self.curves, self.keeps_best, values, self.choices.nodes, log_p)
         return log_p
 
     @property
@@ -93,6 +110,20 @@ class NestedLogit(NamedTuple):
         """The arrays that kernels read."""
         c = self.choices
         return c.parent, c.class_nodes, c.is_end, self.scales, self.biases, self.by_maximum
+
+    def with_curves(self, rows: ListedScores, targets: Ids, *, method: str) -> NestedLogit:
+        """Return the same model with curves fitted to how often the best path is right."""
+        shape = len(targets), self.choices.n_steps
+        log_mass, hits, ends = np.empty(shape), np.zeros(shape, bool), np.empty(len(targets), np.int64)
+        kernels.trace_paths(self.model, rows, targets, *self.choices.lists_of(rows.columns), log_mass, hits, ends)
+        curved = self._replace(curves=fit_path_curves(log_mass, hits, method=method))
+        n_classes = len(self.choices.class_nodes)
+        some = np.arange(min(len(targets), max(1, COMPARED_SCORES // n_classes)))
+        scores = np.full((len(some), n_classes), -np.inf)
+        np.put_along_axis(scores, rows.columns[some], rows.scores[some], axis=1)
+        likeliest = self.choices.class_nodes[curved.log_probabilities(scores).argmax(axis=1)]
+        gain = np.sum(ends[some] == targets[some]) - np.sum(likeliest == targets[some])
+        return curved._replace(keeps_best=bool(gain > 0))
 
 
 class Parameters:

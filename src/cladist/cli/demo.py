@@ -94,15 +94,20 @@ def render(result: Result, *, quiet: bool = False) -> Group:
         f"{describe_data(result.data)}.",
         table(*result.table),
         Text(result.verdict, style="bold"),
-        f"\n{result.name} classifies these new texts:\n",
+        f"\n{result.name} classifies these new texts, as deep as it is more sure than not:\n"
+        if result.samples and result.samples[0].confidence is not None
+        else f"\n{result.name} classifies these new texts:\n",
         *map(_render_sample, result.samples),
     )
 
 
 def _render_sample(sample: Sample) -> Group:
-    """Return a text with the predicted path below it."""
+    """Return a text with the predicted path below it, and how sure that is."""
     *above, last = sample.titles
-    path = Text.assemble(*((f"{part} › ", "dim") for part in above), (last, "green"), (f"  {sample.label}", "cyan"))
+    end = (last, "green"), (f"  {sample.label}", "cyan"), (f"  {sample.remark}", "dim")
+    if not sample.is_sure:
+        end = (last, "dim"), (f"  {sample.label}", "dim"), (f"  {sample.remark}", "yellow")
+    path = Text.assemble(*((f"{part} › ", "dim") for part in above), *end)
     return Group(Text(sample.text, style="bold"), Padding(path, (0, 0, 0, 3)))
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from cladist import progress
 from cladist.datasets.loaders.catalogue import vectorise
+from cladist.decisions import Confidence
 from cladist.features import text_features
+from cladist.learners.decision_classifier import DecisionClassifier
 from cladist.learners.flat import FlatSVM
 from cladist.learners.local.top_down import TopDown
 from cladist.learners.online.hieron import Hieron
@@ -35,6 +37,8 @@ MEASURES = {
     "seconds": ("seconds to fit", "{:.1f}", min),
 }
 WARM_UP_ROWS = 1_000  # fewer rows have so few features that another solver is chosen
+LEAST_CONFIDENCE = 0.5  # of an answer to a sample: more probable than not
+CALIBRATION_ROWS = 3_000  # of the test rows, which the model was not trained on
 
 TOP_K = 5
 BEAMS = (None, 10, 3)  # None: all codes are scored
@@ -89,14 +93,39 @@ def classify(model: Any, data: Dataset, texts: tuple[str, ...], **features: Any)
 
     `features` are the options of `text_features` by which the rows of the data were vectorised.
     """
-    titles = model.taxonomy_.titles
     with progress.task("Classifying the samples"):
         rows = text_features(**features).fit(data.texts_train).transform(texts)
         predictions = zip(texts, model.predict(rows), model.predict_paths(rows), strict=True)
-        return [
-            Sample(text, str(label), [CODE_RANGE.sub("", titles.get(name, name)) for name in path])
-            for text, label, path in predictions
-        ]
+        return [Sample(text, str(label), _titles(model, path)) for text, label, path in predictions]
+
+
+def decide(model: Any, data: Dataset, texts: tuple[str, ...]) -> list[Sample]:
+    """Return the deepest nodes that are more probable than not for new texts, or the best guess where none is.
+
+    Probabilities are calibrated on some of the test rows: the samples are other wordings, too.
+    """
+    step = max(1, len(data.y_test) // CALIBRATION_ROWS)
+    with progress.task("Calibrating"):
+        decider = DecisionClassifier(model, rule=Confidence(LEAST_CONFIDENCE), cv="prefit")
+        decider.fit(data.X_test[::step], data.y_test[::step])
+    with progress.task("Classifying the samples"):
+        rows = text_features().fit(data.texts_train).transform(texts)
+        decisions, best = decider.predict_decisions(rows), decider.predict_proba(rows, top_k=1)
+        guesses = decider.classes_[best.columns[:, 0]]
+        samples = []
+        for k, text in enumerate(texts):
+            found, sure = decisions.labels[k], float(decisions.confidence[k])
+            is_sure = found is not None
+            label = str(found if is_sure else guesses[k])
+            path = model.taxonomy_.shortest_path_parts(model.taxonomy_.index(label))
+            confidence = sure if is_sure else float(best.probabilities[k, 0])
+            samples.append(Sample(text, label, _titles(model, path), confidence, is_sure))
+    return samples
+
+
+def _titles(model: Any, path: Any) -> list[str]:
+    titles = model.taxonomy_.titles
+    return [CODE_RANGE.sub("", titles.get(name, name)) for name in path]
 
 
 def methods(taxonomy: Any) -> dict[str, Any]:
@@ -114,7 +143,7 @@ def methods(taxonomy: Any) -> dict[str, Any]:
 
 
 def compare(data: Dataset, *, texts: tuple[str, ...] = DIAGNOSES) -> Result:
-    """Train every method on the training part, evaluate it on the test part, and classify `texts` with the first.
+    """Train every method on the training part, evaluate it on the test part, and decide on `texts` with the first.
 
     All methods are evaluated on the taxonomy of the data, including those trained without it.
     """
@@ -133,7 +162,7 @@ def compare(data: Dataset, *, texts: tuple[str, ...] = DIAGNOSES) -> Result:
             seconds[name] = time.perf_counter() - start
         reports[name] = report(data.y_test, model.predict(data.X_test), data.taxonomy)
         lead = model if lead is None else lead  # models are large; the others are not kept
-    return summarise(data, reports, seconds, classify(lead, data, texts))
+    return summarise(data, reports, seconds, decide(lead, data, texts))
 
 
 def summarise(data: Dataset, reports: dict[str, Report], seconds: dict[str, float], samples: list[Sample]) -> Result:

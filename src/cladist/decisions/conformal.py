@@ -51,7 +51,8 @@ class Conformal(Rule):
 
     Notes
     -----
-    If there are fewer than 1 / `alpha` − 1 calibration rows, sets contain everything. They may be empty with "leaves".
+    If there are fewer than 1 / `alpha` − 1 calibration rows, sets contain everything. Where the smallest sets are right
+    more often than 1 − `alpha`, the least sure rows get an empty set, so that the coverage is not exceeded.
 
     References
     ----------
@@ -128,7 +129,10 @@ class Conformal(Rule):
         return thresholds
 
     def _uncovered(self, top: TopK, true: Ids, tree: ClassTree) -> Floats:
-        """Return the greatest probability of a smallest cover that misses the label; 0 if none does."""
+        """Return the greatest probability of a smallest cover that misses the label; if none does, −that of the first.
+
+        Below 0, the threshold tells how sure the first cover must be, or the set is empty.
+        """
         indptr, masses, nodes = self._covers(top, tree)
         rows = np.repeat(np.arange(len(true)), np.diff(indptr))
         covered = np.zeros(len(rows), bool)
@@ -136,6 +140,8 @@ class Conformal(Rule):
             covered |= tree.contains(nodes[:, k], true[rows]) & (nodes[:, k] >= 0)
         missed = np.zeros(len(true))
         np.maximum.at(missed, rows[~covered], masses[~covered])
+        some = np.flatnonzero((np.diff(indptr) > 0) & (missed == 0))
+        missed[some] = -masses[indptr[some]]
         return missed
 
     def _covers(self, top: TopK, tree: ClassTree) -> tuple[Ids, Floats, Ids]:
@@ -161,8 +167,11 @@ class Conformal(Rule):
         exceeding = np.flatnonzero(masses > self.threshold_)
         first = np.full(len(top), len(masses))
         np.minimum.at(first, np.searchsorted(indptr, exceeding, side="right") - 1, exceeding)
+        sure, none = np.append(masses, 1.0)[first], np.zeros(0, np.int64)
         sets = [nodes[s][nodes[s] >= 0] if s < len(masses) else tree.taxonomy.roots for s in first]
-        return Answers(_as_labels(sets, tree), np.append(masses, 1.0)[first])
+        enough = sure >= -self.threshold_
+        return Answers(_as_labels([z if is_enough else none for z, is_enough in zip(sets, enough, strict=True)], tree),
+                       np.where(enough, sure, 0.0))  # fmt: skip
 
     def _classes_above(self, top: TopK, tree: ClassTree) -> Answers:
         thresholds = np.broadcast_to(np.asarray(self.threshold_, np.float64), len(tree.nodes))

@@ -194,13 +194,19 @@ def _best_ratio(marginals: Floats, beta: float) -> npt.NDArray[np.bool_]:
 
 
 def _most_probable(top: TopK, tree: ClassTree, allowed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the most probable class of every row that is allowed, the first of several, and its risk."""
+    """Return the most probable class of every row that is allowed, the first of several, and its risk.
+
+    If no class that is allowed has a probability, all of them are as bad.
+    """
     nodes = tree.nodes[top.columns]
     values = np.where(allowed[nodes], top.probabilities, 0.0)
     highest = values.max(axis=1, initial=0.0, keepdims=True)
     n_nodes = tree.taxonomy.n_nodes
     best = np.where((values == highest) & (values > 0), nodes, n_nodes).min(axis=1, initial=n_nodes)
-    return np.where(best == n_nodes, -1, best), top.probabilities.sum(axis=1) - highest[:, 0]
+    totals = top.probabilities.sum(axis=1)
+    first = tree.nodes[allowed[tree.nodes]].min(initial=n_nodes)
+    best = np.where((best == n_nodes) & (totals > 0), first, best)
+    return np.where(best == n_nodes, -1, best), totals - highest[:, 0]
 
 
 def loss_matrix(loss: Loss, tree: ClassTree) -> Floats:

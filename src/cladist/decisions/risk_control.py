@@ -6,16 +6,18 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import bdtr  # the distribution function of the binomial; scipy.stats is slow to import
 
 from cladist.decisions.rule import Answers, ClassTree, Floats, Ids, Rule
-from cladist.errors import CladistWarning, ParameterError, is_positive
+from cladist.errors import CladistWarning, ParameterError, is_positive, one_of
 from cladist.kernels import decision
 from cladist.labels import LabelMatrix, TopK
 from cladist.losses import HierarchicalF, HLoss, Loss, ZeroOne, as_loss, node_costs
 
 # Levels of confidence that are tested, fixed before any row is seen; denser near 1, where accuracy is decided.
 LEVELS = 1.0 - np.linspace(0.0, 1.0, 200, endpoint=False) ** 2
+STARTS = (0.02, 0.05, 0.1, 0.2, 0.4)  # shares of rows with an answer, from which on the error of answers is tested
 
 
 class RiskControl(Rule):
@@ -27,7 +29,9 @@ class RiskControl(Rule):
     distribution is at most `at_most`. Rows of which no node reaches the level get no answer, and lose nothing.
 
     The loss "error" grows as the level falls, so the levels are tested from 1 downwards until the first that fails,
-    each at `delta`, by the exact binomial test. Other losses may fall and rise: all levels are tested at ``delta /
+    each at `delta`, by the exact binomial test. The error of the answers alone (``of="answers"``) may rise and
+    fall, and no test can pass with few answers: levels are tested from five starts on, where 2 to 40 % of the rows have
+    an answer, each at ``delta / 5``. Other losses may fall and rise: all levels are tested at ``delta /
     200``, by the test of Hoeffding and Bentkus.
 
     Parameters
@@ -38,6 +42,8 @@ class RiskControl(Rule):
         The bound of the expected loss, in the loss's own units; positive.
     delta : float
         The probability with which the bound may fail; between 0 and 1.
+    of : {"rows", "answers"}
+        What "error" is a share of: all rows, where those without an answer are not wrong, or the rows with an answer.
 
     Attributes
     ----------
@@ -68,10 +74,11 @@ class RiskControl(Rule):
     level_: float
     risk_: float
 
-    def __init__(self, loss: Any = "error", *, at_most: float = 0.05, delta: float = 0.1) -> None:
+    def __init__(self, loss: Any = "error", *, at_most: float = 0.05, delta: float = 0.1, of: str = "rows") -> None:
         self.loss = loss
         self.at_most = at_most
         self.delta = delta
+        self.of = of
 
     def check_parameters(self) -> None:
         """Raise a `ParameterError` for a parameter that makes no sense."""
@@ -81,6 +88,9 @@ class RiskControl(Rule):
             )
         if not (isinstance(self.delta, (int, float)) and 0 < self.delta < 1):
             raise ParameterError(f"RiskControl: delta must be between 0 and 1; got {self.delta!r}.")
+        one_of("RiskControl", "of", self.of, ("rows", "answers"))
+        if self.of == "answers" and self._loss() is not None:
+            raise ParameterError(f"RiskControl: of='answers' is for the loss 'error'; got {self.loss!r}.")
 
     def _loss(self) -> Loss | None:
         """Return the loss; None for "error"."""
@@ -92,7 +102,11 @@ class RiskControl(Rule):
         nodes, _ = decision.deepest_nodes(*top, *tree.closure, tree.taxonomy.depth, LEVELS)
         losses = self._losses(nodes.T.ravel(), np.tile(true, len(LEVELS)), tree).reshape(len(LEVELS), -1)
         risks = losses.mean(axis=1)
-        if self._loss() is None:
+        if self.of == "answers":
+            wrong, answered = np.round(losses.sum(axis=1)), (nodes >= 0).sum(axis=0)
+            passed = certify_answers(wrong, answered, len(true), self.at_most, self.delta)
+            risks = wrong / np.maximum(answered, 1)
+        elif self._loss() is None:
             p_values = bdtr(np.round(losses.sum(axis=1)), len(true), self.at_most)
             passed = np.logical_and.accumulate(p_values <= self.delta)
         else:
@@ -127,6 +141,19 @@ class RiskControl(Rule):
             return Answers(np.full(len(top), -1), np.zeros(len(top)))
         nodes, sure = decision.deepest_nodes(*top, *tree.closure, tree.taxonomy.depth, np.array([self.level_]))
         return Answers(nodes[:, 0], sure[:, 0])
+
+
+def certify_answers(wrong: Floats, answered: Ids, n_rows: int, at_most: float, delta: float) -> npt.NDArray[np.bool_]:
+    """Return the levels, in falling order, at which the share of wrong answers is certified to be at most a bound.
+
+    Where a sequence of tests starts depends on the numbers of answers alone, not on whether they are right.
+    """
+    p_values = np.where(answered > 0, bdtr(wrong, np.maximum(answered, 1), at_most), 1.0)
+    passed = np.zeros(len(wrong), bool)
+    for share in STARTS:
+        first = int(np.argmax(answered >= share * n_rows)) if (answered >= share * n_rows).any() else len(wrong)
+        passed[first:] |= np.logical_and.accumulate(p_values[first:] <= delta / len(STARTS))
+    return passed
 
 
 def hoeffding_bentkus(risks: Floats, n_rows: int, bound: float) -> Floats:

@@ -253,11 +253,13 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
     # Sets of one row: classes, mass, first node, and the set of the other nodes. Set 0 is empty.
     sizes, masses = np.zeros(256, np.int64), np.zeros(256)
     nodes, rest = np.full(256, -1, np.int64), np.full(256, -1, np.int64)
+    # The sets from each position on, of up to so many nodes; of none, the empty set.
+    start, stop = np.zeros((n_nodes + 1, most + 1), np.int64), np.ones((n_nodes + 1, most + 1), np.int64)
     total = 0
     for i in range(n_rows):
         count = add_mass(columns[i], values[i], closure_indptr, closure_indices, mass, touched)
         order = touched[:count][np.argsort(rank[touched[:count]])]
-        start, stop = np.zeros((count + 1, most + 1), np.int64), np.ones((count + 1, most + 1), np.int64)
+        start[count], stop[count] = 0, 1
         used = 1
         for t in range(count - 1, -1, -1):
             v = order[t]
@@ -267,8 +269,9 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
             for j in range(1, most + 1):
                 a, a_end, b, b_end = start[t + 1, j], stop[t + 1, j], start[behind, j - 1], stop[behind, j - 1]
                 needed = used + (a_end - a) + (b_end - b)
-                sizes, masses = grow(sizes, needed), grow(masses, needed)
-                nodes, rest = grow(nodes, needed), grow(rest, needed)
+                if needed > sizes.shape[0]:
+                    sizes, masses = grow(sizes, needed), grow(masses, needed)
+                    nodes, rest = grow(nodes, needed), grow(rest, needed)
                 start[t, j] = used
                 used = merge_frontiers(a, a_end, b, b_end, v, size[v], mass[v], sizes, masses, nodes, rest, used)
                 stop[t, j] = used

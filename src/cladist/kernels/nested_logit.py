@@ -19,6 +19,7 @@ import numpy as np
 from cladist.kernels.jit import kernel
 
 STOP = -2  # the best of the values below a node is that of its own class
+KEPT = 1e-3  # of the probability before: a step function alone may say 0 or 1, and the log loss of 0 is infinite
 
 
 @kernel
@@ -162,23 +163,153 @@ def add_log_likelihood(model, rows, targets, nodes_indptr, nodes_indices, grad_a
     return total
 
 
+# -------------------------------------------------------------------- the path of the best choices
+
+
 @kernel
-def log_probabilities(model, scores, nodes, out):
-    """Set out[i, c] to the log-probability of class c in row i; all classes are listed, in order."""
+def find_best(model, scores, nodes, work, best, best_x, next_x):
+    """Set the best option of every listed node, a child or STOP, its x, and that of the second best."""
+    parent, _, is_end = model[:3]
+    n_nodes = parent.shape[0]
+    x, stop_x, _, _, _, _, entry = work
+    best_x[nodes], next_x[nodes] = -np.inf, -np.inf
+    best_x[n_nodes], next_x[n_nodes] = -np.inf, -np.inf
+    for v in nodes:  # parents first
+        if not is_end[v] and entry[v] >= 0 and scores[entry[v]] > -np.inf:
+            best[v], best_x[v] = STOP, stop_x[v]
+        p = parent[v] if parent[v] >= 0 else n_nodes
+        if x[v] > best_x[p]:
+            best[p], best_x[p], next_x[p] = v, x[v], best_x[p]
+        elif x[v] > next_x[p]:
+            next_x[p] = x[v]
+
+
+@kernel
+def trace_paths(model, rows, targets, nodes_indptr, nodes_indices, log_mass, hits, ends):
+    """Follow the best choice at every node from the root down, for every row.
+
+    Set the log-probability of each step's node and whether the target is at or below it, and where the path ends. Steps
+    are columns; NaN where there is no choice, or no further step.
+    """
+    parent, _, is_end = model[:3]
+    columns, scores, log_counts = rows
+    n_nodes = parent.shape[0]
+    work = make_work(n_nodes)
+    L = work[2]
+    best, best_x, next_x = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1), np.empty(n_nodes + 1)
+    above = np.zeros(n_nodes, np.bool_)
+    log_mass[:] = np.nan
+    for i in range(columns.shape[0]):
+        r = i if nodes_indptr.shape[0] > 2 else 0
+        nodes = nodes_indices[nodes_indptr[r] : nodes_indptr[r + 1]]
+        sweep_up(model, columns[i], scores[i], log_counts[i], nodes, work)
+        find_best(model, scores[i], nodes, work, best, best_x, next_x)
+        t = targets[i]
+        while t >= 0:
+            above[t] = True
+            t = parent[t]
+        v, k, total = n_nodes, 0, 0.0
+        while v == n_nodes or not is_end[v]:
+            total += best_x[v] - L[v]
+            if next_x[v] > -np.inf:
+                log_mass[i, k] = total
+            hits[i, k] = targets[i] == v if best[v] == STOP else above[best[v]]
+            if best[v] == STOP:
+                break
+            v, k = best[v], k + 1
+        ends[i] = v
+        t = targets[i]
+        while t >= 0:
+            above[t] = False
+            t = parent[t]
+
+
+@kernel
+def bent(curves, k, log_mass):
+    """Return the probability of a step whose log-probability by the model is given."""
+    slopes, intercepts, starts, knots, values = curves
+    z = log_mass - np.log(max(-np.expm1(log_mass), 1e-13))  # the log odds
+    if starts.shape[0] == 0:
+        return 1.0 / (1.0 + np.exp(-(slopes[k] * z + intercepts[k])))
+    first, last = starts[k], starts[k + 1] - 1
+    if z <= knots[first]:
+        return values[first]
+    if z >= knots[last]:
+        return values[last]
+    e = first + np.searchsorted(knots[first : last + 1], z)
+    return values[e - 1] + (values[e] - values[e - 1]) * (z - knots[e - 1]) / (knots[e] - knots[e - 1])
+
+
+@kernel
+def bend_path(model, curves, work, best, best_x, next_x, shift, nodes):
+    """Set `shift`, what is added to the log-probability of each node, and return that of where the best path stops.
+
+    Each step gets the probability that its curve says, within what its node has and above the second best option; the
+    other options share the rest as before.
+    """
+    parent, _, is_end = model[:3]
+    n_nodes, L = parent.shape[0], work[2]
+    for v in nodes:
+        shift[v] = np.nan
+    v, k, mass, log_mass = n_nodes, 0, 1.0, 0.0
+    at_stop = 0.0
+    while v == n_nodes or not is_end[v]:
+        given = best_x[v] - L[v]
+        q, log_below = np.exp(given), log_mass + given
+        if next_x[v] > -np.inf and q < 1.0:
+            second = np.exp(next_x[v] - L[v]) / (1.0 - q)
+            share = bent(curves, k, log_below) / mass
+            share = (1.0 - KEPT) * max(min(share, 1.0), second / (1.0 + second)) + KEPT * q
+            rest = np.log1p(-share) - np.log1p(-q) + np.log(mass) - log_mass
+        else:
+            share, rest = q, np.log(mass) - log_mass
+        shift[v] = rest  # of the options that are not the best
+        mass, log_mass = mass * share, log_below
+        if best[v] == STOP:
+            at_stop = np.log(mass) - log_mass
+            break
+        v, k = best[v], k + 1
+        if is_end[v]:
+            shift[v] = np.log(mass) - log_mass
+    for u in nodes:
+        if np.isnan(shift[u]):
+            shift[u] = shift[parent[u] if parent[u] >= 0 else n_nodes]
+    return v, at_stop
+
+
+@kernel
+def log_probabilities(model, curves, keeps_best, scores, nodes, out):
+    """Set out[i, c] to the log-probability of class c in row i; all classes are listed, in order.
+
+    With `keeps_best`, no class is more probable than that where the best path ends.
+    """
     parent, class_node, is_end = model[:3]
     n_nodes = parent.shape[0]
     work = make_work(n_nodes)
     x, stop_x, L = work[:3]
     columns, log_counts = np.arange(class_node.shape[0]), np.zeros(class_node.shape[0])
-    log_p = np.zeros(n_nodes + 1)
+    log_p, shift, is_bent = np.zeros(n_nodes + 1), np.zeros(n_nodes + 1), curves[0].shape[0] + curves[2].shape[0] > 0
+    best, best_x, next_x = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1), np.empty(n_nodes + 1)
+    end, at_stop = -1, 0.0
     for i in range(scores.shape[0]):
         sweep_up(model, columns, scores[i], log_counts, nodes, work)
         for v in nodes:
             p = parent[v] if parent[v] >= 0 else n_nodes
             log_p[v] = log_p[p] + x[v] - L[p] if x[v] > -np.inf else -np.inf
+        if is_bent:
+            find_best(model, scores[i], nodes, work, best, best_x, next_x)
+            end, at_stop = bend_path(model, curves, work, best, best_x, next_x, shift, nodes)
         for c in range(class_node.shape[0]):
             v = class_node[c]
             if scores[i, c] == -np.inf:
                 out[i, c] = -np.inf
+            elif is_end[v]:
+                out[i, c] = log_p[v] + shift[v]
             else:
-                out[i, c] = log_p[v] if is_end[v] else log_p[v] + stop_x[v] - L[v]
+                out[i, c] = log_p[v] + stop_x[v] - L[v] + (at_stop if v == end else shift[v])
+        if is_bent and keeps_best:
+            highest, total = out[i, work[6][end]], 0.0
+            for c in range(class_node.shape[0]):
+                out[i, c] = min(out[i, c], highest)
+                total += np.exp(out[i, c])
+            out[i] -= np.log(total)

@@ -22,11 +22,24 @@ STYLE = "\n" + Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 class Sample(NamedTuple):
-    """A text, the label predicted for it, and the titles of the nodes on its path."""
+    """A text, the label predicted for it, and the titles of the nodes on its path.
+
+    `confidence` is the probability of the label, None if it is not known; a label that `is_sure` is not is a guess that
+    a person should look at.
+    """
 
     text: str
     label: str
     titles: list[str]
+    confidence: float | None = None
+    is_sure: bool = True
+
+    @property
+    def remark(self) -> str:
+        """How sure the label is, in words; "" if that is not known."""
+        if self.confidence is None:
+            return ""
+        return f"{self.confidence:.0%}" if self.is_sure else f"unsure, for a person; a guess of {self.confidence:.0%}"
 
 
 def html_report(
@@ -87,7 +100,9 @@ def _sample(sample: Sample) -> str:
     *above, last = map(escape, sample.titles)
     path = "".join(f"{part} <b>›</b> " for part in above)
     label = "" if sample.titles[-1] == sample.label else f" <code>{escape(sample.label)}</code>"
-    return f"<dt>{escape(sample.text)}</dt><dd>{path}<strong>{last}</strong>{label}</dd>"
+    last = f"<strong>{last}</strong>" if sample.is_sure else last
+    remark = f" <i>{sample.remark}</i>" if sample.remark else ""
+    return f"<dt>{escape(sample.text)}</dt><dd>{path}{last}{label}{remark}</dd>"
 
 
 class Table(NamedTuple):
