@@ -125,6 +125,10 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
     }
     packs_own = hasattr(type(model), "packs_estimators")  # with its state
     if (inner := params.get("estimator")) is not None and not packs_own:
+        if isinstance(inner, dict):
+            raise ModelFormatError(
+                f"A {name} with several classifiers cannot be saved; give it one, or use LocalPerNode, which can."
+            )
         if _find_class(type(inner).__name__) is not type(inner):
             raise ModelFormatError(
                 f"A {name} over {_describe(inner)} cannot be saved this way: cladist writes no other library's "
