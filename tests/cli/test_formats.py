@@ -148,6 +148,7 @@ def test_a_model_that_never_missed_a_value_says_so(refused, run, shapes, command
     assert refused(command, "new", "sparse.arff").startswith("sparse.arff: row 2 has no value for 'width'")
 
 
+@pytest.mark.filterwarnings("ignore:.*there is no hierarchy")
 def test_an_imputer_saved_from_python_serves_as_well(run, shapes):
     learner = cladist.Hieron()
     model = Pipeline([("fill", SimpleImputer()), ("model", learner)])

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import cladist
 from cladist import FlatLogistic, LocalPerLevel, LocalPerNode, Taxonomy, TopDown
-from cladist.errors import LabelWarning, ParameterError
+from cladist.errors import LabelWarning, ModelFormatError, ParameterError
 from cladist.labels import encode
 from cladist.learners.local.per_node import POLICIES, _Policy
 
@@ -280,6 +280,16 @@ def test_models_of_cladists_classifiers_are_saved(learner, options, tmp_path):
     again = cladist.load(tmp_path / "model")
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.fit(X, Y).score(X, Y) == model.score(X, Y)
+
+
+def test_a_mapping_is_saved_by_node(tmp_path):
+    estimator = {0: FlatLogistic(C=2.0), None: cladist.FlatLogistic(C=5.0)}
+    LocalPerNode(TREE, estimator=estimator).fit(X, Y).save(tmp_path / "model")
+    again = cladist.load(tmp_path / "model")
+    assert {name: model.C for name, model in again.estimator.items()}["sport"] == 2.0
+    assert again.fit(X, Y).estimators_[TREE.index("tennis")].C == 5.0
+    with pytest.raises(ModelFormatError, match="A TopDown with several classifiers cannot be saved"):
+        TopDown(TREE, estimator=estimator).fit(X, Y).save(tmp_path / "other")
 
 
 def test_constant_classifiers_make_no_difference():

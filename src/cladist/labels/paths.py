@@ -23,15 +23,18 @@ def are_paths(rows: Sequence[Any], taxonomy: Taxonomy | None, *, needs_parts: bo
 
     With `needs_parts`, lists of one name each are names.
     """
-    is_padded = any(is_missing(row[-1]) for row in rows)
     if taxonomy is None:
-        return is_padded
-    if not is_padded and needs_parts and max(map(len, rows)) == 1:
-        return False
+        return any(is_missing(row[-1]) for row in rows)
+    known: set[Path] = set()
     try:
-        return all(taxonomy.find_path(_split_path(row, 0)) is not None for row in dict.fromkeys(map(_as_path, rows)))
+        for row in rows:
+            path = _as_path(row)
+            if path not in known and taxonomy.find_path(_split_path(path, 0)) is None:
+                return False  # sets of labels are known by the first rows
+            known.add(path)
     except (TypeError, LabelError):  # no path at all: whoever encodes the rows tells why
         return False
+    return not needs_parts or max(map(len, rows)) > 1
 
 
 def refuse_ambiguous(form: LabelForm, rows: Any) -> None:

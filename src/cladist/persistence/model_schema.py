@@ -191,6 +191,7 @@ FAMILIES: Table = {
     **{f"families/n_{part}": _ids("n_families") for part in ("children", "features", "values", "intercepts")},
     "*/children": ArraySpec(WHOLE, ("children of a node",), low=0, below=_MOST),
 }
+LOCAL: Table = {"end_nodes": _ids("n_classes"), "children": _ids("n_children")}
 PROTOTYPES: Table = {
     **_matrix("weights", "n_features", "n_nodes"),
     # Of one type, since they are used in computations without a conversion.
@@ -268,6 +269,7 @@ OLD_NODE: Table = {
 STATES: dict[str, Table] = {
     **dict.fromkeys(("FlatSVM", "FlatLogistic", "RecursiveSVM", "RecursiveLogistic"), LINEAR),
     **dict.fromkeys(("TopDown", "NodewiseSVM"), FAMILIES),
+    **dict.fromkeys(("LocalPerNode", "LocalPerLevel"), LOCAL),
     "Hieron": PROTOTYPES,
     "HierarchicalPerceptron": PERCEPTRONS,
     "HierarchicalRLS": LEAST_SQUARES,

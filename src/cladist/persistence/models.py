@@ -145,6 +145,10 @@ def _pack_parameters(model: Any) -> dict[str, Any]:
     }
     packs_own = hasattr(type(model), "packs_estimators")  # with its state
     if (inner := params.get("estimator")) is not None and not packs_own:
+        if isinstance(inner, dict):
+            raise ModelFormatError(
+                f"A {name} with several classifiers cannot be saved; give it one, or use LocalPerNode, which can."
+            )
         if _find_class(type(inner).__name__) is not type(inner):
             content["estimator"] = to_text(inner)
         else:
