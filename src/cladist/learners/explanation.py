@@ -176,6 +176,23 @@ def explain_by_vectors(
     return explanations
 
 
+def split_by_node(
+    whys: list[Explanation], X: Any, nodes: Ids, vectors: Any, taxonomy: Taxonomy, feature_names: Any
+) -> list[Explanation]:
+    """Return explanations by one vector split by node: Σ_j x_j (w_v,j − w_parent(v),j) at each node v of the path."""
+    rows, split = sparse.csr_array(X), []
+    for i, (why, v) in enumerate(zip(whys, nodes.tolist(), strict=True)):
+        features, values = row_of(rows, i)
+        above, parts = np.zeros(len(features)), {}
+        for u in taxonomy.path_ids(v):
+            own = np.asarray(entries(vectors, u, features), np.float64)
+            constant = why.contributions[why.label].get(INTERCEPT, 0.0) if u == v else 0.0
+            parts[taxonomy.names[u]] = by_feature(features, values * (own - above), feature_names, constant)
+            above = own
+        split.append(Explanation.of(why.label, parts))
+    return split
+
+
 def row_of(rows: Any, i: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return the features and values of a row of a CSR matrix."""
     part = slice(rows.indptr[i], rows.indptr[i + 1])

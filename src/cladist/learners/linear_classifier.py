@@ -23,7 +23,7 @@ from cladist.decoders import best_labelling, top_down
 from cladist.errors import DatasetError, LabelError, ModelFormatError, ParameterError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, random_generator
-from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_to_explain
+from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_to_explain, split_by_node
 from cladist.learners.label_warnings import warn_caller
 from cladist.learners.select_c import check_search, pack_choice, unpack_choice
 from cladist.linear_model.arrays import pack_weights, unpack_weights
@@ -37,6 +37,7 @@ from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, u
 
 Ids = npt.NDArray[np.int64]
 PIECE_BYTES = 2**29  # of scores for which weights that are made on demand are made once
+MOST_SPLIT = 2**26  # weights of all nodes, up to which explanations are split by node
 VECTORS_AT_ONCE = 16  # classes whose weights are held to explain their scores
 FORMS = ("auto", "dense", "sparse", "dual")
 SOLVERS = ("auto", "coordinate", "newton")
@@ -406,6 +407,9 @@ class LinearClassifier(HierarchicalClassifier):
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
         """Return the contribution of every feature to a label's score; contributions sum to the score.
 
+        With weights that are shared in a tree of moderate size, contributions are split by node: a node of the path has
+        those of the difference between its weights and its parent's. Otherwise all are at the label.
+
         Parameters
         ----------
         X : array-like, CSR or data frame (rows × features)
@@ -426,7 +430,10 @@ class LinearClassifier(HierarchicalClassifier):
             labels = [names[i] for i in chosen]
             part = explain_by_vectors(rows[chosen], labels, place[chosen] - first, coef, intercepts, feature_names)
             explanations.update(zip(chosen.tolist(), part, strict=True))
-        return [explanations[i] for i in range(len(names))]
+        whys = [explanations[i] for i in range(len(names))]
+        if not hasattr(self._coupling, "tree") or self.taxonomy_.n_nodes * self.n_features_in_ > MOST_SPLIT:
+            return whys
+        return split_by_node(whys, rows, ids, self.node_coef_, self.taxonomy_, feature_names)
 
     def _class_vectors(self, classes: Ids) -> tuple[Any, npt.NDArray[Any]]:
         """Return the weights and intercepts of some classes; making them is the cost of `explain`."""

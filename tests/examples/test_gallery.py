@@ -1,0 +1,48 @@
+"""The gallery: every example is on its page, runs, and writes the file that it names."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from cladist import registry
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = {path.name: path for path in sorted((ROOT / "examples").glob("*.py")) if path.name != "plot_regret.py"}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_it_runs(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_registered", {})
+    example = runpy.run_path(str(EXAMPLES[name]), run_name="example")
+    for parameter, most in (("N_TRAIN", 1_500), ("N_TEST", 200)):  # fewer rows, where they are many
+        if parameter in example:
+            monkeypatch.setitem(example["main"].__globals__, parameter, most)
+    example["main"]()
+    assert len(capsys.readouterr().out.splitlines()) >= 1
+    written = [path.name for path in tmp_path.iterdir()]
+    defaults = example["main"].__defaults__ or ()
+    assert written == list(defaults)
+    for path in tmp_path.glob("*.svg"):
+        assert path.read_text().startswith("<svg")
+
+
+def test_the_page_lists_them_all():
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    listed = set(re.findall(r"^\| `([\w/.-]+)`", page, re.MULTILINE))
+    assert listed == {*EXAMPLES, "plot_regret.py", "nearest-centroid/"}
+    for picture in re.findall(r"\]\((_static/\S+)\)", page):
+        assert (ROOT / "docs" / picture).is_file()
+
+
+def test_the_figures_of_the_front_page_are_those_of_the_demo():
+    front, readme = ((ROOT / name).read_text() for name in ("docs/index.md", "README.md"))
+    (claim,) = re.findall(r"\*\*Why a tree\?\*\*(.*?)`cladist demo`", front, re.DOTALL)
+    (measured,) = re.findall(r"<!-- demo:begin -->(.*?)<!-- demo:end -->", readme, re.DOTALL)
+    numbers = re.findall(r"\d[\d,.]*\d", claim)
+    assert len(numbers) == 5
+    assert [number for number in numbers if number not in measured] == []
