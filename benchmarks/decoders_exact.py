@@ -28,7 +28,7 @@ from cladist.decisions import Confidence, Conformal, MinimumRisk
 from cladist.labels import LabelMatrix, TopK
 from cladist.losses import LOSSES, HierarchicalF, HLoss, SymmetricDifference, ZeroOne
 
-N_TAXONOMIES, N_PROGRAMS, N_SETS = 700, 10_000, 1_000  # of each kind; rows with a program; forests with sets
+N_TAXONOMIES, N_PROGRAMS, N_SETS = 500, 10_000, 1_000  # of each kind; rows with a program; forests with sets
 N_ROWS, PARTS, MOST_NODES = 4, 16, 9
 CLOSE = 1e-9  # of two risks that differ by rounding alone
 KINDS = ("tree", "forest", "dag")
