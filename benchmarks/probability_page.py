@@ -15,6 +15,7 @@ from benchmarks.harness import RESULTS
 from cladist.files import open_for_writing
 
 GUIDES = Path(__file__).parents[1] / "docs" / "guides"
+MOST_RATIO = 1e6  # more is a ratio to nothing
 BEGIN, END = "<!-- measured:begin -->", "<!-- measured:end -->"
 
 
@@ -64,6 +65,11 @@ def calibration() -> str:
     return "\n\n".join(parts)
 
 
+def ratio(answers: dict[str, Any]) -> str:
+    """Return how much more is kept than by the flat classifier, which may keep nothing."""
+    return f"{answers['ratio']:.2f}" if answers["ratio"] < MOST_RATIO else "nothing is filed there"
+
+
 def stopping() -> list[str]:
     """Return the table of stopping."""
     rows = [
@@ -81,7 +87,7 @@ def stopping() -> list[str]:
 def guarantees() -> list[str]:
     """Return the table of what is kept at a guaranteed error."""
     rows = [
-        [named(row), of, one["answers"], f"{one['depth_kept']:.3f}", f"{one['ratio']:.2f}",
+        [named(row), of, one["answers"], f"{one['depth_kept']:.3f}", ratio(one),
          f"{one['error' if of == 'rows' else 'error_of_answers']:.3f}", f"{one['splits_over_the_bound']:.2f}"]
         for row in read("decisions-guarantees")
         for of, answers in row["of"].items()
@@ -140,12 +146,16 @@ def filled(text: str, content: str) -> str:
     return f"{before}{BEGIN}\n\n{content}\n\n{END}{rest.partition(END)[2]}"
 
 
-def main() -> None:
-    contents = {
+def contents() -> dict[str, str]:
+    """Return what each guide has between its markers."""
+    return {
         "probabilities.md": calibration(),
         "decisions.md": "\n\n".join([*stopping(), *guarantees(), *sets(), *heuristics()]),
     }
-    for name, content in contents.items():
+
+
+def main() -> None:
+    for name, content in contents().items():
         text = filled((GUIDES / name).read_text(encoding="utf-8"), content)
         with open_for_writing(GUIDES / name) as file:
             file.write(text.encode())
