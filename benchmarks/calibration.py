@@ -3,7 +3,7 @@
 `python -m benchmarks.calibration [SET …]` reads the scores of `benchmarks.held_out_scores`, computes those that are not
 there, and writes benchmarks/results/calibration.json; sets named are measured anew.
 
-Every calibration is fitted to the out-of-fold scores of 15,000 of a part's training rows, as in `CalibratedClassifier`,
+Every calibration is fitted to the out-of-fold scores of 8,000 of a part's training rows, as in `CalibratedClassifier`,
 and measured on the part's own rows: the expected calibration error of every level, with 15 bins of as many rows each.
 `noise` is that of the same probabilities if they held exactly, the mean of 20 draws of outcomes from them: no model
 has less on average. Rows of parts 0 to 3, which are drawn like the training rows, are put together. Part "test" has
@@ -36,7 +36,7 @@ from cladist.metrics.calibration import _read
 PATH = RESULTS / "calibration.json"
 CALIBRATIONS = (("temperature", "levels"), ("temperature", "leaves"), ("isotonic", "levels"))
 N_BINS, N_DRAWS, ROWS_AT_ONCE = 15, 20, 4_000
-MOST_FITTED = 15_000  # rows, drawn at random, that a calibration is fitted to
+MOST_FITTED = 8_000  # rows, drawn at random, that a calibration is fitted to
 Outcomes = list[tuple[Any, Any]]  # of each level, the rows' highest probability, and whether it is right
 
 

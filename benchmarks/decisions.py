@@ -120,7 +120,7 @@ def stopping(name: str, folder: Path) -> list[dict[str, Any]]:
             distance = losses(TreeDistance(), scores.taxonomy, scores.own_nodes, nodes)
             right = nodes == scores.own_nodes
             row = {"model": who, "answer": rule, "accuracy": float(right.mean()), "tree_induced_error": distance.mean()}
-            row["standard_error"] = float(distance.std() / np.sqrt(len(distance)))
+            row["standard_error"] = float(distance.std(ddof=1) / np.sqrt(len(distance)))
             row["share_of_leaves"] = float(scores.taxonomy.is_leaf[nodes].mean())
             table.append(row)
     print_rows(table)
@@ -335,7 +335,7 @@ def heuristics(name: str, part: str, folder: Path) -> list[dict[str, Any]]:
             chosen = min(of_kind, key=lambda way: losses(loss, rows.taxonomy, rows.nodes[own], ways[way][0]).mean())
             theirs = losses(loss, rows.taxonomy, rows.nodes[new], ways[chosen][1])
             difference = ours - theirs
-            error = float(difference.std() / np.sqrt(len(difference)))
+            error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
             row = {"metric": metric, "rule": float(ours.mean()), "heuristic": chosen, "its_loss": float(theirs.mean())}
             row |= {"difference": float(difference.mean()), "standard_error": error}
             table.append(row | {"errors_worse": float(difference.mean() / max(error, 1e-12))})

@@ -28,7 +28,7 @@ from cladist.decisions import Confidence, Conformal, MinimumRisk
 from cladist.labels import LabelMatrix, TopK
 from cladist.losses import LOSSES, HierarchicalF, HLoss, SymmetricDifference, ZeroOne
 
-N_TAXONOMIES, N_PROGRAMS, N_SETS = 700, 10_000, 1_000  # of each kind; rows with a program; forests with sets
+N_TAXONOMIES, N_PROGRAMS = 1_000, 10_000  # of each kind; rows
 N_ROWS, PARTS, MOST_NODES = 4, 16, 9
 CLOSE = 1e-9  # of two risks that differ by rounding alone
 KINDS = ("tree", "forest", "dag")
@@ -196,25 +196,25 @@ def count(results: Iterator[tuple[str, bool]], table: dict[str, list[int]], extr
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--share", type=float, default=1.0, help="of the cases, for a trial")
-    share, started = parser.parse_args().share, time.process_time()
+    parser.add_argument("--taxonomies", type=int, default=N_TAXONOMIES, help="of each kind; a half of it for sets")
+    parser.add_argument("--programs", type=int, default=N_PROGRAMS, help="rows compared with an integer program")
+    given, started = parser.parse_args(), time.process_time()
     random, table = np.random.default_rng(0), dict[str, list[int]]()
     studies: list[tuple[Callable[..., Any], int]] = [
-        (check_risks, N_TAXONOMIES),
-        (check_confidence, N_TAXONOMIES),
-        (check_sets, N_SETS // 2),
+        (check_risks, given.taxonomies),
+        (check_confidence, given.taxonomies),
+        (check_sets, given.taxonomies // 2),
     ]
+    for _ in range(given.programs // 5):
+        count(check_covers(random), table, "integer program")
     for check, times in studies:
         for kind in KINDS:
-            for _ in range(round(share * times)):
+            for _ in range(times):
                 count(check(random, kind), table, kind)
-    for _ in range(round(share * N_PROGRAMS / 5)):
-        count(check_covers(random), table, "integer program")
     rows = [{"decision": name, "cases": cases, "differences": wrong} for name, (cases, wrong) in table.items()]
     print_rows(rows)
-    facts = {"taxonomies of each kind": round(share * N_TAXONOMIES), "cpu_seconds": time.process_time() - started}
-    if share >= 1:
-        write_results("decoders-exact", rows, data=f"random, up to {MOST_NODES} nodes; programs: up to 20", **facts)
+    facts = {"taxonomies of each kind": given.taxonomies, "cpu_seconds": time.process_time() - started}
+    write_results("decoders-exact", rows, data=f"random, up to {MOST_NODES} nodes; programs: up to 20", **facts)
 
 
 if __name__ == "__main__":

@@ -245,11 +245,11 @@ def test_the_error_of_the_answers_is_controlled():
     order = [ANIMALS.names[v] for v in ANIMALS.leaves]
     for _ in range(40):
         P, y = simulate(random, 600)
-        rule = RiskControl(at_most=0.15, delta=0.2, of="answers").fit(P, y, forest, classes=order)
+        rule = RiskControl(at_most=0.25, delta=0.2, of="answers").fit(P, y, forest, classes=order)
         nodes = rule.answer(P_new).nodes
         has = nodes >= 0
         right = forest.common_ancestors(np.maximum(nodes, 0), true) == nodes
-        failures += bool(np.mean(~right[has]) > 0.15)
+        failures += bool(np.mean(~right[has]) > 0.25)
         answered.append(has.mean())
     assert failures / 40 <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 40)
     assert 0.02 < np.median(answered) < 1

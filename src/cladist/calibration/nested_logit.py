@@ -24,6 +24,7 @@ SCALE_RIDGE = 10.0  # of a node's log scale around its level's: about the pull o
 BIAS_RIDGE = 1.0  # of a node's bias
 LARGEST_LOG_SCALE = 12.0  # relative to the spread of the scores
 TINY_SPREAD = 1e-300
+MOST_MOVED = 0.01  # of a row's probability on average, so that the best class is the likeliest: more does not hold
 COMPARED_SCORES = 10_000_000  # of rows × classes, on which predictions of two kinds are compared
 NO_SCORES = np.zeros((0, 0))
 MOST_ITERATIONS, TOLERANCE = 100, 1e-8  # of L-BFGS; the tolerance is relative to the log loss
@@ -121,9 +122,12 @@ class NestedLogit(NamedTuple):
         some = np.arange(min(len(targets), max(1, COMPARED_SCORES // n_classes)))
         scores = np.full((len(some), n_classes), -np.inf)
         np.put_along_axis(scores, rows.columns[some], rows.scores[some], axis=1)
-        likeliest = self.choices.class_nodes[curved.log_probabilities(scores).argmax(axis=1)]
+        keeping = curved._replace(keeps_best=True)
+        plain, kept = (np.exp(model.log_probabilities(scores)) for model in (curved, keeping))
+        likeliest = self.choices.class_nodes[plain.argmax(axis=1)]
         gain = np.sum(ends[some] == targets[some]) - np.sum(likeliest == targets[some])
-        return curved._replace(keeps_best=bool(gain > 0))
+        moved = np.abs(plain - kept).sum() / 2 / max(1, len(some))
+        return keeping if gain > 0 and moved <= MOST_MOVED else curved
 
 
 class Parameters:

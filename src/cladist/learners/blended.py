@@ -35,9 +35,10 @@ Ids = npt.NDArray[np.int64]
 class BlendedClassifier(ProbabilityClassifier):
     """Several classifiers whose scores are added with weights, then calibrated; for single labels.
 
-    The score of a class is Σ_m w_m s_m with w_m ≥ 0. Clones of all classifiers are trained on the same folds; the
-    weights minimise the log loss of their out-of-fold scores by a nested logit model with a scale per level, and the
-    sum is calibrated as in `CalibratedClassifier`. `predict` answers the most probable class.
+    The score of a class is Σ_m w_m s_m with w_m ≥ 0. Clones of all classifiers are trained on the same folds; with the
+    weights, the highest score of the rows of the other folds is right most often. The search for them starts from the
+    weights of least log loss by a nested logit model with a scale per level, from equal ones and from each classifier
+    alone. The sum is calibrated as in `CalibratedClassifier`. `predict` answers the most probable class.
 
     Parameters
     ----------
