@@ -39,7 +39,7 @@ ENOUGH_VALUES, ROWS_PER_LABEL = 1_000_000, 10  # nonzeros of the rows that metho
 MOST_WORK = 4e9  # nonzeros × labels of these rows; about a minute for each method
 LEAD, CLEAR = 1.0, 1.5  # standard errors by which a method that uses the tree must be better, and that end doubt
 OTHER_SCALES = 100.0  # the ratio of the largest to the smallest standard deviation of columns
-HOPELESS = 1.0  # standard errors behind the best on the first fold: other folds are not looked at
+HOPELESS = 2.0  # standard errors behind the best on the first fold: other folds are not looked at
 SURE = 2.0  # standard errors by which a C is better than those around it: other methods of the same loss take it over
 MOST_FOLDS = 3  # that the better flat method and the best of the others are compared on
 
