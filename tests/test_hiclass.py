@@ -67,15 +67,14 @@ def test_parameters_that_are_not_available_say_so(tmp_path):
             LocalClassifierPerNode(**options).fit(X_TRAIN, ANIMALS)
     with pytest.raises(ParameterError, match="calibration_method='isotonic' or 'platt'"):
         LocalClassifierPerNode().fit(X_TRAIN, ANIMALS).calibrate(X_TRAIN, ANIMALS)
-    with pytest.raises(ParameterError, match=r"cladist\.CalibratedClassifier"):
-        LocalClassifierPerParentNode(calibration_method="platt").fit(X_TRAIN, ANIMALS).calibrate(X_TRAIN, ANIMALS)
     LocalClassifierPerLevel(edge_list=tmp_path / "edges.txt").fit(X_TRAIN, ANIMALS)
     assert Taxonomy.read(tmp_path / "edges.txt").n_nodes == 7
 
 
+@pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("method", ["isotonic", "platt"])
-def test_calibration_changes_probabilities_and_no_prediction(method):
-    model = LocalClassifierPerLevel(calibration_method=method).fit(X_TRAIN * 5, ANIMALS * 5)
+def test_calibration_changes_probabilities_and_no_prediction(method, cls):
+    model = cls(calibration_method=method).fit(X_TRAIN * 5, ANIMALS * 5)
     before, labels = model.predict_proba(X_TEST), model.predict(X_TEST)
     after = model.calibrate(X_TEST * 5, ANIMALS * 5).predict_proba(X_TEST)
     assert not np.allclose(before, after)

@@ -19,11 +19,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from cladist.errors import ParameterError, one_of
-from cladist.labels import encode
+from cladist.labels import LabelMatrix, encode
 from cladist.learners.base import take_rows
+from cladist.learners.local.families import Decision, last_parts
 from cladist.learners.local.per_level import LocalPerLevel
 from cladist.learners.local.per_node import LocalPerNode
-from cladist.learners.local.top_down import TopDown
+from cladist.learners.local.top_down import TopDown, child_of_rows, node_problems
 
 __all__ = ["LocalClassifierPerLevel", "LocalClassifierPerNode", "LocalClassifierPerParentNode"]
 
@@ -136,14 +137,18 @@ class _LocalClassifier(ClassifierMixin, BaseEstimator):
         model = self.model_
         rows = model._checked_rows(X, reset=False)
         labels = encode(_as_table(y), model.taxonomy_).labels
-        self.calibrated_ = copy(model)
-        self.calibrated_.estimators_ = dict(model.estimators_)
-        problems = copy(model).problems(labels)
-        for key in problems.keys() & model.estimators_.keys():
-            _, chosen, classes = problems[key]
-            calibrated = _Calibrated(model.estimators_[key], self.calibration_method)
-            self.calibrated_.estimators_[key] = calibrated.fit(take_rows(rows, chosen), classes)
+        self.calibrated_ = self._calibrated(rows, labels)
         return self
+
+    def _calibrated(self, rows: Any, labels: LabelMatrix) -> Any:
+        """Return a copy of the model whose classifiers are calibrated."""
+        model = copy(self.model_)
+        model.estimators_ = dict(model.estimators_)
+        for key, (_, chosen, classes) in copy(self.model_).problems(labels).items():
+            if key in model.estimators_ and len(np.unique(classes)) > 1:
+                calibrated = _Calibrated(model.estimators_[key], str(self.calibration_method))
+                model.estimators_[key] = calibrated.fit(take_rows(rows, chosen), classes)
+        return model
 
 
 class LocalClassifierPerParentNode(_LocalClassifier):
@@ -164,9 +169,16 @@ class LocalClassifierPerParentNode(_LocalClassifier):
 
     learner = TopDown
 
-    def calibrate(self, X: Any, y: Any) -> Self:
-        """Not available; `cladist.CalibratedClassifier` calibrates every learner."""
-        raise ParameterError("LocalClassifierPerParentNode: use cladist.CalibratedClassifier(TopDown(...)) instead.")
+    def _calibrated(self, rows: Any, labels: LabelMatrix) -> Any:
+        model = copy(self.model_)
+        model.decisions_ = dict(model.decisions_)
+        for problem in node_problems(model.taxonomy_, labels.nodes("calibrate")):
+            decision = model.decisions_.get(problem.parent)
+            if isinstance(decision, Decision) and len(problem.children) > 1:
+                calibrated = _Calibrated(decision.estimator, str(self.calibration_method))
+                calibrated.fit(take_rows(rows, problem.rows), last_parts(model.taxonomy_, child_of_rows(problem)))
+                model.decisions_[problem.parent] = Decision(decision.children, calibrated)
+        return model
 
 
 class LocalClassifierPerNode(_LocalClassifier):

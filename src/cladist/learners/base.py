@@ -94,6 +94,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     takes_dags: ClassVar[bool] = False
     answers_sets: ClassVar[bool] = False
+    moved_parameters: ClassVar[tuple[str, ...]] = ()  # which `__init__` refuses in words of its own
 
     taxonomy: Any
     decode: str = "auto"
@@ -105,15 +106,12 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Refuse unknown parameters with those that were probably meant."""
         known = cls._get_param_names()
-        for name in kwargs:
-            if name not in known:
-                near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [
-                    k for k in known if k == name.upper()
-                ]
-                meant = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}."
-                if name == "local_classifier" and "estimator" in known:
-                    meant = ": HiClass's parameter is `estimator` here; cladist.hiclass has HiClass's own names."
-                raise TypeError(f"{cls.__name__} has no parameter {name!r}{meant}")
+        for name in kwargs.keys() - set(known) - set(cls.moved_parameters):
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [k for k in known if k == name.upper()]
+            meant = f"; did you mean {near[0]!r}?" if near else f"; it has {', '.join(known)}."
+            if name == "local_classifier" and "estimator" in known:
+                meant = ": HiClass's parameter is `estimator` here; cladist.hiclass has HiClass's own names."
+            raise TypeError(f"{cls.__name__} has no parameter {name!r}{meant}")
         return super().__new__(cls)
 
     if not TYPE_CHECKING:

@@ -50,6 +50,7 @@ def refuse_options(learner: type[Learner]) -> type[Learner]:
         init(self, *args, **parameters)
 
     learner.__init__ = checked_init  # type: ignore[method-assign]
+    learner.moved_parameters = tuple(DEFAULTS)  # type: ignore[attr-defined]
     return learner
 
 
