@@ -9,7 +9,14 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from cladist.calibration.listed_scores import ListedScores
-from cladist.calibration.nested_logit import LARGEST_LOG_SCALE, MOST_ITERATIONS, TOLERANCE, ChoiceTree, Parameters
+from cladist.calibration.nested_logit import (
+    LARGEST_LOG_SCALE,
+    MOST_ITERATIONS,
+    TOLERANCE,
+    ChoiceTree,
+    Parameters,
+    ways_to_value,
+)
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -52,7 +59,7 @@ def fit_weights(
     stacked = np.stack([np.where(np.isfinite(part), part, 0.0) for part in parts])
     rows = ListedScores(columns, np.tensordot(equal, stacked, axes=1) + fixed, log_counts)
     least, best = np.inf, equal
-    for by_maximum in (False,) if choices.flat else (False, True):
+    for by_maximum in ways_to_value(choices, columns):
         problem = Parameters(choices, rows, targets, level="levels", biases=False, by_maximum=by_maximum)
 
         def loss(theta: Floats, problem: Parameters = problem) -> tuple[float, Floats]:

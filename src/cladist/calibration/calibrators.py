@@ -144,8 +144,8 @@ def calibrate(
     Notes
     -----
     With more than 128 classes, single labels are fitted to the 63 best classes of each row, the true one, and a sample
-    of 64 others that stands for them all. A row whose class has a score of −inf counts for the deepest node above it
-    that has a class.
+    of 64 others that stands for them all, and nodes are valued by the maximum below them. A row whose class has a score
+    of −inf counts for the deepest node above it that has a class.
 
     Examples
     --------

@@ -197,6 +197,13 @@ class Parameters:
         return (penalty - log_likelihood) / n_rows, (self.ridge * theta - gradient) / n_rows
 
 
+def ways_to_value(choices: ChoiceTree, columns: Ids) -> tuple[bool, ...]:
+    """Return whether nodes may be valued by sums, by maxima, or both; sums of sampled classes are too noisy."""
+    if choices.flat:
+        return (False,)
+    return (False, True) if columns.shape[1] == len(choices.class_nodes) else (True,)
+
+
 def fit_nested_logit(choices: ChoiceTree, rows: ListedScores, targets: Ids, *, level: str, biases: bool) -> NestedLogit:
     """Return the model of least log loss; nodes are valued by what suits the scores better.
 
@@ -204,7 +211,7 @@ def fit_nested_logit(choices: ChoiceTree, rows: ListedScores, targets: Ids, *, l
     decided with one scale per level, which is also where the search for more parameters starts.
     """
     fits = []
-    for by_maximum in (False,) if choices.flat else (False, True):
+    for by_maximum in ways_to_value(choices, rows.columns):
         problem = Parameters(choices, rows, targets, level=level, biases=biases, by_maximum=by_maximum)
         few = problem.without_own()
         fits.append((problem, _minimise(few, np.zeros(len(few.ridge)))))
