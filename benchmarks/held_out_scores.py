@@ -29,7 +29,7 @@ from cladist.learners.out_of_fold import scores_of_models
 from cladist.taxonomy import Taxonomy
 
 FOLDER = Path(tempfile.gettempdir(), "cladist-scores")
-FOLDS = {"naics2017": 10, "onet_titles": 10}  # 5 otherwise; these have few rows per class, and each counts
+FOLDS = 5
 OWN_TEST = ("icd10cm", "clinc150", "news20")
 PARTS: dict[str, tuple[str, ...]] = {
     name: (("0",) if name == "icd10cm" else ("0", "1", "2", "3")) + (("test",) if name in OWN_TEST else ())
@@ -130,15 +130,14 @@ def compute(name: str, of_part: str, folder: Path) -> None:
     part = load_part(name, of_part)
     n_rows, classes = len(part.nodes), np.unique(part.nodes)
     folded = [learner for learner in LEARNERS if learner not in NO_FOLDS.get((name, of_part), ())]
-    n_folds = FOLDS.get(name, 5)
-    fold_of = np.random.default_rng(2).permutation(n_rows) % n_folds
+    fold_of = np.random.default_rng(2).permutation(n_rows) % FOLDS
     out = {
         learner: np.lib.format.open_memmap(
             target / f"{learner}-out-of-fold.npy", mode="w+", dtype=np.float32, shape=(n_rows, len(classes))
         )
         for learner in folded
     }
-    for k in (*range(n_folds), None):
+    for k in (*range(FOLDS), None):
         rows = np.arange(n_rows) if k is None else np.flatnonzero(fold_of != k)
         held = np.flatnonzero(fold_of == k)
         X = None
