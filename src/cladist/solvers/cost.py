@@ -223,6 +223,8 @@ def _is_unscaled(problem: OneVsRest) -> bool:
     if not len(rows.data) or len(rows.data) != len(rows) * rows.n_used:
         return False
     values = rows.data.reshape(len(rows), rows.n_used)[:SCALE_ROWS, : rows.n_used - rows.has_constant]
+    if not values.size:
+        return False
     squares = np.mean(np.square(values, dtype=np.float64), axis=0)
     return bool(np.any(squares > OTHER_SCALES * np.median(squares)))
 
