@@ -89,9 +89,9 @@ MISTAKES = {
         ["'x' has the parents 'a' and 'b'", "RecursiveSVM", r"spanning_forest\(\)"],
     ),
     "a name where an id is wanted": (lambda: TREE.path_parts("tennis"), [r"path\('tennis'\)", r"index\('tennis'\)"]),
-    "more labels than there are": (
-        lambda: FlatSVM(TREE).fit(X, Y).predict_top_k(X, 10),
-        ["between 1 and the number of classes, 3", "got 10"],
+    "no labels at all": (
+        lambda: FlatSVM(TREE).fit(X, Y).predict_top_k(X, 0),
+        ["k must be a whole number from 1 up", "got 0"],
     ),
     "the score of an inner node": (
         lambda: FlatSVM(TREE).fit(X, Y).decision_function(X, nodes=["sport"]),

@@ -100,7 +100,8 @@ def test_files_that_are_not_there(tmp_path):
 
 def test_unknown_formats(tmp_path):
     taxonomy = Taxonomy.from_paths(["a/b"])
-    with pytest.raises(TaxonomyError, match="one of json, csv, tsv, paths, edges, indented, rcv1, mesh; got 'yaml'"):
+    names = "json, csv, tsv, paths, edges, indented, rcv1, mesh, obo, owl, xlsx, ods"
+    with pytest.raises(TaxonomyError, match=f"one of {names}; got 'yaml'"):
         Taxonomy.read(tmp_path / "x", format="yaml")
     with pytest.raises(TaxonomyError, match="one of json, csv, tsv, paths, edges, indented, rcv1; got 'mesh'"):
         taxonomy.write(tmp_path / "x", format="mesh")

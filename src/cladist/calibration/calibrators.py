@@ -12,6 +12,7 @@ from cladist.calibration.curves import Curves
 from cladist.calibration.listed_scores import ListedScores
 from cladist.calibration.nested_logit import ChoiceTree, NestedLogit, fit_nested_logit
 from cladist.calibration.path_curves import PathCurves
+from cladist.calibration.reshaped import Reshaped
 from cladist.errors import LabelError, ModelFormatError, ParameterError, one_of
 from cladist.labels import LabelMatrix, encode
 from cladist.storage.array_groups import Arrays
@@ -33,13 +34,13 @@ class Calibrator(NamedTuple):
         The taxonomy of the classes.
     class_nodes : array
         The node id of each class, in the order of the columns.
-    model : NestedLogit or Conditional
-        The first for single labels, the second for sets.
+    model : NestedLogit, Conditional or Reshaped
+        The first for single labels, the second for sets, the third for single labels in older model files.
     """
 
     taxonomy: Taxonomy
     class_nodes: Ids
-    model: NestedLogit | Conditional
+    model: NestedLogit | Conditional | Reshaped
 
     @property
     def of_sets(self) -> bool:
@@ -81,9 +82,10 @@ class Calibrator(NamedTuple):
         model = self.model
         if isinstance(model, Conditional):
             return {"kind": "conditional"}, model.curves.pack()
-        state = {"kind": "nested", "flat": model.choices.flat, "by_maximum": model.by_maximum}
-        state["keeps_best"] = model.keeps_best
-        return state, {"scales": model.scales, "biases": model.biases, **model.curves.pack()}
+        base, curves = (model.base if isinstance(model, Reshaped) else model), model.curves.pack()
+        state = {"kind": "nested", "flat": base.choices.flat, "by_maximum": base.by_maximum}
+        state["keeps_best"] = base.keeps_best
+        return state, {"scales": base.scales, "biases": base.biases, **curves}
 
     @classmethod
     def unpack(cls, state: dict[str, Any], arrays: Arrays, taxonomy: Taxonomy, class_nodes: Ids) -> Calibrator:
@@ -96,9 +98,12 @@ class Calibrator(NamedTuple):
         scales, biases = arrays.pop("scales"), arrays.pop("biases")
         if len(scales) != taxonomy.n_nodes + 1 or len(biases) != 2 * taxonomy.n_nodes or not np.all(scales > 0):
             raise ModelFormatError("Its scales of scores are not as many as its nodes, or not positive.")
+        base = NestedLogit(choices, scales, biases, bool(state["by_maximum"]))
+        if "curve_of" in arrays or "slopes" in arrays:  # of an older version
+            return cls(taxonomy, class_nodes, Reshaped(base, Curves.unpack(arrays, 2 * taxonomy.n_nodes)))
         curves = PathCurves.unpack(arrays, choices.n_steps)
-        flags = bool(state["by_maximum"]), bool(state.get("keeps_best", False))
-        return cls(taxonomy, class_nodes, NestedLogit(choices, scales, biases, flags[0], curves, flags[1]))
+        model = base._replace(curves=curves, keeps_best=bool(state.get("keeps_best", False)))
+        return cls(taxonomy, class_nodes, model)
 
 
 def calibrate(
