@@ -59,6 +59,18 @@ def assert_coherent(taxonomy, class_nodes, P, N):
         np.testing.assert_allclose(N[:, taxonomy.roots].sum(axis=1), 1, atol=1e-9)
 
 
+def test_probabilities_that_are_almost_one_stay_coherent():
+    """1 − p of the best option is rounded where p is near 1, by a hundred-thousandth where it is 1e-11."""
+    taxonomy = Taxonomy.from_paths(["a", "b", "c"])
+    fitted = calibrate(np.eye(3), ["a", "b", "c"], taxonomy, method="platt")
+    no_information = PathCurves(np.zeros(1), np.zeros(1))  # sure answers are not believed
+    model = fitted.model._replace(scales=np.ones(4), curves=no_information)
+    scores = np.array([[25.3, 0.0, 0.1], [0.0, 24.9, -0.2], [0.3, 0.1, 26.2]])
+    P = fitted._replace(model=model).predict(scores)
+    assert P.max() < 0.51
+    np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-12)
+
+
 @settings(max_examples=25, deadline=None)
 @given(problems(st.one_of(forests(), dags())), st.sampled_from(METHODS), st.sampled_from(LEVELS))
 def test_probabilities_of_single_labels_are_coherent(problem, method, level):

@@ -241,7 +241,26 @@ def bent(curves, k, log_mass):
 
 
 @kernel
-def bend_path(model, curves, work, best, best_x, next_x, shift, nodes):
+def sum_others(model, scores, nodes, work, best, next_x, others):
+    """Set the sum over the options of every listed node but the best, as a multiple of the second best one.
+
+    One minus the probability of the best option would be rounded where that is near 1.
+    """
+    parent, _, is_end = model[:3]
+    n_nodes = parent.shape[0]
+    x, stop_x, entry = work[0], work[1], work[6]
+    others[nodes] = 0.0
+    others[n_nodes] = 0.0
+    for v in nodes:
+        p = parent[v] if parent[v] >= 0 else n_nodes
+        if best[p] != v and x[v] > -np.inf:
+            others[p] += np.exp(x[v] - next_x[p])
+        if not is_end[v] and best[v] != STOP and entry[v] >= 0 and scores[entry[v]] > -np.inf:
+            others[v] += np.exp(stop_x[v] - next_x[v])
+
+
+@kernel
+def bend_path(model, curves, work, best, best_x, next_x, others, shift, nodes):
     """Set `shift`, what is added to the log-probability of each node, and return that of where the best path stops.
 
     Each step gets the probability that its curve says, within what its node has and above the second best option; the
@@ -257,10 +276,11 @@ def bend_path(model, curves, work, best, best_x, next_x, shift, nodes):
         given = best_x[v] - L[v]
         q, log_below = np.exp(given), log_mass + given
         if next_x[v] > -np.inf and q < 1.0:
-            second = np.exp(next_x[v] - L[v]) / (1.0 - q)
+            second = 1.0 / others[v]
             share = bent(curves, k, log_below) / mass
             share = (1.0 - KEPT) * max(min(share, 1.0), second / (1.0 + second)) + KEPT * q
-            rest = np.log1p(-share) - np.log1p(-q) + np.log(mass) - log_mass
+            log_rest = next_x[v] + np.log(others[v]) - L[v]
+            rest = np.log1p(-share) - log_rest + np.log(mass) - log_mass
         else:
             share, rest = q, np.log(mass) - log_mass
         shift[v] = rest  # of the options that are not the best
@@ -290,7 +310,7 @@ def log_probabilities(model, curves, keeps_best, scores, nodes, out):
     columns, log_counts = np.arange(class_node.shape[0]), np.zeros(class_node.shape[0])
     log_p, shift, is_bent = np.zeros(n_nodes + 1), np.zeros(n_nodes + 1), curves[0].shape[0] + curves[2].shape[0] > 0
     best, best_x, next_x = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1), np.empty(n_nodes + 1)
-    end, at_stop = -1, 0.0
+    others, end, at_stop = np.empty(n_nodes + 1), -1, 0.0
     for i in range(scores.shape[0]):
         sweep_up(model, columns, scores[i], log_counts, nodes, work)
         for v in nodes:
@@ -298,7 +318,8 @@ def log_probabilities(model, curves, keeps_best, scores, nodes, out):
             log_p[v] = log_p[p] + x[v] - L[p] if x[v] > -np.inf else -np.inf
         if is_bent:
             find_best(model, scores[i], nodes, work, best, best_x, next_x)
-            end, at_stop = bend_path(model, curves, work, best, best_x, next_x, shift, nodes)
+            sum_others(model, scores[i], nodes, work, best, next_x, others)
+            end, at_stop = bend_path(model, curves, work, best, best_x, next_x, others, shift, nodes)
         for c in range(class_node.shape[0]):
             v = class_node[c]
             if scores[i, c] == -np.inf:
