@@ -71,17 +71,15 @@ class LocalPerNode(LocalClassifiers):
 
     Notes
     -----
-    The policies of Silla & Freitas 2011, after Eisner et al. 2005. Rows *at* v have the label v; rows *in* v have v or
-    a node below it.
+    The policies of Silla & Freitas 2011, after Eisner et al. 2005, positive rows first. Rows *at* v have the label v;
+    rows *in* v have v or a node below it.
 
-    | policy | positive | negative |
-    |---|---|---|
-    | exclusive | at v | all others |
-    | less_exclusive | at v | not in v |
-    | less_inclusive | in v | not in v |
-    | inclusive | in v | not in v, and not at a node above v |
-    | siblings | in v | in a sibling of v |
-    | exclusive_siblings | at v | at a sibling of v |
+    - exclusive: those at v against all others
+    - less_exclusive: those at v against those not in v
+    - less_inclusive: those in v against those not in v
+    - inclusive: those in v against those not in v and not at a node above v
+    - siblings: those in v against those in a sibling of v
+    - exclusive_siblings: those at v against those at a sibling of v
 
     Where no row is at a node, as at inner nodes if all labels are leaves, rows in it count as rows at it.
 
