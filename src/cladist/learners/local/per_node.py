@@ -14,6 +14,7 @@ from scipy.special import expit
 from cladist.decoders import top_down
 from cladist.errors import one_of
 from cladist.labels import LabelMatrix
+from cladist.learners.local.linear_choice import LinearChoice
 from cladist.learners.local.node_estimators import estimator_at
 from cladist.learners.local.walk import Floats, Ids, LocalClassifiers
 
@@ -143,6 +144,13 @@ class LocalPerNode(LocalClassifiers):
             else:
                 scores[:, k] = expit(model.decision_function(X))
         return scores
+
+    def linear_choice(self, children: Ids) -> LinearChoice:
+        if self.decodes_sets:  # a node without a classifier is always on
+            children = np.array([v for v in children if v in self.estimators_], np.int64)
+        elif len(children) == 1:
+            return LinearChoice.alone(children, self.n_features_in_)
+        return LinearChoice.of_children(children, self.estimators_, self.n_features_in_)
 
     def predict_sets(self, X: Any) -> LabelMatrix:
         """Return the nodes with a score of at least one half whose parents are on."""
