@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cladist.cli import output
-from cladist.cli.predict import TABLES, InputFormat, escape_formula
+from cladist.cli.predict import TABLES, RowFormat, escape_formula
 from cladist.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def command(
     rows: Annotated[int, output.option("--rows N", ROWS_HELP, min=0)] = MOST_SHOWN,
     node: Annotated[str | None, output.option("--node LABEL", LABEL_HELP)] = None,
     text: output.Texts = None,
-    format: Annotated[  # noqa: A002
-        InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
-    ] = None,
+    format: RowFormat = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
     query: output.Query = None,
 ) -> None:

@@ -12,12 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.learners.explanation import INTERCEPT, Explanation, Part, by_feature, entries, row_of
+from cladist.learners.explanation import INTERCEPT, Explanation, Part, by_feature, entries, nodes_to_explain, row_of
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
 NOBODY = -1  # in the place of a child: nothing is added, or nothing is subtracted
 CERTAIN = 1.0  # the margin of a label to which all rows belong: ∞ cannot be compared
+
+
+def explained_paths(model: Any, rows: Any, nodes: Any) -> tuple[list[str], list[list[int]]]:
+    """Return the labels to explain, those predicted if `nodes` is None, and the paths in `walked_` that end at them."""
+    ids = model.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], model.taxonomy_)
+    labels = [model.taxonomy_.names[v] for v in ids]
+    return labels, [model.walked_.path_ids(int(end)) for end in model.end_nodes_[model._columns_of(labels)]]
 
 
 def explain_by_leads(

@@ -24,10 +24,10 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, take_rows
-from cladist.learners.explanation import Explanation, nodes_to_explain, rows_of_numbers
+from cladist.learners.explanation import Explanation, rows_of_numbers
 from cladist.learners.label_warnings import warn_of_lost
 from cladist.learners.linear_classifier import check_linear, check_values, warn_of_gap
-from cladist.learners.local.choice_explanation import explain_by_leads, parents_on
+from cladist.learners.local.choice_explanation import explain_by_leads, explained_paths, parents_on
 from cladist.learners.local.families import (
     LOSSES,
     Choice,
@@ -410,9 +410,7 @@ class TopDown(HierarchicalClassifier):
             The label to explain for every row; the predicted one by default.
         """
         rows = self._fitted_rows(X)
-        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-        labels = [self.taxonomy_.names[v] for v in ids]
-        paths = [self.walked_.path_ids(int(end)) for end in self.end_nodes_[self._columns_of(labels)]]
+        labels, paths = explained_paths(self, rows, nodes)
         families = {v: linear(self.decisions_[v]) for v in parents_on(paths, self.walked_.parent)}
         return explain_by_leads(self, rows_of_numbers(rows), families, self.walked_, labels, paths)
 

@@ -18,10 +18,10 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, take_rows
-from cladist.learners.explanation import Explanation, nodes_to_explain, rows_of_numbers
+from cladist.learners.explanation import Explanation, rows_of_numbers
 from cladist.learners.flat import FlatLogistic
 from cladist.learners.label_warnings import warn_of_lost, without_label_warnings
-from cladist.learners.local.choice_explanation import explain_by_leads, explain_by_margins, parents_on
+from cladist.learners.local.choice_explanation import explain_by_leads, explain_by_margins, explained_paths, parents_on
 from cladist.learners.local.linear_choice import LinearChoice
 from cladist.learners.local.node_estimators import (
     check_estimators,
@@ -281,9 +281,7 @@ class LocalClassifiers(HierarchicalClassifier):
             The label to explain for every row; the predicted one by default.
         """
         rows = self._fitted_rows(X)
-        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-        labels = [self.taxonomy_.names[v] for v in ids]
-        paths = [self.walked_.path_ids(int(end)) for end in self.end_nodes_[self._columns_of(labels)]]
+        labels, paths = explained_paths(self, rows, nodes)
         families = {v: self.linear_choice(self.children_[v]) for v in parents_on(paths, self.walked_.parent)}
         if not self.decodes_sets:
             return explain_by_leads(self, rows_of_numbers(rows), families, self.walked_, labels, paths)
