@@ -227,8 +227,8 @@ def tell_surprises(data: Any, notify: Notify) -> None:
     single = [str(label) for label, n in n_rows.items() if n == 1]
     if single:
         shown = ", ".join(map(quoted, single[:3])) + (", …" if len(single) > 3 else "")
-        have = "label has" if len(single) == 1 else "labels have"
-        notify(f"{len(single):,} of {len(n_rows):,} {have} a single row, so no other row tests them: {shown}.")
+        have = "has" if len(single) == 1 else "have"
+        notify(f"{len(single):,} of {len(n_rows):,} labels {have} a single row, so no other row tests them: {shown}.")
 
 
 def _hold_out(data: Any, test_size: float) -> tuple[Any, Any]:
