@@ -395,9 +395,16 @@ class _Comparison:
         return best if best.lead(flat) > LEAD else flat
 
     def _add_folds(self, scored: list[_Scored]) -> None:
-        """Hold out enough rows for a comparison of the methods that are not clearly behind the best, and a flat one."""
+        """Hold out enough rows for a comparison of the methods that may still be chosen.
+
+        A method that uses the taxonomy is chosen only if it leads the better flat one, so it is left out if it is as
+        far behind.
+        """
         best, flat = (max(ones, key=lambda one: one.mean) for ones in (scored, _flat(scored)))
-        for one in [one for one in scored if one is flat or best.lead(one) <= HOPELESS]:
+        likely = [one for one in scored if best.lead(one) <= HOPELESS]
+        compared = [one for one in likely if one.candidate.is_flat or flat.lead(one) <= LEAD]
+        compared = compared if flat in compared else [flat, *compared]
+        for one in compared if len(compared) > 1 else []:
             while one.n_folds < one.search.most_folds and not self.is_late:
                 one.add_fold()
 
