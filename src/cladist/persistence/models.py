@@ -202,6 +202,8 @@ def load_noted(
     """Read a model, its notes and the arrays beside it, all of one and the same save; see `load`."""
     keep_in_file = (lambda name: LARGE.fullmatch(name) is not None) if mmap else None
     content, arrays = read_folder(folder, keep_in_file=keep_in_file, verify=verify)
+    if "kind" in content:
+        raise ModelFormatError(f"{folder} is a packed data set, not a model; Dataset.open reads it.")
     with trust(() if isinstance(trusted, bool) else [trusted] if isinstance(trusted, str) else trusted):
         model = _unpack_model(folder, content, arrays, trusted is True)
     return model, _unpack_notes(folder, content, arrays), group("notes", arrays)
