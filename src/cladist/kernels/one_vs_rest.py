@@ -28,7 +28,8 @@ LONGEST = 1.5  # times the cost of Newton steps: descent that takes longer gives
 SKIPPED = np.float32(0.1)  # share of the tolerance below which moving α costs more than it gains
 FIRST_SWEEPS = 5
 FEW = 8
-STRETCH = 8  # rows that are shuffled as one; about as many as a processor prefetches
+STRETCH = 8  # rows that are shuffled as one, or more; about as many as a processor prefetches
+MOST_STRETCHES = 4096  # beyond, stretches are longer: rows that lie in a file are read in long parts, too
 ACTIVE_SWEEPS = 10  # visits to active rows before all rows are visited again, as a multiple of all rows
 SWEEPS_TO_JUDGE = 40  # the fraction of the cost of another solver that a sweep over active rows may cost
 SCALES, SCALE_STEPS = (0.5, 2.0), 14
@@ -148,13 +149,14 @@ def shuffle(rows, generator):
     Rows that follow each other are neighbours in memory, already in a random order: whole stretches of them are read
     much faster than the same number of single rows, and serve as well. Rows beyond the last whole stretch stay.
     """
-    for k in range(rows.shape[0] // STRETCH - 1, 0, -1):
+    stretch = max(STRETCH, rows.shape[0] // MOST_STRETCHES)
+    for k in range(rows.shape[0] // stretch - 1, 0, -1):
         generator[0] ^= generator[0] << np.uint64(13)
         generator[0] ^= generator[0] >> np.uint64(7)
         generator[0] ^= generator[0] << np.uint64(17)
         j = np.int64((generator[0] >> np.uint64(33)) % np.uint64(k + 1))
-        for s in range(STRETCH):
-            one, other = k * STRETCH + s, j * STRETCH + s
+        for s in range(stretch):
+            one, other = k * stretch + s, j * stretch + s
             rows[one], rows[other] = rows[other], rows[one]
 
 
