@@ -3,9 +3,9 @@
 ``make FOLDER`` writes the data set: rows of 250 features out of a million, 32 leaves below four nodes, 20 of the 250
 features drawn by the leaf. ``fit FOLDER`` trains each learner in a process of its own.
 
-What is resident is read every 50 ms from /proc: memory that only the process can free (`RssAnon`, `RssShmem`), and pages
-of files (`RssFile`), which the system drops and reads again as it needs room. With ``--limit-gib`` a memory
-cgroup holds the process to this limit, all pages of files that it reads or writes included; Linux with cgroup v1, root.
+What is resident is read every 50 ms from /proc: memory that only the process can free (`RssAnon`, `RssShmem`), and
+pages of files (`RssFile`), which the system drops and reads again as it needs room. With ``--limit-gib`` a memory cgroup
+holds the process to this limit, all pages of files that it reads or writes included; Linux with cgroup v1, root.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from cladist.storage.scratch import scratch_in
 N_FEATURES, PER_ROW, LEAVES, SIGNAL = 1_000_000, 250, (4, 8), 20
 PIECE = 50_000
 LEARNERS: dict[str, dict[str, Any]] = {
-    "FlatSVM": {},
-    "TopDown": {},
-    "RecursiveSVM": {"loss": "squared_hinge", "sharing": 1.0},
+    "FlatSVM": {"C": 0.1, "tol": 0.01},
+    "TopDown": {"C": 0.1, "tol": 0.01},
+    "RecursiveSVM": {"C": 0.1, "tol": 0.01, "loss": "squared_hinge", "sharing": 1.0},
 }
 FIELDS = ("RssAnon", "RssFile", "RssShmem", "VmRSS")
 
@@ -96,7 +96,7 @@ def fit(folder: Path, name: str, n_jobs: int) -> dict[str, Any]:
     accuracy = float(np.mean(model.predict(head) == data.y[:2000]))
     peaks = {f"peak_{field}": value for field, value in watch.peaks.items()}
     state = {"converged": bool(model.converged_), "passes": int(model.n_iter_), "accuracy_on_training_rows": accuracy}
-    return {"method": name, **sizes, **peaks, **took, **state}
+    return {"method": name, **LEARNERS[name], **sizes, **peaks, **took, **state}
 
 
 def limited(limit_gib: float) -> Path:

@@ -256,7 +256,7 @@ def _solve_block(
     W, alpha = _initial_block(problem, b, lanes, start, state)
     generator = random_generator(settings.seed, b + 1)
     first = np.flatnonzero(lanes.mask).astype(np.int32)
-    kernels.shuffle(first, generator)
+    kernels.shuffle(first, generator, len(order))
     primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.ones(WIDTH)
     tol, most = settings.tol, settings.max_iter
     effort = count_effort(most_visits, -(-problem.n_classes // WIDTH))
