@@ -10,7 +10,7 @@ from cladist.errors import DatasetError, TooLargeError
 from cladist.features import rows_on_disk
 from cladist.linear_model.training_rows import TrainingRows
 from cladist.storage import is_mapped, scratch
-from cladist.storage.scratch import ScratchArray, ScratchStream, scratch_in
+from cladist.storage.scratch import ScratchArray, Spool, scratch_in
 
 
 @pytest.fixture
@@ -24,10 +24,9 @@ def on_disk(X):
     """Return a CSR matrix whose indices and values are mapped."""
     arrays = []
     for array in (X.indices, X.data):
-        stream = ScratchStream(array.dtype)
-        stream.append(array)
-        arrays.append(stream.array())
-        stream.close()
+        spool = Spool(array.dtype, in_memory=0)
+        spool.append(array)
+        arrays.append(spool.array())
     return rows_on_disk.as_csr(X.indptr, *arrays, X.shape[1])
 
 

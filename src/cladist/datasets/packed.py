@@ -21,7 +21,7 @@ from cladist.features.rows_on_disk import as_csr
 from cladist.locks import lock_folder
 from cladist.storage import check_replaceable, pack_strings, read_folder, unpack_strings, write_folder
 from cladist.storage.array_groups import Arrays, are_row_ends, group, prefixed
-from cladist.storage.scratch import ScratchStream, scratch_in
+from cladist.storage.scratch import Spool, scratch_in
 from cladist.taxonomy.arrays import pack_taxonomy, unpack_taxonomy
 from cladist.taxonomy.taxonomy import Taxonomy
 
@@ -60,7 +60,7 @@ class PackedWriter:
         check_replaceable(self.folder)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         with scratch_in(self.folder.parent):
-            self.indices, self.values = ScratchStream(np.int32), ScratchStream(np.float32)
+            self.indices, self.values = Spool(np.int32), Spool(np.float32)
         self.lengths: list[npt.NDArray[np.int64]] = [np.zeros(1, np.int64)]
         return self
 

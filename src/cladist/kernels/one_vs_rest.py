@@ -149,8 +149,8 @@ def shuffle(rows, generator, n_rows=0):
     """Put stretches of rows into a random order; `generator` is the state of a xorshift, one per block, never shared.
 
     Rows that follow each other are neighbours in memory, already in a random order: whole stretches of them are read
-    much faster than the same number of single rows, and serve as well. Rows beyond the last whole stretch stay. `n_rows`
-    is the number of all rows, of which these may be a few.
+    much faster than the same number of single rows, and serve as well. Rows beyond the last whole stretch stay.
+    `n_rows` is the number of all rows, of which these may be a few.
     """
     stretch = max(STRETCH, rows.shape[0] // STRETCHES) if n_rows >= MANY_ROWS else STRETCH
     for k in range(rows.shape[0] // stretch - 1, 0, -1):

@@ -14,12 +14,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
 from threading import Lock
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cladist.errors import TooLargeError
+from cladist.files import name_errors
+
+IN_MEMORY = 2**26  # bytes; larger arrays go to a file without a name, which ends with its last reader
 
 _folder: ContextVar[str | None] = ContextVar("cladist_scratch", default=None)
 
@@ -32,6 +35,11 @@ def scratch_in(folder: str | os.PathLike[str] | None) -> Iterator[None]:
         yield
     finally:
         _folder.reset(token)
+
+
+def scratch_folder() -> str:
+    """Return the folder of temporary files."""
+    return _folder.get() or tempfile.gettempdir()
 
 
 class ScratchArray:
@@ -48,7 +56,7 @@ class ScratchArray:
     def __init__(self, shape: tuple[int, ...], dtype: DTypeLike) -> None:
         self.shape, self.dtype, self.lock = shape, np.dtype(dtype), Lock()
         size = prod(shape) * self.dtype.itemsize
-        folder = _folder.get() or tempfile.gettempdir()
+        folder = scratch_folder()
         # Unbuffered, so that a piece is on its way to the disk when `write` returns.
         self.file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - it lives as long as the array
         try:
@@ -77,35 +85,37 @@ class ScratchArray:
                 raw = raw[self.file.write(raw) :]
 
 
-class ScratchStream:
-    """A temporary file to which pieces of an array are appended until it is complete.
+class Spool:
+    """An array that grows piece by piece, in memory while it is small and in a temporary file beyond that."""
 
-    Examples
-    --------
-    >>> stream = ScratchStream(np.int64)
-    >>> for piece in ([1, 2], [], [3]):
-    ...     stream.append(np.array(piece))
-    >>> stream.array().tolist()
-    [1, 2, 3]
-    >>> stream.close()
-    """
+    def __init__(self, dtype: DTypeLike, *, in_memory: int = IN_MEMORY) -> None:
+        self.dtype, self.in_memory = np.dtype(dtype), in_memory
+        self.folder, self.length = scratch_folder(), 0
+        self._pieces: list[NDArray[Any]] = []
+        self._file: IO[bytes] | None = None
 
-    def __init__(self, dtype: DTypeLike) -> None:
-        self.dtype, self.length = np.dtype(dtype), 0
-        self.file = tempfile.TemporaryFile(dir=_folder.get())  # noqa: SIM115 - `close` closes it
-
-    def append(self, piece: NDArray[Any]) -> None:
-        """Write a piece at the end."""
-        self.file.write(np.ascontiguousarray(piece, self.dtype).reshape(-1).view(np.uint8).data)
-        self.length += len(piece)
+    def append(self, piece: NDArray[Any]) -> int:
+        """Append a piece; return where it begins."""
+        piece = np.ascontiguousarray(piece, self.dtype)
+        start, self.length = self.length, self.length + len(piece)
+        self._pieces.append(piece)
+        if self._file is None and self.length * self.dtype.itemsize > self.in_memory:
+            self._file = tempfile.TemporaryFile(prefix="cladist-", dir=self.folder)  # noqa: SIM115 - it lives as long as its array
+        if self._file is not None:
+            with name_errors(self.folder):
+                self._file.writelines(part.data for part in self._pieces)
+            self._pieces = []
+        return start
 
     def array(self) -> NDArray[Any]:
-        """Return all pieces as one mapped array, which stays when the stream is closed."""
-        self.file.flush()
-        size = self.length * self.dtype.itemsize
-        map_ = mmap.mmap(self.file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
-        return np.frombuffer(map_, self.dtype)
+        """Return all pieces as one array, mapped if it is in a file; nothing can be appended later."""
+        if self._file is None:
+            return np.concatenate([np.zeros(0, self.dtype), *self._pieces])
+        with name_errors(self.folder), self._file as file:  # mapped, it stays until the array goes
+            file.flush()
+            return np.memmap(file, self.dtype, "r", shape=(self.length,))
 
     def close(self) -> None:
-        """Close the file, which removes it."""
-        self.file.close()
+        """Drop all pieces if they are no array yet."""
+        if self._file is not None:
+            self._file.close()
