@@ -238,7 +238,7 @@ class TopDown(HierarchicalClassifier):
         """Fit the classifiers of all nodes that have a choice."""
         executor = executor_for(self.n_jobs, self.executor)
         if self.estimator is None:
-            return dict(fit_families(self, sparse.csr_array(X), problems, weights, C, executor))
+            return dict(fit_families(self, self._as_read(X), problems, weights, C, executor))
         taxonomy = self.walked_
         find = estimator_at("TopDown", self.estimator, taxonomy, taxonomy.names)
         estimators = {p.parent: find(_name(taxonomy, p.parent), int(taxonomy.depth[p.children[0]])) for p in problems}
