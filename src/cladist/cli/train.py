@@ -9,7 +9,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -139,6 +138,7 @@ def train(
     model on them is returned too. `notify` is called with notes about the data.
     """
     from cladist.cli.input import learner_of, notes_of, read_labelled
+    from cladist.cli.training_data import read_tree, with_sets
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
@@ -149,13 +149,12 @@ def train(
     with lock_folder(out):  # creates a file there, so that a read-only folder is noticed before hours of training
         source.check_extension()
         source.check_columns()
-        tree = None if taxonomy is None else _read_taxonomy(taxonomy, source)
+        tree = None if taxonomy is None else read_tree(taxonomy, source)
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
         data = read_labelled(source, taxonomy=tree)
         tell_surprises(data, notify)
-        if isinstance(data.y, list) and isinstance(data.y[0], list):  # labels of one row, which lists would leave open
-            data = replace(data, y=[set(row) for row in data.y])
+        data = with_sets(data)
         advise = _advising(data)
         data, test = (data, None) if test_size is None else _hold_out(data, test_size)
         if source.kind == "arff":
@@ -304,16 +303,6 @@ def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     if relations & parameters.keys():
         parameters = {**parameters, "relations": Relations(parameters.get("relations"))}
     return learner.set_params(**parameters)
-
-
-def _read_taxonomy(path: Path, source: DataSource) -> Any:
-    from cladist.cli.input import read_taxonomy
-
-    # The paths in an LSHTC hierarchy consist of node numbers: the same number is the same node.
-    kind = "lshtc" if source.kind == "lshtc" else None
-    advice = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
-    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=advice)
-    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
 
 
 def new_imputer(X: Any, notify: Notify) -> Any:
