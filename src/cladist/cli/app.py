@@ -20,9 +20,11 @@ from typer.core import TyperGroup
 from cladist import progress
 from cladist._version import __version__
 from cladist.cli import (
+    apply,
     bench,
     compare,
     demo,
+    doctor,
     evaluate,
     explain,
     methods,
@@ -175,6 +177,6 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 for command in (
-    demo, sample, split, compare, train, predict, stream, evaluate, explain, taxonomy, methods, bench
+    demo, sample, split, doctor, apply, compare, train, predict, stream, evaluate, explain, taxonomy, methods, bench
 ):  # fmt: skip
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(with_output_options(command.command))

@@ -1,8 +1,26 @@
-"""Comparison of methods, and evaluation of online learners, which predict every row before they are trained on it."""
+"""Comparison of methods, diagnosis of data, and progressive validation of online learners."""
 
 from cladist.evaluation.comparison import Comparison, compare
+from cladist.evaluation.diagnosis import Diagnosis, diagnose
+from cladist.evaluation.edits import Edit, apply_edits, read_edits, write_edits
 from cladist.evaluation.progressive import Progress, progressive
 from cladist.evaluation.ranks import Ranking, rank_methods
 from cladist.evaluation.splits import splits
+from cladist.evaluation.structure import Finding
 
-__all__ = ["Comparison", "Progress", "Ranking", "compare", "progressive", "rank_methods", "splits"]
+__all__ = [
+    "Comparison",
+    "Diagnosis",
+    "Edit",
+    "Finding",
+    "Progress",
+    "Ranking",
+    "apply_edits",
+    "compare",
+    "diagnose",
+    "progressive",
+    "rank_methods",
+    "read_edits",
+    "splits",
+    "write_edits",
+]

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from cladist import progress
 from cladist.errors import ParameterError
-from cladist.evaluation.doubts import doubt_labels, doubt_sets
+from cladist.evaluation.doubts import doubt_labels, doubt_sets, predict_out_of_fold
 from cladist.evaluation.duplicates import empty_rows, exact_groups, near_pairs
 from cladist.evaluation.edits import Edit
 from cladist.evaluation.structure import (
@@ -200,11 +200,11 @@ def diagnose(
     options: dict[str, Any] = {"cv": cv, "random_state": random_state, "n_jobs": n_jobs}
     found: list[Finding] = []
     if is_single:
-        doubts = doubt_labels(learner, rows, labels, **options)
+        doubts = doubt_labels(predict_out_of_fold(learner, rows, labels, **options))
         score, targets = doubts.score, labels.nodes("diagnose")
         suggested = [names[v] for v in doubts.nodes[:, 0]]
         found += _label_errors(doubts, targets, names, texts)
-        found += alike_nodes(doubts, labels, Words(rows, _feature_names(features, X)))
+        found += alike_nodes(doubts, labels, Words(rows, _feature_names(steps, X)))
     else:
         score, worst = doubt_sets(learner, rows, labels, **options)
         suggested = [f"{'+' if add else '−'}{names[v]}" for v, add in worst]
@@ -230,14 +230,13 @@ def _default_estimator(labels: LabelMatrix, n_jobs: int | None) -> Any:
     return TopDown(stop=bool(np.any(~taxonomy.is_leaf[labels.frontier[1]])), n_jobs=n_jobs)
 
 
-def _feature_names(features: Any, X: Any) -> Any:
+def _feature_names(steps: list[tuple[str, Any]], X: Any) -> Any:
     """Return the names of the columns of rows, if they are known."""
-    if features is None:
-        return None
     from sklearn.base import clone
 
-    fitted = clone(features).fit(X)
-    return fitted.get_feature_names_out() if hasattr(fitted, "get_feature_names_out") else None
+    if len(steps) != 1 or not hasattr(steps[0][1], "get_feature_names_out"):
+        return None
+    return clone(steps[0][1]).fit(X).get_feature_names_out()
 
 
 def _shown(texts: Sequence[str] | None, i: int) -> str:
@@ -296,14 +295,14 @@ def _row_findings(X: Any, rows: Any, labels: LabelMatrix, test: Any) -> Iterator
     for i in empty_rows(source):
         said = f"{_shown(texts, i)}, has no content."
         yield Finding("no content", tuple(names[i]), (i,), said, 1.0, (Edit("drop", i, sure=1.0, evidence=said),))
-    same: set[int] = set()
+    group_of: dict[int, int] = {}
     for group in exact_groups(source):
-        same |= set(group)
+        group_of |= dict.fromkeys(group, group[0])
         if len({tuple(sorted(names[i])) for i in group}) > 1:
             yield _conflict("duplicate", group, names, texts, 1.0)
     if sparse.issparse(rows):
         for a, b, share in near_pairs(rows):
-            if sorted(names[a]) != sorted(names[b]) and not {a, b} <= same:
+            if sorted(names[a]) != sorted(names[b]) and group_of.get(a, a) != group_of.get(b, b):
                 yield _conflict("near duplicate", [a, b], names, texts, share)
     if test is not None:
         other = list(test[0]) if texts is not None else test[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,10 +55,38 @@ class Doubts:
     mean_own: Floats
 
 
-def doubt_labels(
+class OutOfFold(NamedTuple):
+    """Scores of rows by clones that were not trained on them, and what makes probabilities of them.
+
+    Attributes
+    ----------
+    rows : int array
+        The rows in the order of `listed`.
+    listed : ListedScores
+    targets : int array
+        The node of each row's label, in the order of the data.
+    calibrator : Calibrator
+    """
+
+    rows: Ids
+    listed: ListedScores
+    targets: Ids
+    calibrator: Calibrator
+
+    def chunks(self) -> Iterator[tuple[Ids, Ids, Floats]]:
+        """Yield some rows, the columns of their listed classes, and the probabilities of these."""
+        for first in range(0, len(self.rows), CHUNK):
+            part = slice(first, first + CHUNK)
+            columns = np.asarray(self.listed.columns[part])
+            scores = np.full((len(columns), len(self.calibrator.class_nodes)), -np.inf)
+            np.put_along_axis(scores, columns, self.listed.scores[part], axis=1)
+            yield self.rows[part], columns, np.take_along_axis(self.calibrator.predict(scores), columns, axis=1)
+
+
+def predict_out_of_fold(
     estimator: Any, X: Any, labels: LabelMatrix, *, cv: int = 5, random_state: Any = 0, n_jobs: int | None = None
-) -> Doubts:
-    """Return the doubts about single labels, by clones of an estimator that were not trained on the rows they score."""
+) -> OutOfFold:
+    """Return calibrated predictions of rows with single labels by clones that were not trained on them."""
     targets, taxonomy = labels.nodes("diagnose"), labels.taxonomy
     class_nodes = np.unique(targets)
     columns = columns_of(class_nodes, taxonomy)
@@ -71,23 +99,24 @@ def doubt_labels(
         parts = reduce_out_of_fold([estimator], X, labels, class_nodes, reduce, folds=folds, single=True, n_jobs=n_jobs)
     order = np.concatenate([rows for rows, _ in parts])
     listed = ListedScores.joined(part for _, part in parts)
-    del parts
     some = np.random.default_rng(0).permutation(len(order))[:CALIBRATION_ROWS]
     with progress.task("calibrating"):
         calibrator = fit_calibrator(
             listed.take(some), targets[order][some], taxonomy, class_nodes, method="temperature", level="levels"
         )
-    return _pool(listed, order, targets, calibrator)
+    return OutOfFold(order, listed, targets, calibrator)
 
 
-def _pool(listed: ListedScores, order: Ids, targets: Ids, calibrator: Calibrator) -> Doubts:
-    taxonomy, class_nodes = calibrator.taxonomy, calibrator.class_nodes
+def doubt_labels(predicted: OutOfFold) -> Doubts:
+    """Return the doubts about single labels."""
+    targets, taxonomy = predicted.targets, predicted.calibrator.taxonomy
+    class_nodes = predicted.calibrator.class_nodes
     paths = _paths(taxonomy)
     n_rows, n_kept = len(targets), min(KEPT, len(class_nodes))
     masses = np.empty((n_rows, paths.shape[1]), np.float32)
     own = np.empty(n_rows)
     nodes, kept = np.empty((n_rows, n_kept), np.int32), np.empty((n_rows, n_kept), np.float32)
-    for rows, columns, P in _chunks(listed, order, calibrator):
+    for rows, columns, P in predicted.chunks():
         ancestors, wanted = paths[class_nodes[columns]], paths[targets[rows]]
         for step in range(paths.shape[1]):
             masses[rows, step] = np.where(ancestors[..., step] == wanted[:, None, step], P, 0.0).sum(axis=1)
@@ -97,16 +126,6 @@ def _pool(listed: ListedScores, order: Ids, targets: Ids, calibrator: Calibrator
         kept[rows] = np.take_along_axis(P, best, axis=1)
     mean = _shrunk_means(masses, paths[targets], taxonomy)
     return Doubts(_score(masses, paths[targets], mean, targets), own, nodes, kept, mean)
-
-
-def _chunks(listed: ListedScores, order: Ids, calibrator: Calibrator) -> Iterator[tuple[Ids, Ids, Floats]]:
-    """Yield some rows, the columns of their listed classes, and the probabilities of these."""
-    for first in range(0, len(order), CHUNK):
-        part = slice(first, first + CHUNK)
-        columns = np.asarray(listed.columns[part])
-        scores = np.full((len(columns), len(calibrator.class_nodes)), -np.inf)
-        np.put_along_axis(scores, columns, listed.scores[part], axis=1)
-        yield order[part], columns, np.take_along_axis(calibrator.predict(scores), columns, axis=1)
 
 
 def _paths(taxonomy: Taxonomy) -> npt.NDArray[np.int32]:

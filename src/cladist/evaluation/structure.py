@@ -207,7 +207,7 @@ class Places:
         return np.flatnonzero(np.asarray(self.labels.to_indicator().tocsc()[:, [v]].toarray()).ravel())
 
     def misplaced(self) -> Iterator[Finding]:
-        """Yield nodes whose rows are nearer to the children of another node of the level above than to their siblings."""
+        """Yield nodes whose rows are nearer to the children of another node of that level than to siblings."""
         taxonomy, found = self.taxonomy, {}
         columns = self.labels.to_indicator().tocsc()
         for p_level in range(len(taxonomy.levels) - 1):
