@@ -9,7 +9,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -139,6 +138,7 @@ def train(
     model on them is returned too. `notify` is called with notes about the data.
     """
     from cladist.cli.input import learner_of, notes_of, read_labelled, read_packed
+    from cladist.cli.training_data import read_tree, with_sets
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
@@ -159,8 +159,7 @@ def train(
         else:
             data, notes, vectorizer = read_labelled(source, taxonomy=tree), None, None
         tell_surprises(data, notify)
-        if isinstance(data.y, list) and isinstance(data.y[0], list):  # labels of one row, which lists would leave open
-            data = replace(data, y=[set(row) for row in data.y])
+        data = with_sets(data)
         advise = _advising(data)
         data, test = (data, None) if test_size is None else _hold_out(data, test_size)
         if source.kind == "arff":
@@ -315,17 +314,6 @@ def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     if relations & parameters.keys():
         parameters = {**parameters, "relations": Relations(parameters.get("relations"))}
     return learner.set_params(**parameters)
-
-
-def read_tree(path: Path, source: DataSource) -> Any:
-    """Return the taxonomy of a file, as the labels of a data source are written."""
-    from cladist.cli.input import read_taxonomy
-
-    # The paths in an LSHTC hierarchy consist of node numbers: the same number is the same node.
-    kind = "lshtc" if source.kind == "lshtc" else None
-    advice = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
-    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=advice)
-    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
 
 
 def new_imputer(X: Any, notify: Notify) -> Any:
