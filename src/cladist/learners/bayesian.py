@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.special import log_expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
+from cladist.checkpoints import resumable
 from cladist.errors import TooLargeError, is_count, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
@@ -69,6 +70,8 @@ class BayesianLogistic(LabellingClassifier):
         not depend.
     decode, verbose : {"auto", "single"}, bool or int
         One label per row is predicted; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -119,6 +122,7 @@ class BayesianLogistic(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -136,6 +140,7 @@ class BayesianLogistic(LabellingClassifier):
         check_values(self, is_count, "a whole number from 1 up", "max_iter")
         self._check_decode(self.decode)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row."""
         self.check_parameters()

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids, TrainingRows
+from cladist.storage.array_pool import storable
 
 ROOTS = ("zero", "free", "fixed")  # inner roots are shrunk towards 0, not shrunk, or fixed at 0
 SUMMED_BYTES = 2**28  # of sums of stored nodes in float64
@@ -163,6 +164,7 @@ def squared_norms(values: Floats32) -> Any:
     return np.sum(np.square(values, dtype=np.float64), axis=0)
 
 
+@storable
 class BlockAlphas(NamedTuple):
     """The rows of a block with an α that is not 0, and their sixteen α (or α y) each."""
 

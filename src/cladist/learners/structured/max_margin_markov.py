@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from cladist.checkpoints import resumable
 from cladist.decoders import node_probabilities, path_scores
 from cladist.errors import is_positive, one_of
 from cladist.execution import executor_for
@@ -79,6 +80,8 @@ class MaxMarginMarkov(LabellingClassifier):
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -140,6 +143,7 @@ class MaxMarginMarkov(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -150,6 +154,7 @@ class MaxMarginMarkov(LabellingClassifier):
         check_kernel(self)
         check_values(self, is_positive, "positive", "cache_size")
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, or on their kernel values, starting anew; y has one label per row, or sets."""
         self.check_parameters()

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.checkpoints import resumable
 from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.execution import executor_for
 from cladist.kernels import tree
@@ -70,6 +71,8 @@ class OrthogonalTransfer(LabellingClassifier):
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single"}, bool or int
         One label per row is predicted; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -121,6 +124,7 @@ class OrthogonalTransfer(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -137,6 +141,7 @@ class OrthogonalTransfer(LabellingClassifier):
         check_values(self, is_count, "a whole number from 1 up", "max_iter")
         self._check_decode(self.decode)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row."""
         self.check_parameters()

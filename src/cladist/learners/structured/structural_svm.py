@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from cladist.checkpoints import resumable
 from cladist.decoders import path_scores
 from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import executor_for
@@ -74,6 +75,8 @@ class StructuralSVM(LabellingClassifier):
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -127,6 +130,7 @@ class StructuralSVM(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -139,6 +143,7 @@ class StructuralSVM(LabellingClassifier):
         one_of("StructuralSVM", "rescaling", self.rescaling, RESCALINGS)
         one_of("StructuralSVM", "solver", self.solver, SOLVERS)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()

@@ -26,6 +26,7 @@ from cladist.solvers.cost import count_effort
 from cladist.solvers.linear.one_vs_rest import EPSILON, widen
 from cladist.solvers.problem import random_generator
 from cladist.solvers.tree.joint_dual import RESTING, Ids32, JointDual, Workspace
+from cladist.storage.array_pool import storable
 
 SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-6, 1e-10  # lowest violations of optimality that leaves are solved to
 LEAF_VISITS = 20  # to each row, at least, before leaves are given up
@@ -33,6 +34,7 @@ LEAF_SWEEPS = 50
 TRIED_ROUNDINGS = (0.0, 0.5, 1.0, 2.0, 4.0)  # numbers of float32 roundings by which weights are lengthened in trial
 
 
+@storable
 @dataclass(frozen=True)
 class DualValue:
     """The value of the joint dual."""
@@ -47,6 +49,7 @@ class DualValue:
         return self.gain - self.energy / 2 - self.pulled - reach * self.apart
 
 
+@storable
 @dataclass(frozen=True)
 class PrimalPoint:
     """A primal point: leaves, with the inner nodes of α."""

@@ -30,6 +30,7 @@ from cladist.linear_model.problem_tree import BlockAlphas, LeafBlocks, squared_n
 from cladist.linear_model.training_rows import Floats32, aligned_zeros
 from cladist.solvers.cost import count_effort
 from cladist.solvers.problem import OneVsRest, random_generator
+from cladist.storage.array_pool import storable
 
 FULL_EVERY = 4  # sweeps; the others visit active rows alone
 PASSES, MOST_PASSES = 2, 64  # over active rows at each visit, of many blocks and of one alone
@@ -46,6 +47,7 @@ NO_ROWS = np.zeros(0, np.int32)
 Ids32 = npt.NDArray[np.int32]
 
 
+@storable
 class BlockState(NamedTuple):
     """The α of a block, the rows that were active after the last visit to all rows, and the visits to rows so far."""
 

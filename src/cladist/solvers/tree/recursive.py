@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
 from cladist.linear_model.path_sums import PathSumWeights, differences_of_leaves, differences_of_paths
@@ -38,15 +38,19 @@ from cladist.solvers.tree.duality_gap import (
     primal_point,
 )
 from cladist.solvers.tree.joint_dual import LARGE_TERM, JointDual
+from cladist.storage.array_pool import storable
 
 FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
+KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps")
+KEPT_OF_JOINT = ("V", "centres", "pulls", "states", "agreement", "relaxation", "sweeps_listed")
 CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep over all rows is enough
 
 
+@storable
 @dataclass(frozen=True)
 class State:
     """Where a search ended, for a warm start."""
@@ -132,14 +136,18 @@ def solve_recursive(
         flat = _solve_flat(problem, settings, form="sparse", **options)
         return replace(flat, weights=differences_of_leaves(flat.weights, replace(tree, sharing=0.0), root))
     search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, dense=form == "dense")
+    kept, parts = checkpoints.scope("sweeps"), search.kept_parts(limit)
     with progress.task("recursive regularisation", settings.max_iter, unit="sweeps") as running:
-        for sweep in range(settings.max_iter):
+        first = search.go_on(kept.load(), parts)
+        running.advance(first)
+        for sweep in range(first, settings.max_iter):
             search.joint.sweep(sweep, search.rounds, search.eps)
             running.advance()
             if search.is_check_due(sweep) and search.check(sweep):
                 break
             if limit is not None:
                 limit.check(search.joint.visits, search.leaf_visits, search.gap, FIRST_CHECK - sweep - 1)
+            kept.save(lambda: [sweep + 1, checkpoints.state_of(*parts)])  # noqa: B023 - called at once
     return search.solution(form, prune, keep_state)
 
 
@@ -206,6 +214,19 @@ class _Search:
         if state is not None:
             self.joint.centres[:] = state.centres
             self.joint.start_from(state.alphas)
+
+    def kept_parts(self, limit: DescentLimit | None) -> list[checkpoints.Attributes]:
+        """Return what changes from sweep to sweep."""
+        parts: list[checkpoints.Attributes] = [(self, KEPT), (self.joint, KEPT_OF_JOINT)]
+        return parts if limit is None else [*parts, (limit, ("costs", "before"))]
+
+    def go_on(self, state: Any, parts: list[checkpoints.Attributes]) -> int:
+        """Go back to where a checkpoint was written, if there is one; return how many sweeps were done by then."""
+        if state is None:
+            return 0
+        done, values = state
+        checkpoints.restore(values, *parts)
+        return int(done)
 
     @property
     def primal(self) -> float:
