@@ -56,7 +56,8 @@ class ArrayPool:
             return {"$same": self._seen[id(value)][0]}
         self._seen[id(value)] = len(self._seen), value
         if isinstance(value, np.ndarray):
-            return {"$array": self._place(np.asarray(value))}
+            by_columns = value.flags.f_contiguous and not value.flags.c_contiguous
+            return {"$array": [by_columns, *self._place(value.T if by_columns else value)]}
         if sparse.issparse(value):
             body: list[Any] = ["csr", list(value.shape), value.data, value.indices, value.indptr]
         else:
@@ -93,9 +94,10 @@ def take_arrays(content: Any, arrays: Arrays) -> Any:
         number = len(seen)
         seen.append(None)
         if tag == "$array":
-            name, first, shape = body
+            by_columns, name, first, shape = body
             array = arrays[name].reshape(-1)[first : first + int(np.prod(shape, dtype=np.int64))].reshape(shape)
-            value: Any = array if name.startswith("large/") else array.copy()
+            array = array if name.startswith("large/") else array.copy()
+            value: Any = array.T if by_columns else array
         else:
             parts = [from_json_value(part, where, extend=take, depth=depth + 1) for part in body[1:]]
             value = _make(body[0], parts)

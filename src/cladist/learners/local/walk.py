@@ -26,6 +26,7 @@ from cladist.learners.local.node_estimators import (
     check_takes_weights,
     input_tags,
     listed,
+    map_fits,
     row_pieces,
     rows_for,
 )
