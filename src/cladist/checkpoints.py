@@ -29,6 +29,7 @@ from scipy import sparse
 
 from cladist._version import __version__
 from cladist.errors import CladistWarning, ModelFormatError, ParameterError, shorten
+from cladist.execution import in_this_process
 from cladist.storage import lock_folder, read_folder, write_folder
 from cladist.storage.array_pool import ArrayPool, take_arrays
 
@@ -83,7 +84,7 @@ class Scope:
 
     def each(self, executor: Any, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield ``function(task)`` of each task in order, each in a scope of its own; results are not kept."""
-        if self.store is None or not getattr(executor, "shares_memory", True):
+        if self.store is None or not in_this_process(executor):
             return executor.map(function, tasks)
 
         def run(numbered: tuple[int, Any]) -> Any:
@@ -164,7 +165,7 @@ class _Journal:
     def run(self, executor: Any, function: Callable[[Any], Any]) -> Iterator[Any]:
         """Yield all results in order."""
         numbers = [k for k in range(len(self.tasks)) if k not in self.known]
-        if getattr(executor, "shares_memory", True):
+        if in_this_process(executor):
             results = executor.map(lambda k: self._run_task(function, k), numbers)
         else:  # what runs elsewhere keeps nothing there
             results = executor.map(function, [self.tasks[k] for k in numbers])

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cladist.checkpoints import resumable
 from cladist.errors import TooLargeError, is_count, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import check_values, is_positive_finite
 from cladist.learners.label_warnings import warn_caller
@@ -157,7 +158,7 @@ class BayesianLogistic(LabellingClassifier):
             rows = sparse.hstack([rows, ones], format="csr") if sparse.issparse(X) else np.hstack([rows, ones])
         parent, true = number[extended.parent[in_use]], np.searchsorted(self.class_nodes_, labels.nodes(""))
         problem = self._problem(rows, true, parent, number[places])
-        executor = executor_for(self.n_jobs, self.executor)
+        executor = local_executor(executor_for(self.n_jobs, self.executor))
         with self.training():
             posterior, history, settled = infer(problem, tol=self.tol, max_iter=self.max_iter, executor=executor)
         names = self.taxonomy_.names

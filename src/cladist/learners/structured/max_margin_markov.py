@@ -18,6 +18,7 @@ from cladist.checkpoints import resumable
 from cladist.decoders import node_probabilities, path_scores
 from cladist.errors import is_positive, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.kernel_functions import check_kernel, check_values
@@ -168,7 +169,7 @@ class MaxMarginMarkov(LabellingClassifier):
             dual = self._new_dual(X, labels, loss, C)  # μ_i at y_i, so that w = 0 and g = ℓ
             # Passes over rows until the duality gap Σ_i (C ξ_i − ⟨μ_i, g_i⟩) is closed; for row i,
             # kernels.markov.ascend_row finds the best labelling by message passing and steps towards it (CSGA).
-            ascent = ascend(dual, sweeps, random, executor_for(self.n_jobs, self.executor))
+            ascent = ascend(dual, sweeps, random, local_executor(executor_for(self.n_jobs, self.executor)))
             self.model_ = self._trained_model(X, dual)
         parameters.set_certificate(self, ascent)
         return self

@@ -15,6 +15,7 @@ from scipy import sparse
 from cladist.checkpoints import resumable
 from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
@@ -163,7 +164,7 @@ class OrthogonalTransfer(LabellingClassifier):
             dual = OrthogonalDual(rows, place, competitors, forest, K, C / len(nodes))
             sweeps = Sweeps(float(self.tol), int(self.max_iter), INNER_STEPS)
             random = random_generator("OrthogonalTransfer", self.random_state)
-            ascent = ascend(dual, sweeps, random, executor_for(self.n_jobs, self.executor))
+            ascent = ascend(dual, sweeps, random, local_executor(executor_for(self.n_jobs, self.executor)))
         W = np.zeros((rows.shape[1], n_nodes))
         W[:, weighted] = dual.W
         self.model_ = WeightModel(W[:-1].copy(), W[-1].copy()) if self.fit_intercept else WeightModel(W)

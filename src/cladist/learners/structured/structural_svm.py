@@ -15,6 +15,7 @@ from cladist.checkpoints import resumable
 from cladist.decoders import path_scores
 from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.select_c import choose
@@ -155,7 +156,7 @@ class StructuralSVM(LabellingClassifier):
         C = choose(self, "C", X, labels)
         dual, oracle = self._set_problem(X, labels, C) if self.decodes_sets else self._path_problem(X, labels, C)
         random, sweeps = random_generator("StructuralSVM", self.random_state), parameters.sweeps_of(self)
-        executor = executor_for(self.n_jobs, self.executor)
+        executor = local_executor(executor_for(self.n_jobs, self.executor))
         with self.training():
             if oracle is not None:
                 W, ascent, self.n_constraints_ = cutting_plane(X, oracle, C, sweeps, random, executor)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -37,7 +38,8 @@ from cladist.solvers.tree.duality_gap import (
     primal_of_differences,
     primal_point,
 )
-from cladist.solvers.tree.joint_dual import LARGE_TERM, JointDual
+from cladist.solvers.tree.joint_dual import LARGE_TERM
+from cladist.solvers.tree.joint_workers import open_joint
 from cladist.storage.array_pool import storable
 
 FORMS = ("dense", "sparse", "dual", "differences")
@@ -46,7 +48,7 @@ NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below thi
 SMALLEST_EPS = 1e-6
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
 KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps")
-KEPT_OF_JOINT = ("V", "centres", "pulls", "states", "agreement", "relaxation", "sweeps_listed")
+KEPT_OF_JOINT = ("centres", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
 CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep over all rows is enough
 
 
@@ -137,7 +139,8 @@ def solve_recursive(
         return replace(flat, weights=differences_of_leaves(flat.weights, replace(tree, sharing=0.0), root))
     search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, dense=form == "dense")
     kept, parts = checkpoints.scope("sweeps"), search.kept_parts(limit)
-    with progress.task("recursive regularisation", settings.max_iter, unit="sweeps") as running:
+    task = progress.task("recursive regularisation", settings.max_iter, unit="sweeps")
+    with closing(search.joint), task as running:
         first = search.go_on(kept.load(), parts)
         running.advance(first)
         for sweep in range(first, settings.max_iter):
@@ -147,8 +150,9 @@ def solve_recursive(
                 break
             if limit is not None:
                 limit.check(search.joint.visits, search.leaf_visits, search.gap, FIRST_CHECK - sweep - 1)
-            kept.save(lambda: [sweep + 1, checkpoints.state_of(*parts)])  # noqa: B023 - called at once
-    return search.solution(form, prune, keep_state)
+            if search.joint.is_fresh:
+                kept.save(lambda: [sweep + 1, checkpoints.state_of(*parts)])  # noqa: B023 - called at once
+        return search.solution(form, prune, keep_state)
 
 
 def is_flat(tree: ProblemTree, root: str) -> bool:
@@ -194,8 +198,9 @@ class _Search:
             self.order = state.order
         self.problem, self.settings = problem.reorder(self.order), settings
         self.tree, self.root = tree, root
-        self.joint = JointDual(self.problem, build_leaf_blocks(tree, root), executor, settings.seed)
-        self.rounds = schedule_rounds(len(self.joint.states), blocks_per_round)
+        layout = build_leaf_blocks(tree, root)
+        self.rounds = schedule_rounds(len(layout.blocks), blocks_per_round)
+        self.joint = open_joint(self.problem, layout, executor, settings.seed, blocks_per_round)
         self.largest_cost = max(1.0, float(np.max(problem.costs, initial=0.0)))
         # With large costs for the gap, leaves are solved in float64, and α in float32 would not give their weights.
         largest = self.largest_cost * self.joint.longest_row
@@ -226,6 +231,7 @@ class _Search:
             return 0
         done, values = state
         checkpoints.restore(values, *parts)
+        self.joint.take_over()
         return int(done)
 
     @property
