@@ -33,6 +33,7 @@ from cladist.execution import in_this_process
 from cladist.storage import lock_folder, read_folder, write_folder
 from cladist.storage.array_pool import ArrayPool, take_arrays
 
+__all__ = ["keep"]
 SHARE = 0.02  # of the time of a fit that writing may take
 USUAL_SECONDS = 0.02  # of writing, before any was measured
 WITHOUT_EFFECT = ("checkpoint", "executor", "n_jobs", "taxonomy", "verbose")  # on the model, or part of the data
@@ -383,9 +384,15 @@ def digest_of(value: Any) -> str:
 def _feed(digest: Any, value: Any) -> None:
     if sparse.issparse(value):
         value = (value.shape, value.indptr, value.indices, value.data)
-    if isinstance(value, np.ndarray) and value.dtype != object:
+    if hasattr(value, "to_numpy"):  # a data frame
+        value = (list(map(str, getattr(value, "columns", ()))), value.to_numpy())
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        value = value.tolist()
+    if isinstance(value, np.ndarray):
         digest.update(f"{value.dtype.str}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).data)
+        digest.update(np.ascontiguousarray(value).data if value.dtype.kind in "biuf" else value.tobytes())
+    elif isinstance(value, set | frozenset):
+        _feed(digest, sorted(value, key=repr))
     elif isinstance(value, list | tuple):
         digest.update(f"[{len(value)}".encode())
         for part in value:
@@ -403,7 +410,7 @@ def describe(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"({', '.join(map(describe, value))})"
     if isinstance(value, np.ndarray) or sparse.issparse(value):
-        return digest_of(value.tolist() if getattr(value, "dtype", None) == object else value)
+        return digest_of(value)
     if isinstance(value, np.random.RandomState):
         return describe(value.get_state())
     if isinstance(value, type) or not hasattr(value, "__dict__") or inspect.isroutine(value):

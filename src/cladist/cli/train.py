@@ -8,7 +8,7 @@ import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -33,14 +33,17 @@ METHOD_HELP = "A method listed by [bold]cladist methods[/bold]; auto: the one th
 PARAM_HELP = "A parameter of the method; may be given several times."
 HASHING_HELP = "Hash words and characters instead of storing a vocabulary."
 CALIBRATE_HELP = "Fit calibrated probabilities, for which a fifth of the rows is held out."
+CHECKPOINT_HELP = "A folder to keep what is finished in; after it was killed, the same command goes on from there."
+EXECUTOR_HELP = "ray: train on a Ray cluster (RAY_ADDRESS), or on this machine where there is none."
 TEST_HELP = "Hold out this share of the rows, and evaluate on them the model trained on the others."
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
-OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual form; the first is an option
+OBJECTS = ("taxonomy", "estimator", "executor", "checkpoint")  # parameters without a textual form; the first is an option
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
 # Options in a config file: their types, and descriptions of these in messages.
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
-        ("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format", "query"), ((str,), "a text")
+        ("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format", "query", "checkpoint", "executor"),
+        ((str,), "a text"),
     ),
     "text": ((str, list), "a text or a list of texts"),
     "test_size": ((float,), "a number between 0 and 1"),
@@ -67,6 +70,8 @@ def command(
         bool | None, output.option("--calibrate/--no-calibrate", CALIBRATE_HELP, show_default="no-calibrate")
     ] = None,
     test_size: Annotated[float | None, output.option("--test-size SHARE", TEST_HELP, output.DATA)] = None,
+    checkpoint: Annotated[Path | None, output.option("--checkpoint FOLDER", CHECKPOINT_HELP)] = None,
+    executor: Annotated[str | None, output.option("--executor ray", EXECUTOR_HELP)] = None,
     config: Annotated[Path | None, output.option("--config FILE", "A TOML file with these options.")] = None,
     text: output.Texts = None,
     label: output.Label = None,
@@ -81,7 +86,7 @@ def command(
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
         "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
         "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
-        "test_size": test_size, "query": query,
+        "test_size": test_size, "query": query, "checkpoint": checkpoint, "executor": executor,
     }  # fmt: skip
     options = merge_options(arguments, config)
     if options["out"] is None:
@@ -104,6 +109,8 @@ def command(
             characters=options["characters"] is not False,
             calibrate=bool(options["calibrate"]),
             test_size=options["test_size"],
+            checkpoint=options["checkpoint"],
+            executor=options["executor"],
             notify=terminal.note,
         )
     terminal.answer(summary)
@@ -131,6 +138,8 @@ def train(
     characters: bool = True,
     calibrate: bool = False,
     test_size: float | None = None,
+    checkpoint: Path | None = None,
+    executor: str | None = None,
     notify: Notify = lambda _: None,
 ) -> dict[str, Any]:
     """Train a model and write it to a folder, which no other process can write to meanwhile; return its sizes.
@@ -152,6 +161,8 @@ def train(
         tree = None if taxonomy is None else _read_taxonomy(taxonomy, source)
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
+        if executor is not None:
+            _set_executor(learner, method, executor)
         data = read_labelled(source, taxonomy=tree)
         tell_surprises(data, notify)
         if isinstance(data.y, list) and isinstance(data.y[0], list):  # labels of one row, which lists would leave open
@@ -161,7 +172,9 @@ def train(
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        with progress.task("Training" if method == AUTO else f"Training {method}"), advise:
+        made = {"method": method, "hashing": hashing, "characters": characters, "calibrate": calibrate}
+        kept = _keep(checkpoint, data, {**(parameters or {}), **made})
+        with progress.task("Training" if method == AUTO else f"Training {method}"), advise, kept:
             model = _fit(learner, features, data, parameters or {})
             model, held_out = _calibrate(model, data) if calibrate else (model, {})
             model = _as_text_classifier(model, source, method, calibrate)
@@ -185,6 +198,26 @@ def train(
         **choice,
         **tested,
     }
+
+
+def _keep(folder: Path | None, data: Any, parameters: dict[str, Any]) -> AbstractContextManager[None]:
+    """Return a context in which fits keep what they finish in a folder, if one is given."""
+    if folder is None:
+        return nullcontext()
+    from cladist import checkpoints
+
+    tree = None if data.taxonomy is None else (list(data.taxonomy.names), data.taxonomy.parents)
+    return checkpoints.keep(folder, data.X, data.y, tree, **parameters)
+
+
+def _set_executor(learner: Any, method: str, executor: str) -> None:
+    """Let a learner train elsewhere; refuse engines there are not, and methods that cannot."""
+    if executor != "ray":
+        raise ParameterError(f"--executor must be ray; got {executor!r}.")
+    if learner is None or "executor" not in learner.get_params(deep=False):
+        names = [known.name for known in registry.METHODS if "executor" in known.load()().get_params(deep=False)]
+        raise ParameterError(f"--executor is for a --method that trains in parts, not {method}: {', '.join(names)}.")
+    learner.set_params(executor=executor)
 
 
 @contextmanager
