@@ -1,7 +1,7 @@
 """An engine without processes: everything passes through payloads, so that workers share nothing, and may be lost."""
 
-from cladist.execution import Worker, pack, run_task, unpack
-from cladist.execution.payload import result_of
+from cladist.execution import Worker, pack, run_task
+from cladist.execution.payload import result_of, size_of
 
 
 class Isolated:
@@ -9,9 +9,9 @@ class Isolated:
 
     shares_memory = False
 
-    def __init__(self, n_workers=3, losses=()):
+    def __init__(self, n_workers, losses=()):
         self.n_workers, self.losses = n_workers, set(losses)
-        self.n_calls = 0
+        self.n_calls = self.largest_call = 0
 
     def map(self, function, tasks):
         work = copied(pack(function))
@@ -31,6 +31,7 @@ class IsolatedWorkers:
         for k, call in calls.items():
             answers[k] = self.workers[k].call(copied(call), copied(shared))
             self.engine.n_calls += 1
+            self.engine.largest_call = max(self.engine.largest_call, size_of(call) + size_of(shared))
             if self.engine.n_calls in self.engine.losses:  # after its work, which is lost with it
                 answers[k], self.workers[k] = None, None
         return answers
@@ -48,6 +49,3 @@ def copied(payload):
     for part in parts:
         part.flags.writeable = False
     return parts
-
-
-__all__ = ["Isolated", "unpack"]

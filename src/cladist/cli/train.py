@@ -37,7 +37,12 @@ CHECKPOINT_HELP = "A folder to keep what is finished in; after it was killed, th
 EXECUTOR_HELP = "ray: train on a Ray cluster (RAY_ADDRESS), or on this machine where there is none."
 TEST_HELP = "Hold out this share of the rows, and evaluate on them the model trained on the others."
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
-OBJECTS = ("taxonomy", "estimator", "executor", "checkpoint")  # parameters without a textual form; the first is an option
+OBJECTS = (
+    "taxonomy",
+    "estimator",
+    "executor",
+    "checkpoint",
+)  # parameters without a textual form; the first is an option
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
 # Options in a config file: their types, and descriptions of these in messages.
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {

@@ -1,6 +1,6 @@
 """Nested values with arrays ↔ JSON and a few long arrays: of one type, small arrays are stored one after the other.
 
-Values are what `to_json_value` takes, arrays, CSR matrices, and named tuples and dataclasses that `storable` has listed.
+Values are what `to_json_value` takes, arrays, CSR matrices, and the named tuples and dataclasses that `storable` lists.
 An object that occurs twice is one object again. Nothing but the listed types is made from a file.
 """
 

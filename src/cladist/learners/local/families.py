@@ -209,7 +209,11 @@ def fit_families(
 def _pack_family(family: Family) -> Any:
     if family.weights is None:
         return family.children, None, family.history
-    return family.children, (*family.weights.index, family.weights.intercepts, family.weights.n_features), family.history
+    return (
+        family.children,
+        (*family.weights.index, family.weights.intercepts, family.weights.n_features),
+        family.history,
+    )
 
 
 def _unpack_family(packed: Any) -> Family:

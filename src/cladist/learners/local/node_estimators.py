@@ -86,7 +86,9 @@ def map_fits(executor: Executor, fit: Callable[[Any], Any], tasks: Iterable[Any]
     """Yield the fitted classifier of each task in order, those of a checkpoint as they were kept."""
     from cladist.persistence.models import pack_learner, unpack_learner
 
-    return checkpoints.scope("nodes").map(executor, fit, tasks, pack=pack_learner, unpack=lambda kept: unpack_learner(*kept))
+    return checkpoints.scope("nodes").map(
+        executor, fit, tasks, pack=pack_learner, unpack=lambda kept: unpack_learner(*kept)
+    )
 
 
 # -------------------------------------------------------------------- rows

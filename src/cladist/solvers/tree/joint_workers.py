@@ -3,8 +3,8 @@
 Worker   holds the rows, the α of its own blocks, and the vectors of the stored nodes above them, in a `JointDual` whose
          other vectors are never touched. Blocks are divided by subtree, so that few nodes are above blocks of several
          workers: these are shared
-Round    workers visit their blocks; what comes back of a visit is small, a `Step`: the rows that moved, their new α, and
-         the coefficients of shared nodes. All steps of the round go to all workers, and each applies them to its own
+Round    workers visit their blocks; what comes back of a visit is small, a `Step`: the rows that moved, their new α,
+         and the coefficients of shared nodes. All steps of the round go to all workers, and each applies them to its own
          vectors in the order of blocks. So copies stay equal, bit for bit, and equal to those of one process
 Vectors  never travel, but for those of free roots
 Faults   a lost worker is rebuilt from the α at the last recomputation of all vectors, and the steps since
@@ -159,9 +159,7 @@ def end_sweep(worker: JointWorker, _: None, share: float | None) -> dict[int, tu
     worker.apply(share)
     joint = worker.joint
     joint.end_sweep()
-    return {
-        place: (joint.V[u], joint.centres[place]) for place, u in enumerate(joint.free.tolist()) if u in worker.led
-    }
+    return {place: (joint.V[u], joint.centres[place]) for place, u in enumerate(joint.free.tolist()) if u in worker.led}
 
 
 def put_states(worker: JointWorker, states: dict[int, BlockState], told: tuple[Floats32, int]) -> None:
@@ -252,9 +250,7 @@ def merge(before: BlockState, step: Step) -> BlockState:
 class RemoteJoint(JointDual):
     """The joint dual on workers; here are the α of all blocks, and of vectors those of free roots alone."""
 
-    def __init__(
-        self, problem: OneVsRest, layout: LeafBlocks, executor: Any, seed: int, blocks_per_round: int
-    ) -> None:
+    def __init__(self, problem: OneVsRest, layout: LeafBlocks, executor: Any, seed: int, blocks_per_round: int) -> None:
         super().__init__(problem, layout, Serial(), seed)
         # A worker without a block in a round would wait.
         self.n_workers = max(1, min(executor.n_workers, blocks_per_round, len(layout.blocks)))
@@ -278,7 +274,7 @@ class RemoteJoint(JointDual):
         """Visit every block once; those of a round start from the same snapshot."""
         full, self.is_fresh = self.begin_sweep(), False
         for together in rounds:
-            below, counts = self.count_blocks(together)
+            _, counts = self.count_blocks(together)
             told = together, {"counts": counts, "eps": eps, "sweep": sweep, "full": full}
             share = self.share
             found = self.group.call(visit, [share] * self.n_workers, told, replay=partial(_again, share, told))
