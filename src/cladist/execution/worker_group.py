@@ -1,6 +1,4 @@
-"""Workers that keep a state between calls, any of which may be lost: a new one takes its place and is told what it
-missed.
-"""
+"""Workers that keep a state between calls; a new one takes the place of one that is lost, and is told what it missed."""
 
 from __future__ import annotations
 

@@ -81,7 +81,6 @@ class _BlockTerms(NamedTuple):
 
 def evaluate_dual(joint: JointDual) -> DualValue:
     """Return the value of the dual. O(leaves / 16 · (features + nonzeros of rows in which an α is not 0))."""
-
     joint.refresh()
     return _sum_dual(joint, joint.map_blocks(_evaluate_block))
 

@@ -4,8 +4,8 @@ Worker   holds the rows, the α of its own blocks, and the vectors of the stored
          other vectors are never touched. Blocks are divided by subtree, so that few nodes are above blocks of several
          workers: these are shared
 Round    workers visit their blocks; what comes back of a visit is small, a `Step`: the rows that moved, their new α,
-         and the coefficients of shared nodes. All steps of the round go to all workers, and each applies them to its own
-         vectors in the order of blocks. So copies stay equal, bit for bit, and equal to those of one process
+         and the coefficients of shared nodes. All steps of the round go to all workers, and each applies them to its
+         own vectors in the order of blocks. So copies stay equal, bit for bit, and equal to those of one process
 Vectors  never travel, but for those of free roots
 Faults   a lost worker is rebuilt from the α at the last recomputation of all vectors, and the steps since
 """
