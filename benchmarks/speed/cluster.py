@@ -176,7 +176,8 @@ def simulate(data: Dataset) -> list[dict[str, Any]]:
             found.append(
                 {
                     "blocks a round": size, "workers": workers, "sweeps": model.n_iter_,
-                    "gap": model.history_[-1]["gap"], "visits s": serial, "path s": path, "bytes per sweep": n_bytes / model.n_iter_,
+                    "gap": model.history_[-1]["gap"], "visits s": serial, "path s": path,
+                    "bytes per sweep": n_bytes / model.n_iter_,
                 }
             )  # fmt: skip
     return found

@@ -1,4 +1,4 @@
-"""Workers that keep a state between calls; a new one takes the place of one that is lost, and is told what it missed."""
+"""Workers that keep a state between calls; one that is lost is replaced, and the new one is told what it missed."""
 
 from __future__ import annotations
 

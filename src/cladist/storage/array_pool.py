@@ -31,8 +31,9 @@ def storable(kind: KindT) -> KindT:
 
 
 def _fields_of(value: Any) -> list[Any]:
-    names = value._fields if isinstance(value, tuple) else [field.name for field in dataclasses.fields(value)]
-    return [getattr(value, name) for name in names]
+    if isinstance(value, tuple):
+        return list(value)
+    return [getattr(value, field.name) for field in dataclasses.fields(value)]
 
 
 class ArrayPool:
