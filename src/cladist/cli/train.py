@@ -152,10 +152,11 @@ def train(
     Options are checked before data is read. With `test_size`, that share of the rows is held out, and the report of the
     model on them is returned too. `notify` is called with notes about the data.
     """
-    from cladist.cli.input import learner_of, notes_of, read_labelled
+    from cladist.cli.input import learner_of, notes_of, read_labelled, read_packed
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
+    from cladist.storage.scratch import scratch_in
 
     if test_size is not None and not 0 < test_size < 1:
         raise ParameterError(f"--test-size must be a share of the rows between 0 and 1; got {test_size:g}.")
@@ -163,12 +164,16 @@ def train(
     with lock_folder(out):  # creates a file there, so that a read-only folder is noticed before hours of training
         source.check_extension()
         source.check_columns()
-        tree = None if taxonomy is None else _read_taxonomy(taxonomy, source)
+        tree = None if taxonomy is None else read_tree(taxonomy, source)
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
         if executor is not None:
             _set_executor(learner, method, executor)
-        data = read_labelled(source, taxonomy=tree)
+        if source.kind == "packed":
+            _refuse_options(source, {"--taxonomy": tree, "--zero-based": source.zero_based, "--query": source.query})
+            data, notes, vectorizer = read_packed(source)
+        else:
+            data, notes, vectorizer = read_labelled(source, taxonomy=tree), None, None
         tell_surprises(data, notify)
         if isinstance(data.y, list) and isinstance(data.y[0], list):  # labels of one row, which lists would leave open
             data = replace(data, y=[set(row) for row in data.y])
@@ -179,13 +184,19 @@ def train(
         start = time.perf_counter()
         made = {"method": method, "hashing": hashing, "characters": characters, "calibrate": calibrate}
         kept = _keep(checkpoint, data, {**(parameters or {}), **made})
-        with progress.task("Training" if method == AUTO else f"Training {method}"), advise, kept:
+        # Temporary files of rows on disk are beside the model, where there is room, and not where TMPDIR says.
+        beside = scratch_in(out.absolute().parent if source.kind == "packed" else None)
+        with progress.task("Training" if method == AUTO else f"Training {method}"), advise, beside, kept:
             model = _fit(learner, features, data, parameters or {})
             model, held_out = _calibrate(model, data) if calibrate else (model, {})
-            model = _as_text_classifier(model, source, method, calibrate)
+            if vectorizer is not None:
+                model = _behind(vectorizer, model)
+            if vectorizer is not None or not source.is_numeric:
+                model = _as_text_classifier(model, method, calibrate)
         seconds = time.perf_counter() - start
         with progress.task("Saving"):
-            save(model, out, notes=notes_of(source, data.feature_names), note_arrays=prefixed("calibration", held_out))
+            notes = notes_of(source, data.feature_names) if notes is None else notes
+            save(model, out, notes=notes, note_arrays=prefixed("calibration", held_out))
         tested = {} if test is None else {"test": _evaluate(model, test, notify).to_dict()}
     learner = learner_of(model)
     selection = getattr(model, "selection_", None)
@@ -344,7 +355,8 @@ def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     return learner.set_params(**parameters)
 
 
-def _read_taxonomy(path: Path, source: DataSource) -> Any:
+def read_tree(path: Path, source: DataSource) -> Any:
+    """Return the taxonomy of a file, as the labels of a data source are written."""
     from cladist.cli.input import read_taxonomy
 
     # The paths in an LSHTC hierarchy consist of node numbers: the same number is the same node.
@@ -390,10 +402,26 @@ def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> 
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
 
 
-def _as_text_classifier(model: Any, source: DataSource, method: str, calibrate: bool) -> Any:
+def _refuse_options(source: DataSource, given: dict[str, Any]) -> None:
+    """Raise a `ParameterError` for options that say how to read a file, where the data is packed."""
+    for option, value in given.items():
+        if value is not None:
+            raise ParameterError(f"{source.name} is packed, with all that was read from its file; leave out {option}.")
+
+
+def _behind(vectorizer: Any, model: Any) -> Any:
+    """Return a learner of packed texts behind the steps that made them numbers."""
+    from sklearn.pipeline import Pipeline
+
+    steps = model.steps if isinstance(model, Pipeline) else [("model", model)]
+    result = Pipeline([*vectorizer.steps, *steps])
+    if hasattr(model, "selection_"):
+        result.selection_ = model.selection_
+    return result
+
+
+def _as_text_classifier(model: Any, method: str, calibrate: bool) -> Any:
     """Return a model of texts as a `TextClassifier`."""
-    if source.is_numeric:
-        return model
     from cladist.learners.text import TextClassifier
 
     result = TextClassifier.of_steps(list(model.steps), method=method, calibrate=calibrate)

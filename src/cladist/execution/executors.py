@@ -138,14 +138,18 @@ def executor_for(n_jobs: int | None, executor: Any = None) -> Executor:
         if not in_this_process(executor) and not hasattr(executor, "start_workers"):
             raise ParameterError(f"executor needs a method start_workers(make, n_workers); {executor!r} has none.")
         return executor
+    workers = count_workers(n_jobs)
+    return Serial() if workers == 1 else Threads(workers)
+
+
+def count_workers(n_jobs: int | None) -> int:
+    """Return the number of workers that a parameter `n_jobs` stands for; see `executor_for`."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__")):
         raise ParameterError(f"n_jobs must be an integer or None; got {n_jobs!r}.")
     if n_jobs == 0:
         raise ParameterError("n_jobs must not be 0; use 1 for one worker or -1 for all cores.")
     workers = 1 if n_jobs is None else int(n_jobs)
-    if workers < 0:
-        workers = max(1, (os.cpu_count() or 1) + 1 + workers)
-    return Serial() if workers == 1 else Threads(workers)
+    return workers if workers > 0 else max(1, (os.cpu_count() or 1) + 1 + workers)
 
 
 def in_this_process(executor: Any) -> bool:

@@ -217,6 +217,14 @@ class BayesianLogistic(LabellingClassifier):
             parts.append(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))
         return np.concatenate([np.zeros((0, len(self.class_nodes_))), *parts])
 
+    def explained_model(self) -> WeightModel:
+        """Return each node's weights minus its parent's: their sum along a path is the score of a label."""
+        W, intercepts, parent = self.model_.W.copy(), self.model_.intercepts.copy(), self.taxonomy_.parent
+        below = np.flatnonzero(parent >= 0)
+        W[:, below] -= self.model_.W[:, parent[below]]
+        intercepts[below] -= self.model_.intercepts[parent[below]]
+        return WeightModel(W, intercepts)
+
     def pack_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the fitted attributes, and the arrays of the model."""
         state, arrays = super().pack_state()

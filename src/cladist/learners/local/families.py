@@ -19,6 +19,7 @@ from cladist.errors import ModelFormatError
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
 from cladist.learners.base import random_generator, take_rows
+from cladist.learners.local.linear_choice import LinearChoice
 from cladist.linear_model.sparse import SparseWeights, WeightLists
 from cladist.linear_model.weights import csr_arrays
 from cladist.persistence.model_schema import OLD_NODE
@@ -128,6 +129,13 @@ class Decision:
 
 
 Choice = Family | Decision
+
+
+def linear(choice: Choice) -> Family | LinearChoice:
+    """Return a choice by its weights; refuse a classifier that has none."""
+    if isinstance(choice, Family):
+        return choice
+    return LinearChoice.of_classes(choice.children, choice.estimator, np.arange(len(choice.children)))
 
 
 def weights_of_nodes(

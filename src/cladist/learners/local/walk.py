@@ -19,8 +19,11 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, take_rows
+from cladist.learners.explanation import Explanation, rows_of_numbers
 from cladist.learners.flat import FlatLogistic
 from cladist.learners.label_warnings import warn_of_lost, without_label_warnings
+from cladist.learners.local.choice_explanation import explain_by_leads, explain_by_margins, explained_paths, parents_on
+from cladist.learners.local.linear_choice import LinearChoice
 from cladist.learners.local.node_estimators import (
     check_estimators,
     check_takes_weights,
@@ -261,6 +264,32 @@ class LocalClassifiers(HierarchicalClassifier):
                 scores[:, v] *= scores[:, self.walked_.parent[v]]
             return scores if nodes == "all" else scores[:, self.end_nodes_]
         return combine_scores(self, scores, self.children_, nodes)
+
+    def linear_choice(self, children: Ids) -> LinearChoice:
+        """Return the weights by which children are chosen; refuse classifiers that are not linear."""
+        raise NotImplementedError
+
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return the contribution of every feature, along the path of a label, to its lead over its siblings.
+
+        For linear classifiers. At each node of the path, contributions sum to how far the score of its classifier, such
+        as the log odds of `LogisticRegression`, is above the highest of its siblings'. `score` is the sum of the
+        negative ones: 0 for the label predicted. It falls behind in the order of `decision_function`, which compares
+        logarithms of probabilities. For sets of labels, contributions sum to the log odds of each node, and `score` is
+        the lowest of them: a label is predicted if it is at least 0.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        nodes : sequence of labels, optional
+            The label to explain for every row; the predicted one by default.
+        """
+        rows = self._fitted_rows(X)
+        labels, paths = explained_paths(self, rows, nodes)
+        families = {v: self.linear_choice(self.children_[v]) for v in parents_on(paths, self.walked_.parent)}
+        if not self.decodes_sets:
+            return explain_by_leads(self, rows_of_numbers(rows), families, self.walked_, labels, paths)
+        return explain_by_margins(self, rows_of_numbers(rows), families, labels, paths)
 
     # ---------------------------------------------------------------- saving and loading
 

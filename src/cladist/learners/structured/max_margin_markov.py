@@ -210,12 +210,24 @@ class MaxMarginMarkov(LabellingClassifier):
         Its edge goes from +− to ++, and those of its children from −− to +−; so a consistent labelling scores the sum
         over its nodes, and a constant.
         """
-        states = self.model_.scores(X).reshape(X.shape[0], -1, 4)
-        scores = states[:, :, 3] - states[:, :, 2]
-        parent = self.taxonomy_.parent
-        below = np.flatnonzero(parent >= 0)
-        np.add.at(scores.T, parent[below], (states[:, below, 2] - states[:, below, 0]).T)
-        return np.ascontiguousarray(scores)
+        return np.ascontiguousarray((self._changes_of_states() @ self.model_.scores(X).T).T)
+
+    def _changes_of_states(self) -> sparse.csr_array:
+        """Return the matrix (nodes × 4 nodes) that makes node scores of the scores of states."""
+        parent, n_nodes = self.taxonomy_.parent, self.taxonomy_.n_nodes
+        nodes, below = np.arange(n_nodes), np.flatnonzero(parent >= 0)
+        changes = (nodes, 3, 1.0), (nodes, 2, -1.0), (below, 2, 1.0), (below, 0, -1.0)
+        rows = np.concatenate([nodes, nodes, parent[below], parent[below]])
+        states = np.concatenate([4 * v + state for v, state, _ in changes])
+        values = np.concatenate([np.full(len(v), sign) for v, _, sign in changes])
+        return sparse.csr_array((values, (rows, states)), shape=(n_nodes, 4 * n_nodes))
+
+    def explained_model(self) -> WeightModel | SupportModel:
+        """Return the model of node scores, whose sum along a path is the score of a label."""
+        changes, model = self._changes_of_states(), self.model_
+        if isinstance(model, WeightModel):
+            return WeightModel(np.ascontiguousarray((changes @ model.W.T).T))
+        return SupportModel(model.kernel, model.support, model.vectors, sparse.csr_array(changes @ model.coefs))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class (rows × classes) under the model's P(y | x).

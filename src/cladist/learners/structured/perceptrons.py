@@ -114,7 +114,6 @@ class HardPerceptron(LabellingClassifier):
     verbose: bool | int = 0
 
     from_old_parameters = staticmethod(parameters.fill_in_old)
-    explain = parameters.explain_paths
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
@@ -240,7 +239,6 @@ class StochasticPerceptron(LabellingClassifier):
     verbose: bool | int = 0
 
     from_old_parameters = staticmethod(parameters.fill_in_old)
-    explain = parameters.explain_paths
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
@@ -355,7 +353,6 @@ class KernelStochasticPerceptron(LabellingClassifier):
     verbose: bool | int = 0
 
     from_old_parameters = staticmethod(parameters.fill_in_old)
-    explain = parameters.explain_paths
 
     @property
     def _keeps_rows(self) -> bool:

@@ -126,7 +126,7 @@ def scaled(state: Any, factor: float) -> Any:
 
 def _solve_blocks(
     problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any, keep_state: bool
-) -> tuple[OneVsRest, list[Any], Any, History]:
+) -> tuple[OneVsRest, Any, Any, History]:
     """Solve all blocks; return the problem with its rows reordered, the blocks' weights, the state and the history.
 
     Raises a `SlowDescentError` if Newton steps cost less for the first block. A later one for which they do is solved
@@ -157,14 +157,19 @@ def _solve_blocks(
     tried = min(needs_trial(problem, limit), n_blocks)  # alone, since what the first shows holds for the others
     first = checkpoints.scope("first").map(Serial(), solve, range(tried))
     others = checkpoints.scope("blocks").map(executor or Serial(), solve, range(tried, n_blocks))
-    blocks = []
+    blocks: list[tuple[Any, Any, History]] = []
+    # Weights of rows on disk go there, too, block by block.
+    stored = problem.rows.new_blocks(n_blocks) if form == "dense" and problem.rows.on_disk else None
     with progress.task("one-vs-rest", problem.n_classes, unit="classes") as running:
-        for block in chain(first, others):
-            blocks.append(block)
-            running.advance(len(block[2]))
+        for b, (part, alpha, entries) in enumerate(chain(first, others)):
+            if stored is not None:
+                stored[b] = part
+            blocks.append((part if stored is None else None, alpha, entries))
+            running.advance(len(entries))
     place = np.argsort(shuffled)
     alphas = [alpha[place] for _, alpha, _ in blocks] if keep_state else None
-    return problem, [part for part, _, _ in blocks], alphas, [entry for _, _, entries in blocks for entry in entries]
+    parts = [part for part, _, _ in blocks] if stored is None else stored
+    return problem, parts, alphas, [entry for _, _, entries in blocks for entry in entries]
 
 
 # ---------------------------------------------------------------- sixteen classes
@@ -254,7 +259,7 @@ def _solve_block(
     W, alpha = _initial_block(problem, b, lanes, start, state)
     generator = random_generator(settings.seed, b + 1)
     first = np.flatnonzero(lanes.mask).astype(np.int32)
-    kernels.shuffle(first, generator)
+    kernels.shuffle(first, generator, len(order))
     primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.ones(WIDTH)
     tol, most = settings.tol, settings.max_iter
     effort = count_effort(most_visits, -(-problem.n_classes // WIDTH))
@@ -380,9 +385,9 @@ def _block_weights(block: _SolvedBlock, problem: OneVsRest, form: str, prune: fl
     return sparse.csr_array(shares.astype(block.alpha.dtype).T), dense.intercepts
 
 
-def _assemble(parts: list[Any], problem: OneVsRest, form: str) -> Weights:
+def _assemble(parts: Any, problem: OneVsRest, form: str) -> Weights:
     """Return the weights of all blocks together."""
-    if form == "dense" or not parts:
+    if form == "dense" or not len(parts):
         return DenseWeights.from_blocks(parts, problem.n_classes, problem.rows)
     matrix = sparse.vstack([part for part, _ in parts], format="csr")
     intercepts = np.concatenate([intercepts for _, intercepts in parts])
