@@ -19,6 +19,7 @@ from cladist.datasets import make_topics
 from cladist.errors import CladistWarning, ModelFormatError, ParameterError
 from cladist.storage.array_pool import ArrayPool, take_arrays
 from cladist.taxonomy import RelationGraph
+from tests.execution.engines import Isolated
 
 DATA = make_topics(n_samples=120, n_features=80, branching=(3, 3, 2), random_state=0)  # 18 leaves: two blocks
 GRAPH = RelationGraph.from_taxonomy(DATA.taxonomy)
@@ -116,6 +117,19 @@ def test_a_fit_that_is_killed_again_and_again_ends_with_the_same_model(name, tmp
         assert np.array_equal(fitted.decision_function(DATA.X), whole.decision_function(DATA.X))
         if hasattr(whole, "history_"):
             assert without_seconds(fitted.history_) == without_seconds(whole.history_)
+
+
+def test_a_fit_goes_on_where_others_work(tmp_path, monkeypatch, eager):
+    whole = LEARNERS["recursive"]().fit(DATA.X, DATA.y)
+
+    def make(checkpoint):
+        return LEARNERS["recursive"](checkpoint=checkpoint, executor=Isolated(2))
+
+    _, deaths = fit_in_lives(monkeypatch, make, tmp_path, 1)
+    assert deaths > 0
+    for executor in (None, Isolated(2)):  # from the state at the last writing
+        model = LEARNERS["recursive"](checkpoint=tmp_path, executor=executor).fit(DATA.X, DATA.y)
+        assert np.array_equal(model.decision_function(DATA.X), whole.decision_function(DATA.X))
 
 
 def test_what_is_kept_is_not_computed_again(tmp_path, eager, monkeypatch):
@@ -217,6 +231,13 @@ def test_a_checkpoint_that_is_a_file(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ParameterError, match="is a file"):
         cladist.FlatSVM(DATA.taxonomy, checkpoint=tmp_path / "file").fit(DATA.X, DATA.y)
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path):
+    (tmp_path / "letters.txt").write_text("mine")
+    with pytest.raises(ParameterError, match="contains files but no checkpoint"):
+        cladist.FlatSVM(DATA.taxonomy, checkpoint=tmp_path).fit(DATA.X, DATA.y)
+    assert [path.name for path in tmp_path.iterdir()] == ["letters.txt"]
 
 
 # ---------------------------------------------------------------- faults

@@ -35,6 +35,7 @@ from cladist.storage.array_pool import ArrayPool, take_arrays
 
 __all__ = ["keep"]
 SHARE = 0.02  # of the time of a fit that writing may take
+MARK = "fit"  # the part that tells what a folder belongs to
 USUAL_SECONDS = 0.02  # of writing, before any was measured
 WITHOUT_EFFECT = ("checkpoint", "executor", "n_jobs", "taxonomy", "verbose")  # on the model, or part of the data
 
@@ -266,13 +267,19 @@ class _Fit(Scope):
         super().__init__(store)
         self.identity, self.is_identified = identity, False
 
+    def next_child(self, name: str) -> Scope:
+        """Return the scope of the next part, which belongs to known data."""
+        if not self.is_identified:
+            raise RuntimeError("a fit has to be identified before it keeps anything")
+        return super().next_child(name)
+
     def identify(self, *data: Any) -> None:
         """Say what the fit is trained on: a folder that belongs to another fit is refused, a new one is marked."""
         if self.is_identified:
             return
         assert self.store is not None
         self.is_identified, self.identity["data"] = True, digest_of(data)
-        path = self.store.folder / "fit"
+        path = self.store.folder / MARK
         if not path.exists():
             write_folder(path, {"identity": self.identity}, {})
             return
@@ -295,7 +302,8 @@ def _difference(kept: Any, now: dict[str, Any]) -> str:
     for name, value in now["parameters"].items():
         if kept["parameters"].get(name) != value:
             return f"{name}={shorten(kept['parameters'].get(name))}, not {shorten(value)}"
-    return "other rows, labels or weights" if kept.get("data") != now["data"] else "other parameters"
+    same = all(kept.get(name) == now[name] for name in ("data", "weights"))
+    return "other parameters" if same else "other rows, labels or weights"
 
 
 def resumable(fit: FitT) -> FitT:
@@ -353,8 +361,7 @@ def of_fit(folder: Any, learner: str, parameters: dict[str, Any], weights: Any =
     """Keep what a fit finishes inside the block in a folder, which no other process can write to meanwhile."""
     if not isinstance(folder, str | os.PathLike):
         raise ParameterError(f"{learner}: checkpoint must be the path of a folder, or None; got {folder!r}.")
-    if Path(folder).exists() and not Path(folder).is_dir():
-        raise ParameterError(f"{learner}: checkpoint must be a folder, and {folder} is a file; choose another name.")
+    _check_is_ours(Path(folder), learner)
     if parameters.get("warm_start"):
         raise ParameterError(f"{learner}: a fit with a checkpoint begins anew; leave warm_start out.")
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -362,6 +369,17 @@ def of_fit(folder: Any, learner: str, parameters: dict[str, Any], weights: Any =
     identity = {"learner": learner, "version": __version__, "parameters": described, "weights": digest_of(weights)}
     with lock_folder(folder), _Fit(Store(folder), identity).active():
         yield
+
+
+def _check_is_ours(folder: Path, learner: str) -> None:
+    """Refuse a file, and a folder that holds something else."""
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"{learner}: checkpoint must be a folder, and {folder} is a file; choose another name.")
+    names = os.listdir(folder) if folder.exists() else []
+    if MARK not in names and not all(name.startswith(".cladist") for name in names):
+        raise ParameterError(
+            f"{learner}: {folder} contains files but no checkpoint, and was not changed; choose a new or empty folder."
+        )
 
 
 def identify(*data: Any) -> None:
