@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.decoders import path_margins, top_down
 from cladist.errors import LabelError, ModelFormatError, one_of
 from cladist.execution import executor_for
@@ -77,6 +78,8 @@ class NodewiseSVM(HierarchicalClassifier):
         Whether to predict one label per row or a set; "auto": as y has them.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -130,8 +133,10 @@ class NodewiseSVM(HierarchicalClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all nodes.
 
