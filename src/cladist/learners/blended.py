@@ -18,10 +18,11 @@ from cladist.calibration.listed_scores import ListedScores
 from cladist.calibration.nested_logit import ChoiceTree
 from cladist.errors import LabelError, ModelFormatError, ParameterError
 from cladist.learners.out_of_fold import (
+    ScoredRows,
     find_class_nodes,
+    fit_folds,
     last_step,
     random_folds,
-    reduce_out_of_fold,
     scores_of_models,
 )
 from cladist.learners.probability_classifier import ProbabilityClassifier
@@ -131,27 +132,31 @@ class BlendedClassifier(ProbabilityClassifier):
             raise LabelError("BlendedClassifier blends single labels, and y has sets; give one label per row.")
         found = [find_class_nodes(model, self.taxonomy_) for model in self.estimators_]
         self.set_classes(fold_left(np.union1d, found))
-        columns = columns_of(self.class_nodes_, self.taxonomy_)
-
-        def reduce(scores: Floats, rows: Ids) -> tuple[ListedScores, Floats]:
-            return list_jointly(scores, columns[targets[rows]])
-
         folds = random_folds("BlendedClassifier", len(labels), self.cv, self.random_state)
-        parts = reduce_out_of_fold(
-            self.models, X, labels, self.class_nodes_, reduce, folds=folds, single=True, n_jobs=self.n_jobs
+        scored = fit_folds(
+            self.models, X, labels, self.class_nodes_, folds=folds, single=True, n_jobs=self.n_jobs
         )
-        targets = targets[np.concatenate([rows for rows, _ in parts])]
-        rows = ListedScores.joined(listed for _, (listed, _) in parts)
-        self._fit_blend(rows, np.concatenate([scores for _, (_, scores) in parts], axis=1), targets)
+        self._fit_single(scored, targets)
         self.copy_features(self.estimators_[0])
         return self
 
-    def _fit_blend(self, rows: ListedScores, scores: Floats, targets: Ids) -> None:
+    def _fit_single(self, scored: ScoredRows, targets: Ids) -> None:
+        """Fit weights and calibration of single labels."""
+        columns = columns_of(self.class_nodes_, self.taxonomy_)
+        parts = [(rows, *list_jointly(scores, columns[targets[rows]])) for rows, scores in scored()]
+        rows = ListedScores.joined(listed for _, listed, _ in parts)
+        values = np.concatenate([taken for *_, taken in parts], axis=1)
+        own = targets[np.concatenate([some for some, *_ in parts])]
         choices = ChoiceTree(self.taxonomy_, self.class_nodes_, flat=self.level == "leaves")
-        self.weights_, self.shares_ = fit_weights(choices, rows.columns, scores, rows.log_counts, targets)
-        blended = rows._replace(scores=combine(self.weights_, scores))
+        self.weights_, self.shares_ = fit_weights(choices, rows.columns, values, rows.log_counts, own)
         self.calibrator_ = fit_calibrator(
-            blended, targets, self.taxonomy_, self.class_nodes_, method=self.method, level=self.level
+            rows._replace(scores=combine(self.weights_, values)),
+            own,
+            lambda: ((combine(self.weights_, scores), targets[rows]) for rows, scores in scored()),
+            self.taxonomy_,
+            self.class_nodes_,
+            method=self.method,
+            level=self.level,
         )
 
     def raw_scores(self, X: Any) -> Floats:
