@@ -3,12 +3,12 @@
 `python -m benchmarks.calibration [SET …]` reads the scores of `benchmarks.held_out_scores`, computes those that are not
 there, and writes benchmarks/results/calibration.json; sets named are measured anew.
 
-Every calibration is fitted to the out-of-fold scores of at most 20,000 of a part's training rows, as in `CalibratedClassifier`,
-and measured on the part's own rows: the expected calibration error of every level, with 15 bins of as many rows each.
-`noise` is that of the same probabilities if they held exactly, the mean of 20 draws of outcomes from them: no model
-has less on average. Rows of parts 0 to 3, which are drawn like the training rows, are put together. Part "test" has
-rows from elsewhere: other wordings of the same codes (icd10cm), later posts (news20), another sample of queries
-(clinc150); the difference is how far the probabilities drift.
+Every calibration is fitted to the out-of-fold scores of at most 20,000 of a part's training rows, as in
+`CalibratedClassifier`, and measured on the part's own rows: the expected calibration error of every level, with 15 bins
+of as many rows each. `noise` is that of the same probabilities if they held exactly, the mean of 20 draws of outcomes
+from them: no model has less on average. Rows of parts 0 to 3, which are drawn like the training rows, are put together.
+Part "test" has rows from elsewhere: other wordings of the same codes (icd10cm), later posts (news20), another sample of
+queries (clinc150); the difference is how far the probabilities drift.
 
 `blend` is the accuracy of `BlendedClassifier`'s weighting on the same scores, beside the best of the learners, each by
 its own scores or by its calibrated probabilities, whichever is more accurate; with the difference's standard error.

@@ -12,17 +12,20 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from cladist.calibration.blend import combine, fit_weights
-from cladist.calibration.calibrators import columns_of, fit_calibrator
+from cladist.calibration.blend import combine, fit_set_weights, fit_weights
+from cladist.calibration.calibrators import Calibrator, columns_of, fit_calibrator
+from cladist.calibration.conditional import fit_conditional
 from cladist.calibration.listed_scores import ListedScores
 from cladist.calibration.nested_logit import ChoiceTree
 from cladist.errors import LabelError, ModelFormatError, ParameterError
+from cladist.labels import LabelMatrix
 from cladist.learners.out_of_fold import (
     ScoredRows,
     find_class_nodes,
     fit_folds,
     last_step,
     random_folds,
+    refuse_many_scores,
     scores_of_models,
 )
 from cladist.learners.probability_classifier import ProbabilityClassifier
@@ -34,12 +37,13 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(eq=False, repr=False)
 class BlendedClassifier(ProbabilityClassifier):
-    """Several classifiers whose scores are added with weights, then calibrated; for single labels.
+    """Several classifiers whose scores are added with weights, then calibrated.
 
     The score of a class is Σ_m w_m s_m with w_m ≥ 0. Clones of all classifiers are trained on the same folds; with the
     weights, the highest score of the rows of the other folds is right most often. The search for them starts from the
     weights of least log loss by a nested logit model with a scale per level, from equal ones and from each classifier
-    alone. The sum is calibrated as in `CalibratedClassifier`. `predict` answers the most probable class.
+    alone. For sets of labels, the weights are those of a logistic regression of whether a row has a class on its
+    scores. The sum is calibrated as in `CalibratedClassifier`, and `predict` answers as it does.
 
     Parameters
     ----------
@@ -72,7 +76,8 @@ class BlendedClassifier(ProbabilityClassifier):
 
     Notes
     -----
-    Fitting costs cv + 1 fits of every classifier, and memory for 128 scores per row and classifier. A classifier that
+    Fitting costs cv + 1 fits of every classifier, and memory for 128 scores per row and classifier; sets of labels take
+    that for all of rows × classes. A classifier that
     lacks a class of another one counts as its lowest score of the row.
 
     Examples
@@ -123,20 +128,23 @@ class BlendedClassifier(ProbabilityClassifier):
         Parameters
         ----------
         X : rows, as the estimators take them
-        y : labels in any form, one per row
+        y : labels in any form
+            Sets of labels, if all estimators predict sets.
         """
         labels = self.encode_labels(X, y)
-        targets = labels.nodes("BlendedClassifier")
         self.estimators_ = [clone(model).fit(X, y) for model in self.models]
-        if any(getattr(last_step(model), "decodes_sets", False) for model in self.estimators_):
-            raise LabelError("BlendedClassifier blends single labels, and y has sets; give one label per row.")
+        kinds = {bool(getattr(last_step(model), "decodes_sets", False)) for model in self.estimators_}
+        if len(kinds) > 1:
+            raise LabelError("BlendedClassifier: some of the classifiers predict sets of labels and others one label.")
         found = [find_class_nodes(model, self.taxonomy_) for model in self.estimators_]
         self.set_classes(fold_left(np.union1d, found))
         folds = random_folds("BlendedClassifier", len(labels), self.cv, self.random_state)
-        scored = fit_folds(
-            self.models, X, labels, self.class_nodes_, folds=folds, single=True, n_jobs=self.n_jobs
-        )
-        self._fit_single(scored, targets)
+        single = not kinds.pop()
+        scored = fit_folds(self.models, X, labels, self.class_nodes_, folds=folds, single=single, n_jobs=self.n_jobs)
+        if single:
+            self._fit_single(scored, labels.nodes("BlendedClassifier"))
+        else:
+            self._fit_sets(scored, labels)
         self.copy_features(self.estimators_[0])
         return self
 
@@ -158,6 +166,18 @@ class BlendedClassifier(ProbabilityClassifier):
             method=self.method,
             level=self.level,
         )
+
+    def _fit_sets(self, scored: ScoredRows, labels: LabelMatrix) -> None:
+        """Fit weights and calibration of sets of labels."""
+        shape = len(self.estimators_), len(labels), len(self.class_nodes_)
+        refuse_many_scores(*shape)
+        scores = np.empty(shape)
+        for rows, some in scored():
+            scores[:, rows] = some
+        self.weights_, self.shares_ = fit_set_weights(scores, labels, self.class_nodes_)
+        blended, options = combine(self.weights_, scores), {"method": self.method, "level": self.level}
+        model = fit_conditional(blended, labels, self.class_nodes_, **options)
+        self.calibrator_ = Calibrator(self.taxonomy_, self.class_nodes_, model)
 
     def raw_scores(self, X: Any) -> Floats:
         """Return the blended scores of the classes."""

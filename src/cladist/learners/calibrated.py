@@ -147,9 +147,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         scored: ScoredRows = partial(self._scored_rows, X)
         if self.cv != "prefit":
             folds = random_folds("CalibratedClassifier", len(labels), self.cv, self.random_state)
-            scored = fit_folds(
-                self.models, X, labels, self.class_nodes_, folds=folds, single=True, n_jobs=self.n_jobs
-            )
+            scored = fit_folds(self.models, X, labels, self.class_nodes_, folds=folds, single=True, n_jobs=self.n_jobs)
         targets, columns = labels.nodes("CalibratedClassifier"), columns_of(self.class_nodes_, self.taxonomy_)
         parts = [(rows, ListedScores.of(scores[0], columns[targets[rows]])) for rows, scores in scored()]
         self.calibrator_ = fit_calibrator(

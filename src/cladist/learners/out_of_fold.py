@@ -93,6 +93,18 @@ def scores_of_fold(
         first += scores.shape[1]
 
 
+def refuse_many_scores(n_models: int, n_rows: int, n_classes: int) -> None:
+    """Raise a `TooLargeError` if so many scores are above the limit of memory."""
+    n_bytes = 8 * n_models * n_rows * n_classes
+    if n_bytes > MOST_SCORE_BYTES:
+        of_models = "" if n_models == 1 else f" by {n_models} models"
+        raise TooLargeError(
+            f"Out-of-fold scores of {n_rows} rows × {n_classes} classes{of_models} are {n_bytes / 2**30:.1f} GiB, "
+            f"over the limit of {MOST_SCORE_BYTES / 2**30:.0f} GiB; fit a strategy of cladist.decoders.thresholds to "
+            "the scores of fewer rows."
+        )
+
+
 def out_of_fold_scores(
     estimator: Any,
     X: Any,
@@ -104,12 +116,7 @@ def out_of_fold_scores(
 ) -> Floats:
     """Return the out-of-fold scores of all rows and classes; above the limit of memory a `TooLargeError`."""
     n_rows, n_classes = len(labels), len(class_nodes)
-    if 8 * n_rows * n_classes > MOST_SCORE_BYTES:
-        raise TooLargeError(
-            f"Out-of-fold scores of {n_rows} rows × {n_classes} classes are {8 * n_rows * n_classes / 2**30:.1f} GiB, "
-            f"over the limit of {MOST_SCORE_BYTES / 2**30:.0f} GiB; fit a strategy of cladist.decoders.thresholds to "
-            "the scores of fewer rows."
-        )
+    refuse_many_scores(1, n_rows, n_classes)
     all_scores = np.full((n_rows, n_classes), -np.inf)
     for rows, scores in fit_folds([estimator], X, labels, class_nodes, folds=folds, n_jobs=n_jobs)():
         all_scores[rows] = scores[0]
