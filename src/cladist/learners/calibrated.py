@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from cladist.calibration.calibrators import Calibrator, columns_of, fit_calibrator
@@ -191,3 +192,16 @@ class CalibratedClassifier(ProbabilityClassifier):
         self.estimator = self.estimator_ if self.cv == "prefit" else clone(self.estimator_)
         self.copy_features(self.estimator_)
         self.unpack_calibrator(state, arrays)
+
+
+def calibrate_pipeline(steps: list[tuple[str, Any]], learner: Any, X: Any, y: Any) -> Pipeline:
+    """Return a fitted Pipeline of steps and a calibrated learner.
+
+    Clones learn the steps anew, so that they know no feature that only rows of their own fold have: new rows have such
+    features, too.
+    """
+    calibrated = CalibratedClassifier(Pipeline([*steps, ("model", learner)]), random_state=0).fit(X, y)
+    fitted = calibrated.estimator_
+    calibrated.estimator, calibrated.estimator_ = learner, fitted[-1]
+    calibrated.copy_features(fitted[-1])
+    return Pipeline([*fitted.steps[:-1], ("model", calibrated)])
