@@ -426,19 +426,20 @@ def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:
     from sklearn.utils import _safe_indexing
 
     from cladist.cli.decisions import HELD_OUT, MOST_HELD_OUT, hold_out
-    from cladist.learners.calibrated import CalibratedClassifier
+    from cladist.learners.calibrated import CalibratedClassifier, calibrate_pipeline
     from cladist.learners.out_of_fold import last_step
 
     learner = clone(last_step(model))
     if isinstance(getattr(learner, "C", None), str) and hasattr(last_step(model), "C_"):
         learner.set_params(C=last_step(model).C_)  # as it was chosen
-    calibrated = CalibratedClassifier(learner, random_state=0)
     steps = [(name, clone(step)) for name, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
     order = np.random.default_rng(0).permutation(len(data.y))
     n_held_out = min(round(HELD_OUT * len(order)), MOST_HELD_OUT)
     own, others = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    result = Pipeline([*steps, ("model", calibrated)]) if steps else calibrated
-    result.fit(_safe_indexing(data.X, others), _safe_indexing(data.y, others))
+    rows = _safe_indexing(data.X, others), _safe_indexing(data.y, others)
+    result = (
+        calibrate_pipeline(steps, learner, *rows) if steps else CalibratedClassifier(learner, random_state=0).fit(*rows)
+    )
     return result, hold_out(result, _safe_indexing(data.X, own), _safe_indexing(data.y, own))
 
 
