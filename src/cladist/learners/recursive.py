@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.errors import ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
@@ -89,6 +90,7 @@ class _Training(_Learner):
         others = {name: getattr(self, name) for name in ("solver", "warm_start", "weights")}
         return {"sharing": sharing, **others}
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all labels together.
 
@@ -266,6 +268,8 @@ class RecursiveSVM(_Training, LinearClassifier):
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -327,6 +331,7 @@ class RecursiveSVM(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -402,6 +407,8 @@ class RecursiveLogistic(_Training, LinearClassifier):
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -460,4 +467,5 @@ class RecursiveLogistic(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.decoders import path_margins, top_down
 from cladist.errors import LabelError, ModelFormatError, one_of
 from cladist.execution import executor_for
@@ -77,6 +78,8 @@ class NodewiseSVM(HierarchicalClassifier):
         Whether to predict one label per row or a set; "auto": as y has them.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -130,8 +133,10 @@ class NodewiseSVM(HierarchicalClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all nodes.
 
@@ -153,7 +158,8 @@ class NodewiseSVM(HierarchicalClassifier):
             C = choose_C(self, X, labels, weights)
             executor = executor_for(self.n_jobs, self.executor)
             problems, self.always_ = family_problems(labels)
-            families = fit_families(self, sparse.csr_array(X), problems, weights, C, executor)
+            rows = X if sparse.issparse(X) else sparse.csr_array(X)
+            families = fit_families(self, rows, problems, weights, C, executor)
         self.families_ = dict(sorted(families.items()))
         self.set_classes(np.unique(labels.indices if self.decodes_sets else labels.frontier[1]).astype(np.int64))
         self._keep_history(time.perf_counter() - started)

@@ -45,6 +45,8 @@ class LocalPerLevel(LocalClassifiers):
         Both mean the same: one path is predicted per row, whatever the form of y.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class LocalPerLevel(LocalClassifiers):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def problems(self, labels: LabelMatrix) -> dict[int, tuple[Any, Ids, npt.NDArray[Any]]]:

@@ -56,6 +56,8 @@ class LocalPerNode(LocalClassifiers):
         lists are read as paths, unless "multi".
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -110,6 +112,7 @@ class LocalPerNode(LocalClassifiers):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     @property

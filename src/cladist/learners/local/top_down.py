@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.errors import ParameterError, one_of
 from cladist.execution import executor_for
 from cladist.kernels import tree
@@ -47,6 +48,7 @@ from cladist.learners.local.node_estimators import (
     estimator_at,
     input_tags,
     listed,
+    map_fits,
     row_pieces,
     rows_for,
 )
@@ -137,6 +139,8 @@ class TopDown(HierarchicalClassifier):
         Both mean the same: TopDown predicts one path per row, whatever the form of y.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -190,8 +194,10 @@ class TopDown(HierarchicalClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Fit a classifier at every node that has a choice.
 
@@ -238,7 +244,7 @@ class TopDown(HierarchicalClassifier):
         """Fit the classifiers of all nodes that have a choice."""
         executor = executor_for(self.n_jobs, self.executor)
         if self.estimator is None:
-            return dict(fit_families(self, sparse.csr_array(X), problems, weights, C, executor))
+            return dict(fit_families(self, self._as_read(X), problems, weights, C, executor))
         taxonomy = self.walked_
         find = estimator_at("TopDown", self.estimator, taxonomy, taxonomy.names)
         estimators = {p.parent: find(_name(taxonomy, p.parent), int(taxonomy.depth[p.children[0]])) for p in problems}
@@ -250,17 +256,19 @@ class TopDown(HierarchicalClassifier):
         # longer than the work takes. `n_jobs` is the way to use several cores.
         with progress.task("TopDown", len(problems), unit="nodes") as running, threadpool_limits(1, user_api="blas"):
 
-            def fit_node(problem: FamilyProblem) -> Decision:
+            def fit_node(problem: FamilyProblem) -> Any:
                 options = {} if weights is None else {"sample_weight": weights[problem.rows]}
-                parts = last_parts(taxonomy, problem.children)
-                order = np.argsort(parts)  # as classifiers sort their classes
-                classes = parts[np.searchsorted(problem.children, child_of_rows(problem))]
-                estimator = clone(estimators[problem.parent]).fit(take_rows(X, problem.rows), classes, **options)
-                running.advance()
-                return Decision(problem.children[order], estimator)
+                classes = last_parts(taxonomy, problem.children)[
+                    np.searchsorted(problem.children, child_of_rows(problem))
+                ]
+                return clone(estimators[problem.parent]).fit(take_rows(X, problem.rows), classes, **options)
 
-            decisions = executor.map(fit_node, problems)
-            return {problem.parent: decision for problem, decision in zip(problems, decisions, strict=True)}
+            decisions: dict[int, Choice] = {}
+            for problem, estimator in zip(problems, map_fits(executor, fit_node, problems), strict=True):
+                order = np.argsort(last_parts(taxonomy, problem.children))  # as classifiers sort their classes
+                decisions[problem.parent] = Decision(problem.children[order], estimator)
+                running.advance()
+            return decisions
 
     def _keep_history(self, seconds: float) -> None:
         """Store what the classifiers report: their passes, objectives and whether they converged."""

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from threadpoolctl import threadpool_limits
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.errors import ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.kernels import tree
@@ -28,6 +29,7 @@ from cladist.learners.local.node_estimators import (
     check_takes_weights,
     input_tags,
     listed,
+    map_fits,
     row_pieces,
     rows_for,
 )
@@ -86,6 +88,7 @@ class LocalClassifiers(HierarchicalClassifier):
 
     # ---------------------------------------------------------------- training
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Fit the classifiers.
 
@@ -153,17 +156,18 @@ class LocalClassifiers(HierarchicalClassifier):
                 estimator, rows, classes = problem
                 options = {} if weights is None else {"sample_weight": weights[rows]}
                 with progress.hide():
-                    model = clone(estimator).fit(take_rows(X, rows), classes, **options)
-                running.advance()
-                return model
+                    return clone(estimator).fit(take_rows(X, rows), classes, **options)
 
             # A classifier of ours at a node has no hierarchy, and names of nodes may look like paths.
             with (
                 without_label_warnings(),
                 threadpool_limits(1, user_api="blas"),
             ):  # vectors are short; `n_jobs` is the way to use several cores
-                models = list(executor_for(self.n_jobs, self.executor).map(fit, problems.values()))
-        self.estimators_ = dict(zip(problems, models, strict=True))
+                models = map_fits(executor_for(self.n_jobs, self.executor), fit, problems.values())
+                self.estimators_ = {}
+                for node, model in zip(problems, models, strict=True):
+                    self.estimators_[node] = model
+                    running.advance()
 
     # ---------------------------------------------------------------- rows
 

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.checkpoints import resumable
 from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
@@ -73,6 +75,8 @@ class OrthogonalTransfer(LabellingClassifier):
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single"}, bool or int
         One label per row is predicted; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -124,6 +128,7 @@ class OrthogonalTransfer(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -140,6 +145,7 @@ class OrthogonalTransfer(LabellingClassifier):
         check_values(self, is_count, "a whole number from 1 up", "max_iter")
         self._check_decode(self.decode)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row."""
         self.check_parameters()
@@ -161,7 +167,7 @@ class OrthogonalTransfer(LabellingClassifier):
             dual = OrthogonalDual(rows, place, competitors, forest, K, C / len(nodes))
             sweeps = Sweeps(float(self.tol), int(self.max_iter), INNER_STEPS)
             random = random_generator("OrthogonalTransfer", self.random_state)
-            ascent = ascend(dual, sweeps, random, executor_for(self.n_jobs, self.executor))
+            ascent = ascend(dual, sweeps, random, local_executor(executor_for(self.n_jobs, self.executor)))
         W = np.zeros((rows.shape[1], n_nodes))
         W[:, weighted] = dual.W
         self.model_ = WeightModel(W[:-1].copy(), W[-1].copy()) if self.fit_intercept else WeightModel(W)

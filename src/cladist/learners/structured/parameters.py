@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cladist.errors import TooLargeError, is_count, is_positive, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.kernel_functions import Kernel, check_values, is_positive_finite
@@ -135,7 +136,7 @@ def prepare_rounds(
         n_rounds=T,
         average=bool(model.average),
         windows=chunks,
-        executor=executor_for(model.n_jobs, model.executor),
+        executor=local_executor(executor_for(model.n_jobs, model.executor)),
         initial=initial_weights(model.init, y, random),
         cache_bytes=1e6 * getattr(model, "cache_size", 200),
     )

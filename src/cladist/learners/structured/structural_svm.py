@@ -11,9 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from cladist.checkpoints import resumable
 from cladist.decoders import path_scores
 from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.explanation import Factors
@@ -76,6 +78,8 @@ class StructuralSVM(LabellingClassifier):
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -129,6 +133,7 @@ class StructuralSVM(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -141,6 +146,7 @@ class StructuralSVM(LabellingClassifier):
         one_of("StructuralSVM", "rescaling", self.rescaling, RESCALINGS)
         one_of("StructuralSVM", "solver", self.solver, SOLVERS)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()
@@ -152,7 +158,7 @@ class StructuralSVM(LabellingClassifier):
         C = choose(self, "C", X, labels)
         dual, oracle = self._set_problem(X, labels, C) if self.decodes_sets else self._path_problem(X, labels, C)
         random, sweeps = random_generator("StructuralSVM", self.random_state), parameters.sweeps_of(self)
-        executor = executor_for(self.n_jobs, self.executor)
+        executor = local_executor(executor_for(self.n_jobs, self.executor))
         with self.training():
             if oracle is not None:
                 W, ascent, self.n_constraints_ = cutting_plane(X, oracle, C, sweeps, random, executor)
