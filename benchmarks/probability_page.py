@@ -58,9 +58,9 @@ def calibration() -> str:
     parts = [
         "Expected calibration error of every level, roots first, with the defaults of `CalibratedClassifier` on rows "
         "that are drawn like the training rows, and on test parts whose rows come from elsewhere. Noise is the error "
-        "that the same probabilities would have on as many rows if they held exactly: no model has less on average. The "
-        "last column is the mean probability of the answers less their accuracy, which on a test part is how far the "
-        "calibration drifts. C is chosen on training rows.",
+        "that the same probabilities would have on as many rows if they held exactly: no model has less on average. "
+        "The last column is the mean probability of the answers less their accuracy, which on a test part is how far "
+        "the calibration drifts. C is chosen on training rows.",
         table(["set", "learner", "rows", "accuracy", "error by level", "noise by level", "too sure by"], errors),
         "`BlendedClassifier` of these learners, with the standard error of the difference to the best of them.",
         table(["set", "accuracy of the blend", "best learner", "difference"], blends),
@@ -100,7 +100,8 @@ def guarantees() -> list[str]:
         "The share of the labels' depth that right answers keep, where at most 5 % errors are guaranteed with "
         "probability 0.9, of all rows or of the answers: means of 20 random halves to calibrate on. The ratio is to "
         "leaves filed over a threshold of the flat classifier's highest probability, chosen by the same test; where "
-        "that files nothing, there is no ratio. The last column is the share of splits whose error on all rows is over the bound; 0.1 is allowed."
+        "that files nothing, there is no ratio. "
+        "The last column is the share of splits whose error on all rows is over the bound; 0.1 is allowed."
     )
     header = ["set", "error of", "answers", "depth kept", "ratio", "error", "over"]
     return ["### At a guaranteed error", text, table(header, rows)]
