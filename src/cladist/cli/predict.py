@@ -43,6 +43,7 @@ CONFORMAL_HELP = "Give a set of labels that has the true one with probability 1 
 ABSTAIN_HELP = "Give no label to rows that are unlike the rows of training, and to texts without a known word."
 
 InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow xlsx ods svmlight arff lshtc lines")
+RowFormat = Annotated[InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)]
 
 MAX_NAMED = 5  # rows without known words that the warning names
 PATH_SEPARATOR = " > "
@@ -82,9 +83,7 @@ def command(
     mmap: Annotated[bool, output.option("--mmap", MMAP_HELP)] = False,
     verify: Annotated[bool, output.option("--verify", "With --mmap, also verify these weights first.")] = False,
     text: output.Texts = None,
-    format: Annotated[  # noqa: A002
-        InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
-    ] = None,
+    format: RowFormat = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
     query: output.Query = None,
 ) -> None:

@@ -8,8 +8,7 @@ import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,14 +32,22 @@ METHOD_HELP = "A method listed by [bold]cladist methods[/bold]; auto: the one th
 PARAM_HELP = "A parameter of the method; may be given several times."
 HASHING_HELP = "Hash words and characters instead of storing a vocabulary."
 CALIBRATE_HELP = "Fit calibrated probabilities, for which a fifth of the rows is held out."
+CHECKPOINT_HELP = "A folder to keep what is finished in; after it was killed, the same command goes on from there."
+EXECUTOR_HELP = "ray: train on a Ray cluster (RAY_ADDRESS), or on this machine where there is none."
 TEST_HELP = "Hold out this share of the rows, and evaluate on them the model trained on the others."
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
-OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual form; the first is an option
+OBJECTS = (
+    "taxonomy",
+    "estimator",
+    "executor",
+    "checkpoint",
+)  # parameters without a textual form; the first is an option
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
 # Options in a config file: their types, and descriptions of these in messages.
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
-        ("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format", "query"), ((str,), "a text")
+        ("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format", "query", "checkpoint", "executor"),
+        ((str,), "a text"),
     ),
     "text": ((str, list), "a text or a list of texts"),
     "test_size": ((float,), "a number between 0 and 1"),
@@ -67,6 +74,8 @@ def command(
         bool | None, output.option("--calibrate/--no-calibrate", CALIBRATE_HELP, show_default="no-calibrate")
     ] = None,
     test_size: Annotated[float | None, output.option("--test-size SHARE", TEST_HELP, output.DATA)] = None,
+    checkpoint: Annotated[Path | None, output.option("--checkpoint FOLDER", CHECKPOINT_HELP)] = None,
+    executor: Annotated[str | None, output.option("--executor ray", EXECUTOR_HELP)] = None,
     config: Annotated[Path | None, output.option("--config FILE", "A TOML file with these options.")] = None,
     text: output.Texts = None,
     label: output.Label = None,
@@ -81,7 +90,7 @@ def command(
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
         "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
         "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
-        "test_size": test_size, "query": query,
+        "test_size": test_size, "query": query, "checkpoint": checkpoint, "executor": executor,
     }  # fmt: skip
     options = merge_options(arguments, config)
     if options["out"] is None:
@@ -104,6 +113,8 @@ def command(
             characters=options["characters"] is not False,
             calibrate=bool(options["calibrate"]),
             test_size=options["test_size"],
+            checkpoint=options["checkpoint"],
+            executor=options["executor"],
             notify=terminal.note,
         )
     terminal.answer(summary)
@@ -131,6 +142,8 @@ def train(
     characters: bool = True,
     calibrate: bool = False,
     test_size: float | None = None,
+    checkpoint: Path | None = None,
+    executor: str | None = None,
     notify: Notify = lambda _: None,
 ) -> dict[str, Any]:
     """Train a model and write it to a folder, which no other process can write to meanwhile; return its sizes.
@@ -139,6 +152,7 @@ def train(
     model on them is returned too. `notify` is called with notes about the data.
     """
     from cladist.cli.input import learner_of, notes_of, read_labelled, read_packed
+    from cladist.cli.training_data import read_tree, with_sets
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
@@ -153,22 +167,25 @@ def train(
         tree = None if taxonomy is None else read_tree(taxonomy, source)
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
+        if executor is not None:
+            _set_executor(learner, method, executor)
         if source.kind == "packed":
             _refuse_options(source, {"--taxonomy": tree, "--zero-based": source.zero_based, "--query": source.query})
             data, notes, vectorizer = read_packed(source)
         else:
             data, notes, vectorizer = read_labelled(source, taxonomy=tree), None, None
         tell_surprises(data, notify)
-        if isinstance(data.y, list) and isinstance(data.y[0], list):  # labels of one row, which lists would leave open
-            data = replace(data, y=[set(row) for row in data.y])
+        data = with_sets(data)
         advise = _advising(data)
         data, test = (data, None) if test_size is None else _hold_out(data, test_size)
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
+        made = {"method": method, "hashing": hashing, "characters": characters, "calibrate": calibrate}
+        kept = _keep(checkpoint, data, {**(parameters or {}), **made})
         # Temporary files of rows on disk are beside the model, where there is room, and not where TMPDIR says.
         beside = scratch_in(out.absolute().parent if source.kind == "packed" else None)
-        with progress.task("Training" if method == AUTO else f"Training {method}"), advise, beside:
+        with progress.task("Training" if method == AUTO else f"Training {method}"), advise, beside, kept:
             model = _fit(learner, features, data, parameters or {})
             model, held_out = _calibrate(model, data) if calibrate else (model, {})
             if vectorizer is not None:
@@ -196,6 +213,26 @@ def train(
         **choice,
         **tested,
     }
+
+
+def _keep(folder: Path | None, data: Any, parameters: dict[str, Any]) -> AbstractContextManager[None]:
+    """Return a context in which fits keep what they finish in a folder, if one is given."""
+    if folder is None:
+        return nullcontext()
+    from cladist import checkpoints
+
+    tree = None if data.taxonomy is None else (list(data.taxonomy.names), data.taxonomy.parents)
+    return checkpoints.keep(folder, data.X, data.y, tree, **parameters)
+
+
+def _set_executor(learner: Any, method: str, executor: str) -> None:
+    """Let a learner train elsewhere; refuse engines there are not, and methods that cannot."""
+    if executor != "ray":
+        raise ParameterError(f"--executor must be ray; got {executor!r}.")
+    if learner is None or "executor" not in learner.get_params(deep=False):
+        names = [known.name for known in registry.METHODS if "executor" in known.load()().get_params(deep=False)]
+        raise ParameterError(f"--executor is for a --method that trains in parts, not {method}: {', '.join(names)}.")
+    learner.set_params(executor=executor)
 
 
 @contextmanager
@@ -317,17 +354,6 @@ def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     return learner.set_params(**parameters)
 
 
-def read_tree(path: Path, source: DataSource) -> Any:
-    """Return the taxonomy of a file, as the labels of a data source are written."""
-    from cladist.cli.input import read_taxonomy
-
-    # The paths in an LSHTC hierarchy consist of node numbers: the same number is the same node.
-    kind = "lshtc" if source.kind == "lshtc" else None
-    advice = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
-    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=advice)
-    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
-
-
 def new_imputer(X: Any, notify: Notify) -> Any:
     """Return an unfitted imputer if values are missing in the rows, and None otherwise."""
     from sklearn.impute import SimpleImputer
@@ -400,19 +426,20 @@ def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:
     from sklearn.utils import _safe_indexing
 
     from cladist.cli.decisions import HELD_OUT, MOST_HELD_OUT, hold_out
-    from cladist.learners.calibrated import CalibratedClassifier
+    from cladist.learners.calibrated import CalibratedClassifier, calibrate_pipeline
     from cladist.learners.out_of_fold import last_step
 
     learner = clone(last_step(model))
     if isinstance(getattr(learner, "C", None), str) and hasattr(last_step(model), "C_"):
         learner.set_params(C=last_step(model).C_)  # as it was chosen
-    calibrated = CalibratedClassifier(learner, random_state=0)
     steps = [(name, clone(step)) for name, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
     order = np.random.default_rng(0).permutation(len(data.y))
     n_held_out = min(round(HELD_OUT * len(order)), MOST_HELD_OUT)
     own, others = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    result = Pipeline([*steps, ("model", calibrated)]) if steps else calibrated
-    result.fit(_safe_indexing(data.X, others), _safe_indexing(data.y, others))
+    rows = _safe_indexing(data.X, others), _safe_indexing(data.y, others)
+    result = (
+        calibrate_pipeline(steps, learner, *rows) if steps else CalibratedClassifier(learner, random_state=0).fit(*rows)
+    )
     return result, hold_out(result, _safe_indexing(data.X, own), _safe_indexing(data.y, own))
 
 

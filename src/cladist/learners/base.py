@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from cladist import checkpoints
 from cladist.errors import DatasetError, LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
 from cladist.features.rows_on_disk import slice_rows
 from cladist.features.rows_on_disk import take_rows as take_mapped_rows
@@ -188,6 +189,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
+        if checkpoints.is_active():
+            labels, tree = encoded.labels, encoded.taxonomy
+            checkpoints.identify(X, labels.indptr, labels.indices, list(tree.names), tree.parents)
         if self.taxonomy is None and encoded.form.kind == "single":
             warn_of_joined_paths(type(self).__name__, encoded.taxonomy)
         return X, encoded.labels

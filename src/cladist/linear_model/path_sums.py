@@ -168,7 +168,7 @@ class PathSumWeights(BlockedWeights):
         require_fit(centres.shape == (len(layout.free), rows.n_used), "centres of its roots do not fit")
         V = np.zeros((len(layout.stored_nodes), rows.n_used), np.float32)
         alphas = [[_alphas_of(shares, block.classes) for block in layout.blocks] for shares in (state, own)]
-        layout.set_vectors(V, rows, lambda b: alphas[0][b], centres)
+        layout.set_vectors(V, rows, lambda b, here: layout.blocks[b].sums_of_lanes(alphas[0][b], here), centres)
         return cls(PathSums(layout, V, rows, *alphas), tree, root, centres)
 
 

@@ -47,6 +47,7 @@ NOT_PART_OF_A_MODEL = (
     "estimators",
     "strategy",
     "rule",
+    "checkpoint",
     "executor",
 )  # packed separately, or not saved
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import one_vs_rest as kernels
@@ -140,29 +141,31 @@ def _solve_blocks(
     shares_start = equal_costs and n_blocks >= BLOCKS_THAT_SHARE and state is None
     limit = newton_visits(problem, settings)
     start = _shared_start(problem, order, settings, limit) if shares_start else None
+
+    def solve(b: int) -> tuple[Any, Any, History]:
+        begin = None if state is None else state[b][shuffled]
+        try:
+            block = _solve_block(problem, b, order, settings, start, begin, limit)
+            block = _finish_directly(problem, b, settings, form, block, limit)
+        except SlowDescentError as slow:
+            if b == 0:
+                raise
+            block = _solve_block_directly(problem, b, settings, form, _weights_of_block(slow, problem, b))
+        alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
+        return _block_weights(block, problem, form, prune), alpha, block.history
+
+    tried = min(needs_trial(problem, limit), n_blocks)  # alone, since what the first shows holds for the others
+    first = checkpoints.scope("first").map(Serial(), solve, range(tried))
+    others = checkpoints.scope("blocks").map(executor or Serial(), solve, range(tried, n_blocks))
+    blocks: list[tuple[Any, Any, History]] = []
     # Weights of rows on disk go there, too, block by block.
     stored = problem.rows.new_blocks(n_blocks) if form == "dense" and problem.rows.on_disk else None
     with progress.task("one-vs-rest", problem.n_classes, unit="classes") as running:
-
-        def solve(b: int) -> tuple[Any, Any, History]:
-            begin = None if state is None else state[b][shuffled]
-            try:
-                block = _solve_block(problem, b, order, settings, start, begin, limit)
-                block = _finish_directly(problem, b, settings, form, block, limit)
-            except SlowDescentError as slow:
-                if b == 0:
-                    raise
-                block = _solve_block_directly(problem, b, settings, form, _weights_of_block(slow, problem, b))
-            running.advance(len(block.history))
-            alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
-            part = _block_weights(block, problem, form, prune)
+        for b, (part, alpha, entries) in enumerate(chain(first, others)):
             if stored is not None:
                 stored[b] = part
-                part = None
-            return part, alpha, block.history
-
-        tried = min(needs_trial(problem, limit), n_blocks)  # alone, since what the first shows holds for the others
-        blocks = [*map(solve, range(tried)), *(executor or Serial()).map(solve, range(tried, n_blocks))]
+            blocks.append((part if stored is None else None, alpha, entries))
+            running.advance(len(entries))
     place = np.argsort(shuffled)
     alphas = [alpha[place] for _, alpha, _ in blocks] if keep_state else None
     parts = [part for part, _, _ in blocks] if stored is None else stored
