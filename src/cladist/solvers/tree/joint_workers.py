@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cladist import progress
 from cladist.execution import Executor, Serial, in_this_process
 from cladist.execution.worker_group import WorkerGroup
 from cladist.linear_model.path_sums import PathSums
@@ -259,7 +260,7 @@ class RemoteJoint(JointDual):
         self.group = WorkerGroup(executor, make, self.n_workers)
         self.share: float | None = None  # of the last round, which workers have yet to apply
         self.energies: dict[int, float] = {}  # ‖v‖² of stored nodes, as they were recomputed last
-        self.is_open = True
+        self.is_open, self.n_sweeps = True, 0
 
     @cached_property
     def own(self) -> list[list[int]]:
@@ -273,6 +274,7 @@ class RemoteJoint(JointDual):
     def sweep(self, sweep: int, rounds: list[list[int]], eps: float) -> None:
         """Visit every block once; those of a round start from the same snapshot."""
         full, self.is_fresh = self.begin_sweep(), False
+        self.n_sweeps += 1
         for together in rounds:
             _, counts = self.count_blocks(together)
             told = together, {"counts": counts, "eps": eps, "sweep": sweep, "full": full}
@@ -352,6 +354,8 @@ class RemoteJoint(JointDual):
         """End the workers."""
         if self.is_open:
             self.is_open = False
+            passed = (self.group.bytes_sent + self.group.bytes_received) / max(1, self.n_sweeps) / 1e6
+            progress.announce(f"{self.n_workers} workers exchanged {passed:.1f} MB per sweep, checks included.")
             self.group.close()
 
 
