@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -154,14 +153,16 @@ def _solve_blocks(
         alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
         return _block_weights(block, problem, form, prune), alpha, block.history
 
-    tried = min(needs_trial(problem, limit), n_blocks)  # alone, since what the first shows holds for the others
-    first = checkpoints.scope("first").map(Serial(), solve, range(tried))
-    others = checkpoints.scope("blocks").map(executor or Serial(), solve, range(tried, n_blocks))
+    def solve_all() -> Iterator[tuple[Any, Any, History]]:
+        tried = min(needs_trial(problem, limit), n_blocks)  # alone, since what the first shows holds for the others
+        yield from checkpoints.scope("first").map(Serial(), solve, range(tried))
+        yield from checkpoints.scope("blocks").map(executor or Serial(), solve, range(tried, n_blocks))
+
     blocks: list[tuple[Any, Any, History]] = []
     # Weights of rows on disk go there, too, block by block.
     stored = problem.rows.new_blocks(n_blocks) if form == "dense" and problem.rows.on_disk else None
     with progress.task("one-vs-rest", problem.n_classes, unit="classes") as running:
-        for b, (part, alpha, entries) in enumerate(chain(first, others)):
+        for b, (part, alpha, entries) in enumerate(solve_all()):
             if stored is not None:
                 stored[b] = part
             blocks.append((part if stored is None else None, alpha, entries))
