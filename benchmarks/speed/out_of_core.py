@@ -4,8 +4,8 @@
 features drawn by the leaf. ``fit FOLDER`` trains each learner in a process of its own.
 
 What is resident is read every 50 ms from /proc: memory that only the process can free (`RssAnon`, `RssShmem`), and
-pages of files (`RssFile`), which the system drops and reads again as it needs room. With ``--limit-gib`` a memory cgroup
-holds the process to this limit, all pages of files that it reads or writes included; Linux with cgroup v1, root.
+pages of files (`RssFile`), which the system drops and reads again as it needs room. With ``--limit-gib`` a memory
+cgroup holds the process to this limit, all pages of files that it reads or writes included; Linux with cgroup v1, root.
 """
 
 from __future__ import annotations

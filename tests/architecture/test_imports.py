@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 # From the top of the house to its foundations; rooms of one row do not import each other.
 ROWS = (
     ("cli",),
-    ("report",),
     ("evaluation", "hiclass", "ray"),  # they use learners or models, and none the others
+    ("report",),  # below evaluation, whose results draw their own pages
     ("learners",),
     ("persistence",),  # below learners, whose classes it finds by name in the registry
     ("solvers",),

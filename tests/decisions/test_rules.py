@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -236,7 +236,8 @@ def test_the_risk_is_controlled(loss, at_most):
     assert min(levels) < 1  # some answers are below the root
 
 
-def test_the_error_of_the_answers_is_controlled():
+@pytest.mark.parametrize("answers", ["deepest", "gain"])
+def test_the_error_of_the_answers_is_controlled(answers):
     """Over many sets of calibration rows, the share of wrong ones among the answers exceeds the bound in at most δ."""
     forest = Taxonomy.from_paths(["cat/lion", "cat/lynx", "dog/wolf", "dog/fox", "owl"])
     random, failures, answered = np.random.default_rng(6), 0, []
@@ -245,7 +246,8 @@ def test_the_error_of_the_answers_is_controlled():
     order = [ANIMALS.names[v] for v in ANIMALS.leaves]
     for _ in range(40):
         P, y = simulate(random, 600)
-        rule = RiskControl(at_most=0.25, delta=0.2, of="answers").fit(P, y, forest, classes=order)
+        rule = RiskControl(at_most=0.25, delta=0.2, of="answers", answers=answers)
+        rule.fit(P, y, forest, classes=order)
         nodes = rule.answer(P_new).nodes
         has = nodes >= 0
         right = forest.common_ancestors(np.maximum(nodes, 0), true) == nodes
@@ -253,6 +255,22 @@ def test_the_error_of_the_answers_is_controlled():
         answered.append(has.mean())
     assert failures / 40 <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 40)
     assert 0.02 < np.median(answered) < 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["rows", "answers"]), st.floats(0.01, 1.0))
+def test_answers_have_the_greatest_gain(seed, of, level):
+    random = np.random.default_rng(seed)
+    P = random.dirichlet(np.full(5, 0.5), 4)
+    rule = RiskControl(at_most=0.1, of=of, answers="gain")
+    rule.taxonomy_, rule.class_nodes_, rule.sets_, rule.level_ = ANIMALS, ANIMALS.leaves, False, level
+    masses = sum_to_nodes(P, ANIMALS)
+    depth = (ANIMALS.depth + 1) / (ANIMALS.depth.max() + 1)
+    errors = 1 - masses - (0.1 if of == "answers" else 0.0)
+    gains = (1 - level) * depth * masses - level * errors
+    for node, sure, row, mass in zip(*rule.answer(P), gains, masses, strict=True):
+        assert (row[node] if node >= 0 else 0.0) == pytest.approx(max(0.0, row.max()))
+        assert sure == pytest.approx(mass[node] if node >= 0 else 0.0)
 
 
 def test_answers_are_certified_from_any_start():
@@ -298,6 +316,28 @@ def test_coverage(options, alpha):
         covered.append(np.mean([label in closure for label, closure in zip(y, closures, strict=True)]))
     assert np.mean(covered) >= 1 - alpha - 2 * np.std(covered) / np.sqrt(80)
     assert np.mean(covered) <= 1 - alpha + 0.08  # not everything
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["node", "nodes"]), st.sampled_from([0.1, 0.3, 0.6]))
+def test_the_threshold_of_covers_is_the_lowest_that_covers_enough_rows(seed, kind, alpha):
+    """Compared with the rows covered at every threshold; covers of one row need not contain each other."""
+    P, y = simulate(np.random.default_rng(seed), 30)
+    rule = Conformal(alpha, kind=kind, r=2).fit(P, y, ANIMALS)
+    chosen, levels = rule.threshold_, np.unique([*rule._covers(*_read(rule, P))[1], 0.0])
+    levels = np.unique(np.concatenate([levels, -levels, [chosen]]))
+    true, n_covered = np.array([ANIMALS.index(name) for name in y]), []
+    for rule.threshold_ in levels:
+        sets = rule.answer(P).nodes.frontier_names()
+        below = [{u for v in map(ANIMALS.index, names) for u in (v, *ANIMALS.ids_below(v))} for names in sets]
+        n_covered.append(sum(t in own for own, t in zip(below, true, strict=True)))
+    enough = np.array(n_covered) >= np.ceil(31 * (1 - alpha))
+    lowest = levels[np.flatnonzero(np.logical_and.accumulate(enough[::-1])[::-1])[0]]
+    assert chosen == pytest.approx(lowest)
+
+
+def _read(rule, P):
+    return rule._read(P), rule._tree()
 
 
 @pytest.mark.parametrize("kind", ["node", "nodes"])
@@ -434,7 +474,7 @@ def test_numbers_that_are_no_probabilities(P, message):
 
 SENSELESS = [Confidence(2), Confidence("high"), Specificity(0), Conformal(0), Conformal(r=0)]
 SENSELESS += [RiskControl(at_most=0), RiskControl(at_most=1.0), RiskControl(delta=1), RiskControl(of="leaves")]
-SENSELESS += [RiskControl("tree-distance", of="answers")]
+SENSELESS += [RiskControl("tree-distance", of="answers"), RiskControl(answers="leaves")]
 
 
 @pytest.mark.parametrize("rule", SENSELESS)
@@ -455,7 +495,7 @@ FITTED = [
     Confidence(0.7),
     Specificity(0.8),
     RiskControl(at_most=0.4),
-    RiskControl(at_most=0.4, of="answers"),
+    RiskControl(at_most=0.4, of="answers", answers="gain"),
     Conformal(0.2, by="class"),
 ]
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 import cladist
-from cladist import CalibratedClassifier, Hieron, RecursiveSVM, Taxonomy, TextClassifier
+from cladist import CalibratedClassifier, FlatLogistic, Hieron, RecursiveSVM, Taxonomy, TextClassifier
 from cladist.errors import ParameterError
 from cladist.features import TextFeatures, text_features
 
@@ -48,6 +48,15 @@ def test_it_is_saved_and_loaded_as_itself(tmp_path, calibrate):
     assert (loaded.method, loaded.calibrate) == ("lr", calibrate)
     np.testing.assert_array_equal(loaded.predict_proba(NEW), model.predict_proba(NEW))
     assert [why.to_dict() for why in loaded.explain(NEW)] == [why.to_dict() for why in model.explain(NEW)]
+
+
+def test_clones_learn_their_own_features():
+    """The calibration is that of a Pipeline whose folds do not know the words of the rows they score."""
+    model = fitted("lr", calibrate=True)
+    whole = CalibratedClassifier(make_pipeline(text_features(), FlatLogistic(TREE)), random_state=0).fit(TEXTS, LABELS)
+    np.testing.assert_allclose(model.predict_proba(NEW), whole.predict_proba(NEW))
+    outside = CalibratedClassifier(FlatLogistic(TREE), random_state=0).fit(model[:-1].transform(TEXTS), LABELS)
+    assert not np.allclose(outside.calibrator_.model.scales, whole.calibrator_.model.scales)
 
 
 def test_probabilities():

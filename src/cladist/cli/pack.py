@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cladist.cli import output
-from cladist.cli.train import CHARACTERS_HELP, HASHING_HELP, TAXONOMY_HELP, new_features, read_tree
+from cladist.cli.train import CHARACTERS_HELP, HASHING_HELP, TAXONOMY_HELP, new_features
 from cladist.errors import DatasetError
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def pack(
 ) -> dict[str, Any]:
     """Pack the rows of a file, and return the sizes. The folder appears whole or not at all."""
     from cladist.cli.input import notes_of, reworded
+    from cladist.cli.training_data import read_tree
     from cladist.datasets import PackedWriter
 
     if source.kind not in PACKED_KINDS or source.path == "-":

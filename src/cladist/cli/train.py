@@ -9,7 +9,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -153,6 +152,7 @@ def train(
     model on them is returned too. `notify` is called with notes about the data.
     """
     from cladist.cli.input import learner_of, notes_of, read_labelled, read_packed
+    from cladist.cli.training_data import read_tree, with_sets
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
@@ -174,8 +174,7 @@ def train(
         else:
             data, notes, vectorizer = read_labelled(source, taxonomy=tree), None, None
         tell_surprises(data, notify)
-        if isinstance(data.y, list) and isinstance(data.y[0], list):  # labels of one row, which lists would leave open
-            data = replace(data, y=[set(row) for row in data.y])
+        data = with_sets(data)
         advise = _advising(data)
         data, test = (data, None) if test_size is None else _hold_out(data, test_size)
         if source.kind == "arff":
@@ -357,17 +356,6 @@ def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     return learner.set_params(**parameters)
 
 
-def read_tree(path: Path, source: DataSource) -> Any:
-    """Return the taxonomy of a file, as the labels of a data source are written."""
-    from cladist.cli.input import read_taxonomy
-
-    # The paths in an LSHTC hierarchy consist of node numbers: the same number is the same node.
-    kind = "lshtc" if source.kind == "lshtc" else None
-    advice = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
-    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=advice)
-    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
-
-
 def new_imputer(X: Any, notify: Notify) -> Any:
     """Return an unfitted imputer if values are missing in the rows, and None otherwise."""
     from sklearn.impute import SimpleImputer
@@ -440,19 +428,20 @@ def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:
     from sklearn.utils import _safe_indexing
 
     from cladist.cli.decisions import HELD_OUT, MOST_HELD_OUT, hold_out
-    from cladist.learners.calibrated import CalibratedClassifier
+    from cladist.learners.calibrated import CalibratedClassifier, calibrate_pipeline
     from cladist.learners.out_of_fold import last_step
 
     learner = clone(last_step(model))
     if isinstance(getattr(learner, "C", None), str) and hasattr(last_step(model), "C_"):
         learner.set_params(C=last_step(model).C_)  # as it was chosen
-    calibrated = CalibratedClassifier(learner, random_state=0)
     steps = [(name, clone(step)) for name, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
     order = np.random.default_rng(0).permutation(len(data.y))
     n_held_out = min(round(HELD_OUT * len(order)), MOST_HELD_OUT)
     own, others = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    result = Pipeline([*steps, ("model", calibrated)]) if steps else calibrated
-    result.fit(_safe_indexing(data.X, others), _safe_indexing(data.y, others))
+    rows = _safe_indexing(data.X, others), _safe_indexing(data.y, others)
+    result = (
+        calibrate_pipeline(steps, learner, *rows) if steps else CalibratedClassifier(learner, random_state=0).fit(*rows)
+    )
     return result, hold_out(result, _safe_indexing(data.X, own), _safe_indexing(data.y, own))
 
 

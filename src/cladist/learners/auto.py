@@ -10,7 +10,6 @@ tell apart.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,11 +24,8 @@ from cladist import progress
 from cladist.errors import ParameterError, is_positive
 from cladist.labels import encode
 from cladist.learners.base import random_generator
-from cladist.learners.flat import FlatLogistic, FlatSVM
+from cladist.learners.candidates import Candidate, candidates_for, fit_steps, preparation, scale_ratio
 from cladist.learners.label_warnings import without_label_warnings
-from cladist.learners.local.nodewise import NodewiseSVM
-from cladist.learners.local.top_down import TopDown
-from cladist.learners.recursive import RecursiveLogistic, RecursiveSVM
 from cladist.learners.select_c import Key, Search
 from cladist.learners.thresholded import Thresholded
 from cladist.taxonomy import as_taxonomy
@@ -42,31 +38,6 @@ OTHER_SCALES = 100.0  # the ratio of the largest to the smallest standard deviat
 HOPELESS = 2.0  # standard errors behind the best on the first fold: other folds are not looked at
 SURE = 2.0  # standard errors by which a C is better than those around it: other methods of the same loss take it over
 MOST_FOLDS = 3  # that the better flat method and the best of the others are compared on
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A method, an unfitted learner, and its usual C as a multiple of that of an SVM on the same rows."""
-
-    method: str
-    learner: Any
-    factor: float = 1.0
-    sharing: float | None = None
-    after: tuple[str, ...] = ()  # methods that must not be behind the first one for this one to be worth its time
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether the method leaves the taxonomy aside."""
-        return isinstance(self.learner, FlatSVM | FlatLogistic)
-
-    def key(self, C: float) -> Key:
-        """Return the value of C and of other parameters as a search names them."""
-        return C, () if self.sharing is None else (("sharing", self.sharing),)
-
-    def with_C(self, C: float) -> Any:  # noqa: N802 - the papers' letter
-        """Return the learner, unfitted, with a C."""
-        parameters = {} if self.sharing is None else {"sharing": self.sharing}
-        return clone(self.learner).set_params(C=C, **parameters)
 
 
 @dataclass(frozen=True)
@@ -182,11 +153,12 @@ def auto(
     if isinstance(random_state, np.random.RandomState):  # it would give every method other rows
         random_state = int(random_state.randint(2**31 - 1))
     with progress.show_lines(verbose), without_label_warnings():
-        steps, rows = _prepare(X, features)
+        steps = preparation(X, features)
+        rows = fit_steps(steps, X)
         encoded = encode(y, None if taxonomy is None else as_taxonomy(taxonomy))
         decode = "multi" if encoded.form.is_multi else "single"
         shared = {"C": "cv", "scoring": scoring, "random_state": random_state, "n_jobs": n_jobs, "decode": decode}
-        candidates = list(_candidates(encoded, {**shared, "taxonomy": taxonomy}))
+        candidates = list(candidates_for(encoded, {**shared, "taxonomy": taxonomy}))
         if rows.shape[0] < FEW_ROWS:
             best, selection = candidates[0], Selection(candidates[0].method, 1.0)
         else:
@@ -204,59 +176,7 @@ def auto(
     return model
 
 
-def _candidates(encoded: Any, shared: dict[str, Any]) -> Iterator[Candidate]:
-    """Yield the methods that fit the labels, the cheapest to compare first."""
-    taxonomy, labels = encoded.labels.taxonomy, encoded.labels
-    is_tree, has_inner_nodes = taxonomy.kind != "dag", taxonomy.n_nodes > len(taxonomy.leaves)
-    if encoded.form.is_multi:
-        yield Candidate("svm", FlatSVM(targets="nodes", **shared))
-        yield Candidate("lr", FlatLogistic(targets="nodes", **shared), factor=10.0)
-        if is_tree and has_inner_nodes:
-            yield Candidate("h-svm", NodewiseSVM(**shared))
-            yield Candidate("hr-lr", RecursiveLogistic(**shared), 10.0, sharing=1.0, after=("lr",))
-        return
-    ends_above = bool(np.any(~np.isin(labels.frontier[1], taxonomy.leaves)))
-    yield Candidate("svm", FlatSVM(**shared))
-    if has_inner_nodes and is_tree:
-        yield Candidate("top-down", TopDown(stop=ends_above, **shared))
-        yield Candidate("hr-svm", RecursiveSVM(**shared), sharing=1.0)
-    yield Candidate("lr", FlatLogistic(**shared), factor=10.0)
-    if has_inner_nodes and is_tree:
-        yield Candidate("hr-lr", RecursiveLogistic(**shared), 10.0, sharing=1.0, after=("lr", "hr-svm"))
-
-
 # -------------------------------------------------------------------- rows
-
-
-def _prepare(X: Any, features: Any) -> tuple[list[tuple[str, Any]], Any]:
-    """Return the steps that make numbers of X, unfitted, and the numbers."""
-    if features is None and _are_texts(X):
-        from cladist.features import text_features
-
-        features = text_features()
-    if features is not None:
-        return [("features", features)], clone(features).fit_transform(X)
-    rows = X if sparse.issparse(X) else np.asarray(X)
-    if not sparse.issparse(rows) and rows.dtype.kind == "f" and np.isnan(rows).any():
-        from sklearn.impute import SimpleImputer
-
-        imputer = SimpleImputer(keep_empty_features=True)
-        return [("imputer", imputer)], clone(imputer).fit_transform(rows)
-    return [], rows
-
-
-def _are_texts(X: Any) -> bool:
-    first = next(iter(X), None) if not sparse.issparse(X) and not hasattr(X, "columns") else None
-    return isinstance(first, str)
-
-
-def _scale_ratio(rows: Any) -> float:
-    """Return how many times the largest standard deviation of a column is the smallest; 1 for columns of 0 and 1."""
-    deviations = np.std(rows, axis=0, dtype=np.float64)
-    deviations = deviations[deviations > 0]
-    if len(deviations) == 0 or np.all((rows == 0) | (rows == 1)):
-        return 1.0
-    return float(deviations.max() / deviations.min())
 
 
 def _part(rows: Any, labels: Any, random_state: Any) -> npt.NDArray[np.int64]:
@@ -341,7 +261,7 @@ class _Comparison:
         """
         if sparse.issparse(self.rows):
             return False
-        ratio = _scale_ratio(self.rows)
+        ratio = scale_ratio(self.rows)
         if ratio == 1:
             return False
         if ratio > OTHER_SCALES:
@@ -458,10 +378,10 @@ def _best_with_taxonomy(scored: list[_Scored], flat: _Scored) -> _Scored:
     """
     ones = sorted((one for one in scored if not one.candidate.is_flat), key=lambda one: -one.mean)
     best = ones[0] if ones else flat
-    if isinstance(best.candidate.learner, TopDown):
-        recursive = (one for one in ones if isinstance(one.candidate.learner, RecursiveSVM | RecursiveLogistic))
-        return next((one for one in recursive if best.lead(one) <= CLEAR and one.lead(flat) > LEAD), best)
-    return best
+    if best.candidate.method != "top-down":
+        return best
+    recursive = (one for one in ones if one.candidate.method in ("hr-svm", "hr-lr"))
+    return next((one for one in recursive if best.lead(one) <= CLEAR and one.lead(flat) > LEAD), best)
 
 
 def _measure(learner: Any) -> str:

@@ -178,6 +178,11 @@ class TextClassifier(Pipeline):
             return self
         steps = self._new_steps(hashing=False)
         (_, features), (_, learner) = steps
+        if self.calibrate and sample_weight is None:
+            from cladist.learners.calibrated import calibrate_pipeline
+
+            self.steps = calibrate_pipeline(steps[:-1], learner.estimator, texts, y).steps
+            return self
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         learner.fit(features.fit_transform(texts, y), y, **weights)
         self.steps = steps
@@ -193,13 +198,13 @@ class TextClassifier(Pipeline):
         self.selection_ = found.selection_
         self.steps = list(found.steps)
         if self.calibrate:
-            from cladist.learners.calibrated import CalibratedClassifier
+            from cladist.learners.calibrated import calibrate_pipeline
 
             learner = clone(found[-1])
             if isinstance(getattr(learner, "C", None), str) and hasattr(found[-1], "C_"):
                 learner.set_params(C=found[-1].C_)  # as it was chosen
-            calibrated = CalibratedClassifier(learner, random_state=0).fit(found[:-1].transform(texts), y)
-            self.steps = [*found.steps[:-1], ("model", calibrated)]
+            steps = [(name, clone(step)) for name, step in found.steps[:-1]]
+            self.steps = calibrate_pipeline(steps, learner, texts, y).steps
 
     def partial_fit(self, texts: Any, y: Any, classes: Any = None) -> TextClassifier:
         """Train an online method on more texts.

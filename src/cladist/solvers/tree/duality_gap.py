@@ -312,7 +312,7 @@ def leaf_energy(columns: Iterable[npt.NDArray[Any]], tree: ProblemTree, root: st
     apart, Σ g_c ‖w_c − m‖², is part of E. A leaf has g = 1. A root adds g ‖m‖², nothing if it is free, and G ‖m‖² if it
     is held at 0. O(nodes · features) in time, O(nodes · features at a time) in memory.
     """
-    levels, pulls, roots = _levels(tree, root)
+    levels, pulls, roots = tree_levels(tree, root)
     energy = 0.0
     for leaves in columns:
         values = np.zeros((len(tree.parent), leaves.shape[1]))
@@ -331,7 +331,7 @@ def _weighted(weights: Floats64, vectors: Floats64) -> float:
     return float(weights @ np.einsum("ij,ij->i", vectors, vectors))
 
 
-def _levels(tree: ProblemTree, root: str) -> tuple[list[_Level], Floats64, Floats64]:
+def tree_levels(tree: ProblemTree, root: str) -> tuple[list[_Level], Floats64, Floats64]:
     """Return the levels from the deepest up, g of all nodes, and the factors of ‖m‖² that roots add."""
     n_nodes, is_leaf = len(tree.parent), np.zeros(len(tree.parent), bool)
     is_leaf[tree.leaves] = True

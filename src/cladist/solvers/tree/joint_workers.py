@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist import progress
-from cladist.execution import Executor, Serial, in_this_process
+from cladist.execution import Executor, Serial, executor_for, in_this_process
 from cladist.execution.worker_group import WorkerGroup
 from cladist.linear_model.path_sums import PathSums
 from cladist.linear_model.problem_tree import BlockAlphas, LaneSums, LeafBlocks, squared_norms
@@ -252,7 +252,7 @@ class RemoteJoint(JointDual):
     """The joint dual on workers; here are the α of all blocks, and of vectors those of free roots alone."""
 
     def __init__(self, problem: OneVsRest, layout: LeafBlocks, executor: Any, seed: int, blocks_per_round: int) -> None:
-        super().__init__(problem, layout, Serial(), seed)
+        super().__init__(problem, layout, executor_for(-1), seed)
         # A worker without a block in a round would wait.
         self.n_workers = max(1, min(executor.n_workers, blocks_per_round, len(layout.blocks)))
         self.division = Division.of(layout, self.n_workers)

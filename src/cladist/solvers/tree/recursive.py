@@ -29,6 +29,7 @@ from cladist.linear_model.weights import DenseWeights, Weights
 from cladist.solvers.cost import DescentLimit
 from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
 from cladist.solvers.problem import History, OneVsRest, Settings, Solution, duality_gap
+from cladist.solvers.tree.best_parents import energy_above
 from cladist.solvers.tree.duality_gap import (
     LEAF_SWEEPS,
     DualValue,
@@ -46,6 +47,7 @@ FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
+PART_OF_SHARE = 0.06  # of the mean share: the violation that sweeps leave at first
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
 KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps")
 KEPT_OF_JOINT = ("centres", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
@@ -137,7 +139,7 @@ def solve_recursive(
             return _solve_flat(problem, settings, form=form, **options)
         flat = _solve_flat(problem, settings, form="sparse", **options)
         return replace(flat, weights=differences_of_leaves(flat.weights, replace(tree, sharing=0.0), root))
-    search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, dense=form == "dense")
+    search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, form)
     kept, parts = checkpoints.scope("sweeps"), search.kept_parts(limit)
     task = progress.task("recursive regularisation", settings.max_iter, unit="sweeps")
     with closing(search.joint), task as running:
@@ -145,6 +147,8 @@ def solve_recursive(
         running.advance(first)
         for sweep in range(first, settings.max_iter):
             search.joint.sweep(sweep, search.rounds, search.eps)
+            if sweep == 0:
+                search.limit_violation()
             running.advance()
             if search.is_check_due(sweep) and search.check(sweep):
                 break
@@ -189,8 +193,7 @@ class _Search:
         blocks_per_round: int,
         executor: Executor | None,
         state: State | None,
-        *,
-        dense: bool,
+        form: str,
     ) -> None:
         # In memory, too, rows are in a random order: see `cladist.solvers.linear.one_vs_rest`.
         self.order = np.random.default_rng(settings.seed).permutation(len(problem.rows))
@@ -205,7 +208,9 @@ class _Search:
         # With large costs for the gap, leaves are solved in float64, and α in float32 would not give their weights.
         largest = self.largest_cost * self.joint.longest_row
         exact = largest > LARGE_TERM or ROUNDING_GAP * largest > settings.tol
-        self.dense = dense and exact and problem.surrogate.sparse_dual
+        self.dense = form == "dense" and exact and problem.surrogate.sparse_dual
+        # Differences are from the inner nodes of the search; other forms have the best ones given the leaves.
+        self.has_best_parents = form != "differences" and root != "free"
         self.eps = problem.surrogate.first_violation(self.largest_cost)
         self.best: PrimalPoint | None = None  # the point with the lowest objective
         self.dual, self.reach = -np.inf, 0.0  # the best lower bound, and how far free roots may move for it to hold
@@ -243,6 +248,19 @@ class _Search:
     def gap(self) -> float:
         """The relative duality gap; an objective of 0 cannot be lowered."""
         return duality_gap(self.primal, self.dual)["gap"] if self.primal < np.inf else np.inf
+
+    def limit_violation(self) -> None:
+        """Lower the violation that sweeps leave to a part of the mean α / c, where α are shares of c and never 0.
+
+        The more leaves there are, the smaller are the shares of negative rows, and steps of that size count.
+        """
+        low, high = self.problem.surrogate.dual_bounds(1.0)
+        if self.problem.surrogate.sparse_dual or low == -np.inf or high == np.inf:
+            return
+        weights = len(self.order) if self.problem.row_weights is None else float(np.sum(self.problem.row_weights))
+        total = float(sum(np.sum(alphas.values, dtype=np.float64) for alphas in self.joint.alphas))
+        share = total / (weights * float(np.sum(self.problem.costs[1])))
+        self.eps = min(self.eps, max(PART_OF_SHARE * share, SMALLEST_EPS))
 
     # ---------------------------------------------------------------- checks
 
@@ -283,6 +301,9 @@ class _Search:
         point = compute()
         if self._restore_if_fallen(point.dual) is not point.dual:
             point = compute()
+        if self.has_best_parents and point.own is not None:
+            saved = energy_above(self.joint, self.tree, self.root, point.own)
+            point = replace(point, primal=point.primal - saved / 2)
         self.leaf_visits += point.visits
         self.reach = max(point.longest, self.problem.rows.least_reach)
         self._update_dual(point.dual)
