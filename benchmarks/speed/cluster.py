@@ -86,7 +86,10 @@ def overhead(data: Dataset, workers: int = 2) -> list[dict[str, Any]]:
         seen.append(joint)
         finish(joint)
 
+    import ray
+
     RemoteJoint.close = watch  # type: ignore[method-assign]
+    ray.init(address="local", num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     here, threads = timed(learner(data, Threads(workers), workers), data)
     there, first = timed(learner(data, Ray(workers=workers), workers), data)  # workers load their kernels
     there, ray = timed(learner(data, Ray(workers=workers), workers), data)
