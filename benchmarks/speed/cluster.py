@@ -40,6 +40,7 @@ from cladist.solvers.tree.joint_workers import RemoteJoint
 
 WIDE = 8_500  # leaves: 512 blocks of sixteen and more, for as many workers
 ROWS, FEATURES, LEAVES = 128_710, 381_580, 12_294
+FINE = 1e-6  # the gap to which drivers that are killed train, so that there is something to lose
 LINK, CALLS = 10e9 / 8, 2e-3  # bytes per second, and seconds per round
 NOTES = {"simulate": f"with {WIDE:,} leaves or somewhat more, in place of those of the data"}
 WORKERS, BLOCKS = (8, 16, 32, 64, 128, 256, 512), (8, 64, 512)  # simulated, and blocks of their rounds
@@ -138,7 +139,7 @@ def kills(data: Dataset, runs: int) -> list[dict[str, Any]]:
 
 def driver(data: Dataset, scale: float, times: int) -> list[dict[str, Any]]:
     """Return for each kill after how many seconds it came, and whether the resumed model is the same."""
-    here, seconds = timed(learner(data, None, 2), data)
+    here, seconds = timed(learner(data, None, 2, tol=FINE), data)
     random, found = np.random.default_rng(0), []
     for _ in range(times):
         with tempfile.TemporaryDirectory() as folder:
@@ -150,7 +151,7 @@ def driver(data: Dataset, scale: float, times: int) -> list[dict[str, Any]]:
             process.send_signal(signal.SIGKILL)
             process.wait()
             kept = len(list(Path(folder).glob("*-sweeps")))
-            there, rest = timed(learner(data, None, 2, checkpoint=folder), data)
+            there, rest = timed(learner(data, None, 2, tol=FINE, checkpoint=folder), data)
         found.append({"killed after s": moment, "state kept": kept, "rest s": rest, "same": same(here, there, data)})
     return found
 
@@ -212,7 +213,7 @@ def main() -> None:
     if "fit" in options.what:
         checkpoints.SHARE = 0.5  # so that a short fit has something to lose
         print("begins", flush=True)
-        learner(data, None, 2, checkpoint=options.folder).fit(data.X, data.y)
+        learner(data, None, 2, tol=FINE, checkpoint=options.folder).fit(data.X, data.y)
         return
     work = {
         "overhead": lambda: overhead(data),

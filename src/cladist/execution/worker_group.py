@@ -121,9 +121,10 @@ class WorkerGroup:
 
     def _error(self) -> ExecutionError:
         reason = getattr(self.workers, "reason", "")
+        why = f" ({reason})" if reason else ""
         return ExecutionError(
-            f"A worker was lost {MOST_LOSSES} times in the same step{f' ({reason})' if reason else ''}; see whether its "
-            "machine has enough memory. What the checkpoint holds, if there is one, is kept."
+            f"A worker was lost {MOST_LOSSES} times in the same step{why}; see whether its machine has enough memory. "
+            "What the checkpoint holds, if there is one, is kept."
         )
 
     def close(self) -> None:
