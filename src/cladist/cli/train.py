@@ -167,8 +167,7 @@ def train(
         tree = None if taxonomy is None else read_tree(taxonomy, source)
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
-        if executor is not None:
-            _set_executor(learner, method, executor)
+        _set_executor(learner, method, executor)
         if source.kind == "packed":
             _refuse_options(source, {"--taxonomy": tree, "--zero-based": source.zero_based, "--query": source.query})
             data, notes, vectorizer = read_packed(source)
@@ -181,8 +180,7 @@ def train(
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        made = {"method": method, "hashing": hashing, "characters": characters, "calibrate": calibrate}
-        kept = _keep(checkpoint, data, {**(parameters or {}), **made})
+        kept = _keep(checkpoint, data, parameters, (method, hashing, characters, calibrate))
         # Temporary files of rows on disk are beside the model, where there is room, and not where TMPDIR says.
         beside = scratch_in(out.absolute().parent if source.kind == "packed" else None)
         with progress.task("Training" if method == AUTO else f"Training {method}"), advise, beside, kept:
@@ -215,18 +213,22 @@ def train(
     }
 
 
-def _keep(folder: Path | None, data: Any, parameters: dict[str, Any]) -> AbstractContextManager[None]:
+def _keep(
+    folder: Path | None, data: Any, parameters: dict[str, Any] | None, options: tuple[Any, ...]
+) -> AbstractContextManager[None]:
     """Return a context in which fits keep what they finish in a folder, if one is given."""
     if folder is None:
         return nullcontext()
     from cladist import checkpoints
 
     tree = None if data.taxonomy is None else (list(data.taxonomy.names), data.taxonomy.parents)
-    return checkpoints.keep(folder, data.X, data.y, tree, **parameters)
+    return checkpoints.keep(folder, data.X, data.y, tree, parameters=parameters, options=options)
 
 
-def _set_executor(learner: Any, method: str, executor: str) -> None:
-    """Let a learner train elsewhere; refuse engines there are not, and methods that cannot."""
+def _set_executor(learner: Any, method: str, executor: str | None) -> None:
+    """Let a learner train elsewhere, if asked to; refuse engines there are not, and methods that cannot."""
+    if executor is None:
+        return
     if executor != "ray":
         raise ParameterError(f"--executor must be ray; got {executor!r}.")
     if learner is None or "executor" not in learner.get_params(deep=False):
