@@ -2,10 +2,10 @@
 
     python benchmarks/verdicts.py [--budget 300] [--cases naics2017,topics-1] [--again]
 
-Real data come with their own tree and with its leaves shuffled; generated data with a tree that the rows follow and with
-one that says nothing about them. Right is "helps" for generated rows that follow the tree, and for ICD-10-CM and NAICS,
-where recursive regularisation is better than flat methods in both pairs of the verdicts page; with the other real trees
-anything but "hurts"; with shuffled trees and trees that say nothing anything but "helps". Writes verdicts.json after
+Real data come with their own tree and with its leaves shuffled; generated data with a tree that the rows follow and
+with one that says nothing about them. Right is "helps" for generated rows that follow the tree, and for ICD-10-CM and
+NAICS, where recursive regularisation is better than flat methods in both pairs of the verdicts page; with the other
+real trees anything but "hurts"; with shuffled trees and trees that say nothing anything but "helps". Writes it after
 every case; cases measured with the same budget are kept, so that a run that was stopped goes on.
 """
 

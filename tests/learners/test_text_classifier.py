@@ -220,7 +220,7 @@ def test_what_cannot_be_explained():
 
     forest = RandomForestClassifier(5, random_state=0)
     model = make_pipeline(CountVectorizer(), cladist.TopDown(TREE, estimator=forest)).fit(TEXTS, LABELS)
-    with pytest.raises(ParameterError, match="TopDown has no explain, as its scores are no sums over features"):
+    with pytest.raises(ParameterError, match="explain: RandomForestClassifier has no weights of features"):
         cladist.explain(model, NEW)
     with pytest.raises(ParameterError, match=r"got one text; write \[text\]"):
         cladist.explain(make_pipeline(CountVectorizer(), Hieron()).fit(["tea", "cup"], ["x", "y"]), "a")

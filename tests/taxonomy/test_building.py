@@ -109,11 +109,24 @@ def test_from_paths(paths, sep):
         assert taxonomy.find_path(path) == v
 
 
-@given(path_lists(parts=st.text("a:/", min_size=1, max_size=3)), st.sampled_from(["/", "::"]))
-@example([("a", "b"), ("a/b",)], "/")
-@example([("a", "b"), ("c", "a/b")], "/")
+@given(path_lists(parts=st.text("a:/", min_size=1, max_size=3)))
+@example([("a", "b"), ("a/b",)])
+@example([("a", "b"), ("c", "a/b")])
+@example([("a/b", "c"), ("a", "b/c")])
+@example([("a/b", "c")])
+def test_parts_of_tuples_that_hold_the_separator_are_joined_by_another(paths):
+    model, taxonomy = Model.from_paths(paths), Taxonomy.from_paths(paths)
+    assert taxonomy.sep == "/" or any("/" in part for path in paths for part in path)
+    assert list(taxonomy.names) == names_of_paths(model, taxonomy.sep)
+    for v, path in enumerate(model.breadth_first()):
+        assert taxonomy.index(taxonomy.names[v]) == taxonomy.index(taxonomy.sep.join(path)) == v
+        assert taxonomy.path_parts(v) == list(path)
+
+
+@given(path_lists(parts=st.text("a:|", min_size=1, max_size=3)), st.sampled_from(["|", "::"]))
+@example([("a", "b"), ("a|b",)], "|")
 @example([("a:", "b"), ("a", ":b")], "::")
-@example([("a/b", "c")], "/")
+@example([("a|b", "c")], "|")
 def test_parts_of_tuples_may_hold_the_separator(paths, sep):
     """Either every spelling leads to its own node, or the taxonomy is refused."""
     model = Model.from_paths(paths)

@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import _num_samples
 
 from cladist.calibration.blend import combine, fit_weights
 from cladist.calibration.calibrators import columns_of, fit_calibrator
 from cladist.calibration.listed_scores import ListedScores
 from cladist.calibration.nested_logit import ChoiceTree
 from cladist.errors import LabelError, ModelFormatError, ParameterError
+from cladist.learners.explanation import INTERCEPT, Explanation, Part, nodes_to_explain
 from cladist.learners.out_of_fold import (
     find_class_nodes,
     last_step,
@@ -158,6 +160,34 @@ class BlendedClassifier(ProbabilityClassifier):
         """Return the blended scores of the classes."""
         return combine(self.weights_, scores_of_models(self.estimators_, X, self.taxonomy_, self.class_nodes_))
 
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return the contribution of every feature to a label's blended score; contributions sum to the score.
+
+        The score is the one before calibration, and a node's part has what all classifiers add there. For classifiers
+        that have `explain` themselves, all on the same features.
+
+        Parameters
+        ----------
+        X, nodes : rows, sequence of labels or None
+            The rows, and the label to explain of each; None: the predicted one.
+        """
+        ids = self.predict_nodes(X) if nodes is None else nodes_to_explain(nodes, _num_samples(X), self.taxonomy_)
+        labels = [self.taxonomy_.names[v] for v in ids]
+        scores = self.raw_scores(X)[np.arange(len(ids)), columns_of(self.class_nodes_, self.taxonomy_)[ids]]
+        blended: list[dict[str, Part]] = [{} for _ in labels]
+        for model, weight in zip(self.estimators_, self.weights_, strict=True):
+            if last_step(model) is not model or not hasattr(model, "explain"):
+                raise ParameterError(
+                    f"BlendedClassifier: explain needs classifiers that have it, on the same features; "
+                    f"{type(model).__name__} is not one."
+                )
+            for parts, why in zip(blended, model.explain(X, nodes=labels), strict=True):
+                _add(parts, why.terms(), weight)
+        whys = [Explanation.of(label, _largest_first(parts)) for label, parts in zip(labels, blended, strict=True)]
+        if not np.allclose([why.score for why in whys], scores, rtol=1e-4, atol=1e-4):
+            raise ParameterError("BlendedClassifier: the scores of its classifiers are no sums over features.")
+        return whys
+
     # ---------------------------------------------------------------- saving and loading
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
@@ -183,6 +213,20 @@ class BlendedClassifier(ProbabilityClassifier):
         self.estimators = [clone(model) for model in self.estimators_]
         self.copy_features(self.estimators_[0])
         self.unpack_calibrator(state, arrays)
+
+
+def _add(parts: dict[str, Part], terms: dict[str, Part], weight: float) -> None:
+    for node, features in terms.items():
+        own = parts.setdefault(node, {})
+        for name, value in features.items():
+            own[name] = own.get(name, 0.0) + float(weight) * value
+
+
+def _largest_first(parts: dict[str, Part]) -> dict[str, Part]:
+    return {
+        node: dict(sorted(features.items(), key=lambda item: (item[0] == INTERCEPT, -abs(item[1]))))
+        for node, features in parts.items()
+    }
 
 
 def list_jointly(scores: Floats, true_columns: Ids) -> tuple[ListedScores, Floats]:

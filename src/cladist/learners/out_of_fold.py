@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
+from cladist import checkpoints
 from cladist.errors import ParameterError, TooLargeError, is_count
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
@@ -80,7 +81,8 @@ def reduce_out_of_fold(
         return reduced
 
     with without_label_warnings():
-        return [part for fold in executor_for(n_jobs).map(score_fold, range(len(folds))) for part in fold]
+        scored = checkpoints.scope("folds").each(executor_for(n_jobs), score_fold, range(len(folds)))
+        return [part for fold in scored for part in fold]
 
 
 def out_of_fold_scores(

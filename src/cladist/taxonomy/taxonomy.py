@@ -132,7 +132,8 @@ class Taxonomy(Structure):
         paths : iterable of str or of sequences of str
             The paths, as joined texts or as parts; parts may be padded with None, NaN or "".
         sep : str
-            The separator that joins the parts.
+            The separator that joins the parts. Where all paths are given as parts, and "/" in them would give two nodes
+            one spelling, it is " > ", or another one that they do not contain.
 
         Examples
         --------

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
 from cladist.linear_model.path_sums import PathSumWeights, differences_of_leaves, differences_of_paths
@@ -28,6 +29,7 @@ from cladist.linear_model.weights import DenseWeights, Weights
 from cladist.solvers.cost import DescentLimit
 from cladist.solvers.linear.one_vs_rest import solve_one_vs_rest
 from cladist.solvers.problem import History, OneVsRest, Settings, Solution, duality_gap
+from cladist.solvers.tree.best_parents import energy_above
 from cladist.solvers.tree.duality_gap import (
     LEAF_SWEEPS,
     DualValue,
@@ -37,16 +39,22 @@ from cladist.solvers.tree.duality_gap import (
     primal_of_differences,
     primal_point,
 )
-from cladist.solvers.tree.joint_dual import LARGE_TERM, JointDual
+from cladist.solvers.tree.joint_dual import LARGE_TERM
+from cladist.solvers.tree.joint_workers import open_joint
+from cladist.storage.array_pool import storable
 
 FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
+PART_OF_SHARE = 0.06  # of the mean share: the violation that sweeps leave at first
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
+KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps")
+KEPT_OF_JOINT = ("centres", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
 CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep over all rows is enough
 
 
+@storable
 @dataclass(frozen=True)
 class State:
     """Where a search ended, for a warm start."""
@@ -131,16 +139,24 @@ def solve_recursive(
             return _solve_flat(problem, settings, form=form, **options)
         flat = _solve_flat(problem, settings, form="sparse", **options)
         return replace(flat, weights=differences_of_leaves(flat.weights, replace(tree, sharing=0.0), root))
-    search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, dense=form == "dense")
-    with progress.task("recursive regularisation", settings.max_iter, unit="sweeps") as running:
-        for sweep in range(settings.max_iter):
+    search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, form)
+    kept, parts = checkpoints.scope("sweeps"), search.kept_parts(limit)
+    task = progress.task("recursive regularisation", settings.max_iter, unit="sweeps")
+    with closing(search.joint), task as running:
+        first = search.go_on(kept.load(), parts)
+        running.advance(first)
+        for sweep in range(first, settings.max_iter):
             search.joint.sweep(sweep, search.rounds, search.eps)
+            if sweep == 0:
+                search.limit_violation()
             running.advance()
             if search.is_check_due(sweep) and search.check(sweep):
                 break
             if limit is not None:
                 limit.check(search.joint.visits, search.leaf_visits, search.gap, FIRST_CHECK - sweep - 1)
-    return search.solution(form, prune, keep_state)
+            if search.joint.is_fresh:
+                kept.save(lambda: [sweep + 1, checkpoints.state_of(*parts)])  # noqa: B023 - called at once
+        return search.solution(form, prune, keep_state)
 
 
 def is_flat(tree: ProblemTree, root: str) -> bool:
@@ -177,8 +193,7 @@ class _Search:
         blocks_per_round: int,
         executor: Executor | None,
         state: State | None,
-        *,
-        dense: bool,
+        form: str,
     ) -> None:
         # In memory, too, rows are in a random order: see `cladist.solvers.linear.one_vs_rest`.
         self.order = np.random.default_rng(settings.seed).permutation(len(problem.rows))
@@ -186,13 +201,16 @@ class _Search:
             self.order = state.order
         self.problem, self.settings = problem.reorder(self.order), settings
         self.tree, self.root = tree, root
-        self.joint = JointDual(self.problem, build_leaf_blocks(tree, root), executor, settings.seed)
-        self.rounds = schedule_rounds(len(self.joint.states), blocks_per_round)
+        layout = build_leaf_blocks(tree, root)
+        self.rounds = schedule_rounds(len(layout.blocks), blocks_per_round)
+        self.joint = open_joint(self.problem, layout, executor, settings.seed, blocks_per_round)
         self.largest_cost = max(1.0, float(np.max(problem.costs, initial=0.0)))
         # With large costs for the gap, leaves are solved in float64, and α in float32 would not give their weights.
         largest = self.largest_cost * self.joint.longest_row
         exact = largest > LARGE_TERM or ROUNDING_GAP * largest > settings.tol
-        self.dense = dense and exact and problem.surrogate.sparse_dual
+        self.dense = form == "dense" and exact and problem.surrogate.sparse_dual
+        # Differences are from the inner nodes of the search; other forms have the best ones given the leaves.
+        self.has_best_parents = form != "differences" and root != "free"
         self.eps = problem.surrogate.first_violation(self.largest_cost)
         self.best: PrimalPoint | None = None  # the point with the lowest objective
         self.dual, self.reach = -np.inf, 0.0  # the best lower bound, and how far free roots may move for it to hold
@@ -207,6 +225,20 @@ class _Search:
             self.joint.centres[:] = state.centres
             self.joint.start_from(state.alphas)
 
+    def kept_parts(self, limit: DescentLimit | None) -> list[checkpoints.Attributes]:
+        """Return what changes from sweep to sweep."""
+        parts: list[checkpoints.Attributes] = [(self, KEPT), (self.joint, KEPT_OF_JOINT)]
+        return parts if limit is None else [*parts, (limit, ("costs", "before"))]
+
+    def go_on(self, state: Any, parts: list[checkpoints.Attributes]) -> int:
+        """Go back to where a checkpoint was written, if there is one; return how many sweeps were done by then."""
+        if state is None:
+            return 0
+        done, values = state
+        checkpoints.restore(values, *parts)
+        self.joint.take_over()
+        return int(done)
+
     @property
     def primal(self) -> float:
         """The lowest objective so far."""
@@ -216,6 +248,19 @@ class _Search:
     def gap(self) -> float:
         """The relative duality gap; an objective of 0 cannot be lowered."""
         return duality_gap(self.primal, self.dual)["gap"] if self.primal < np.inf else np.inf
+
+    def limit_violation(self) -> None:
+        """Lower the violation that sweeps leave to a part of the mean α / c, where α are shares of c and never 0.
+
+        The more leaves there are, the smaller are the shares of negative rows, and steps of that size count.
+        """
+        low, high = self.problem.surrogate.dual_bounds(1.0)
+        if self.problem.surrogate.sparse_dual or low == -np.inf or high == np.inf:
+            return
+        weights = len(self.order) if self.problem.row_weights is None else float(np.sum(self.problem.row_weights))
+        total = float(sum(np.sum(alphas.values, dtype=np.float64) for alphas in self.joint.alphas))
+        share = total / (weights * float(np.sum(self.problem.costs[1])))
+        self.eps = min(self.eps, max(PART_OF_SHARE * share, SMALLEST_EPS))
 
     # ---------------------------------------------------------------- checks
 
@@ -256,6 +301,9 @@ class _Search:
         point = compute()
         if self._restore_if_fallen(point.dual) is not point.dual:
             point = compute()
+        if self.has_best_parents and point.own is not None:
+            saved = energy_above(self.joint, self.tree, self.root, point.own)
+            point = replace(point, primal=point.primal - saved / 2)
         self.leaf_visits += point.visits
         self.reach = max(point.longest, self.problem.rows.least_reach)
         self._update_dual(point.dual)
