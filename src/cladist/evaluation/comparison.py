@@ -253,6 +253,7 @@ def compare(
     n_resamples : int
         The number of bootstrap resamples of the rows held out, or of their groups.
     random_state : int
+        The seed of the rows held out, of learners and of resamples.
     n_jobs : int or None
         Threads of the learners.
 

@@ -25,7 +25,9 @@ class Ranking:
     mean_ranks : dict
         For each method its mean rank; the best has rank 1.
     test : FriedmanTest
+        Friedman's test, with Nemenyi's critical difference.
     measure : str
+        What methods were compared by.
     """
 
     scores: dict[str, dict[str, float]]

@@ -133,7 +133,8 @@ def _features(rows: Any, best: Ids, taxonomy: Taxonomy) -> sparse.csr_array:
 def _diverse(uncertainty: Floats, features: sparse.csr_array, n: int) -> Ids:
     """Return places in the order in which they are taken: the most uncertain times the least like those taken."""
     value = uncertainty + 1e-9  # certain rows come last, those unlike others first
-    distance, taken = np.ones(len(value)), []
+    distance = np.ones(len(value))
+    taken: list[int] = []
     for _ in range(n):
         gain = value * distance
         gain[taken] = -1.0
