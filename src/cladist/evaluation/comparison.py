@@ -15,7 +15,7 @@ import numpy.typing as npt
 from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.evaluation.contest import Contest, Stage, held_out_counts
 from cladist.evaluation.contestants import contestants
-from cladist.evaluation.resampling import MEASURES, Measure, Resamples, resampled_scores, simultaneous_intervals
+from cladist.evaluation.resamples import MEASURES, Measure, Resamples, resampled_scores, simultaneous_intervals
 from cladist.evaluation.splits import splits
 from cladist.labels import LabelMatrix, encode
 from cladist.metrics import Counts

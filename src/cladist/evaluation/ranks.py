@@ -8,7 +8,7 @@ from typing import Any
 
 from cladist.errors import ParameterError
 from cladist.evaluation.comparison import Comparison
-from cladist.evaluation.resampling import MEASURES
+from cladist.evaluation.resamples import MEASURES
 from cladist.metrics.significance import FriedmanTest, friedman_test
 from cladist.metrics.summary import text_table
 from cladist.report.page import Table
