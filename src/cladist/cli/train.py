@@ -151,8 +151,7 @@ def train(
     Options are checked before data is read. With `test_size`, that share of the rows is held out, and the report of the
     model on them is returned too. `notify` is called with notes about the data.
     """
-    from cladist.cli.input import learner_of, notes_of, read_labelled, read_packed
-    from cladist.cli.training_data import read_tree, with_sets
+    from cladist.cli.input import learner_of, notes_of, read_labelled, read_packed, read_tree, with_sets
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
