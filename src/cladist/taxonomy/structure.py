@@ -359,9 +359,6 @@ class Structure(NamedNodes):
         if same:
             shown = ", ".join(quoted(self.names[v]) for v in same[:3])
             return f"; {len(same):,} nodes end in it: {shown}{', …' if len(same) > 3 else ''}."
-        titled = next((node for node, title in self.titles.items() if title == str(name)), None)
-        if titled is not None:
-            return f"; it is the title of {quoted(titled)}, and labels are names of nodes."
         n_compared = 20_000  # comparing more names takes longer than people wait for an error
         near = difflib.get_close_matches(str(name)[:100], self.names[:n_compared], n=1)
         return f"; did you mean {quoted(near[0])}?" if near else "."
