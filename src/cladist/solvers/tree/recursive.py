@@ -44,7 +44,7 @@ FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
-PART_OF_SHARE = 0.06  # of the mean share: the violation that sweeps leave at first
+PART_OF_SHARE = 0.15  # of the mean share: the violation that sweeps leave at first
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
 CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep over all rows is enough
 
