@@ -26,6 +26,7 @@ from cladist.learners.local.per_node import POLICIES
 
 SETS = {"clinc150": load_clinc150, "imclef07a": load_imclef07a, "news20": load_news20}
 N_TRAIN, N_TEST = 1500, 500
+IN_LITERATURE = "per node, inclusive as in the literature"
 
 
 def parts(load: Any) -> tuple[Any, Any, Any]:
@@ -60,7 +61,9 @@ def pairs() -> Iterator[tuple[str, Any, Any]]:
     yield "per level", LocalPerLevel(estimator=forest()), hiclass.LocalClassifierPerLevel(local_classifier=forest())
     for policy in POLICIES:
         theirs = hiclass.LocalClassifierPerNode(local_classifier=forest(), binary_policy=policy)
-        yield f"per node, {policy}", LocalPerNode(estimator=forest(), policy=policy), theirs
+        yield f"per node, {policy}", LocalPerNode(estimator=forest(), policy=policy, whole_path=True), theirs
+    theirs = hiclass.LocalClassifierPerNode(local_classifier=forest(), binary_policy="inclusive")
+    yield IN_LITERATURE, LocalPerNode(estimator=forest(), policy="inclusive"), theirs
 
 
 def compare(name: str, X: Any, y: Any, X_test: Any) -> Iterator[dict[str, Any]]:

@@ -130,7 +130,7 @@ def told_settings(cell: Cell) -> str:
 
 def _how(chosen_by: str) -> str:
     if "cross-validation" in chosen_by:
-        return "3-fold CV"
+        return "5-fold CV" if "5-fold" in chosen_by else "3-fold CV"
     return "a quarter held out" if "held out" in chosen_by else "nothing tuned"
 
 

@@ -133,8 +133,8 @@ def main(names: list[str]) -> None:
                     }
                 )
                 print_rows(rows[-1:])
-        unit = "percent, mean over splits, on test rows"
-        write_results("thresholds", rows, n_splits=N_SPLITS, n_folds=N_FOLDS, unit=unit, quiet=True)
+            unit = "percent, mean over splits, on test rows"
+            write_results("thresholds", rows, n_splits=N_SPLITS, n_folds=N_FOLDS, unit=unit, quiet=True)
     print_rows(rows)
 
 

@@ -1,5 +1,6 @@
 """Sphinx configuration: Markdown pages, the API from the docstrings, nothing fetched from the network."""
 
+import inspect
 from typing import Any
 
 from docutils import nodes
@@ -26,6 +27,7 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 autosummary_generate = True
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # the list of members on the right is narrow
 autodoc_typehints = "none"  # the docstrings say what is wanted, in words
 autodoc_mock_imports = ["river"]  # an extra that building the pages does not need
 numpydoc_show_class_members = False  # the class template lists them
@@ -46,7 +48,7 @@ html_theme_options = {
     "footer_end": [],
 }
 html_static_path = ["_static"]
-html_sidebars = {page: [] for page in ("quickstart", "command-line", "mathematics")}  # they have no subpages
+html_sidebars = {page: [] for page in ("quickstart", "gallery", "command-line", "mathematics")}  # they have no subpages
 html_css_files = ["cladist.css"]
 # Formulas are written into the pages as MathML, which browsers draw by themselves; MathJax would be fetched.
 html_math_renderer = "mathml"
@@ -63,6 +65,17 @@ def leave_out_foreign(app: Sphinx, what: str, name: str, member: Any, skip: bool
     return True if foreign else None
 
 
+def show_parameters(
+    app: Sphinx, what: str, name: str, member: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str, str | None] | None:
+    """Return the signature of learners: Sphinx finds that of the check before `__init__`, which takes anything."""
+    if what != "class" or signature != "(*args, **kwargs)":
+        return None
+    found = inspect.signature(member)
+    parameters = [parameter.replace(annotation=parameter.empty) for parameter in found.parameters.values()]
+    return str(found.replace(parameters=parameters, return_annotation=found.empty)), returns
+
+
 def write_inline_math(writer: Any, node: nodes.Element) -> None:
     writer.body.append(tex2mathml(node.astext()))
     raise nodes.SkipNode
@@ -76,4 +89,5 @@ def write_block_math(writer: Any, node: nodes.Element) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-skip-member", leave_out_foreign)
+    app.connect("autodoc-process-signature", show_parameters)
     app.add_html_math_renderer("mathml", (write_inline_math, None), (write_block_math, None))

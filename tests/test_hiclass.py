@@ -15,29 +15,27 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.harness import RESULTS
 from benchmarks.hiclass_examples import ANIMALS, EXAMPLES, X_TEST, X_TRAIN
-from benchmarks.hiclass_parity import pad
+from benchmarks.hiclass_parity import IN_LITERATURE, pad
 from cladist import Taxonomy
 from cladist.errors import ParameterError
 from cladist.hiclass import LocalClassifierPerLevel, LocalClassifierPerNode, LocalClassifierPerParentNode
 
 RECORDED = json.loads((RESULTS / "hiclass_parity.json").read_text(encoding="utf-8"))
 CLASSES = (LocalClassifierPerParentNode, LocalClassifierPerNode, LocalClassifierPerLevel)
-OTHER = "binary policies, inclusive"  # in HiClass, rows of a sibling below a common root are no negatives
 
 
 @pytest.mark.parametrize("title", EXAMPLES)
 def test_examples_predict_what_hiclass_predicts(title):
     (recorded,) = [entry for entry in RECORDED["examples"] if entry["example"] == title]
     found = np.asarray(pad(EXAMPLES[title]("cladist"))).tolist()
-    assert (found == recorded["hiclass"]) == (title != OTHER)
-    assert found == recorded["cladist"]
+    assert found == recorded["hiclass"] == recorded["cladist"]
 
 
 def test_random_forests_predicted_the_same_on_three_data_sets():
     assert RECORDED["hiclass"].lstrip("v") == "5.0.8"
     assert len({row["data"] for row in RECORDED["rows"]}) == 3
     for row in RECORDED["rows"]:
-        assert (row["same"] == 1.0) == (row["method"] != "per node, inclusive"), row
+        assert (row["same"] == 1.0) == (row["method"] != IN_LITERATURE), row
     assert all(row["largest difference"] < 1e-5 for row in RECORDED["probabilities"])
 
 

@@ -88,11 +88,13 @@ _LAZY = {
 }
 _ROOMS = (
     "calibration",
+    "checkpoints",
     "datasets",
     "decisions",
     "decoders",
     "errors",
     "evaluation",
+    "execution",
     "features",
     "labels",
     "losses",

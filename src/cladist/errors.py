@@ -90,6 +90,10 @@ class ParameterError(CladistError):
     """A parameter outside what the method defines."""
 
 
+class ExecutionError(CladistError):
+    """Work on other machines or processes that could not be done."""
+
+
 class TooLargeError(CladistError):
     """A result that would not fit into the memory limit; the message names what to call instead."""
 

@@ -8,6 +8,7 @@ beyond that is in `model_`, the fitted `TopDown`, `LocalPerNode` or `LocalPerLev
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from cladist.learners.local.top_down import TopDown, child_of_rows, node_problem
 __all__ = ["LocalClassifierPerLevel", "LocalClassifierPerNode", "LocalClassifierPerParentNode"]
 
 
+@dataclass(eq=False, repr=False)
 class _LocalClassifier(ClassifierMixin, BaseEstimator):
     """What the three classes share.
 
@@ -40,27 +42,16 @@ class _LocalClassifier(ClassifierMixin, BaseEstimator):
 
     learner: ClassVar[Any]
 
-    def __init__(
-        self,
-        local_classifier: Any = None,
-        verbose: int = 0,
-        edge_list: Any = None,
-        replace_classifiers: bool = True,
-        n_jobs: int | None = 1,
-        calibration_method: str | None = None,
-        return_all_probabilities: bool = False,
-        probability_combiner: str | None = "multiply",
-        tmp_dir: Any = None,
-    ) -> None:
-        self.local_classifier = local_classifier
-        self.verbose = verbose
-        self.edge_list = edge_list
-        self.replace_classifiers = replace_classifiers
-        self.n_jobs = n_jobs
-        self.calibration_method = calibration_method
-        self.return_all_probabilities = return_all_probabilities
-        self.probability_combiner = probability_combiner
-        self.tmp_dir = tmp_dir
+    local_classifier: Any = None
+    _: KW_ONLY
+    verbose: int = 0
+    edge_list: Any = None
+    replace_classifiers: bool = True
+    n_jobs: int | None = 1
+    calibration_method: str | None = None
+    return_all_probabilities: bool = False
+    probability_combiner: str | None = "multiply"
+    tmp_dir: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -181,6 +172,7 @@ class LocalClassifierPerParentNode(_LocalClassifier):
         return model
 
 
+@dataclass(eq=False, repr=False)
 class LocalClassifierPerNode(_LocalClassifier):
     """HiClass's local classifier per node: `LocalPerNode`.
 
@@ -201,34 +193,10 @@ class LocalClassifierPerNode(_LocalClassifier):
 
     learner = LocalPerNode
 
-    def __init__(
-        self,
-        local_classifier: Any = None,
-        binary_policy: str = "siblings",
-        verbose: int = 0,
-        edge_list: Any = None,
-        replace_classifiers: bool = True,
-        n_jobs: int | None = 1,
-        calibration_method: str | None = None,
-        return_all_probabilities: bool = False,
-        probability_combiner: str | None = "multiply",
-        tmp_dir: Any = None,
-    ) -> None:
-        super().__init__(
-            local_classifier,
-            verbose,
-            edge_list,
-            replace_classifiers,
-            n_jobs,
-            calibration_method,
-            return_all_probabilities,
-            probability_combiner,
-            tmp_dir,
-        )
-        self.binary_policy = binary_policy
+    binary_policy: str = "siblings"
 
     def _new_model(self) -> Any:
-        return super()._new_model().set_params(policy=self.binary_policy)
+        return super()._new_model().set_params(policy=self.binary_policy, whole_path=True)
 
 
 class LocalClassifierPerLevel(_LocalClassifier):

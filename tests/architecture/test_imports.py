@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 # From the top of the house to its foundations; rooms of one row do not import each other.
 ROWS = (
     ("cli",),
-    ("report",),
-    ("evaluation", "hiclass"),  # both use learners and neither the other
+    ("evaluation", "hiclass", "ray"),  # they use learners or models, and none the others
+    ("report",),  # below evaluation, whose results draw their own pages
     ("learners",),
     ("persistence",),  # below learners, whose classes it finds by name in the registry
     ("solvers",),
@@ -21,6 +21,7 @@ ROWS = (
     ("losses", "surrogates", "features"),
     ("labels",),
     ("taxonomy",),
+    ("checkpoints",),  # what solvers and learners have finished, by execution and storage
     ("kernels", "execution", "storage"),
     ("files",),  # above progress and errors, which it reports to
     ("locks",),  # below files and storage, whose writers both need them

@@ -25,9 +25,9 @@ from tests.cli.conftest import COLUMNS, call
 
 SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 
-MAX_FILES_OF_COMMANDS = 60  # executed by train with one method, predict and evaluate together
+MAX_FILES_OF_COMMANDS = 63  # executed by train with one method, predict and evaluate together
 MAX_FILES_OF_ONE_COMMAND = 4  # of `cli`, executed by one of these commands: its own and shared ones
-MAX_FILES_OF_FIT = 25  # executed by RecursiveSVM.fit
+MAX_FILES_OF_FIT = 27  # executed by RecursiveSVM.fit
 MAX_HOPS_OF_FIT = 6  # calls in RecursiveSVM.fit from one file of learners to another
 MAX_LINES = 52_500  # in src, where the code stands, so that it grows no further; 36,000 are wanted
 LONG_FUNCTION, MAX_LONG_FUNCTIONS = 60, 0  # lines without signature and docstring

@@ -9,6 +9,7 @@ from benchmarks.papers.published import FOLDER, Cell, names, read
 
 # Table → rows, columns, uncertain cells: counted in the papers' transcription.
 SHAPES = {
+    "hmc": {"table 2": (2, 1, 0)},
     "hieron": {"table 1": (6, 2, 0), "table 2": (9, 4, 0)},
     "hm3": {"table 1": (8, 5, 0), "table 2": (10, 6, 6), "table 3": (10, 8, 0)},
     "hrls": {"RCV1": (6, 3, 0), "OHSUMED": (6, 3, 0)},
@@ -18,7 +19,7 @@ SHAPES = {
 GAPS = {("hr", "table 1"): 1, ("hr", "table 3"): 42, ("hr", "table 4"): 21}  # printed as dashes
 
 
-def test_all_five_papers_are_there():
+def test_all_papers_are_there():
     assert sorted(SHAPES) == names()
 
 

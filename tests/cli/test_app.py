@@ -74,7 +74,7 @@ def test_debug_shows_the_traceback(capsys):
 
 def test_debug_shows_the_traceback_of_bad_input(shop):
     done = subprocess.run(
-        [sys.executable, "-m", "cladist.cli", "taxonomy", "no.csv", "--debug"], capture_output=True, text=True
+        [sys.executable, "-m", "cladist", "taxonomy", "no.csv", "--debug"], capture_output=True, text=True
     )
     assert done.returncode == 2
     assert "Traceback" in done.stderr

@@ -12,10 +12,11 @@ from sklearn.pipeline import make_pipeline
 import cladist
 from cladist import FlatSVM, Taxonomy, Thresholded
 from cladist.cli import input as cli_input
-from cladist.cli.input import BATCH_ROWS, DataSource, open_model
-from cladist.cli.predict import predict, read_batches, set_separator
+from cladist.cli.input import BATCH_ROWS, DataSource, open_model, resolve
+from cladist.cli.predict import predict, predict_to, read_batches, set_separator
 from cladist.datasets import read_texts
 from cladist.decoders.thresholds import RCut
+from cladist.errors import DatasetWarning
 from cladist.features import text_features
 from cladist.persistence import models
 from cladist.storage import read_folder, write_folder
@@ -489,3 +490,25 @@ def test_paths_whose_last_part_is_not_unique(run, shop):
     assert asked[0]["path"] == ["System", "Admin", "Program"]
     model = cladist.load("new")
     assert model[-1].predict_paths(model[:-1].transform(["root daemon"])) == [["System", "Admin", "Program"]]
+
+
+def test_processes_predict_as_one_does(shop, run, monkeypatch):
+    """In order, with the warnings, kept columns and decisions of a single process."""
+    monkeypatch.setattr(cli_input, "BATCH_ROWS", 7)
+    one, two = (run("predict", "model", "test.csv", "--keep", "title", "--jobs", jobs) for jobs in (1, 2))
+    assert one.stdout == two.stdout
+    assert len(one.stdout.splitlines()) > 14
+
+
+def test_processes_count_texts_without_a_known_word(shop):
+    source = resolve(DataSource("lines.txt", "lines"), *open_model(Path("model")), Path("model"))
+    Path("lines.txt").write_text("rain coat\n\n" * 3)
+    model = cladist.load("model")
+    with pytest.warns(DatasetWarning, match=r"no word in 3 of 6 rows \(rows 2, 4, 6\)"):
+        predict_to(model, source, Path("out.csv"), folder=Path("model"), workers=2)
+
+
+def test_a_fault_in_the_input_ends_all_processes_with_one_sentence(shop, refused, monkeypatch):
+    monkeypatch.setattr(cli_input, "BATCH_ROWS", 2)
+    Path("bad.svm").write_text("a 1:1\n" * 9 + "a 1:x\n")
+    assert "bad.svm, line 10" in refused("predict", "numbers", "bad.svm", "--jobs", "2", "--out", "answers.csv")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cladist import progress
 from cladist.errors import ParameterError
-from cladist.execution import Serial, Threads, executor_for
+from cladist.execution import Ray, Serial, Threads, executor_for
 
 EXECUTORS = [Serial(), Threads(1), Threads(2), Threads(5)]
 every_executor = pytest.mark.parametrize("executor", EXECUTORS, ids=repr)
@@ -169,5 +169,8 @@ def test_an_executor_of_ones_own_wins():
     mine = Mine()
     assert executor_for(4, mine) is mine
     assert executor_for(None, Threads(2)) == Threads(2)
-    with pytest.raises(ParameterError, match=r"executor needs a method map\(function, tasks\); got 'ray'"):
-        executor_for(None, "ray")
+    with pytest.raises(
+        ParameterError, match=r"executor needs a method map\(function, tasks\), or is 'ray'; got 'dask'"
+    ):
+        executor_for(None, "dask")
+    assert executor_for(2, "ray") == Ray()

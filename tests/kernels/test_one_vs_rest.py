@@ -209,6 +209,10 @@ def test_shuffle(n_rows, seed):
     stretches = rows[: n_rows // one_vs_rest.STRETCH * one_vs_rest.STRETCH].reshape(-1, one_vs_rest.STRETCH)
     assert np.all(np.diff(stretches, axis=1) == 1)
     assert n_rows < 160 or rows.tolist() != list(range(n_rows))
+    few = one_vs_rest.shuffle.py_func
+    many = np.arange(2**13)
+    few(many, np.array([seed], np.uint64), one_vs_rest.MANY_ROWS)  # stretches of 2¹³ / 512 rows
+    assert np.all(np.diff(many.reshape(512, 16), axis=1) == 1)
 
 
 # ---------------------------------------------------------------- until it is solved

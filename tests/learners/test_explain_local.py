@@ -136,7 +136,7 @@ def test_weights_of_top_down_follow_the_names():
 def test_another_classifier_has_no_weights_of_ours():
     X, y = single()
     model = TopDown(TAXONOMY, estimator=LogisticRegression()).fit(X, y)
-    for name in ("coef_", "intercept_", "node_coef_", "explain"):
+    for name in ("coef_", "intercept_", "node_coef_"):
         assert not hasattr(model, name)
         assert hasattr(TopDown(TAXONOMY).fit(X, y), name)
         with pytest.raises(AttributeError) as e:

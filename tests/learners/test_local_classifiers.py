@@ -33,12 +33,13 @@ LEARNERS = (TopDown, LocalPerNode, LocalPerLevel)
 # ---------------------------------------------------------------- policies
 
 
-def rows_by_definition(policy, v, labels):
+def rows_by_definition(policy, v, labels, *, whole_path=False):
     """Return the positive and negative rows in the words of the docstring, one row at a time."""
     tree = TREE
     at = lambda u: {i for i, label in enumerate(labels) if label == tree.names[u]}  # noqa: E731
     below = {u: {u, *(tree.index(name) for name in tree.descendants(tree.names[u]))} for u in range(tree.n_nodes)}
     within = lambda u: {i for i, label in enumerate(labels) if tree.index(label) in below[u]}  # noqa: E731
+    at = within if whole_path else at
     own = lambda u: at(u) or within(u)  # noqa: E731
     everything, parent = set(range(len(labels))), tree.parent[v]
     siblings = [u for u in range(tree.n_nodes) if tree.parent[u] == parent and u != v]
@@ -57,11 +58,13 @@ def rows_by_definition(policy, v, labels):
 
 @pytest.mark.parametrize("labels", [LEAVES, [*TREE.names, "art", "film", "noir"]], ids=["leaves", "all nodes"])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_policies_choose_the_rows_of_their_definition(policy, labels):
-    rows_of = _Policy(policy, encode(list(labels), TREE).labels)
+@pytest.mark.parametrize("whole_path", [False, True])
+def test_policies_choose_the_rows_of_their_definition(policy, labels, whole_path):
+    rows_of = _Policy(policy, encode(list(labels), TREE).labels, whole_path=whole_path)
     for v in range(TREE.n_nodes):
         positive, negative = rows_of(v)
-        assert (positive.tolist(), negative.tolist()) == rows_by_definition(policy, v, list(labels)), TREE.names[v]
+        wanted = rows_by_definition(policy, v, list(labels), whole_path=whole_path)
+        assert (positive.tolist(), negative.tolist()) == wanted, TREE.names[v]
 
 
 def test_the_classifier_of_a_node_gets_its_rows():

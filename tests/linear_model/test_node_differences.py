@@ -12,9 +12,10 @@ from cladist.errors import ModelFormatError
 from cladist.linear_model import node_differences
 from cladist.linear_model import sparse as sparse_form
 from cladist.linear_model.node_differences import LevelOrder
-from cladist.linear_model.path_sums import DifferenceBuilder, Spool
+from cladist.linear_model.path_sums import DifferenceBuilder
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.storage import is_mapped
+from cladist.storage.scratch import Spool
 
 
 @st.composite

@@ -109,11 +109,24 @@ def test_from_paths(paths, sep):
         assert taxonomy.find_path(path) == v
 
 
-@given(path_lists(parts=st.text("a:/", min_size=1, max_size=3)), st.sampled_from(["/", "::"]))
-@example([("a", "b"), ("a/b",)], "/")
-@example([("a", "b"), ("c", "a/b")], "/")
+@given(path_lists(parts=st.text("a:/", min_size=1, max_size=3)))
+@example([("a", "b"), ("a/b",)])
+@example([("a", "b"), ("c", "a/b")])
+@example([("a/b", "c"), ("a", "b/c")])
+@example([("a/b", "c")])
+def test_parts_of_tuples_that_hold_the_separator_are_joined_by_another(paths):
+    model, taxonomy = Model.from_paths(paths), Taxonomy.from_paths(paths)
+    assert taxonomy.sep == "/" or any("/" in part for path in paths for part in path)
+    assert list(taxonomy.names) == names_of_paths(model, taxonomy.sep)
+    for v, path in enumerate(model.breadth_first()):
+        assert taxonomy.index(taxonomy.names[v]) == taxonomy.index(taxonomy.sep.join(path)) == v
+        assert taxonomy.path_parts(v) == list(path)
+
+
+@given(path_lists(parts=st.text("a:|", min_size=1, max_size=3)), st.sampled_from(["|", "::"]))
+@example([("a", "b"), ("a|b",)], "|")
 @example([("a:", "b"), ("a", ":b")], "::")
-@example([("a/b", "c")], "/")
+@example([("a|b", "c")], "|")
 def test_parts_of_tuples_may_hold_the_separator(paths, sep):
     """Either every spelling leads to its own node, or the taxonomy is refused."""
     model = Model.from_paths(paths)
@@ -228,3 +241,9 @@ def test_data_frames_arrays_and_series_will_do():
     assert Taxonomy.from_edges(pd.DataFrame(edges, columns=["parent", "child"])) == expected
     assert Taxonomy.from_parents(pd.Series({1: None, 2: 1, 3: 1, 4: 3}, dtype=object)) == expected
     assert Taxonomy.from_parents(pd.Series([1, 3], index=[2, 2])).parents_of("2") == ["1", "3"]
+
+
+def test_a_title_is_no_name():
+    taxonomy = Taxonomy.from_edges([("GO:1", "GO:2")]).with_titles({"GO:2": "growth"})
+    with pytest.raises(TaxonomyError, match="it is the title of 'GO:2', and labels are names of nodes"):
+        taxonomy.index("growth")

@@ -16,8 +16,8 @@ from cladist.errors import ModelFormatError, TaxonomyError
 from cladist.losses import HLoss, SymmetricDifference, TreeDistance, ZeroOne, node_costs
 from cladist.metrics import report
 from cladist.metrics.counts import Counts
-from cladist.persistence.models import pack_taxonomy, unpack_taxonomy
 from cladist.registry import METHODS
+from cladist.taxonomy.arrays import pack_taxonomy, unpack_taxonomy
 from tests.strategies import awkward_names, dags, edge_lists, forests, plain_names
 
 DIAMOND = Taxonomy.from_edges([("top", "left"), ("top", "right"), ("left", "end"), ("right", "end"), ("end", "tip")])

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from cladist import Taxonomy
 from cladist.errors import ModelFormatError
-from cladist.persistence.models import pack_taxonomy, unpack_taxonomy
 from cladist.storage import pack_strings
+from cladist.taxonomy.arrays import pack_taxonomy, unpack_taxonomy
 from tests.strategies import awkward_names, forests, path_lists, plain_names
 
 

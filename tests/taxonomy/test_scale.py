@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cladist import LabelMatrix, Taxonomy
-from cladist.persistence.models import pack_taxonomy, unpack_taxonomy
+from cladist.taxonomy.arrays import pack_taxonomy, unpack_taxonomy
 from tests.steps import steps
 
 DEEP = 200_000

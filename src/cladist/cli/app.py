@@ -19,7 +19,24 @@ from typer.core import TyperGroup
 
 from cladist import progress
 from cladist._version import __version__
-from cladist.cli import bench, demo, evaluate, explain, methods, predict, sample, split, stream, taxonomy, train
+from cladist.cli import (
+    apply,
+    bench,
+    compare,
+    demo,
+    doctor,
+    evaluate,
+    explain,
+    methods,
+    pack,
+    predict,
+    sample,
+    split,
+    stream,
+    suggest,
+    taxonomy,
+    train,
+)
 from cladist.cli.output import Terminal, option
 from cladist.errors import CladistError, visible
 
@@ -161,5 +178,9 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for command in (demo, sample, split, train, predict, stream, evaluate, explain, taxonomy, methods, bench):
+COMMANDS = (
+    demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, suggest, taxonomy,
+    methods, bench,
+)  # fmt: skip
+for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(with_output_options(command.command))

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cladist.cli import output
-from cladist.cli.predict import TABLES, InputFormat, escape_formula
-from cladist.errors import DatasetError, ParameterError
+from cladist.cli.predict import TABLES, RowFormat, escape_formula
+from cladist.errors import DatasetError
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource
@@ -39,9 +39,7 @@ def command(
     rows: Annotated[int, output.option("--rows N", ROWS_HELP, min=0)] = MOST_SHOWN,
     node: Annotated[str | None, output.option("--node LABEL", LABEL_HELP)] = None,
     text: output.Texts = None,
-    format: Annotated[  # noqa: A002
-        InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
-    ] = None,
+    format: RowFormat = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
     query: output.Query = None,
 ) -> None:
@@ -53,6 +51,7 @@ def command(
     and models with kernels by the training rows that the score is a sum of.
     """
     output.check_inputs(data, model=model)
+    out = output.named_file(out)
     if out is not None and out.suffix.lower() not in SUFFIXES:
         raise DatasetError(f"{out}: the file extension of --out must be one of {', '.join(SUFFIXES)}.")
     output.check_target(out, data, model)
@@ -80,7 +79,7 @@ def explanations(
     from cladist.cli.input import learner_of
     from cladist.cli.predict import read_batches
     from cladist.learners.out_of_fold import transformed
-    from cladist.learners.text_explanation import explain
+    from cladist.learners.text_explanation import explain, explainable
 
     learner = learner_of(model)
     if node is not None:
@@ -92,10 +91,9 @@ def explanations(
             if not source.is_numeric:
                 yield from explain(model, part, nodes=nodes)
                 continue
-            if not hasattr(learner, "explain"):
-                raise ParameterError(f"{type(learner).__name__} has no explain; the linear methods have it.")
             names = {f"x{j}": name for j, name in enumerate(source.features)}
-            yield from (why.renamed(names) for why in learner.explain(transformed(model, part), nodes=nodes))
+            whys = explainable(learner).explain(transformed(model, part), nodes=nodes)
+            yield from (why.renamed(names) for why in whys)
 
 
 def written(whys: list[Any], suffix: str, title: str) -> str:

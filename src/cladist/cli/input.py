@@ -18,11 +18,13 @@ import cladist.cli.lean_sklearn  # noqa: F401 - before the imports below, which 
 from cladist import progress
 from cladist.cli.output import join_names, join_path
 from cladist.datasets import Dataset, read_arff_hmc, read_lshtc, read_svmlight, read_table
+from cladist.datasets.dataset import take_rows
 from cladist.datasets.formats.arff import read_arff_rows
 from cladist.datasets.formats.sparse_text import MOST_FEATURES, RowFormat
 from cladist.datasets.formats.svmlight import read_matrices, read_svmlight_rows
 from cladist.datasets.formats.tables.query import check_query
 from cladist.datasets.formats.tables.records import check_ending, format_of_ending
+from cladist.datasets.packed import is_packed, open_packed
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, TaxonomyError
 from cladist.files import Source, data_suffix, display_name, iterate_byte_lines, open_for_reading
 from cladist.persistence.models import load_noted
@@ -30,7 +32,7 @@ from cladist.taxonomy import Taxonomy
 
 BATCH_ROWS = 4096  # rows in memory at once while predicting
 KIND_OF_SUFFIX = {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".arff": "arff"}
-NUMERIC = ("svmlight", "lshtc", "arff")
+NUMERIC = ("svmlight", "lshtc", "arff", "packed")
 # Notes in a model about its data: their types, and descriptions of these in messages.
 NOTES: dict[str, tuple[type, str]] = {
     **dict.fromkeys(("text", "features"), (list, "a list of column names")),
@@ -83,7 +85,9 @@ class DataSource:
 
     @property
     def kind(self) -> str:
-        """The kind of data: "svmlight", "arff", "lshtc", "lines" or "table"."""
+        """The kind of data: "svmlight", "arff", "lshtc", "packed", "lines" or "table"."""
+        if is_packed(self.path):
+            return "packed"
         if self.format is not None:
             return self.format if self.format in (*NUMERIC, "lines") else "table"
         if self.query is not None:
@@ -215,7 +219,9 @@ def read_labelled(
     Numbers have the columns of the model, or without one those of the file. `notify` is called with notes about
     features that are left out.
     """
-    with source.progress(), _reworded(source, model):
+    if source.kind == "packed":
+        return Dataset.open(source.path)
+    with source.progress(), reworded(source, model):
         if source.kind == "svmlight":
             zero_based, n_features = bool(source.zero_based), features_of(model)
             return read_svmlight(source.stream, taxonomy=taxonomy, zero_based=zero_based, n_features=n_features)
@@ -238,6 +244,16 @@ def read_labelled(
         )
 
 
+def read_packed(source: DataSource) -> tuple[Dataset, dict[str, Any], Any]:
+    """Return a packed data set, the notes for a model trained on it, and the fitted steps that read texts, or None."""
+    data, beside, arrays = open_packed(source.path)
+    if "features" not in beside:
+        return data, beside["notes"], None
+    from cladist.persistence.transformers import decode_transformer
+
+    return data, beside["notes"], decode_transformer(beside["features"], arrays)
+
+
 def _read_lshtc(source: DataSource, taxonomy: Taxonomy | None, model: Any, notify: Notify) -> Dataset:
     if taxonomy is None:
         raise ParameterError(
@@ -252,8 +268,12 @@ def _read_lshtc(source: DataSource, taxonomy: Taxonomy | None, model: Any, notif
 
 def read_numbers(source: DataSource, *, model: Any, notify: Notify) -> Iterator[Any]:
     """Yield rows of numbers without their labels, as they are read."""
-    with _reworded(source, model):
-        if source.kind == "svmlight":
+    with reworded(source, model):
+        if source.kind == "packed":
+            for X in slices(Dataset.open(source.path).X):
+                _check_columns(source, X, (), model)
+                yield X
+        elif source.kind == "svmlight":
             n_features = features_of(model)
             assert n_features is not None
             yield from read_svmlight_rows(source.stream, n_features=n_features, zero_based=bool(source.zero_based))
@@ -272,11 +292,11 @@ def slices(rows: Any) -> Iterator[Any]:
     """Yield rows, or labels, in batches."""
     n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
     for start in range(0, n_rows, BATCH_ROWS):
-        yield rows[start : start + BATCH_ROWS]
+        yield take_rows(rows, slice(start, start + BATCH_ROWS))
 
 
 @contextmanager
-def _reworded(source: DataSource, model: Any) -> Iterator[None]:
+def reworded(source: DataSource, model: Any) -> Iterator[None]:
     """Put the advice of readers into the words of the command line; add the likely reason of a wrong index."""
     try:
         yield
@@ -383,6 +403,22 @@ def read_taxonomy(
         description = f"{display_name(path)}: {_describe_cycles(taxonomy)}"
         raise TaxonomyError(f"{description}; remove {them}, or {advice.format(them)}.")
     return taxonomy
+
+
+def read_tree(path: Path, source: DataSource) -> Taxonomy:
+    """Read the taxonomy of labelled data, whose paths have the separator of the labels."""
+    # The paths in an LSHTC hierarchy consist of node numbers: the same number is the same node.
+    kind = "lshtc" if source.kind == "lshtc" else None
+    advice = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
+    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=advice)
+    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
+
+
+def with_sets(data: Dataset) -> Dataset:
+    """Return the data with sets for lists of labels, which would leave open whether they are paths."""
+    if isinstance(data.y, list) and isinstance(data.y[0], list):
+        return replace(data, y=[set(row) for row in data.y])
+    return data
 
 
 def find_node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:

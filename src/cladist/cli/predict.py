@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
@@ -32,6 +32,7 @@ EXAMPLE = (
 STDIN_HELP = "Or - for standard input: one text per line, or a table with --text or --format."
 BEAM_HELP = "Expand only the B best nodes of each level, for models with very many labels."
 KEEP_HELP = "Write this column of the input in front of each prediction; repeat it, or give all for every column."
+JOBS_HELP = "Predict in N processes, each with the model; -1: as many as there are cores."
 MMAP_HELP = "Map large weights from their file instead of loading and verifying them."
 
 DECISIONS = "Decisions, of models trained with --calibrate"
@@ -42,6 +43,7 @@ CONFORMAL_HELP = "Give a set of labels that has the true one with probability 1 
 ABSTAIN_HELP = "Give no label to rows that are unlike the rows of training, and to texts without a known word."
 
 InputFormat = StrEnum("InputFormat", "csv tsv jsonl parquet arrow xlsx ods svmlight arff lshtc lines")
+RowFormat = Annotated[InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)]
 
 MAX_NAMED = 5  # rows without known words that the warning names
 PATH_SEPARATOR = " > "
@@ -77,12 +79,11 @@ def command(
         float | None, output.option("--conformal ALPHA", CONFORMAL_HELP, DECISIONS, min=0, max=1)
     ] = None,
     abstain: Annotated[bool, output.option("--abstain", ABSTAIN_HELP, DECISIONS)] = False,
+    jobs: Annotated[int, output.option("--jobs -j N", JOBS_HELP)] = 1,
     mmap: Annotated[bool, output.option("--mmap", MMAP_HELP)] = False,
     verify: Annotated[bool, output.option("--verify", "With --mmap, also verify these weights first.")] = False,
     text: output.Texts = None,
-    format: Annotated[  # noqa: A002
-        InputFormat | None, output.option("--format", output.FORMAT_HELP, output.DATA)
-    ] = None,
+    format: RowFormat = None,  # noqa: A002
     zero_based: output.ZeroBased = None,
     query: output.Query = None,
 ) -> None:
@@ -101,8 +102,11 @@ def command(
     and reason.
     """
     output.check_inputs(data, model=model)
+    out = output.named_file(out)
     from cladist.cli.input import DataSource, open_model, resolve
+    from cladist.execution import count_workers
 
+    workers = count_workers(jobs)
     decisions = None
     options = (proba, min_confidence, minimise, conformal, abstain)
     if any(value is not None and value is not False for value in options):
@@ -119,7 +123,7 @@ def command(
     with terminal.bars() if out is not None else nullcontext():
         n_rows = predict_to(
             fitted, source, out, top_k=top_k, beam=beam, decisions=decisions, label_sep=notes.get("label_sep"),
-            as_json=terminal.json, notify=terminal.note, folder=model, keep=keep or (),
+            as_json=terminal.json, notify=terminal.note, folder=model, keep=keep or (), workers=workers, mmap=mmap,
         )  # fmt: skip
     if out is not None:
         seconds = time.perf_counter() - start
@@ -136,6 +140,8 @@ class Prediction(NamedTuple):
 
 
 Predictor = Callable[[Any], Iterator[list[Prediction]]]  # rows as a learner takes them → the predictions of each
+# Rows as they are read → what is written for each, and the positions of texts without a known word.
+BatchPredictor = Callable[[Any], tuple[list[Any], Sequence[int]]]
 
 
 def predict_to(
@@ -151,15 +157,18 @@ def predict_to(
     notify: Notify = lambda _: None,
     folder: Path | None = None,
     keep: Sequence[str] = (),
+    workers: int = 1,
+    mmap: bool = False,
 ) -> int:
     """Write the predictions for all rows to a file, or to standard output, and return the number of rows.
 
     `decisions` are the `DecisionOptions`, `label_sep` is the separator of labels in training, `folder` that of the
     model. `keep` are columns of the input, whose values are written in front of each prediction, or "all". `notify` is
-    called with notes about features that the model does not have.
+    called with notes about features that the model does not have. Several `workers` are processes that load the model
+    from its folder, with `mmap` as `cladist.load` has it; a few batches per worker are in memory.
     """
     from cladist.cli.input import learner_of
-    from cladist.learners.out_of_fold import transformed
+    from cladist.execution import processes
 
     kind = "csv" if out is None else SUFFIXES.get(out.suffix.lower())
     if kind is None:
@@ -168,16 +177,14 @@ def predict_to(
         kind = "json"
     output.check_target(out, source.path, folder)
     learner = learner_of(model)
-    decider = None
-    if decisions is not None:
-        decider = _new_decider(learner, decisions, folder, label_sep)
-    in_sets = decider[1].is_set if decider is not None else top_k is None and predicts_sets(learner)
+    if top_k is not None:
+        top_k = min(top_k, len(learner.classes_))
+    recipe = Recipe(folder, mmap, top_k, beam, decisions, label_sep)
+    predict_batch, layout = recipe.follow(model)
+    in_sets = layout.is_set if decisions is not None else layout.separator is not None
     separator = set_separator(label_sep) if in_sets else None
     if separator is not None and kind in TABLES:
         check_separator(separator, learner)
-    if top_k is not None:
-        top_k = min(top_k, len(learner.classes_))
-    layout = Layout(top_k, separator) if decider is None else decider[1]
     kept: Any = None
     if keep:
         from cladist.cli.kept_columns import KeptColumns, KeptLayout
@@ -189,11 +196,41 @@ def predict_to(
         batches = read_batches(source, model=model, notify=notify) if kept is None else _batches(kept.read())
         if source.path == "-":  # a file reports its own progress while it is read
             batches = _count_rows(batches, task)
-        if decider is None:
-            rows: Iterator[Any] = predict(model, batches, top_k=top_k, beam=beam)
-        else:
-            rows = (row for batch in batches for row in decider[0](transformed(model, batch)))
-        return write_rows(file, kind, layout, rows if kept is None else kept.take(rows))
+        with processes(partial(Recipe.load, recipe) if workers > 1 else lambda: predict_batch, workers) as run:
+            rows = collect(run(batches))
+            return write_rows(file, kind, layout, rows if kept is None else kept.take(rows))
+
+
+class Recipe(NamedTuple):
+    """How batches are predicted, for this process or for others."""
+
+    folder: Path | None
+    mmap: bool
+    top_k: int | None
+    beam: int | None
+    decisions: Any
+    label_sep: str | None
+
+    def load(self) -> BatchPredictor:
+        """Return the function that predicts batches, in a process that has no model yet."""
+        from cladist.cli.input import open_model
+
+        assert self.folder is not None
+        return self.follow(open_model(self.folder, mmap=self.mmap)[0])[0]
+
+    def follow(self, model: Any) -> tuple[BatchPredictor, Any]:
+        """Return the function that predicts batches with a model, and the form of the rows that it returns."""
+        from cladist.cli.input import learner_of
+
+        learner = learner_of(model)
+        if self.decisions is None:
+            in_sets = self.top_k is None and predicts_sets(learner)
+            layout = Layout(self.top_k, set_separator(self.label_sep) if in_sets else None)
+            return batch_predictor(model, top_k=self.top_k, beam=self.beam), layout
+        from cladist.learners.out_of_fold import transformed
+
+        decide, decided = _new_decider(learner, self.decisions, self.folder, self.label_sep)
+        return lambda batch: (list(decide(transformed(model, batch))), ()), decided
 
 
 def _new_decider(learner: Any, decisions: Any, folder: Path | None, label_sep: str | None) -> tuple[Any, Any]:
@@ -223,6 +260,11 @@ def predict(
     `top_k` is the number of labels per row, by default those that the model predicts: one, or the deepest of a set.
     `beam` is the number of nodes per level whose children are scored, as in `predict_top_k` of learners.
     """
+    return collect(map(batch_predictor(model, top_k=top_k, beam=beam), batches))
+
+
+def batch_predictor(model: Any, *, top_k: int | None = None, beam: int | None = None) -> BatchPredictor:
+    """Return the function that predicts a batch; see `predict`."""
     from cladist.cli.input import learner_of
     from cladist.learners.out_of_fold import transformed
 
@@ -231,12 +273,21 @@ def predict(
     if beam is not None and in_sets:
         raise ParameterError("A beam finds the best labels, and this model predicts sets of them; add --top-k K.")
     predictor = _predict_sets(learner) if in_sets else _predict_best(learner, top_k or 1, beam)
-    blank, n_rows = BlankRows(model), 0
-    for batch in batches:
+
+    def predict_batch(batch: Any) -> tuple[list[Any], Sequence[int]]:
         rows = transformed(model, batch)
-        blank.add(rows, range(n_rows + 1, n_rows + 1 + rows.shape[0]))
-        n_rows += rows.shape[0]
-        yield from predictor(rows)
+        return list(predictor(rows)), find_blank(model, rows)
+
+    return predict_batch
+
+
+def collect(results: Iterable[tuple[list[Any], Sequence[int]]]) -> Iterator[Any]:
+    """Yield the rows of all batches; warn at the end of those without a known word."""
+    blank, n_rows = BlankRows(), 0
+    for rows, positions in results:
+        blank.add(positions, range(n_rows + 1, n_rows + 1 + len(rows)))
+        n_rows += len(rows)
+        yield from rows
     blank.warn("row")
 
 
@@ -290,26 +341,30 @@ def _node_scores(learner: Any, rows: Any, names: list[str]) -> Iterator[Any]:
         yield from learner.decision_function(rows[start : start + size], nodes=names)
 
 
-class BlankRows:
-    """Counts the texts without a word that a model knows; of a model trained on numbers it counts none."""
+def find_blank(model: Any, X: Any) -> Sequence[int]:
+    """Return the rows, as the learner gets them, of texts without a word that a model knows; none of numbers."""
+    import numpy as np
+    from scipy import sparse
 
-    def __init__(self, model: Any) -> None:
-        self.is_active = not hasattr(model, "n_features_in_")
+    if hasattr(model, "n_features_in_"):
+        return ()
+    sums = abs(sparse.csr_array(X)).sum(axis=1)
+    positions: list[int] = np.flatnonzero(np.asarray(sums).ravel() == 0).tolist()
+    return positions
+
+
+class BlankRows:
+    """Counts the texts without a word that a model knows."""
+
+    def __init__(self) -> None:
         self.count = self.n_rows = 0
         self.first: list[int] = []
 
-    def add(self, X: Any, numbers: Sequence[int]) -> None:
-        """Count rows as the learner gets them; `numbers` are their places in the input."""
-        import numpy as np
-        from scipy import sparse
-
-        if not self.is_active:
-            return
+    def add(self, positions: Sequence[int], numbers: Sequence[int]) -> None:
+        """Count the rows at these positions of a batch; `numbers` are the places of its rows in the input."""
         self.n_rows += len(numbers)
-        sums = abs(sparse.csr_array(X)).sum(axis=1)
-        blank = np.flatnonzero(np.asarray(sums).ravel() == 0)
-        self.count += len(blank)
-        self.first += [numbers[k] for k in blank[: MAX_NAMED - len(self.first)].tolist()]
+        self.count += len(positions)
+        self.first += [numbers[k] for k in positions[: MAX_NAMED - len(self.first)]]
 
     def warn(self, unit: str) -> None:
         """Warn about these rows, if any; `unit` is "row" or "line", as their numbers count."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from cladist.cli.input import check_notes, features_of, learner_of
-from cladist.cli.predict import BlankRows
+from cladist.cli.predict import BlankRows, find_blank
 from cladist.cli.stream_files import (
     Answers,
     Consumed,
@@ -90,7 +90,7 @@ class Stream:
             if folder.is_dir():  # otherwise loading it reports that it is not a model
                 resources.enter_context(lock_folder(folder))
             self._load(new_input)
-            self.blank = BlankRows(self.model)
+            self.blank = BlankRows()
             name = "standard input" if data == "-" else data
             self.reader = self._reader(tuple(text), label, id_column, name)
             self.answers = Answers(out, self.consumed.out, self.consumed.out_bytes)
@@ -221,7 +221,7 @@ class Stream:
         if not rows:
             return
         X = transformed(self.model, to_matrix([row.value for row in rows], self.reader.n_features))
-        self.blank.add(X, [row.number for row in rows])
+        self.blank.add(find_blank(self.model, X), [row.number for row in rows])
         try:
             new_nodes = missing_nodes(self.learner.taxonomy_, rows[0].labels or [])  # of other rows, none are missing
         except CladistError as error:

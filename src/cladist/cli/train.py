@@ -8,8 +8,7 @@ import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,14 +32,22 @@ METHOD_HELP = "A method listed by [bold]cladist methods[/bold]; auto: the one th
 PARAM_HELP = "A parameter of the method; may be given several times."
 HASHING_HELP = "Hash words and characters instead of storing a vocabulary."
 CALIBRATE_HELP = "Fit calibrated probabilities, for which a fifth of the rows is held out."
+CHECKPOINT_HELP = "A folder to keep what is finished in; after it was killed, the same command goes on from there."
+EXECUTOR_HELP = "ray: train on a Ray cluster (RAY_ADDRESS), or on this machine where there is none."
 TEST_HELP = "Hold out this share of the rows, and evaluate on them the model trained on the others."
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
-OBJECTS = ("taxonomy", "estimator", "executor")  # parameters without a textual form; the first is an option
+OBJECTS = (
+    "taxonomy",
+    "estimator",
+    "executor",
+    "checkpoint",
+)  # parameters without a textual form; the first is an option
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
 # Options in a config file: their types, and descriptions of these in messages.
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
-        ("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format", "query"), ((str,), "a text")
+        ("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format", "query", "checkpoint", "executor"),
+        ((str,), "a text"),
     ),
     "text": ((str, list), "a text or a list of texts"),
     "test_size": ((float,), "a number between 0 and 1"),
@@ -67,6 +74,8 @@ def command(
         bool | None, output.option("--calibrate/--no-calibrate", CALIBRATE_HELP, show_default="no-calibrate")
     ] = None,
     test_size: Annotated[float | None, output.option("--test-size SHARE", TEST_HELP, output.DATA)] = None,
+    checkpoint: Annotated[Path | None, output.option("--checkpoint FOLDER", CHECKPOINT_HELP)] = None,
+    executor: Annotated[str | None, output.option("--executor ray", EXECUTOR_HELP)] = None,
     config: Annotated[Path | None, output.option("--config FILE", "A TOML file with these options.")] = None,
     text: output.Texts = None,
     label: output.Label = None,
@@ -81,7 +90,7 @@ def command(
         "out": out, "taxonomy": taxonomy, "method": method, "param": parse_parameters(param or []),
         "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
         "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
-        "test_size": test_size, "query": query,
+        "test_size": test_size, "query": query, "checkpoint": checkpoint, "executor": executor,
     }  # fmt: skip
     options = merge_options(arguments, config)
     if options["out"] is None:
@@ -104,6 +113,8 @@ def command(
             characters=options["characters"] is not False,
             calibrate=bool(options["calibrate"]),
             test_size=options["test_size"],
+            checkpoint=options["checkpoint"],
+            executor=options["executor"],
             notify=terminal.note,
         )
     terminal.answer(summary)
@@ -131,6 +142,8 @@ def train(
     characters: bool = True,
     calibrate: bool = False,
     test_size: float | None = None,
+    checkpoint: Path | None = None,
+    executor: str | None = None,
     notify: Notify = lambda _: None,
 ) -> dict[str, Any]:
     """Train a model and write it to a folder, which no other process can write to meanwhile; return its sizes.
@@ -138,10 +151,11 @@ def train(
     Options are checked before data is read. With `test_size`, that share of the rows is held out, and the report of the
     model on them is returned too. `notify` is called with notes about the data.
     """
-    from cladist.cli.input import learner_of, notes_of, read_labelled
+    from cladist.cli.input import learner_of, notes_of, read_labelled, read_packed, read_tree, with_sets
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
+    from cladist.storage.scratch import scratch_in
 
     if test_size is not None and not 0 < test_size < 1:
         raise ParameterError(f"--test-size must be a share of the rows between 0 and 1; got {test_size:g}.")
@@ -149,25 +163,36 @@ def train(
     with lock_folder(out):  # creates a file there, so that a read-only folder is noticed before hours of training
         source.check_extension()
         source.check_columns()
-        tree = None if taxonomy is None else _read_taxonomy(taxonomy, source)
+        tree = None if taxonomy is None else read_tree(taxonomy, source)
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
-        data = read_labelled(source, taxonomy=tree)
+        _set_executor(learner, method, executor)
+        if source.kind == "packed":
+            _refuse_options(source, {"--taxonomy": tree, "--zero-based": source.zero_based, "--query": source.query})
+            data, notes, vectorizer = read_packed(source)
+        else:
+            data, notes, vectorizer = read_labelled(source, taxonomy=tree), None, None
         tell_surprises(data, notify)
-        if isinstance(data.y, list) and isinstance(data.y[0], list):  # labels of one row, which lists would leave open
-            data = replace(data, y=[set(row) for row in data.y])
+        data = with_sets(data)
         advise = _advising(data)
         data, test = (data, None) if test_size is None else _hold_out(data, test_size)
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        with progress.task("Training" if method == AUTO else f"Training {method}"), advise:
+        kept = _keep(checkpoint, data, parameters, (method, hashing, characters, calibrate))
+        # Temporary files of rows on disk are beside the model, where there is room, and not where TMPDIR says.
+        beside = scratch_in(out.absolute().parent if source.kind == "packed" else None)
+        with progress.task("Training" if method == AUTO else f"Training {method}"), advise, beside, kept:
             model = _fit(learner, features, data, parameters or {})
             model, held_out = _calibrate(model, data) if calibrate else (model, {})
-            model = _as_text_classifier(model, source, method, calibrate)
+            if vectorizer is not None:
+                model = _behind(vectorizer, model)
+            if vectorizer is not None or not source.is_numeric:
+                model = _as_text_classifier(model, method, calibrate)
         seconds = time.perf_counter() - start
         with progress.task("Saving"):
-            save(model, out, notes=notes_of(source, data.feature_names), note_arrays=prefixed("calibration", held_out))
+            notes = notes_of(source, data.feature_names) if notes is None else notes
+            save(model, out, notes=notes, note_arrays=prefixed("calibration", held_out))
         tested = {} if test is None else {"test": _evaluate(model, test, notify).to_dict()}
     learner = learner_of(model)
     selection = getattr(model, "selection_", None)
@@ -185,6 +210,30 @@ def train(
         **choice,
         **tested,
     }
+
+
+def _keep(
+    folder: Path | None, data: Any, parameters: dict[str, Any] | None, options: tuple[Any, ...]
+) -> AbstractContextManager[None]:
+    """Return a context in which fits keep what they finish in a folder, if one is given."""
+    if folder is None:
+        return nullcontext()
+    from cladist import checkpoints
+
+    tree = None if data.taxonomy is None else (list(data.taxonomy.names), data.taxonomy.parents)
+    return checkpoints.keep(folder, data.X, data.y, tree, parameters=parameters, options=options)
+
+
+def _set_executor(learner: Any, method: str, executor: str | None) -> None:
+    """Let a learner train elsewhere, if asked to; refuse engines there are not, and methods that cannot."""
+    if executor is None:
+        return
+    if executor != "ray":
+        raise ParameterError(f"--executor must be ray; got {executor!r}.")
+    if learner is None or "executor" not in learner.get_params(deep=False):
+        names = [known.name for known in registry.METHODS if "executor" in known.load()().get_params(deep=False)]
+        raise ParameterError(f"--executor is for a --method that trains in parts, not {method}: {', '.join(names)}.")
+    learner.set_params(executor=executor)
 
 
 @contextmanager
@@ -227,8 +276,8 @@ def tell_surprises(data: Any, notify: Notify) -> None:
     single = [str(label) for label, n in n_rows.items() if n == 1]
     if single:
         shown = ", ".join(map(quoted, single[:3])) + (", …" if len(single) > 3 else "")
-        have = "label has" if len(single) == 1 else "labels have"
-        notify(f"{len(single):,} of {len(n_rows):,} {have} a single row, so no other row tests them: {shown}.")
+        have = "has" if len(single) == 1 else "have"
+        notify(f"{len(single):,} of {len(n_rows):,} labels {have} a single row, so no other row tests them: {shown}.")
 
 
 def _hold_out(data: Any, test_size: float) -> tuple[Any, Any]:
@@ -306,16 +355,6 @@ def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     return learner.set_params(**parameters)
 
 
-def _read_taxonomy(path: Path, source: DataSource) -> Any:
-    from cladist.cli.input import read_taxonomy
-
-    # The paths in an LSHTC hierarchy consist of node numbers: the same number is the same node.
-    kind = "lshtc" if source.kind == "lshtc" else None
-    advice = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
-    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=advice)
-    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
-
-
 def new_imputer(X: Any, notify: Notify) -> Any:
     """Return an unfitted imputer if values are missing in the rows, and None otherwise."""
     from sklearn.impute import SimpleImputer
@@ -352,10 +391,26 @@ def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> 
         raise DatasetError(f"{data.source}: none of the texts has a word in it.") from error
 
 
-def _as_text_classifier(model: Any, source: DataSource, method: str, calibrate: bool) -> Any:
+def _refuse_options(source: DataSource, given: dict[str, Any]) -> None:
+    """Raise a `ParameterError` for options that say how to read a file, where the data is packed."""
+    for option, value in given.items():
+        if value is not None:
+            raise ParameterError(f"{source.name} is packed, with all that was read from its file; leave out {option}.")
+
+
+def _behind(vectorizer: Any, model: Any) -> Any:
+    """Return a learner of packed texts behind the steps that made them numbers."""
+    from sklearn.pipeline import Pipeline
+
+    steps = model.steps if isinstance(model, Pipeline) else [("model", model)]
+    result = Pipeline([*vectorizer.steps, *steps])
+    if hasattr(model, "selection_"):
+        result.selection_ = model.selection_
+    return result
+
+
+def _as_text_classifier(model: Any, method: str, calibrate: bool) -> Any:
     """Return a model of texts as a `TextClassifier`."""
-    if source.is_numeric:
-        return model
     from cladist.learners.text import TextClassifier
 
     result = TextClassifier.of_steps(list(model.steps), method=method, calibrate=calibrate)
@@ -372,19 +427,20 @@ def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:
     from sklearn.utils import _safe_indexing
 
     from cladist.cli.decisions import HELD_OUT, MOST_HELD_OUT, hold_out
-    from cladist.learners.calibrated import CalibratedClassifier
+    from cladist.learners.calibrated import CalibratedClassifier, calibrate_pipeline
     from cladist.learners.out_of_fold import last_step
 
     learner = clone(last_step(model))
     if isinstance(getattr(learner, "C", None), str) and hasattr(last_step(model), "C_"):
         learner.set_params(C=last_step(model).C_)  # as it was chosen
-    calibrated = CalibratedClassifier(learner, random_state=0)
     steps = [(name, clone(step)) for name, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
     order = np.random.default_rng(0).permutation(len(data.y))
     n_held_out = min(round(HELD_OUT * len(order)), MOST_HELD_OUT)
     own, others = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    result = Pipeline([*steps, ("model", calibrated)]) if steps else calibrated
-    result.fit(_safe_indexing(data.X, others), _safe_indexing(data.y, others))
+    rows = _safe_indexing(data.X, others), _safe_indexing(data.y, others)
+    result = (
+        calibrate_pipeline(steps, learner, *rows) if steps else CalibratedClassifier(learner, random_state=0).fit(*rows)
+    )
     return result, hold_out(result, _safe_indexing(data.X, own), _safe_indexing(data.y, own))
 
 

@@ -36,10 +36,12 @@ from cladist.datasets.loaders.free_sets import (
     load_news20,
 )
 from cladist.datasets.loaders.official_codes import load_icd10cm, load_naics2017, load_onet_titles
+from cladist.datasets.packed import PackedWriter
 
 __all__ = [
     "Dataset",
     "LabelModel",
+    "PackedWriter",
     "available",
     "from_huggingface",
     "load_clinc150",

@@ -13,7 +13,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.errors import DatasetError, ParameterError
+from cladist.features.rows_on_disk import slice_rows
+from cladist.features.rows_on_disk import take_rows as take_mapped_rows
 from cladist.notebook import frame, html_rows
+from cladist.storage import is_mapped
 from cladist.taxonomy import RelationGraph, Taxonomy
 
 if TYPE_CHECKING:
@@ -154,6 +157,34 @@ class Dataset(Generic[T]):
             fields[f"{part}_rows"] = slice(start, end)
         return cls(stack_rows(Xs), stack_rows(ys), **fields)
 
+    @staticmethod
+    def open(folder: Any, *, verify: bool = False) -> Dataset[Any]:
+        """Return the data set that ``cladist pack`` or `PackedWriter` wrote, whose rows are mapped and not read.
+
+        Linear learners train on it in memory that does not depend on the number of values; see the guide on data
+        larger than memory.
+
+        Parameters
+        ----------
+        folder : path
+            The folder, which must not be written to meanwhile.
+        verify : bool
+            Read all values once to verify their checksum; all other parts are always verified.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from cladist.datasets import PackedWriter
+        >>> with PackedWriter(folder := tempfile.mkdtemp()) as writer:
+        ...     writer.add(np.eye(2))
+        ...     writer.finish(["a", "b"], [0, 1], source="by hand")
+        >>> Dataset.open(folder)
+        Dataset(2 rows, 2 features, by hand)
+        """
+        from cladist.datasets.packed import open_packed
+
+        return open_packed(folder, verify=verify)[0]
+
     @property
     def is_split(self) -> bool:
         """Whether there is a test part."""
@@ -271,11 +302,15 @@ def take_rows(rows: Any, selection: Rows) -> Any:
         return rows[selection] if isinstance(selection, slice) else [rows[i] for i in selection]
     if isinstance(selection, slice) and sparse.issparse(rows) and rows.format == "csr":
         first, last, _ = selection.indices(rows.shape[0])
+        if is_mapped(rows.data):
+            return slice_rows(rows, first, last)
         start, end = rows.indptr[first], rows.indptr[last]
         arrays = rows.data[start:end], rows.indices[start:end], rows.indptr[first : last + 1] - start
         part = type(rows)(arrays, shape=(last - first, rows.shape[1]))
         part.has_sorted_indices = rows.has_sorted_indices
         return part
+    if sparse.issparse(rows) and rows.format == "csr" and is_mapped(rows.data):
+        return take_mapped_rows(rows, np.asarray(selection))
     return rows[selection]
 
 

@@ -9,11 +9,16 @@ from cladist.kernels.jit import kernel
 
 @kernel
 def count_features(rows, chosen, n_features):
-    """Return the number of chosen rows in which each feature has an entry."""
+    """Return the number of chosen rows in which each feature has an entry; nothing if there is no such feature.
+
+    Rows may be those of a file that nobody has verified, so every index is checked before it is used.
+    """
     indptr, indices = rows
     counts = np.zeros(n_features, np.int64)
     for i in chosen:
         for p in range(indptr[i], indptr[i + 1]):
+            if not 0 <= indices[p] < n_features:
+                return counts[:0]
             counts[indices[p]] += 1
     return counts
 

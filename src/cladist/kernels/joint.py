@@ -182,7 +182,7 @@ def visit_block(problem, surrogate, order, active, W, alpha, overlap, eps, resti
         if done or n_visits == 0:
             break
         effort[VISITS] += n_visits
-        shuffle(visits[:n_visits], generator)
+        shuffle(visits[:n_visits], generator, alpha.shape[0])
         n_visits = sweep_joint(
             problem, surrogate, visits[:n_visits], W, alpha, overlap, state, skip, still_active, scratch
         )

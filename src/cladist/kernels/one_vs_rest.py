@@ -29,6 +29,9 @@ SKIPPED = np.float32(0.1)  # share of the tolerance below which moving α costs 
 FIRST_SWEEPS = 5
 FEW = 8
 STRETCH = 8  # rows that are shuffled as one; about as many as a processor prefetches
+# Of so many rows, lists are divided into this many stretches: such rows may lie in a file that is larger than memory,
+# of which a system reads megabytes at once.
+MANY_ROWS, STRETCHES = 2**20, 512
 ACTIVE_SWEEPS = 10  # visits to active rows before all rows are visited again, as a multiple of all rows
 SWEEPS_TO_JUDGE = 40  # the fraction of the cost of another solver that a sweep over active rows may cost
 SCALES, SCALE_STEPS = (0.5, 2.0), 14
@@ -142,19 +145,21 @@ def rest_beyond(state, bound):
 
 
 @kernel
-def shuffle(rows, generator):
+def shuffle(rows, generator, n_rows=0):
     """Put stretches of rows into a random order; `generator` is the state of a xorshift, one per block, never shared.
 
     Rows that follow each other are neighbours in memory, already in a random order: whole stretches of them are read
     much faster than the same number of single rows, and serve as well. Rows beyond the last whole stretch stay.
+    `n_rows` is the number of all rows, of which these may be a few.
     """
-    for k in range(rows.shape[0] // STRETCH - 1, 0, -1):
+    stretch = max(STRETCH, rows.shape[0] // STRETCHES) if n_rows >= MANY_ROWS else STRETCH
+    for k in range(rows.shape[0] // stretch - 1, 0, -1):
         generator[0] ^= generator[0] << np.uint64(13)
         generator[0] ^= generator[0] >> np.uint64(7)
         generator[0] ^= generator[0] << np.uint64(17)
         j = np.int64((generator[0] >> np.uint64(33)) % np.uint64(k + 1))
-        for s in range(STRETCH):
-            one, other = k * STRETCH + s, j * STRETCH + s
+        for s in range(stretch):
+            one, other = k * stretch + s, j * stretch + s
             rows[one], rows[other] = rows[other], rows[one]
 
 
@@ -199,7 +204,7 @@ def descend(
             visited += n_active
             effort[VISITS] += n_active
             rest_beyond(state, np.float32(0))
-            shuffle(active[:n_active], generator)
+            shuffle(active[:n_active], generator, order.shape[0])
             n_active = sweep(problem, surrogate, active[:n_active], W, alpha, state, skip, still_active)
             active[:n_active] = still_active[:n_active]
             if violation(state) <= eps:

@@ -10,7 +10,6 @@ tell apart.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,11 +24,8 @@ from cladist import progress
 from cladist.errors import ParameterError, is_positive
 from cladist.labels import encode
 from cladist.learners.base import random_generator
-from cladist.learners.flat import FlatLogistic, FlatSVM
+from cladist.learners.candidates import Candidate, candidates_for, fit_steps, preparation, scale_ratio
 from cladist.learners.label_warnings import without_label_warnings
-from cladist.learners.local.nodewise import NodewiseSVM
-from cladist.learners.local.top_down import TopDown
-from cladist.learners.recursive import RecursiveLogistic, RecursiveSVM
 from cladist.learners.select_c import Key, Search
 from cladist.learners.thresholded import Thresholded
 from cladist.taxonomy import as_taxonomy
@@ -42,31 +38,6 @@ OTHER_SCALES = 100.0  # the ratio of the largest to the smallest standard deviat
 HOPELESS = 2.0  # standard errors behind the best on the first fold: other folds are not looked at
 SURE = 2.0  # standard errors by which a C is better than those around it: other methods of the same loss take it over
 MOST_FOLDS = 3  # that the better flat method and the best of the others are compared on
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A method, an unfitted learner, and its usual C as a multiple of that of an SVM on the same rows."""
-
-    method: str
-    learner: Any
-    factor: float = 1.0
-    sharing: float | None = None
-    after: tuple[str, ...] = ()  # methods that must not be behind the first one for this one to be worth its time
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether the method leaves the taxonomy aside."""
-        return isinstance(self.learner, FlatSVM | FlatLogistic)
-
-    def key(self, C: float) -> Key:
-        """Return the value of C and of other parameters as a search names them."""
-        return C, () if self.sharing is None else (("sharing", self.sharing),)
-
-    def with_C(self, C: float) -> Any:  # noqa: N802 - the papers' letter
-        """Return the learner, unfitted, with a C."""
-        parameters = {} if self.sharing is None else {"sharing": self.sharing}
-        return clone(self.learner).set_params(C=C, **parameters)
 
 
 @dataclass(frozen=True)
@@ -158,11 +129,13 @@ def auto(
     four billion pairs of a nonzero and a label; a fifth of them is held out, or more fifths if these are fewer than
     1,000 rows. The better of `FlatSVM` and `FlatLogistic` is chosen unless a method that uses the taxonomy is better by
     more than a standard error of their difference. If all rows are compared on, and it is better by less than 1.5
-    standard errors, both are compared on up to three fifths.
+    standard errors, both are compared on up to three fifths. `TopDown` is chosen only if it is better than the
+    recursive learners by 1.5 standard errors.
     `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic` or `RecursiveSVM` is worse than `FlatSVM` by
     a standard error. C is chosen on the rows of the comparison; if these are a part, all rows decide between values
-    that are within a standard error of the best. Where the C of `FlatSVM` is better than values around it by two
-    standard errors, methods with the same loss take it over.
+    that are within a standard error of the best, or the smallest of these is taken where `budget` does not allow it.
+    Where the C of `FlatSVM` is better than values around it by two standard errors, methods with the same loss take it
+    over.
 
     Examples
     --------
@@ -181,11 +154,12 @@ def auto(
     if isinstance(random_state, np.random.RandomState):  # it would give every method other rows
         random_state = int(random_state.randint(2**31 - 1))
     with progress.show_lines(verbose), without_label_warnings():
-        steps, rows = _prepare(X, features)
+        steps = preparation(X, features)
+        rows = fit_steps(steps, X)
         encoded = encode(y, None if taxonomy is None else as_taxonomy(taxonomy))
         decode = "multi" if encoded.form.is_multi else "single"
         shared = {"C": "cv", "scoring": scoring, "random_state": random_state, "n_jobs": n_jobs, "decode": decode}
-        candidates = list(_candidates(encoded, {**shared, "taxonomy": taxonomy}))
+        candidates = list(candidates_for(encoded, {**shared, "taxonomy": taxonomy}))
         if rows.shape[0] < FEW_ROWS:
             best, selection = candidates[0], Selection(candidates[0].method, 1.0)
         else:
@@ -203,59 +177,7 @@ def auto(
     return model
 
 
-def _candidates(encoded: Any, shared: dict[str, Any]) -> Iterator[Candidate]:
-    """Yield the methods that fit the labels, the cheapest to compare first."""
-    taxonomy, labels = encoded.labels.taxonomy, encoded.labels
-    is_tree, has_inner_nodes = taxonomy.kind != "dag", taxonomy.n_nodes > len(taxonomy.leaves)
-    if encoded.form.is_multi:
-        yield Candidate("svm", FlatSVM(targets="nodes", **shared))
-        yield Candidate("lr", FlatLogistic(targets="nodes", **shared), factor=10.0)
-        if is_tree and has_inner_nodes:
-            yield Candidate("h-svm", NodewiseSVM(**shared))
-            yield Candidate("hr-lr", RecursiveLogistic(**shared), 10.0, sharing=1.0, after=("lr",))
-        return
-    ends_above = bool(np.any(~np.isin(labels.frontier[1], taxonomy.leaves)))
-    yield Candidate("svm", FlatSVM(**shared))
-    if has_inner_nodes and is_tree:
-        yield Candidate("top-down", TopDown(stop=ends_above, **shared))
-        yield Candidate("hr-svm", RecursiveSVM(**shared), sharing=1.0)
-    yield Candidate("lr", FlatLogistic(**shared), factor=10.0)
-    if has_inner_nodes and is_tree:
-        yield Candidate("hr-lr", RecursiveLogistic(**shared), 10.0, sharing=1.0, after=("lr", "hr-svm"))
-
-
 # -------------------------------------------------------------------- rows
-
-
-def _prepare(X: Any, features: Any) -> tuple[list[tuple[str, Any]], Any]:
-    """Return the steps that make numbers of X, unfitted, and the numbers."""
-    if features is None and _are_texts(X):
-        from cladist.features import text_features
-
-        features = text_features()
-    if features is not None:
-        return [("features", features)], clone(features).fit_transform(X)
-    rows = X if sparse.issparse(X) else np.asarray(X)
-    if not sparse.issparse(rows) and rows.dtype.kind == "f" and np.isnan(rows).any():
-        from sklearn.impute import SimpleImputer
-
-        imputer = SimpleImputer(keep_empty_features=True)
-        return [("imputer", imputer)], clone(imputer).fit_transform(rows)
-    return [], rows
-
-
-def _are_texts(X: Any) -> bool:
-    first = next(iter(X), None) if not sparse.issparse(X) and not hasattr(X, "columns") else None
-    return isinstance(first, str)
-
-
-def _scale_ratio(rows: Any) -> float:
-    """Return how many times the largest standard deviation of a column is the smallest; 1 for columns of 0 and 1."""
-    deviations = np.std(rows, axis=0, dtype=np.float64)
-    deviations = deviations[deviations > 0]
-    if len(deviations) == 0 or np.all((rows == 0) | (rows == 1)):
-        return 1.0
-    return float(deviations.max() / deviations.min())
 
 
 def _part(rows: Any, labels: Any, random_state: Any) -> npt.NDArray[np.int64]:
@@ -328,9 +250,14 @@ class _Comparison:
         self.first_search: Search | None = None  # of the first candidate, where scaling was tried
 
     @property
+    def seconds_left(self) -> float:
+        """The time left for the comparison."""
+        return np.inf if self.budget is None else self.budget - (time.perf_counter() - self.started)
+
+    @property
     def is_late(self) -> bool:
         """Whether the time for the comparison is over."""
-        return self.budget is not None and time.perf_counter() - self.started >= self.budget
+        return self.seconds_left <= 0
 
     def scales(self, candidate: Candidate) -> bool:
         """Tell whether a method does better with standardised columns; if so, standardise them.
@@ -340,7 +267,7 @@ class _Comparison:
         """
         if sparse.issparse(self.rows):
             return False
-        ratio = _scale_ratio(self.rows)
+        ratio = scale_ratio(self.rows)
         if ratio == 1:
             return False
         if ratio > OTHER_SCALES:
@@ -387,7 +314,7 @@ class _Comparison:
         if self.has_all_rows:
             self._add_folds(scored)
         flat = max(_flat(scored), key=lambda one: one.mean)
-        best = max((one for one in scored if not one.candidate.is_flat), key=lambda one: one.mean, default=flat)
+        best = _best_with_taxonomy(scored, flat)
         most_folds = min(MOST_FOLDS, len(flat.search.folds)) if self.has_all_rows else 1
         while 0 < best.lead(flat) <= CLEAR and best.n_folds < most_folds and not self.is_late:
             flat.add_fold()
@@ -395,26 +322,34 @@ class _Comparison:
         return best if best.lead(flat) > LEAD else flat
 
     def _add_folds(self, scored: list[_Scored]) -> None:
-        """Hold out enough rows for a comparison of the methods that are not clearly behind the best, and a flat one."""
+        """Hold out enough rows for a comparison of the methods that may still be chosen.
+
+        A method that uses the taxonomy is chosen only if it leads the better flat one, so it is left out if it is as
+        far behind.
+        """
         best, flat = (max(ones, key=lambda one: one.mean) for ones in (scored, _flat(scored)))
-        for one in [one for one in scored if one is flat or best.lead(one) <= HOPELESS]:
+        likely = [one for one in scored if best.lead(one) <= HOPELESS]
+        compared = [one for one in likely if one.candidate.is_flat or flat.lead(one) <= LEAD]
+        compared = compared if flat in compared else [flat, *compared]
+        for one in compared if len(compared) > 1 else []:
             while one.n_folds < one.search.most_folds and not self.is_late:
                 one.add_fold()
 
     def _choose_C(self, best: _Scored, first: _Scored) -> float:  # noqa: N802 - the papers' letter
         """Return the best C: of the rows compared on or, where these are a part, of all rows among the likely ones."""
-        search = best.search
+        search, began = best.search, time.perf_counter()
         with search.running():
             is_known = best is not first and best.candidate.factor == first.candidate.factor and first.is_sure_of_C()
             tried = [best.key] if is_known else search.walk(*best.key)
             if self.has_all_rows:
                 return search.settle(tried)[0]
             likely = search.likely(tried)
-        if len(likely) > 1:
-            search = self._search(best.candidate, np.arange(self.rows.shape[0]))
+        n_rows, seconds = self.rows.shape[0], best.seconds + time.perf_counter() - began
+        if len(likely) > 1 and seconds * n_rows / len(self.part) <= self.seconds_left:
+            search = self._search(best.candidate, np.arange(n_rows))
             with search.running():
                 return search.settle(likely)[0]
-        return likely[0][0]
+        return min(likely)[0]  # a larger C than need be takes longer
 
     def _score(self, candidate: Candidate, first: _Scored | None = None) -> _Scored:
         """Score a candidate, at the best C that is found or, after another, at the C that corresponds to its."""
@@ -436,11 +371,26 @@ class _Comparison:
             learner.set_params(sharing=candidate.sharing)
         learner.check_parameters()
         X, labels = learner.validate_fit(self.rows[part], self.labels[part])
-        return Search(learner, "C", X, labels)
+        search = Search(learner, "C", X, labels)
+        search.budget = self.seconds_left
+        return search
 
 
 def _flat(scored: list[_Scored]) -> list[_Scored]:
     return [one for one in scored if one.candidate.is_flat]
+
+
+def _best_with_taxonomy(scored: list[_Scored], flat: _Scored) -> _Scored:
+    """Return the best method that uses the taxonomy; the flat one if there is none.
+
+    `TopDown` must lead the recursive learners clearly, since it is behind them on the test rows of most data sets.
+    """
+    ones = sorted((one for one in scored if not one.candidate.is_flat), key=lambda one: -one.mean)
+    best = ones[0] if ones else flat
+    if best.candidate.method != "top-down":
+        return best
+    recursive = (one for one in ones if one.candidate.method in ("hr-svm", "hr-lr"))
+    return next((one for one in recursive if best.lead(one) <= CLEAR and one.lead(flat) > LEAD), best)
 
 
 def _measure(learner: Any) -> str:

@@ -20,11 +20,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from cladist import checkpoints
 from cladist.errors import DatasetError, LabelError, ModelFormatError, ParameterError, TooLargeError, is_count, one_of
+from cladist.features.rows_on_disk import slice_rows
+from cladist.features.rows_on_disk import take_rows as take_mapped_rows
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.labels.encoder import frame_library
 from cladist.learners.label_warnings import warn_of_joined_paths
 from cladist.metrics import zero_one_loss
+from cladist.storage import is_mapped
 from cladist.storage.array_groups import Arrays
 from cladist.taxonomy import Taxonomy, as_taxonomy
 
@@ -185,6 +189,9 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
             encoded.taxonomy.require_tree(type(self).__name__)
         self.taxonomy_ = encoded.taxonomy
         self.label_form_ = encoded.form
+        if checkpoints.is_active():
+            labels, tree = encoded.labels, encoded.taxonomy
+            checkpoints.identify(X, labels.indptr, labels.indices, list(tree.names), tree.parents)
         if self.taxonomy is None and encoded.form.kind == "single":
             warn_of_joined_paths(type(self).__name__, encoded.taxonomy)
         return X, encoded.labels
@@ -237,6 +244,8 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if not weights.any():
             raise ParameterError(f"{type(self).__name__}: all sample weights are 0, so there is nothing to learn from.")
         positive = np.flatnonzero(weights)
+        if len(positive) == len(weights):
+            return X, labels, weights
         return take_rows(X, positive), labels[positive], weights[positive]
 
     def _given_taxonomy(self) -> Taxonomy | None:
@@ -461,12 +470,16 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         if 0 < X.shape[0] <= rows:
             yield X
             return
+        is_on_disk = sparse.issparse(X) and X.format == "csr" and is_mapped(X.data)
         for start in range(0, X.shape[0], rows):
-            yield X[start : start + rows]
+            stop = min(start + rows, X.shape[0])
+            yield slice_rows(X, start, stop) if is_on_disk else X[start:stop]
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.int64]) -> Any:
-    """Return some rows of an array, a matrix or a data frame."""
+    """Return some rows of an array, a matrix or a data frame; those of a mapped matrix stay on disk if large."""
+    if sparse.issparse(X) and X.format == "csr" and is_mapped(X.data):
+        return take_mapped_rows(X, rows)
     return X[rows] if isinstance(X, np.ndarray) or sparse.issparse(X) else _safe_indexing(X, rows)
 
 

@@ -14,8 +14,10 @@ from scipy import sparse
 from scipy.special import log_expit, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
+from cladist.checkpoints import resumable
 from cladist.errors import TooLargeError, is_count, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import check_values, is_positive_finite
 from cladist.learners.label_warnings import warn_caller
@@ -69,6 +71,8 @@ class BayesianLogistic(LabellingClassifier):
         not depend.
     decode, verbose : {"auto", "single"}, bool or int
         One label per row is predicted; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -119,6 +123,7 @@ class BayesianLogistic(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -136,6 +141,7 @@ class BayesianLogistic(LabellingClassifier):
         check_values(self, is_count, "a whole number from 1 up", "max_iter")
         self._check_decode(self.decode)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row."""
         self.check_parameters()
@@ -152,7 +158,7 @@ class BayesianLogistic(LabellingClassifier):
             rows = sparse.hstack([rows, ones], format="csr") if sparse.issparse(X) else np.hstack([rows, ones])
         parent, true = number[extended.parent[in_use]], np.searchsorted(self.class_nodes_, labels.nodes(""))
         problem = self._problem(rows, true, parent, number[places])
-        executor = executor_for(self.n_jobs, self.executor)
+        executor = local_executor(executor_for(self.n_jobs, self.executor))
         with self.training():
             posterior, history, settled = infer(problem, tol=self.tol, max_iter=self.max_iter, executor=executor)
         names = self.taxonomy_.names
@@ -210,6 +216,14 @@ class BayesianLogistic(LabellingClassifier):
             logs = log_expit(scores) if self.likelihood == "one_vs_rest" else scores
             parts.append(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))
         return np.concatenate([np.zeros((0, len(self.class_nodes_))), *parts])
+
+    def explained_model(self) -> WeightModel:
+        """Return each node's weights minus its parent's: their sum along a path is the score of a label."""
+        W, intercepts, parent = self.model_.W.copy(), self.model_.intercepts.copy(), self.taxonomy_.parent
+        below = np.flatnonzero(parent >= 0)
+        W[:, below] -= self.model_.W[:, parent[below]]
+        intercepts[below] -= self.model_.intercepts[parent[below]]
+        return WeightModel(W, intercepts)
 
     def pack_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the fitted attributes, and the arrays of the model."""

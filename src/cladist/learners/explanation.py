@@ -1,13 +1,13 @@
 """`Explanation`: the contributions of features to a score, node by node along the path.
 
-Learners of one vector per node or class use `explain_rows` and `explain_by_vectors`; `leads` and `margins` are for
-learners that consist of families, see `cladist.learners.local.families`.
+Learners of one vector per node or class use `explain_rows` and `explain_by_vectors`; those that consist of choices
+among siblings use `cladist.learners.local.choice_explanation`.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist.errors import LabelError
+from cladist.errors import LabelError, ParameterError
 from cladist.labels import encode
 from cladist.taxonomy import Taxonomy
 
 INTERCEPT = "(intercept)"
 Ids = npt.NDArray[np.int64]
 Part = dict[str, float]
-NOBODY = -1  # in the place of a child: nothing is added, or nothing is subtracted
+Factors = dict[int, float]  # by node: what its score is multiplied by
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Explanation:
         Its path score, as in `decision_function`: the nodes' parts combined by `rule`.
     contributions : dict of str to dict of str to float
         For every node on the path, root first, the contribution of each feature of the row, largest first. Their sum
-        is the node's part.
+        is the node's part. Methods that score whole sets have the nodes by which the best set with the label differs
+        from the best without it.
     rule : {"sum", "lowest", "negative"}
         How the nodes' parts are combined: their sum, the lowest of them, or the sum of those that are negative.
 
@@ -141,6 +142,15 @@ def nodes_to_explain(nodes: Any, n_rows: int, taxonomy: Taxonomy) -> Ids:
     return ids
 
 
+def rows_of_numbers(X: Any) -> sparse.csr_array:
+    """Return rows as CSR; refuse texts and categories."""
+    if not sparse.issparse(X) and getattr(X, "dtype", np.dtype(object)).kind == "O":
+        raise ParameterError(
+            "explain: rows must be numbers, and these have texts or categories; make features of them in a Pipeline."
+        )
+    return sparse.csr_array(X)
+
+
 def explain_rows(
     X: Any,
     nodes: Ids,
@@ -148,19 +158,27 @@ def explain_rows(
     taxonomy: Taxonomy,
     feature_names: Any,
     intercepts: npt.NDArray[Any] | None = None,
+    factors: list[Factors] | None = None,
 ) -> list[Explanation]:
-    """Explain node ``nodes[i]`` for every row i, given weights W (features × nodes) and intercepts."""
+    """Explain node ``nodes[i]`` for every row i, given weights W (features × nodes) and intercepts.
+
+    `factors[i]` are the nodes whose scores are added, each times a factor; by default those of the path, once.
+    """
     rows = sparse.csr_array(X)
     constants = np.zeros(W.shape[1]) if intercepts is None else intercepts
     explanations = []
     for i, v in enumerate(nodes.tolist()):
         features, values = row_of(rows, i)
         contributions = {
-            taxonomy.names[u]: by_feature(features, values * W[features, u], feature_names, constants[u])
-            for u in taxonomy.path_ids(v)
+            taxonomy.names[u]: by_feature(features, c * values * W[features, u], feature_names, c * constants[u])
+            for u, c in _factors_of(i, v, factors, taxonomy).items()
         }
         explanations.append(Explanation.of(taxonomy.names[v], contributions))
     return explanations
+
+
+def _factors_of(i: int, v: int, factors: list[Factors] | None, taxonomy: Taxonomy) -> Factors:
+    return dict.fromkeys(taxonomy.path_ids(v), 1.0) if factors is None else factors[i]
 
 
 def explain_by_vectors(
@@ -220,10 +238,12 @@ def by_feature(features: Any, contributions: Any, feature_names: Any, constant: 
     return part
 
 
-def explain_by_support(X: Any, nodes: Ids, model: Any, coef: Any, taxonomy: Taxonomy) -> list[Explanation]:
+def explain_by_support(
+    X: Any, nodes: Ids, model: Any, coef: Any, taxonomy: Taxonomy, factors: list[Factors] | None = None
+) -> list[Explanation]:
     """Explain node ``nodes[i]`` for every row i by training rows: a node's score is Σ_k coef[v, k] K(x_k, x).
 
-    Contributions are called "row k", by the number of the training row, from 0.
+    Contributions are called "row k", by the number of the training row, from 0; `factors` as in `explain_rows`.
     """
     if not len(model.support):
         return [Explanation.of(taxonomy.names[v], {taxonomy.names[u]: {} for u in taxonomy.path_ids(v)}) for v in nodes]
@@ -231,105 +251,8 @@ def explain_by_support(X: Any, nodes: Ids, model: Any, coef: Any, taxonomy: Taxo
     names, explanations = {k: f"row {row}" for k, row in enumerate(model.support.tolist())}, []
     for i, v in enumerate(nodes.tolist()):
         parts = {}
-        for u in taxonomy.path_ids(v):
+        for u, factor in _factors_of(i, int(v), factors, taxonomy).items():
             support, alpha = row_of(coef, u)
-            parts[taxonomy.names[u]] = by_feature(support, alpha * values[support, i], names)
+            parts[taxonomy.names[u]] = by_feature(support, factor * alpha * values[support, i], names)
         explanations.append(Explanation.of(taxonomy.names[v], parts))
     return explanations
-
-
-# -------------------------------------------------------------------- learners that consist of families
-
-
-def _parts_at(family: Any, X: Any, rows: Ids, child: Ids, other: Ids, feature_names: Any) -> Iterator[Part]:
-    """Yield for each of `rows` the contributions of features to the score of its `child`, less those to its `other`.
-
-    Children are given by their places in the family; either may be `NOBODY`.
-    """
-    places = np.unique(np.concatenate([child, other]))
-    places = places[places != NOBODY]
-    vectors, intercepts = family.vectors(places)
-    for i, k, o in zip(rows.tolist(), child.tolist(), other.tolist(), strict=True):
-        features, values = row_of(X, i)
-        total, constant = np.zeros(len(features)), 0.0
-        for sign, place in ((1.0, k), (-1.0, o)):
-            if place != NOBODY:
-                at = int(np.searchsorted(places, place))
-                total += sign * entries(vectors, at, features)
-                constant += sign * float(intercepts[at])
-        yield by_feature(features, values * total, feature_names, constant)
-
-
-def _steps_by_parent(paths: list[list[int]], parent: Ids) -> dict[int, tuple[Ids, Ids]]:
-    """Return for each parent the rows whose paths step below it, and the node that each steps to."""
-    rows = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
-    nodes = np.array([v for path in paths for v in path], np.int64)
-    above = parent[nodes]
-    order = np.argsort(above, kind="stable")
-    parents, starts = np.unique(above[order], return_index=True)
-    groups = np.split(order, starts[1:])
-    return {int(p): (rows[group], nodes[group]) for p, group in zip(parents, groups, strict=True)}
-
-
-def in_chunks(
-    model: Any, X: Any, paths: list[Any], explain_part: Callable[..., list[dict[int, Part]]]
-) -> Iterator[Any]:
-    """Yield what `leads` or `margins` return for the rows of X and their paths, computed in chunks of rows."""
-    start = 0
-    for chunk in model._chunks(X):
-        stop = start + chunk.shape[0]
-        yield from explain_part(chunk, paths[start:stop], getattr(model, "feature_names_in_", None))
-        start = stop
-
-
-def leads(families: Any, parent: Ids, X: Any, paths: list[list[int]], feature_names: Any) -> list[dict[int, Part]]:
-    """Return, for each row and node of its path, the contributions to the node's lead over the best of its siblings.
-
-    None where there is no choice.
-    """
-    parts_by_node: list[dict[int, Part]] = [{} for _ in paths]
-    for above, (rows, nodes) in _steps_by_parent(paths, parent).items():  # from the roots down
-        family = families[above]
-        parts: Any = ({} for _ in rows)
-        if family.has_choice:
-            child = _positions(family, nodes)
-            scores = family.scores(X, rows)
-            np.put_along_axis(scores, child[:, None], -np.inf, axis=1)
-            parts = _parts_at(family, X, rows, child, scores.argmax(axis=1), feature_names)
-        _put(parts_by_node, rows, nodes, parts)
-    return parts_by_node
-
-
-def margins(
-    families: Any, parent: Ids, X: Any, paths: list[list[int]], feature_names: Any, *, ends: bool
-) -> list[dict[int, Part]]:
-    """Return, for each row and node of its path that has a classifier, the contributions to its score.
-
-    With `ends`, also minus the contributions to the highest score below the last node of the path, under that child.
-    """
-    parts_by_node: list[dict[int, Part]] = [{} for _ in paths]
-    for above, (rows, nodes) in _steps_by_parent(paths, parent).items():  # from the roots down
-        family = families.get(above)
-        if family is not None:
-            scored = np.isin(nodes, family.children)  # others are always on
-            rows, nodes = rows[scored], nodes[scored]
-            child, nobody = _positions(family, nodes), np.full(len(rows), NOBODY)
-            _put(parts_by_node, rows, nodes, _parts_at(family, X, rows, child, nobody, feature_names))
-    last = np.array([path[-1] for path in paths], np.int64)
-    for v in np.unique(last).tolist() if ends else []:
-        if v in families:
-            family, rows = families[v], np.flatnonzero(last == v)
-            best, nobody = family.scores(X, rows).argmax(axis=1), np.full(len(rows), NOBODY)
-            _put(parts_by_node, rows, family.children[best], _parts_at(family, X, rows, nobody, best, feature_names))
-    return parts_by_node
-
-
-def _put(parts_by_node: list[dict[int, Part]], rows: Ids, nodes: Ids, parts: Iterator[Part]) -> None:
-    for i, v, part in zip(rows.tolist(), nodes.tolist(), parts, strict=True):
-        parts_by_node[i][v] = part
-
-
-def _positions(family: Any, nodes: Ids) -> Ids:
-    """Return the positions of children in their family."""
-    order = np.argsort(family.children, kind="stable")
-    return order[np.searchsorted(family.children, nodes, sorter=order)]

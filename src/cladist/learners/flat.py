@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy.typing as npt
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
@@ -35,6 +36,7 @@ class _Training(_Learner):
         one_of(type(self).__name__, "targets", self.targets, TARGETS)
         one_of(type(self).__name__, "repair", self.repair, REPAIRS)
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train all classifiers.
 
@@ -151,12 +153,14 @@ class FlatSVM(_Training, LinearClassifier):
         Seed of the order in which rows are visited.
     n_jobs : int or None
         Threads that solve blocks of sixteen labels in parallel; the model does not depend on it.
-    executor : Executor, optional
+    executor : Executor, "ray" or None
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -208,6 +212,7 @@ class FlatSVM(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -267,12 +272,14 @@ class FlatLogistic(_Training, LinearClassifier):
         Seed of the order in which rows are visited.
     n_jobs : int or None
         Threads that solve blocks of sixteen labels in parallel; the model does not depend on it.
-    executor : Executor, optional
+    executor : Executor, "ray" or None
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -322,6 +329,7 @@ class FlatLogistic(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:

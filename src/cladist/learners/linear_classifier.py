@@ -100,6 +100,26 @@ class Agreement(NamedTuple):
     all: float
 
 
+class WarmFits:
+    """Fits of clones of a model for one C after the other, each from the solution of the last call."""
+
+    def __init__(self, model: LinearClassifier, X: Any, y: Any, sample_weight: Any) -> None:
+        self.model, first = model, clone(model)
+        self.problem = first.prepare(*first.validate_weighted(X, y, sample_weight))
+        self.shared = {name: value for name, value in vars(first).items() if name.endswith("_") or name == "_coupling"}
+        self.last: tuple[Any, float] = (None, 1.0)  # the state in which the last fit ended, and its C
+
+    def __call__(self, C: float, **others: Any) -> Any:
+        """Return a clone with this C, and other parameters, fitted."""
+        started, fitted = time.perf_counter(), clone(self.model).set_params(C=C, **others)
+        vars(fitted).update(self.shared)
+        state, before = self.last
+        start = None if state is None else scale_state(state, growth(self.model.loss, C / before))
+        solution = fitted.solve(self.problem, C, start, keep_state=True)
+        self.last = solution.state, C
+        return fitted.keep(replace(solution, state=None), self.problem, C, started)
+
+
 class LinearClassifier(HierarchicalClassifier):
     """Base of `FlatSVM`, `FlatLogistic`, `RecursiveSVM` and `RecursiveLogistic`; see the module."""
 
@@ -226,21 +246,7 @@ class LinearClassifier(HierarchicalClassifier):
 
     def warm_fits(self, X: Any, y: Any, sample_weight: Any = None) -> Callable[..., Any]:
         """Return a function of C, and of other parameters, that fits a clone from the solution of the last call."""
-        model = clone(self)
-        problem = model.prepare(*model.validate_weighted(X, y, sample_weight))
-        shared = {name: value for name, value in vars(model).items() if name.endswith("_") or name == "_coupling"}
-        state, before = None, 1.0
-
-        def fit(C: float, **others: Any) -> Any:
-            nonlocal state, before
-            started, fitted = time.perf_counter(), clone(self).set_params(C=C, **others)
-            vars(fitted).update(shared)
-            start = None if state is None else scale_state(state, growth(self.loss, C / before))
-            solution = fitted.solve(problem, C, start, keep_state=True)
-            state, before = solution.state, C
-            return fitted.keep(replace(solution, state=None), problem, C, started)
-
-        return fit
+        return WarmFits(self, X, y, sample_weight)
 
     # ---------------------------------------------------------------- prediction
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.errors import ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
@@ -89,6 +90,7 @@ class _Training(_Learner):
         others = {name: getattr(self, name) for name in ("solver", "warm_start", "weights")}
         return {"sharing": sharing, **others}
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all labels together.
 
@@ -198,13 +200,15 @@ class _Training(_Learner):
 class RecursiveSVM(_Training, LinearClassifier):
     """Linear SVMs of all labels, trained together: every node's weights are pulled towards its parent's.
 
-    min_W ½ Σ_n ‖w_n − w_π(n)‖² / κ_n + C Σ_labels n Σ_i ℓ(y_in w_n·x_i)                       with all κ = 1 eq. (2)
+    ::
 
-    of Gopal & Yang 2013, π(n) the parent of n, w_π(root) = 0; κ = 1 for labels and κ = `sharing` for nodes above them.
-    Labels with few rows borrow from their siblings. With `relations`, weights are pulled towards those of related
-    nodes:
+        min_W ½ Σ_n ‖w_n − w_π(n)‖² / κ_n + C Σ_labels n Σ_i ℓ(y_in w_n·x_i)
 
-    min_W ½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖² + C Σ_n Σ_i ℓ(y_in w_n·x_i)       with all a = 1 eq. (10)
+    π(n) is the parent of n, w_π(root) = 0; κ = 1 for labels and κ = `sharing` for nodes above them. With all κ = 1 it
+    is eq. (2) of Gopal & Yang 2013. Labels with few rows borrow from their siblings. With `relations`, weights are
+    pulled towards those of related nodes, eq. (10) if all a are 1::
+
+        min_W ½ Σ_edges a_uv ‖w_u − w_v‖² + ½ ridge Σ_n ‖w_n‖² + C Σ_n Σ_i ℓ(y_in w_n·x_i)
 
     with each edge once and the last sum over nodes with rows. Both are solved to a certified duality gap.
 
@@ -259,12 +263,14 @@ class RecursiveSVM(_Training, LinearClassifier):
         Seed of the order in which rows are visited.
     n_jobs : int or None
         Threads that solve the blocks of a round in parallel; the model does not depend on it.
-    executor : Executor, optional
+    executor : Executor, "ray" or None
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -326,6 +332,7 @@ class RecursiveSVM(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -339,10 +346,13 @@ class RecursiveSVM(_Training, LinearClassifier):
 class RecursiveLogistic(_Training, LinearClassifier):
     """Logistic regressions of all labels, trained together: every node's weights are pulled towards its parent's.
 
-    min_W ½ Σ_n ‖w_n − w_π(n)‖² / κ_n + C Σ_labels n Σ_i log(1 + e^(−y_in w_n·x_i))            with all κ = 1 eq. (3)
+    ::
 
-    of Gopal & Yang 2013, π(n) the parent of n, w_π(root) = 0; κ = 1 for labels and κ = `sharing` for nodes above them.
-    With `relations`, the first sum is that of eq. (10), see `RecursiveSVM`. Solved to a certified duality gap.
+        min_W ½ Σ_n ‖w_n − w_π(n)‖² / κ_n + C Σ_labels n Σ_i log(1 + e^(−y_in w_n·x_i))
+
+    π(n) is the parent of n, w_π(root) = 0; κ = 1 for labels and κ = `sharing` for nodes above them. With all κ = 1 it
+    is eq. (3) of Gopal & Yang 2013. With `relations`, the first sum is that of eq. (10), see `RecursiveSVM`.
+    Solved to a certified duality gap.
 
     Parameters
     ----------
@@ -392,12 +402,14 @@ class RecursiveLogistic(_Training, LinearClassifier):
         Seed of the order in which rows are visited.
     n_jobs : int or None
         Threads that solve the blocks of a round in parallel; the model does not depend on it.
-    executor : Executor, optional
+    executor : Executor, "ray" or None
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -456,4 +468,5 @@ class RecursiveLogistic(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0

@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import LabelWarning, ParameterError, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
@@ -205,10 +205,21 @@ class Search:
         self.score = scorer_of(model)
         self.budget = model.budget if hasattr(model, "scoring") else None
         self.scores: dict[Key, list[list[float]]] = {}  # by fold and piece
-        self.fits: dict[Any, Callable[..., Any]] = {}  # by fold and other parameters
+        self.fits: dict[Any, Any] = {}  # by fold and other parameters
         self.n_sweeps: dict[Any, int] = {}
         self.sweeps: dict[Key, int] = {}  # of the last fit with a value
         self.started = time.perf_counter()
+        self.kept = checkpoints.scope("search")
+        self.last: dict[Any, Any] = {}  # by fold and other parameters, where fits go on from
+        if (state := self.kept.load()) is not None:
+            scores, n_sweeps, sweeps, last = (dict(pairs) for pairs in state)
+            self.scores, self.n_sweeps, self.sweeps, self.last = scores, n_sweeps, sweeps, last
+
+    def _keep(self) -> None:
+        """Keep the scores, and where further fits go on from."""
+        last = {place: fits.last for place, fits in self.fits.items() if hasattr(fits, "last")}
+        kept = self.scores, self.n_sweeps, self.sweeps, {**self.last, **last}
+        self.kept.save(lambda: [list(pairs.items()) for pairs in kept])
 
     @contextmanager
     def running(self, n_values: int = len(GRID)) -> Iterator[None]:
@@ -254,11 +265,13 @@ class Search:
         for fold in range(len(scores), n_folds):
             words = ", ".join(f"{name}={value:g}" for name, value in ((self.name, key[0]), *key[1]))
             progress.describe(self.task, f"choosing {self.title}: fits, now {words}")
-            with progress.hide():
+            number = sum(map(len, self.scores.values()))
+            with progress.hide(), self.kept.child(str(number)).active():
                 fitted = self._fit(fold, key)
                 pieces = [(self._rows(fold, piece), self.labels[piece]) for piece in self._pieces(fold)]
                 scores.append([self.score(fitted, *piece) if len(piece[1].indices) else 0.0 for piece in pieces])
             self.task.advance()
+            self._keep()
         return np.concatenate(scores[:n_folds])
 
     def _pieces(self, fold: int) -> list[Ids]:
@@ -279,6 +292,8 @@ class Search:
         place = fold, others
         if place not in self.fits:
             self.fits[place] = self._fits_of(fold, dict(others))
+            if place in self.last:
+                self.fits[place].last = self.last[place]
         if place in self.n_sweeps:  # a value that needs many more sweeps is hardly better, and costs most of the search
             limit = min(self.model.max_iter, max(LEAST_SWEEPS, MORE_SWEEPS * self.n_sweeps[place]))
             fitted = self.fits[place](value, max_iter=limit)

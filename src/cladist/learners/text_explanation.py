@@ -229,7 +229,7 @@ def explain(model: Any, texts: Any, *, nodes: Any = None) -> list[TextExplanatio
         raise ParameterError("explain: wanted a list of texts, got one text; write [text].")
     texts, outer = list(texts), last_step(model)
     X = transformed(model, texts)
-    learner = _explainable(outer)
+    learner = explainable(outer)
     taxonomy = outer.taxonomy_
     if nodes is not None:
         ids = nodes_to_explain(nodes, len(texts), taxonomy)
@@ -258,11 +258,11 @@ def explain(model: Any, texts: Any, *, nodes: Any = None) -> list[TextExplanatio
     return explained
 
 
-def _explainable(learner: Any) -> Any:
-    """Return a learner, or the one inside it, that explains its scores."""
+def explainable(learner: Any) -> Any:
+    """Return a learner, or the one inside a calibration or a rule, that explains its scores."""
     inner = learner
-    while not hasattr(inner, "explain") and hasattr(inner, "estimator_"):
-        inner = last_step(inner.estimator_)
+    while not hasattr(inner, "explain") and (hasattr(inner, "estimator_") or hasattr(inner, "model_")):
+        inner = last_step(inner.estimator_ if hasattr(inner, "estimator_") else inner.model_)
     if not hasattr(inner, "explain"):
         raise ParameterError(
             f"{type(inner).__name__} has no explain, as its scores are no sums over features; the linear methods have "

@@ -8,17 +8,15 @@ Below, the vectors of all nodes become `DifferenceWeights`, block by block, so t
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from cladist.errors import ModelFormatError
-from cladist.files import name_errors
 from cladist.kernels import linear_scores
 from cladist.kernels.beam import CHILDREN
 from cladist.kernels.lanes import WIDTH
@@ -34,9 +32,9 @@ from cladist.linear_model.problem_tree import (
 from cladist.linear_model.training_rows import Floats32, Ids, TrainingRows, aligned_zeros
 from cladist.linear_model.weights import BlockedWeights, require_fit
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
+from cladist.storage.scratch import Spool
 
 SparseVector = tuple[npt.NDArray[np.int32], Floats32]  # features and values
-IN_MEMORY = 2**26  # bytes; larger arrays go to a file without a name, which ends with its last reader
 EVERY_LANE = np.uint32(2**WIDTH - 1)
 IDENTITY = np.eye(WIDTH, dtype=np.float32)
 _NUMBERED_ROOTS = ("zero", "free", "fixed")  # the first versions saved an index into this tuple: never reorder it
@@ -170,7 +168,7 @@ class PathSumWeights(BlockedWeights):
         require_fit(centres.shape == (len(layout.free), rows.n_used), "centres of its roots do not fit")
         V = np.zeros((len(layout.stored_nodes), rows.n_used), np.float32)
         alphas = [[_alphas_of(shares, block.classes) for block in layout.blocks] for shares in (state, own)]
-        layout.set_vectors(V, rows, lambda b: alphas[0][b], centres)
+        layout.set_vectors(V, rows, lambda b, here: layout.blocks[b].sums_of_lanes(alphas[0][b], here), centres)
         return cls(PathSums(layout, V, rows, *alphas), tree, root, centres)
 
 
@@ -396,34 +394,3 @@ def _build_chunk(children: Ids, vectors: _SparseVectors, bounds: dict[int, Spars
     features = features[order]
     ends = np.append(np.flatnonzero(np.diff(features)) + 1, len(features)) if len(features) else np.zeros(0, np.int64)
     return features[ends - 1], ends.astype(np.uint32), lanes[order].astype(np.uint8), values[order]
-
-
-class Spool:
-    """An array that grows piece by piece, in memory while it is small and in a temporary file beyond that."""
-
-    def __init__(self, dtype: npt.DTypeLike, *, in_memory: int = IN_MEMORY) -> None:
-        self.dtype, self.in_memory = np.dtype(dtype), in_memory
-        self.length = 0
-        self._pieces: list[npt.NDArray[Any]] = []
-        self._file: IO[bytes] | None = None
-
-    def append(self, piece: npt.NDArray[Any]) -> int:
-        """Append a piece; return where it begins."""
-        piece = np.ascontiguousarray(piece, self.dtype)
-        start, self.length = self.length, self.length + len(piece)
-        self._pieces.append(piece)
-        if self._file is None and self.length * self.dtype.itemsize > self.in_memory:
-            self._file = tempfile.TemporaryFile(prefix="cladist-")  # noqa: SIM115 - it lives as long as its array
-        if self._file is not None:
-            with name_errors(tempfile.gettempdir()):
-                self._file.writelines(part.data for part in self._pieces)
-            self._pieces = []
-        return start
-
-    def array(self) -> npt.NDArray[Any]:
-        """Return all pieces as one array, mapped if it is in a file; nothing can be appended later."""
-        if self._file is None:
-            return np.concatenate([np.zeros(0, self.dtype), *self._pieces])
-        with name_errors(tempfile.gettempdir()), self._file as file:  # mapped, it stays until the array goes
-            file.flush()
-            return np.memmap(file, self.dtype, "r", shape=(self.length,))

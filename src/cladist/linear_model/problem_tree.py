@@ -18,7 +18,9 @@ import numpy.typing as npt
 from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
 from cladist.linear_model.training_rows import Floats32, Floats64, Ids, TrainingRows
+from cladist.storage.array_pool import storable
 
+LaneSums = tuple[npt.NDArray[np.int32], Floats64]  # rows, and their factors for each of some nodes
 ROOTS = ("zero", "free", "fixed")  # inner roots are shrunk towards 0, not shrunk, or fixed at 0
 SUMMED_BYTES = 2**28  # of sums of stored nodes in float64
 
@@ -163,6 +165,7 @@ def squared_norms(values: Floats32) -> Any:
     return np.sum(np.square(values, dtype=np.float64), axis=0)
 
 
+@storable
 class BlockAlphas(NamedTuple):
     """The rows of a block with an α that is not 0, and their sixteen α (or α y) each."""
 
@@ -197,6 +200,11 @@ class LeafBlock:
             overlap += counts[node] * np.outer(below, below)
         return overlap
 
+    def sums_of_lanes(self, signed: BlockAlphas, here: Ids) -> LaneSums:
+        """Return the rows with α, and Σ α y over the lanes below each of some stored nodes, by their places."""
+        lanes = (self.above[here, None] >> np.arange(WIDTH, dtype=np.uint32)) & np.uint32(1)
+        return signed.rows, lanes.astype(np.float64) @ signed.values.T
+
     def put_weights(self, W: Any, V: Any, rows: TrainingRows, mask: Any, *parts: tuple[BlockAlphas, Floats32]) -> None:
         """Set W to the sums of stored vectors along the lanes' paths (none if V is None), plus Σ α y x of each part.
 
@@ -220,30 +228,37 @@ class LeafBlocks:
     sharing: float  # κ of the tree
 
     def set_vectors(
-        self, V: Floats32, rows: TrainingRows, signed_alphas: Callable[[int], BlockAlphas], centres: Floats32
+        self,
+        V: Floats32,
+        rows: TrainingRows,
+        sums_of_lanes: Callable[[int, Ids], LaneSums],
+        centres: Floats32,
+        chosen: Ids | None = None,
     ) -> Floats64:
-        """Set the vectors V of stored nodes to κ Σ α y x over the leaves below, plus `centres` for free roots.
+        """Set the vectors V of stored nodes, all or some, to κ Σ α y x over the leaves below, plus free roots' centres.
 
-        `signed_alphas` gives α y of a block. Sums are float64, since large α cancel; `SUMMED_BYTES` limits the number
-        of nodes that are summed together. Returns Σ α y x of the free roots.
+        `sums_of_lanes` gives, for some stored nodes above a block, the factors of its rows. Sums are float64, since
+        large α cancel; `SUMMED_BYTES` limits the number of nodes that are summed together. Returns Σ α y x of the free
+        roots.
         """
+        chosen = np.arange(len(V)) if chosen is None else chosen
         free_sums, free_number = (
             np.zeros((len(self.free), rows.n_used)),
             {u: k for k, u in enumerate(self.free.tolist())},
         )
         at_once = max(1, SUMMED_BYTES // (8 * max(1, rows.n_used)))
-        for first in range(0, len(V), at_once):
-            sums = np.zeros((min(at_once, len(V) - first), rows.n_used))
+        for first in range(0, len(chosen), at_once):
+            nodes = chosen[first : first + at_once]
+            sums, place = np.zeros((len(nodes), rows.n_used)), np.full(len(V), -1, np.int64)
+            place[nodes] = np.arange(len(nodes))
             for b, block in enumerate(self.blocks):
-                here = np.flatnonzero((block.stored >= first) & (block.stored < first + len(sums)))
+                here = np.flatnonzero(place[block.stored] >= 0)
                 if not len(here):
                     continue
-                alphas = signed_alphas(b)
-                lanes = (block.above[here, None] >> np.arange(WIDTH, dtype=np.uint32)) & np.uint32(1)
-                steps = lanes.astype(np.float64) @ alphas.values.T
+                listed, steps = sums_of_lanes(b, here)
                 for u, step in zip(block.stored[here].tolist(), steps, strict=True):
-                    kernels.add_change(rows.arrays, alphas.rows, step, sums[u - first])
-            for u, total in enumerate(sums, first):
+                    kernels.add_change(rows.arrays, listed, step, sums[place[u]])
+            for u, total in zip(nodes.tolist(), sums, strict=True):
                 V[u] = self.sharing * total
                 if u in free_number:
                     free_sums[free_number[u]] = total

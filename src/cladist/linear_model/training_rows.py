@@ -11,7 +11,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.errors import DatasetError
+from cladist.features.rows_on_disk import copy_rows, copy_rows_on_disk, pieces, row_ends, stay_on_disk, take_rows
 from cladist.kernels import csr_rows as kernels
+from cladist.storage import is_mapped
+from cladist.storage.scratch import ScratchArray
 
 Ids = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
@@ -26,6 +29,8 @@ LARGE = 2**20
 @dataclass(frozen=True)
 class TrainingRows:
     """CSR rows over the features that occur, the most frequent first, so that their weights are adjacent in memory.
+
+    Large rows of a mapped matrix are copied to temporary files and not into memory.
 
     Attributes
     ----------
@@ -56,22 +61,20 @@ class TrainingRows:
         lengths = X.indptr[chosen + 1] - X.indptr[chosen] + constant
         indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         if indptr[-1] * FEW < X.shape[1]:  # avoids a pass over all features
-            few = sparse.csr_array(X[chosen])
+            few = take_rows(X, chosen)
             used, positions = np.unique(few.indices, return_inverse=True)
             few = sparse.csr_array((few.data, positions, few.indptr), shape=(len(chosen), len(used)))
             part = cls.from_matrix(few, constant=constant)
             feature_of = np.append(used, X.shape[1])[part.feature_of]
             return replace(part, feature_of=feature_of.astype(np.int64), n_features=X.shape[1])
         counts = kernels.count_features((X.indptr, X.indices), chosen, X.shape[1])
+        if len(counts) < X.shape[1]:
+            raise DatasetError("A row has a feature that its matrix does not have; it was altered or damaged.")
         used = np.flatnonzero(counts)
         feature_of = used[np.argsort(-counts[used], kind="stable")]
         position = np.full(X.shape[1], -1, np.int64)
         position[feature_of] = np.arange(len(feature_of))
-        indices, data = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], np.float32)
-        norms = np.empty(len(chosen), np.float32)
-        kernels.gather_rows(
-            (X.indptr, X.indices, X.data), chosen, position, constant, len(used), indptr, indices, data, norms
-        )
+        indices, data, norms = _gather(X, chosen, indptr, position, len(used) if constant else None)
         if not np.all(norms < LONGEST):
             row = int(np.flatnonzero(~(norms < LONGEST))[0])
             raise DatasetError(
@@ -84,17 +87,29 @@ class TrainingRows:
 
     def reorder(self, order: Ids) -> TrainingRows:
         """Return the same rows in another order in memory."""
-        lengths = np.diff(self.indptr)[order]
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        indices, data = np.empty_like(self.indices), np.empty_like(self.data)
-        kernels.copy_rows(self.arrays, order, indptr, indices, data)
+        indptr = row_ends(self.indptr, order)
+        copy = copy_rows_on_disk if self.on_disk else copy_rows
+        indices, data = copy(self.arrays, order, indptr)
         return replace(self, indptr=indptr, indices=indices, data=data, norms=self.norms[order])
 
     def matrix(self, row_ids: Ids) -> sparse.csr_array:
         """Return the chosen rows in their original features, without the constant."""
-        shape = (len(self), self.n_features + self.has_constant)
-        rows = sparse.csr_array((self.data, self.feature_of[self.indices], self.indptr), shape=shape)
-        return rows[row_ids][:, : self.n_features].sorted_indices()
+        indptr = row_ends(self.indptr, row_ids)
+        indices, data = copy_rows(self.arrays, row_ids, indptr)
+        shape = (len(row_ids), self.n_features + self.has_constant)
+        rows = sparse.csr_array((data, self.feature_of[indices], indptr), shape=shape)
+        return rows[:, : self.n_features].sorted_indices()
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the rows are in temporary files."""
+        return is_mapped(self.data)
+
+    def new_blocks(self, n_blocks: int) -> Any:
+        """Return zeros for blocks of weights (features in use × 16), on disk if the rows are."""
+        if self.on_disk:
+            return ScratchArray((n_blocks, self.n_used, 16), np.float32).array
+        return [aligned_zeros(self.n_used) for _ in range(n_blocks)]
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -116,12 +131,32 @@ class TrainingRows:
         return self.indptr, self.indices, self.data
 
 
+def _gather(X: Any, chosen: Ids, indptr: Ids, position: Ids, constant_position: int | None) -> tuple[Any, Any, Any]:
+    """Return indices, values and squared lengths of the chosen rows; feature j becomes `position[j]`.
+
+    Rows on disk are gathered a piece at a time, into temporary files.
+    """
+    n_entries, on_disk = int(indptr[-1]), stay_on_disk(X.data, int(indptr[-1]))
+    norms = np.empty(len(chosen), np.float32)
+    copies = [ScratchArray((n_entries,), dtype) for dtype in (np.uint32, np.float32)] if on_disk else []
+    for first, last in pieces(indptr) if on_disk else [(0, len(chosen))]:
+        to = indptr[first : last + 1] - indptr[first]
+        indices, data = np.empty(to[-1], np.uint32), np.empty(to[-1], np.float32)
+        constant = constant_position is not None, constant_position or 0
+        arrays = X.indptr, X.indices, X.data
+        kernels.gather_rows(arrays, chosen[first:last], position, *constant, to, indices, data, norms[first:last])
+        for copy, array in zip(copies, (indices, data), strict=False):
+            copy.write(int(indptr[first]), array)
+    return (copies[0].array, copies[1].array, norms) if on_disk else (indices, data, norms)
+
+
 def _canonical_csr(X: Any) -> sparse.csr_array:
     """Return a matrix as CSR with sorted indices, each once."""
     if isinstance(X, np.ndarray) and np.count_nonzero(X) == X.size:  # in a fraction of the time
         columns = np.tile(np.arange(X.shape[1], dtype=np.int32), len(X))
         return sparse.csr_array((X.ravel(), columns, np.arange(len(X) + 1) * X.shape[1]), shape=X.shape)
-    X = sparse.csr_array(X)
+    if not (sparse.issparse(X) and X.format == "csr"):
+        X = sparse.csr_array(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

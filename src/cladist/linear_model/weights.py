@@ -150,28 +150,29 @@ class DenseWeights(BlockedWeights):
     """All weights of all features in use, as blocks in the feature order of the training rows."""
 
     def __init__(
-        self, blocks: Sequence[Floats32], intercepts: npt.NDArray[Any], feature_of: Ids, n_features: int
+        self, blocks: Sequence[Floats32] | Floats32, intercepts: npt.NDArray[Any], feature_of: Ids, n_features: int
     ) -> None:
-        self._blocks = list(blocks)
+        self._blocks = blocks  # a list, or an array of them on disk
         self.n_classes = len(intercepts)
         self.intercepts = np.asarray(intercepts, np.float32)
         self.feature_of = feature_of
         self.n_features = n_features
 
     @classmethod
-    def from_blocks(cls, blocks: Sequence[Floats32], n_classes: int, rows: TrainingRows) -> DenseWeights:
+    def from_blocks(cls, blocks: Sequence[Floats32] | Floats32, n_classes: int, rows: TrainingRows) -> DenseWeights:
         """Return the blocks of a solver as weights; if rows have a constant feature, it is the last of each block."""
         intercepts, features = np.zeros(n_classes, np.float32), rows.feature_of
         if rows.has_constant:
-            if blocks:
+            if len(blocks):
                 intercepts = np.concatenate([block[-1] for block in blocks])[:n_classes]
-            blocks, features = [block[:-1] for block in blocks], features[:-1]
+            blocks = blocks[:, :-1] if isinstance(blocks, np.ndarray) else [block[:-1] for block in blocks]
+            features = features[:-1]
         return cls(blocks, intercepts, features, rows.n_features)
 
     @classmethod
     def from_lanes(cls, blocks: Iterable[tuple[Ids, Floats32]], n_classes: int, rows: TrainingRows) -> DenseWeights:
         """Return the blocks of a solver that has classes in another order; the classes of its lanes come with each."""
-        ordered = [aligned_zeros(rows.n_used) for _ in range(-(-n_classes // WIDTH))]
+        ordered = rows.new_blocks(-(-n_classes // WIDTH))
         for classes, block in blocks:  # neighbours stay together: copies of single lanes take twice as long
             apart = (np.diff(classes) != 1) | (classes[1:] % WIDTH == 0)
             for lanes in np.split(np.arange(len(classes)), np.flatnonzero(apart) + 1):
@@ -186,8 +187,11 @@ class DenseWeights(BlockedWeights):
 
     def to_arrays(self) -> Arrays:
         """Return the blocks as one array, and their features."""
-        none = np.zeros((0, len(self.feature_of), WIDTH), np.float32)
-        return {"blocks": np.stack(self._blocks) if self._blocks else none, "feature_of": self.feature_of}
+        blocks = self._blocks
+        if not len(blocks):
+            blocks = np.zeros((0, len(self.feature_of), WIDTH), np.float32)
+        stacked = blocks if isinstance(blocks, np.ndarray) else np.stack(blocks)
+        return {"blocks": stacked, "feature_of": self.feature_of}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, n_features: int, tree: Any = None, root: str = "zero") -> DenseWeights:

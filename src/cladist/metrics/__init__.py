@@ -19,12 +19,16 @@ from cladist.metrics.counts import (
     LevelScore,
     PrecisionRecallF1,
     count,
-    hierarchical_f1,
-    hierarchical_precision_recall_f1,
     macro_f1,
     micro_f1,
     per_level_precision_recall,
     precision_recall_f1,
+)
+from cladist.metrics.hierarchical import (
+    hierarchical_f1,
+    hierarchical_precision_recall_f1,
+    lca_f1,
+    lca_precision_recall_f1,
 )
 from cladist.metrics.per_example import (
     accuracy,
@@ -37,6 +41,7 @@ from cladist.metrics.per_example import (
     zero_one_loss,
 )
 from cladist.metrics.precision_recall_curve import average_precision
+from cladist.metrics.ranking import ndcg_at_k, precision_at_k, propensities
 from cladist.metrics.summary import NodeScore, Report, report
 
 __all__ = [
@@ -58,12 +63,17 @@ __all__ = [
     "hamming_loss",
     "hierarchical_f1",
     "hierarchical_precision_recall_f1",
+    "lca_f1",
+    "lca_precision_recall_f1",
     "log_loss",
     "macro_f1",
     "micro_f1",
     "multiclass_error",
+    "ndcg_at_k",
     "per_level_precision_recall",
+    "precision_at_k",
     "precision_recall_f1",
+    "propensities",
     "reliability_curve",
     "report",
     "scorers",

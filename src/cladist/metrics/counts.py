@@ -351,68 +351,6 @@ def macro_f1(
     return counts.macro_f1(nodes=nodes, absent=absent)
 
 
-def hierarchical_precision_recall_f1(
-    y_true: Any,
-    y_pred: Any,
-    taxonomy: Taxonomy,
-    *,
-    average: Literal["micro", "samples"] = "micro",
-    sample_weight: Any = None,
-    zero_division: float = 0.0,
-) -> PrecisionRecallF1:
-    """Return hierarchical precision, recall and F1 (Kiritchenko et al.), which compare labels with their ancestors.
-
-    The only root of a tree is left out; the roots of a forest are not.
-
-    Parameters
-    ----------
-    y_true, y_pred, taxonomy, sample_weight
-        As in `precision_recall_f1`.
-    average : {"micro", "samples"}
-        "micro" sums the sizes of intersections and sets over rows first, which equals
-        ``precision_recall_f1(nodes="nonroot")``. "samples" averages precision and recall over rows, and F1 is the
-        harmonic mean of the two averages.
-    zero_division : float
-        The value of 0/0, for "samples" in each row.
-
-    Examples
-    --------
-    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
-    >>> hierarchical_precision_recall_f1(["chess", "art"], ["tennis", "art"], taxonomy)
-    PrecisionRecallF1(precision=0.666..., recall=0.666..., f1=0.666...)
-    >>> hierarchical_precision_recall_f1(["chess", "art"], ["tennis", "art"], taxonomy, average="samples")
-    PrecisionRecallF1(precision=0.75, recall=0.75, f1=0.75)
-    """
-    counts = count(y_true, y_pred, taxonomy, sample_weight=sample_weight)
-    return counts.hierarchical_precision_recall_f1(average=average, zero_division=zero_division)
-
-
-def hierarchical_f1(
-    y_true: Any,
-    y_pred: Any,
-    taxonomy: Taxonomy,
-    *,
-    average: Literal["micro", "samples"] = "micro",
-    sample_weight: Any = None,
-    zero_division: float = 0.0,
-) -> float:
-    """Return only the F1 of `hierarchical_precision_recall_f1`, for intervals and scorers.
-
-    Parameters
-    ----------
-    y_true, y_pred, taxonomy, average, sample_weight, zero_division
-        As in `hierarchical_precision_recall_f1`.
-
-    Examples
-    --------
-    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
-    >>> hierarchical_f1(["chess", "art"], ["tennis", "art"], taxonomy)
-    0.666...
-    """
-    counts = count(y_true, y_pred, taxonomy, sample_weight=sample_weight)
-    return counts.hierarchical_precision_recall_f1(average=average, zero_division=zero_division).f1
-
-
 def per_level_precision_recall(
     y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, sample_weight: Any = None, zero_division: float = 0.0
 ) -> list[LevelScore]:

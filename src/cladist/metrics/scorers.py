@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cladist.errors import ParameterError
-from cladist.metrics import counts, per_example
+from cladist.metrics import counts, hierarchical, per_example
 from cladist.metrics.precision_recall_curve import average_precision as area
 from cladist.taxonomy import Taxonomy
 
@@ -130,5 +130,5 @@ symmetric_difference_loss = make_scorer(per_example.symmetric_difference_loss, g
 h_loss = make_scorer(per_example.h_loss, greater_is_better=False)
 micro_f1 = make_scorer(counts.micro_f1, greater_is_better=True)
 macro_f1 = make_scorer(counts.macro_f1, greater_is_better=True)
-hierarchical_f1 = make_scorer(counts.hierarchical_f1, greater_is_better=True)
+hierarchical_f1 = make_scorer(hierarchical.hierarchical_f1, greater_is_better=True)
 average_precision = RankingScorer()

@@ -15,10 +15,12 @@ from cladist.errors import ParameterError
 from cladist.metrics.bootstrap import Interval, bootstrap_difference, bootstrap_interval
 
 __all__ = [
+    "FriedmanTest",
     "Interval",
     "PairedTest",
     "bootstrap_difference",
     "bootstrap_interval",
+    "friedman_test",
     "mcnemar_test",
     "sign_test",
     "wilcoxon_test",
@@ -34,6 +36,56 @@ class PairedTest(NamedTuple):
     statistic: float
     p_value: float
     n: int
+
+
+class FriedmanTest(NamedTuple):
+    """A test of several methods on several data sets.
+
+    Attributes
+    ----------
+    statistic, p_value : float
+        Friedman's χ² of the ranks, and how likely one as large is if all methods are alike.
+    mean_ranks : tuple of float
+        The mean rank of each method over the data sets; the best has rank 1.
+    critical_difference : float
+        Nemenyi: two methods whose mean ranks differ by more differ significantly, all pairs together.
+    """
+
+    statistic: float
+    p_value: float
+    mean_ranks: tuple[float, ...]
+    critical_difference: float
+
+
+def friedman_test(scores: Any, *, level: float = 0.95) -> FriedmanTest:
+    """Test whether methods differ over several data sets, with the critical difference of Nemenyi (Demšar 2006).
+
+    Parameters
+    ----------
+    scores : array (data sets × methods)
+        One score per data set of each method; more is better.
+    level : float
+        The probability with which no pair of equal methods differs by more than the critical difference.
+
+    Examples
+    --------
+    >>> test = friedman_test([[0.9, 0.7, 0.8], [0.8, 0.6, 0.7], [0.7, 0.6, 0.5], [0.9, 0.5, 0.6]])
+    >>> test.mean_ranks, round(test.p_value, 3), round(test.critical_difference, 2)
+    ((1.0, 2.75, 2.25), 0.039, 1.66)
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 2 or min(values.shape) < 2 or not np.isfinite(values).all():
+        raise ParameterError("scores must be finite numbers of at least 2 data sets × 2 methods.")
+    if not 0 < level < 1:
+        raise ParameterError(f"level must lie between 0 and 1; got {level!r}.")
+    n, k = values.shape
+    ranks = stats.rankdata(-values, axis=1)
+    means = ranks.mean(axis=0)
+    spread = ((ranks - (k + 1) / 2) ** 2).sum() / (n * (k - 1))  # k(k + 1)/12 without ties
+    statistic = float(n * ((means - (k + 1) / 2) ** 2).sum() / spread) if spread else 0.0
+    quantile = float(stats.studentized_range.ppf(level, k, np.inf)) / np.sqrt(2)
+    critical = quantile * np.sqrt(k * (k + 1) / (6 * n))
+    return FriedmanTest(statistic, float(stats.chi2.sf(statistic, k - 1)), tuple(means.tolist()), float(critical))
 
 
 def sign_test(a: Any, b: Any) -> PairedTest:

@@ -133,7 +133,7 @@ class Report:
     def __str__(self) -> str:
         taxonomy = self.counts.taxonomy
         title = f"{self.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"
-        return "\n\n".join([title, *(_format_text(*table) for table in self.tables())])
+        return "\n\n".join([title, *(text_table(*table) for table in self.tables())])
 
     def __repr__(self) -> str:
         return f"Report({self.counts.n_rows} rows, accuracy {self.metrics['accuracy']:.4f})"
@@ -188,8 +188,8 @@ def _format(value: float) -> str:
     return f"{value:.2e}" if 0 < value < 0.001 else f"{value:.4f}"
 
 
-def _format_text(header: list[str], rows: list[list[str]]) -> str:
-    """Align the first column left, the others right."""
+def text_table(header: list[str], rows: list[list[str]]) -> str:
+    """Return a table as text: the first column aligned left, the others right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
 
     def line(row: list[str]) -> str:

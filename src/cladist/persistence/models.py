@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import registry
-from cladist.errors import CladistError, ModelFormatError, TaxonomyError, shorten
+from cladist.errors import CladistError, ModelFormatError, shorten
 from cladist.labels import LabelForm
 from cladist.persistence.foreign import (
     ARRAY,
@@ -34,9 +34,8 @@ from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_
 from cladist.persistence.transformers import check_width, decode_transformer, encode_transformer
 from cladist.storage import from_json_value, pack_strings, read_folder, to_json_value, unpack_strings, write_folder
 from cladist.storage.array_groups import Arrays, are_row_ends, check_nodes, group, prefixed
-from cladist.taxonomy.construction import Draft
+from cladist.taxonomy.arrays import pack_taxonomy, unpack_taxonomy
 from cladist.taxonomy.relations import RelationGraph
-from cladist.taxonomy.taxonomy import Taxonomy
 
 # Arrays that `mmap=True` leaves in their file: the weights of weights="sparse" and "differences", which are only read.
 LARGE = re.compile(r".*/weights/(sparse/(classes|values)|differences/(features|ends|lanes|values))")
@@ -48,6 +47,7 @@ NOT_PART_OF_A_MODEL = (
     "estimators",
     "strategy",
     "rule",
+    "checkpoint",
     "executor",
 )  # packed separately, or not saved
 
@@ -203,6 +203,8 @@ def load_noted(
     """Read a model, its notes and the arrays beside it, all of one and the same save; see `load`."""
     keep_in_file = (lambda name: LARGE.fullmatch(name) is not None) if mmap else None
     content, arrays = read_folder(folder, keep_in_file=keep_in_file, verify=verify)
+    if "kind" in content:
+        raise ModelFormatError(f"{folder} is a packed data set, not a model; Dataset.open reads it.")
     with trust(() if isinstance(trusted, bool) else [trusted] if isinstance(trusted, str) else trusted):
         model = _unpack_model(folder, content, arrays, trusted is True)
     return model, _unpack_notes(folder, content, arrays), group("notes", arrays)
@@ -312,69 +314,6 @@ def _unpack_classes(model: Any, content: dict[str, Any], arrays: Arrays) -> None
     if not len(nodes) and not model.decodes_sets:
         raise ModelFormatError("It has no class, and predicts one for each row.")
     model.set_classes(nodes)
-
-
-def pack_taxonomy(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
-    """Return the manifest entry and the arrays of a taxonomy; only a DAG needs the matrix of parents."""
-    above = taxonomy.parents
-    arrays: Arrays = (
-        {"parents/indptr": above.indptr.astype(np.int64), "parents/indices": above.indices.astype(np.int64)}
-        if taxonomy.kind == "dag"
-        else {"parent": np.asarray(taxonomy.parent)}
-    )
-    titles = taxonomy.titles
-    texts = {
-        "names": list(taxonomy.names),
-        "titles": [titles.get(name, "") for name in taxonomy.names] if titles else [],
-        "parts": list(taxonomy.parts or ()),
-        "dropped_edges": [name for edge in taxonomy.dropped_edges for name in edge],
-    }
-    for key, strings in texts.items():
-        if strings:
-            arrays.update(prefixed(key, pack_strings(strings)))
-    return {"sep": taxonomy.sep, "stop_leaves": taxonomy.stop_leaves}, arrays
-
-
-def unpack_taxonomy(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
-    """Return the taxonomy that `pack_taxonomy` packed."""
-    texts = {key: group(key, arrays) for key in ("names", "parts", "titles", "dropped_edges")}
-    names, parts, titles, dropped = (unpack_strings(**packed) if packed else None for packed in texts.values())
-    names, dropped = names or [], dropped or []
-    sep, stops = content.get("sep"), content.get("stop_leaves") or {}
-    fits = (sep is None or isinstance(sep, str)) and len(dropped) % 2 == 0 and (parts is None or sep is not None)
-    fits = fits and all(listed is None or len(listed) == len(names) for listed in (parts, titles))
-    fits = fits and isinstance(stops, dict) and all(isinstance(node, str) for node in stops.values())
-    if not names or not fits or not {*stops, *stops.values()} <= set(names):
-        raise ModelFormatError("The taxonomy in this model is damaged: its parts do not fit together.")
-    try:
-        draft = _build_draft(names, arrays)
-        draft.parts, draft.sep = parts, sep
-        draft.dropped_edges = list(zip(dropped[::2], dropped[1::2], strict=True))
-        draft.titles = {name: title for name, title in zip(names, titles or (), strict=False) if title}
-        draft.stop_leaves = stops
-        taxonomy = Taxonomy(draft)
-    except TaxonomyError as problem:
-        raise ModelFormatError(f"The taxonomy in this model is damaged: {problem}") from problem
-    if taxonomy.names != tuple(draft.names):
-        raise ModelFormatError("The taxonomy in this model is damaged: its nodes are not in order.")
-    return taxonomy
-
-
-def _build_draft(names: list[str], arrays: Arrays) -> Draft:
-    """Return names and parents, after checking that parents come before their children."""
-    ids = np.arange(len(names))
-    if "parent" in arrays:
-        parent = np.array(arrays["parent"], dtype=np.int64)
-        fits = len(parent) == len(names) and bool(np.all((parent < ids) & (parent >= -1)))
-        draft = Draft.of_forest(names, parent if fits else ids[:0])
-    else:
-        indptr, parents = (np.array(arrays[f"parents/{key}"], dtype=np.int64) for key in ("indptr", "indices"))
-        fits = are_row_ends(indptr, len(names), len(parents)) and bool(np.all(parents >= 0))
-        fits = fits and bool(np.all(parents < np.repeat(ids, np.diff(indptr))))
-        draft = Draft(names, indptr, parents)
-    if not fits or len(set(names)) != len(names):
-        raise TaxonomyError("names and parents do not fit together.")
-    return draft
 
 
 def pack_relations(relations: RelationGraph | None) -> Arrays:

@@ -83,7 +83,7 @@ def draw_automation(curve: AutomationCurve) -> str:
     title = "Shares of rows by level of confidence: filed at a leaf, stopped higher, left to a person; and errors."
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{title}" '
-        f'font-size="12" style="max-width: {WIDTH:g}px">{"".join(parts)}</svg>'
+        f'font-size="12" font-family="system-ui, sans-serif" style="max-width: {WIDTH:g}px">{"".join(parts)}</svg>'
     )
 
 

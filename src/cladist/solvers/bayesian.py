@@ -26,7 +26,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, log_expit, logsumexp
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.execution import Executor, Serial
 from cladist.solvers.problem import History
 
@@ -74,6 +74,10 @@ class BayesianProblem:
     rate: float = 1.0
     covariance: str = "diagonal"
     likelihood: str = "softmax"
+
+
+# What changes from step to step.
+KEPT = ("mean", "variance", "full", "rates", "beta", "scores", "spread", "log_determinants", "xi")
 
 
 class Posterior:
@@ -346,7 +350,12 @@ def infer(
     started, posterior, is_done = time.perf_counter(), Posterior(problem, executor), False
     history: History = []
     stride = 1.0
+    kept, parts = checkpoints.scope("steps"), (posterior, KEPT)
+    if (state := kept.load()) is not None:
+        history, stride, values = state
+        checkpoints.restore(values, parts)
     with progress.task("Variational inference", max_iter, unit="steps") as running:
+        running.advance(len(history))
         while len(history) < max_iter and not is_done:
             last = posterior.mean[problem.leaves], posterior.scores, posterior.beta
             posterior.update_leaves()
@@ -361,4 +370,6 @@ def infer(
             is_done = bool(history) and elbo - history[-1]["elbo"] <= tol * abs(elbo)
             history.append({"elbo": elbo, "objective": -elbo, "seconds": time.perf_counter() - started})
             running.advance()
+            if not is_done:
+                kept.save(lambda: [history, stride, checkpoints.state_of(parts)])  # noqa: B023 - called at once
     return posterior, history, is_done

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 
 from cladist.errors import ParameterError, TaxonomyError, TooLargeError, is_count, is_positive, one_of
 from cladist.execution import Executor
+from cladist.execution.executors import local_executor
 from cladist.linear_model.node_differences import DifferenceWeights
 from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree
 from cladist.linear_model.sparse import SparseWeights
@@ -239,9 +240,9 @@ class TreeCoupling:
         keep_state: bool,
     ) -> Solution:
         """Minimise the coupled objective of all problems."""
-        tree, root = self.tree, self.root
+        tree, root, local = self.tree, self.root, local_executor(executor)
         if settings.solver == "alternating" and self.sharing > 0:
-            return solve_alternating(problem, tree, settings, root=root, exact_inner=True, executor=executor)
+            return solve_alternating(problem, tree, settings, root=root, exact_inner=True, executor=local)
         options = {"form": form, "prune": prune, "state": state, "keep_state": keep_state, "executor": executor}
         descend = partial(solve_recursive, problem, tree, settings, root=root, blocks_per_round=self.blocks_per_round)
         if is_flat(tree, root):
@@ -249,18 +250,18 @@ class TreeCoupling:
         dense = form in DENSE_FORMS and state is None and not keep_state
         solution = None
         if form in DENSE_FORMS and (state is None or isinstance(state, np.ndarray)):
-            solution, options["state"] = self._solve_by_products(problem, settings, executor, state, keep_state), None
+            solution, options["state"] = self._solve_by_products(problem, settings, local, state, keep_state), None
         try:
             if solution is None:
                 limit = DescentLimit(problem, tree, settings, can_be_dense=form in DENSE_FORMS)
                 descended = descend(limit=limit, **options)
                 if descended.converged or not dense or not limit.can_finish():
                     return descended
-                solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
+                solution = solve_recursive_directly(problem, tree, settings, root=root, executor=local)
                 if descended.history[-1]["gap"] <= solution.history[-1]["gap"]:
                     return descended
         except SlowDescentError:
-            solution = solve_recursive_directly(problem, tree, settings, root=root, executor=executor)
+            solution = solve_recursive_directly(problem, tree, settings, root=root, executor=local)
         return solution if form == "dense" else _sparse(solution, prune)
 
     def _solve_by_products(
@@ -371,7 +372,7 @@ class GraphCoupling:
             self.graph,
             settings,
             schedule=self.schedule,
-            executor=executor,
+            executor=local_executor(executor),
             state=state,
             keep_state=keep_state,
         )

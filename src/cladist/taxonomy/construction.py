@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from cladist.errors import TaxonomyError
 from cladist.kernels import dag
 from cladist.taxonomy.structure import SEPARATORS, Ids, as_text, is_missing, split_at, splits_back
 
+DEFAULT_SEP = "/"
 MOST_SHOWN = 12  # nodes of a cycle in a message
 LONGEST_NAMES = 2**25  # characters of the names that are whole paths, together
 
@@ -226,7 +228,11 @@ def from_networkx(graph: Any, *, on_cycle: str = "error") -> Draft:
 # A node is its path, and is named by the last part where that is unique.
 
 
-def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = name_entry) -> Draft:
+class AmbiguousPathsError(TaxonomyError):
+    """Two nodes would have one spelling."""
+
+
+def from_paths(paths: Iterable[Any], *, sep: str = DEFAULT_SEP, where: Where = name_entry) -> Draft:
     """Draft a taxonomy from root-to-node paths; a node is its path."""
     if not sep:
         raise TaxonomyError("from_paths: sep must not be empty; to give paths as tuples, sep is not used.")
@@ -234,12 +240,13 @@ def from_paths(paths: Iterable[Any], *, sep: str = "/", where: Where = name_entr
         raise TaxonomyError(f"from_paths wants several paths, texts or tuples; got {type(paths).__name__}.")
     if hasattr(paths, "columns") and hasattr(paths, "to_numpy"):  # a data frame with one level per column
         paths = paths.to_numpy()
-    nodes = PathNodes()
+    nodes, are_parts = PathNodes(), True
     for position, path in enumerate(paths):
-        v = -1
+        v, are_parts = -1, are_parts and not isinstance(path, str)
         for part in split_path(path, sep, lambda position=position: where(position)):  # type: ignore[misc]
             v = nodes.child(v, part)
-    return nodes.draft(sep)
+    others = [other for other in SEPARATORS if sep not in other] if are_parts and sep == DEFAULT_SEP else []
+    return nodes.draft(sep, *others)
 
 
 class PathNodes:
@@ -268,13 +275,16 @@ class PathNodes:
             self.parent.append(parent)
         return v
 
-    def draft(self, sep: str) -> Draft:
-        """Return the nodes with their names; the tables are emptied."""
+    def draft(self, *seps: str) -> Draft:
+        """Return the nodes, named by the first separator that tells them apart; the tables are emptied."""
         texts = list(self.id_of_part)
         self.id_of_part.clear()
         self.other_of.clear()
         parts, parent = [texts[k] for k in self.part], np.frombuffer(self.parent, np.int64)
-        return Draft.of_forest(name_paths(parts, parent, sep), parent, parts, sep)
+        for sep in seps[:-1]:
+            with suppress(AmbiguousPathsError):
+                return Draft.of_forest(name_paths(parts, parent, sep), parent, parts, sep)
+        return Draft.of_forest(name_paths(parts, parent, seps[-1]), parent, parts, seps[-1])
 
 
 def split_path(path: Any, sep: str, where: Callable[[], str]) -> list[str]:
@@ -312,7 +322,7 @@ def name_paths(parts: Sequence[str], parent: Sequence[int] | Ids, sep: str) -> l
         for v, name in enumerate(names):
             for spelling in (name, _join_path(v, parts, parent, sep)):
                 if node_of.setdefault(spelling, v) != v:
-                    raise TaxonomyError(
+                    raise AmbiguousPathsError(
                         f"Two different paths are both written {spelling!r}; choose another sep than {sep!r}."
                     )
     return names

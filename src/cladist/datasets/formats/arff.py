@@ -141,12 +141,19 @@ def read_arff_hmc(
 
 def read_arff_rows(path: Source, *, zero_based: bool | Literal["auto"] = "auto") -> Iterator[tuple[Any, list[str]]]:
     """Yield rows of features, some megabytes at a time, with the columns' names; labels are checked and left out."""
+    for parser, (X, _, _) in read_parsed(path, None, zero_based):
+        yield X, parser.feature_names
+
+
+def read_parsed(path: Source, taxonomy: Taxonomy | None, zero_based: Any) -> Iterator[tuple[RowParser, Rows]]:
+    """Yield the rows of a file, some megabytes at a time, with their parser; None: the taxonomy of the header."""
     with open_for_reading(path) as stream:
         lines = iterate_byte_lines(path, stream)
         attributes = arff_header.read_header(path, lines)
-        parser = RowParser(path, attributes, arff_header.read_hierarchy(path, attributes), np.dtype(np.float32))
-        for X, _, _ in parser.parse(lines, zero_based):
-            yield X, parser.feature_names
+        tree = arff_header.read_hierarchy(path, attributes) if taxonomy is None else taxonomy
+        parser = RowParser(path, attributes, tree, np.dtype(np.float32))
+        for rows in parser.parse(lines, zero_based):
+            yield parser, rows
 
 
 def as_y(labels: list[list[str]], places: list[Place], taxonomy: Taxonomy, multilabel: bool | str) -> Any:

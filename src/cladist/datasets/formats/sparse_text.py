@@ -17,6 +17,7 @@ from scipy import sparse
 
 from cladist.datasets.dataset import LARGEST_NUMBER, as_lists, as_objects
 from cladist.errors import ParameterError, is_count
+from cladist.execution import stream_in_threads
 from cladist.files import Source, iterate_chunks, open_for_reading, refuse
 from cladist.kernels import svmlight as kernels
 from cladist.taxonomy import Taxonomy
@@ -117,8 +118,13 @@ def text_blocks(source: Source) -> Iterator[TextBlock]:
             lines_before += sizes[0]
 
 
-def read_chunks(source: Source, form: RowFormat) -> Iterator[RowChunk]:
-    """Yield the rows of a file, some megabytes of text at a time."""
+def read_chunks(source: Source, form: RowFormat, *, workers: int = 1) -> Iterator[RowChunk]:
+    """Yield the rows of a file, some megabytes of text at a time, which several threads parse."""
+    return stream_in_threads(lambda block: _parse_block(block[0], form, block[1]), _blocks(source, form), workers)
+
+
+def _blocks(source: Source, form: RowFormat) -> Iterator[tuple[TextBlock, bool]]:
+    """Yield the text of a file in blocks, and whether rows begin with the number of the document."""
     with_id: bool | None = None if form.document_id == "auto" else form.document_id
     for block in text_blocks(source):
         if form.loose and not block.lines_before and (header := _HEADER.match(block.text.data)):
@@ -126,7 +132,7 @@ def read_chunks(source: Source, form: RowFormat) -> Iterator[RowChunk]:
             block.text = np.frombuffer(content, np.uint8)
         if with_id is None:
             with_id = _has_id(block.text.tobytes())
-        yield _parse_block(block, form, bool(with_id))
+        yield block, bool(with_id)
 
 
 def _has_id(content: bytes) -> bool | None:
@@ -326,13 +332,18 @@ class LabelNames:
             self.names.append(name)
         return self.id_of[token]
 
+    def check_all_labelled(self) -> None:
+        """Refuse rows without a label."""
+        if self.first_unlabelled is not None:
+            problem = "the row has no label; if that is meant, read with multilabel=True."
+            refuse(*self.first_unlabelled, problem, kind="no-label")
+
     def as_y(self, multilabel: bool | str) -> Any:
         """Return y: an array of names, or a list of lists of them; "auto" is decided by what was read."""
         counts = np.concatenate(self.counts)
         several = bool((counts > 1).any()) if multilabel == "auto" else multilabel
-        if not several and self.first_unlabelled is not None:
-            problem = "the row has no label; if that is meant, read with multilabel=True."
-            refuse(*self.first_unlabelled, problem, kind="no-label")
+        if not several:
+            self.check_all_labelled()
         ids = np.concatenate(self.ids)
         self.ids.clear()  # each id is held once
         labels = as_objects(self.names)[ids]

@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import ModelFormatError
 from cladist.execution import Executor
 from cladist.kernels.lanes import WIDTH
 from cladist.learners.base import random_generator, take_rows
-from cladist.linear_model.sparse import SparseWeights
+from cladist.learners.local.linear_choice import LinearChoice
+from cladist.linear_model.sparse import SparseWeights, WeightLists
 from cladist.linear_model.weights import csr_arrays
 from cladist.persistence.model_schema import OLD_NODE
 from cladist.solvers import OneVsRest, Settings, TrainingRows, solve_one_vs_rest
@@ -130,6 +131,13 @@ class Decision:
 Choice = Family | Decision
 
 
+def linear(choice: Choice) -> Family | LinearChoice:
+    """Return a choice by its weights; refuse a classifier that has none."""
+    if isinstance(choice, Family):
+        return choice
+    return LinearChoice.of_classes(choice.children, choice.estimator, np.arange(len(choice.children)))
+
+
 def weights_of_nodes(
     families: Iterable[Any], n_nodes: int, n_features: int
 ) -> tuple[sparse.csr_array, npt.NDArray[np.float32]]:
@@ -190,9 +198,7 @@ def fit_families(
 
         def fit_small(problem: FamilyProblem) -> Family:
             with progress.hide():
-                family = fit(problem)
-            running.advance()
-            return family
+                return fit(problem)
 
         for problem in problems:
             if problem.n_problems > LARGE:
@@ -201,9 +207,29 @@ def fit_families(
         # The largest first, so that no worker is left with one at the end.
         small = [problem for problem in problems if problem.n_problems <= LARGE]
         small.sort(key=lambda problem: -len(problem.rows))
-        for problem, family in zip(small, executor.map(fit_small, small), strict=True):
+        fitted = checkpoints.scope("families").map(executor, fit_small, small, pack=_pack_family, unpack=_unpack_family)
+        for problem, family in zip(small, fitted, strict=True):
             families[problem.parent] = family
+            running.advance()
     return families
+
+
+def _pack_family(family: Family) -> Any:
+    if family.weights is None:
+        return family.children, None, family.history
+    return (
+        family.children,
+        (*family.weights.index, family.weights.intercepts, family.weights.n_features),
+        family.history,
+    )
+
+
+def _unpack_family(packed: Any) -> Family:
+    children, lists, history = packed
+    if lists is None:
+        return Family(children, None, history)
+    *index, intercepts, n_features = lists
+    return Family(children, SparseWeights(WeightLists(*index), intercepts, n_features), history)
 
 
 # The arrays of a family and their types in a file, and which of them tells how many entries a family has.

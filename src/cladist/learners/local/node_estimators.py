@@ -14,7 +14,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, validate_data
 
+from cladist import checkpoints
 from cladist.errors import ParameterError
+from cladist.execution import Executor
 from cladist.labels.encoder import frame_library
 from cladist.labels.frames import read_frame
 from cladist.learners.base import CHUNK_BYTES, take_rows
@@ -75,6 +77,18 @@ def check_takes_weights(who: str, estimator: Any, sample_weight: Any) -> None:
         if "sample_weight" not in inspect.signature(value.fit).parameters:
             name = type(value).__name__
             raise ParameterError(f"{who}: {name} takes no sample_weight; leave it out or choose another classifier.")
+
+
+# -------------------------------------------------------------------- fits
+
+
+def map_fits(executor: Executor, fit: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+    """Yield the fitted classifier of each task in order, those of a checkpoint as they were kept."""
+    from cladist.persistence.models import pack_learner, unpack_learner
+
+    return checkpoints.scope("nodes").map(
+        executor, fit, tasks, pack=pack_learner, unpack=lambda kept: unpack_learner(*kept)
+    )
 
 
 # -------------------------------------------------------------------- rows

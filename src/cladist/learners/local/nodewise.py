@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,13 +12,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.decoders import path_margins, top_down
 from cladist.errors import LabelError, ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier
-from cladist.learners.explanation import INTERCEPT, Explanation, in_chunks, margins, nodes_to_explain
+from cladist.learners.explanation import Explanation, nodes_to_explain
 from cladist.learners.linear_classifier import check_linear, check_values, warn_of_gap
+from cladist.learners.local.choice_explanation import CERTAIN, explain_by_margins
 from cladist.learners.local.families import (
     LOSSES,
     FamilyProblem,
@@ -34,7 +35,6 @@ from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, u
 
 Ids = npt.NDArray[np.int64]
 ALWAYS, NEVER = np.inf, -np.inf  # scores of nodes that all rows of their parent belong to, or none
-CERTAIN = 1.0  # the margin of a label to which all rows belong: ∞ cannot be compared
 
 
 @dataclass(eq=False, repr=False)
@@ -78,6 +78,8 @@ class NodewiseSVM(HierarchicalClassifier):
         Whether to predict one label per row or a set; "auto": as y has them.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -131,8 +133,10 @@ class NodewiseSVM(HierarchicalClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Train the classifiers of all nodes.
 
@@ -154,7 +158,8 @@ class NodewiseSVM(HierarchicalClassifier):
             C = choose_C(self, X, labels, weights)
             executor = executor_for(self.n_jobs, self.executor)
             problems, self.always_ = family_problems(labels)
-            families = fit_families(self, sparse.csr_array(X), problems, weights, C, executor)
+            rows = X if sparse.issparse(X) else sparse.csr_array(X)
+            families = fit_families(self, rows, problems, weights, C, executor)
         self.families_ = dict(sorted(families.items()))
         self.set_classes(np.unique(labels.indices if self.decodes_sets else labels.frontier[1]).astype(np.int64))
         self._keep_history(time.perf_counter() - started)
@@ -254,15 +259,8 @@ class NodewiseSVM(HierarchicalClassifier):
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
         labels = [self.taxonomy_.names[v] for v in ids]
         self._columns_of(labels)
-        paths, names = [self.taxonomy_.path_ids(int(v)) for v in ids], self.taxonomy_.names
-        explain_part = partial(margins, self.families_, self.taxonomy_.parent, ends=not self.decodes_sets)
-        return [
-            # A label whose path has no classifier is certain.
-            Explanation.of(
-                label, {names[v]: part for v, part in parts.items()} or {label: {INTERCEPT: CERTAIN}}, "lowest"
-            )
-            for label, parts in zip(labels, in_chunks(self, rows, paths, explain_part), strict=True)
-        ]
+        paths = [self.taxonomy_.path_ids(int(v)) for v in ids]
+        return explain_by_margins(self, rows, self.families_, labels, paths, ends=not self.decodes_sets)
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         state = {"history": self.history_, "n_iter": self.n_iter_, "converged": self.converged_, **pack_choice(self)}

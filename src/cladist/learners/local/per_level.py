@@ -12,6 +12,7 @@ from scipy.special import softmax
 
 from cladist.errors import ModelFormatError
 from cladist.labels import LabelMatrix
+from cladist.learners.local.linear_choice import LinearChoice
 from cladist.learners.local.node_estimators import estimator_at
 from cladist.learners.local.walk import Floats, Ids, LocalClassifiers
 
@@ -44,6 +45,8 @@ class LocalPerLevel(LocalClassifiers):
         Both mean the same: one path is predicted per row, whatever the form of y.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class LocalPerLevel(LocalClassifiers):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def problems(self, labels: LabelMatrix) -> dict[int, tuple[Any, Ids, npt.NDArray[Any]]]:
@@ -96,12 +100,21 @@ class LocalPerLevel(LocalClassifiers):
         model = self.estimators_.get(level)
         if model is None:  # the only node of its level
             return np.ones((X.shape[0], len(children)))
-        columns = np.searchsorted(model.classes_, [_text(self.walked_, int(v)) for v in children])
+        columns = self._columns(model, children)
         if hasattr(model, "predict_proba"):
             return np.asarray(model.predict_proba(X)[:, columns], dtype=np.float64)
         scores = np.asarray(model.decision_function(X), dtype=np.float64)
         scores = np.stack([-scores / 2, scores / 2], axis=1) if scores.ndim == 1 else scores
         return np.asarray(softmax(scores, axis=1)[:, columns])
+
+    def linear_choice(self, children: Ids) -> LinearChoice:
+        model = self.estimators_.get(int(self.walked_.depth[children[0]]))
+        if model is None:  # the only node of its level
+            return LinearChoice.alone(children, self.n_features_in_)
+        return LinearChoice.of_classes(children, model, self._columns(model, children))
+
+    def _columns(self, model: Any, children: Ids) -> Ids:
+        return np.searchsorted(model.classes_, [_text(self.walked_, int(v)) for v in children])
 
     def unpack_state(self, state: dict[str, Any], arrays: Any) -> None:
         super().unpack_state(state, arrays)

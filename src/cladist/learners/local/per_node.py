@@ -14,6 +14,7 @@ from scipy.special import expit
 from cladist.decoders import top_down
 from cladist.errors import one_of
 from cladist.labels import LabelMatrix
+from cladist.learners.local.linear_choice import LinearChoice
 from cladist.learners.local.node_estimators import estimator_at
 from cladist.learners.local.walk import Floats, Ids, LocalClassifiers
 
@@ -40,6 +41,8 @@ class LocalPerNode(LocalClassifiers):
         Of `FlatLogistic`, where it is the classifier: the weight of the losses, and the relative duality gap.
     policy : {"siblings", "exclusive_siblings", "inclusive", "less_inclusive", "exclusive", "less_exclusive"}
         Which rows are positive and negative, see Notes.
+    whole_path : bool
+        Whether a row counts as being at all nodes of its path, as in HiClass, and not only at its label.
     combine : {"multiply", "geometric", "arithmetic", None}
         How `predict_proba` combines the probabilities of the nodes on a path: their product, geometric or arithmetic
         mean, or the last one alone.
@@ -53,6 +56,8 @@ class LocalPerNode(LocalClassifiers):
         lists are read as paths, unless "multi".
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -101,11 +106,13 @@ class LocalPerNode(LocalClassifiers):
     C: float = 1.0
     tol: float = 1e-3
     policy: str = "siblings"
+    whole_path: bool = False
     combine: str | None = "multiply"
     stop: bool = False
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     @property
@@ -116,9 +123,10 @@ class LocalPerNode(LocalClassifiers):
     def check_parameters(self) -> None:
         super().check_parameters()
         one_of("LocalPerNode", "policy", self.policy, POLICIES)
+        one_of("LocalPerNode", "whole_path", self.whole_path, (False, True))
 
     def problems(self, labels: LabelMatrix) -> dict[int, tuple[Any, Ids, npt.NDArray[Any]]]:
-        taxonomy, rows_of = labels.taxonomy, _Policy(self.policy, labels)
+        taxonomy, rows_of = labels.taxonomy, _Policy(self.policy, labels, whole_path=self.whole_path)
         find = estimator_at("LocalPerNode", self.estimator, taxonomy, taxonomy.names)
         self.always_, problems = [], {}
         for v in np.concatenate(list(self.children_.values())).tolist():
@@ -144,6 +152,13 @@ class LocalPerNode(LocalClassifiers):
                 scores[:, k] = expit(model.decision_function(X))
         return scores
 
+    def linear_choice(self, children: Ids) -> LinearChoice:
+        if self.decodes_sets:  # a node without a classifier is always on
+            children = np.array([v for v in children if v in self.estimators_], np.int64)
+        elif len(children) == 1:
+            return LinearChoice.alone(children, self.n_features_in_)
+        return LinearChoice.of_children(children, self.estimators_, self.n_features_in_)
+
     def predict_sets(self, X: Any) -> LabelMatrix:
         """Return the nodes with a score of at least one half whose parents are on."""
         just_below = np.nextafter(0.5, 0)
@@ -159,12 +174,12 @@ class LocalPerNode(LocalClassifiers):
 class _Policy:
     """The positive and negative rows of a node."""
 
-    def __init__(self, name: str, labels: LabelMatrix) -> None:
+    def __init__(self, name: str, labels: LabelMatrix, *, whole_path: bool) -> None:
         self.name, self.taxonomy, self.n_rows = name, labels.taxonomy, len(labels)
         self.inside = labels.to_indicator().tocsc()
         indptr, indices = labels.frontier
-        ones = np.ones(len(indices), np.int8)
-        self.at = sparse.csr_array((ones, indices, indptr), shape=labels.shape).tocsc()
+        at = sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=labels.shape)
+        self.at = self.inside if whole_path else at.tocsc()
         self.family: dict[int, npt.NDArray[np.bool_]] = {}  # by parent: rows of any of its children
 
     def __call__(self, v: int) -> tuple[Ids, Ids]:

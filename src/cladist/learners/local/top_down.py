@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,14 +19,16 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.errors import ParameterError, one_of
 from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, take_rows
-from cladist.learners.explanation import Explanation, in_chunks, leads, nodes_to_explain
+from cladist.learners.explanation import Explanation, rows_of_numbers
 from cladist.learners.label_warnings import warn_of_lost
 from cladist.learners.linear_classifier import check_linear, check_values, warn_of_gap
+from cladist.learners.local.choice_explanation import explain_by_leads, explained_paths, parents_on
 from cladist.learners.local.families import (
     LOSSES,
     Choice,
@@ -36,6 +37,7 @@ from cladist.learners.local.families import (
     FamilyProblem,
     fit_families,
     last_parts,
+    linear,
     pack_decisions,
     unpack_decisions,
     weights_of_nodes,
@@ -46,6 +48,7 @@ from cladist.learners.local.node_estimators import (
     estimator_at,
     input_tags,
     listed,
+    map_fits,
     row_pieces,
     rows_for,
 )
@@ -64,8 +67,8 @@ def _has_weights(model: Any) -> bool:
     """Tell whether a model has weights; raise an AttributeError that says why not."""
     if model.estimator is not None:
         raise AttributeError(
-            "TopDown has weights, and explanations by them, only with its own classifiers; a classifier given as "
-            "`estimator` keeps its own in `decisions_`."
+            "TopDown has weights only with its own classifiers; a classifier given as `estimator` keeps its own in "
+            "`decisions_`."
         )
     return True
 
@@ -136,6 +139,8 @@ class TopDown(HierarchicalClassifier):
         Both mean the same: TopDown predicts one path per row, whatever the form of y.
     verbose : bool or int
         Whether to print the progress of a long run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -189,8 +194,10 @@ class TopDown(HierarchicalClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Fit a classifier at every node that has a choice.
 
@@ -237,7 +244,7 @@ class TopDown(HierarchicalClassifier):
         """Fit the classifiers of all nodes that have a choice."""
         executor = executor_for(self.n_jobs, self.executor)
         if self.estimator is None:
-            return dict(fit_families(self, sparse.csr_array(X), problems, weights, C, executor))
+            return dict(fit_families(self, self._as_read(X), problems, weights, C, executor))
         taxonomy = self.walked_
         find = estimator_at("TopDown", self.estimator, taxonomy, taxonomy.names)
         estimators = {p.parent: find(_name(taxonomy, p.parent), int(taxonomy.depth[p.children[0]])) for p in problems}
@@ -249,17 +256,19 @@ class TopDown(HierarchicalClassifier):
         # longer than the work takes. `n_jobs` is the way to use several cores.
         with progress.task("TopDown", len(problems), unit="nodes") as running, threadpool_limits(1, user_api="blas"):
 
-            def fit_node(problem: FamilyProblem) -> Decision:
+            def fit_node(problem: FamilyProblem) -> Any:
                 options = {} if weights is None else {"sample_weight": weights[problem.rows]}
-                parts = last_parts(taxonomy, problem.children)
-                order = np.argsort(parts)  # as classifiers sort their classes
-                classes = parts[np.searchsorted(problem.children, child_of_rows(problem))]
-                estimator = clone(estimators[problem.parent]).fit(take_rows(X, problem.rows), classes, **options)
-                running.advance()
-                return Decision(problem.children[order], estimator)
+                classes = last_parts(taxonomy, problem.children)[
+                    np.searchsorted(problem.children, child_of_rows(problem))
+                ]
+                return clone(estimators[problem.parent]).fit(take_rows(X, problem.rows), classes, **options)
 
-            decisions = executor.map(fit_node, problems)
-            return {problem.parent: decision for problem, decision in zip(problems, decisions, strict=True)}
+            decisions: dict[int, Choice] = {}
+            for problem, estimator in zip(problems, map_fits(executor, fit_node, problems), strict=True):
+                order = np.argsort(last_parts(taxonomy, problem.children))  # as classifiers sort their classes
+                decisions[problem.parent] = Decision(problem.children[order], estimator)
+                running.advance()
+            return decisions
 
     def _keep_history(self, seconds: float) -> None:
         """Store what the classifiers report: their passes, objectives and whether they converged."""
@@ -394,13 +403,13 @@ class TopDown(HierarchicalClassifier):
         """The intercepts that belong to `coef_`."""
         return self._weights()[1][self.end_nodes_]
 
-    @available_if(_has_weights)  # type: ignore[untyped-decorator]
     def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
         """Return the contribution of every feature, along the path of a label, to its lead over its siblings.
 
         At each node of the path, contributions sum to the node's part: how far its score is above the highest of its
         siblings', positive where the node is chosen. `score` is the sum of the negative parts, as in
         `decision_function`: 0 for the label predicted. A node without siblings to choose from has no contributions.
+        Of classifiers given as `estimator`, linear ones can be explained.
 
         Parameters
         ----------
@@ -408,16 +417,10 @@ class TopDown(HierarchicalClassifier):
         nodes : sequence of labels, optional
             The label to explain for every row; the predicted one by default.
         """
-        rows = self._as_read(self._fitted_rows(X))
-        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-        labels = [self.taxonomy_.names[v] for v in ids]
-        paths = [self.walked_.path_ids(int(end)) for end in self.end_nodes_[self._columns_of(labels)]]
-        parts = in_chunks(self, rows, paths, partial(leads, self.decisions_, self.walked_.parent))
-        names = self.walked_.names
-        return [
-            Explanation.of(label, {names[v]: by_feature for v, by_feature in of_nodes.items()}, "negative")
-            for label, of_nodes in zip(labels, parts, strict=True)
-        ]
+        rows = self._fitted_rows(X)
+        labels, paths = explained_paths(self, rows, nodes)
+        families = {v: linear(self.decisions_[v]) for v in parents_on(paths, self.walked_.parent)}
+        return explain_by_leads(self, rows_of_numbers(rows), families, self.walked_, labels, paths)
 
     def pack_state(self) -> tuple[dict[str, Any], Arrays]:
         estimators, arrays = pack_decisions(self.decisions_)

@@ -13,18 +13,23 @@ from sklearn.utils.metaestimators import available_if
 from threadpoolctl import threadpool_limits
 
 from cladist import progress
+from cladist.checkpoints import resumable
 from cladist.errors import ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, take_rows
+from cladist.learners.explanation import Explanation, rows_of_numbers
 from cladist.learners.flat import FlatLogistic
 from cladist.learners.label_warnings import warn_of_lost, without_label_warnings
+from cladist.learners.local.choice_explanation import explain_by_leads, explain_by_margins, explained_paths, parents_on
+from cladist.learners.local.linear_choice import LinearChoice
 from cladist.learners.local.node_estimators import (
     check_estimators,
     check_takes_weights,
     input_tags,
     listed,
+    map_fits,
     row_pieces,
     rows_for,
 )
@@ -83,6 +88,7 @@ class LocalClassifiers(HierarchicalClassifier):
 
     # ---------------------------------------------------------------- training
 
+    @resumable
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Fit the classifiers.
 
@@ -150,17 +156,18 @@ class LocalClassifiers(HierarchicalClassifier):
                 estimator, rows, classes = problem
                 options = {} if weights is None else {"sample_weight": weights[rows]}
                 with progress.hide():
-                    model = clone(estimator).fit(take_rows(X, rows), classes, **options)
-                running.advance()
-                return model
+                    return clone(estimator).fit(take_rows(X, rows), classes, **options)
 
             # A classifier of ours at a node has no hierarchy, and names of nodes may look like paths.
             with (
                 without_label_warnings(),
                 threadpool_limits(1, user_api="blas"),
             ):  # vectors are short; `n_jobs` is the way to use several cores
-                models = list(executor_for(self.n_jobs, self.executor).map(fit, problems.values()))
-        self.estimators_ = dict(zip(problems, models, strict=True))
+                models = map_fits(executor_for(self.n_jobs, self.executor), fit, problems.values())
+                self.estimators_ = {}
+                for node, model in zip(problems, models, strict=True):
+                    self.estimators_[node] = model
+                    running.advance()
 
     # ---------------------------------------------------------------- rows
 
@@ -257,6 +264,32 @@ class LocalClassifiers(HierarchicalClassifier):
                 scores[:, v] *= scores[:, self.walked_.parent[v]]
             return scores if nodes == "all" else scores[:, self.end_nodes_]
         return combine_scores(self, scores, self.children_, nodes)
+
+    def linear_choice(self, children: Ids) -> LinearChoice:
+        """Return the weights by which children are chosen; refuse classifiers that are not linear."""
+        raise NotImplementedError
+
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return the contribution of every feature, along the path of a label, to its lead over its siblings.
+
+        For linear classifiers. At each node of the path, contributions sum to how far the score of its classifier, such
+        as the log odds of `LogisticRegression`, is above the highest of its siblings'. `score` is the sum of the
+        negative ones: 0 for the label predicted. It falls behind in the order of `decision_function`, which compares
+        logarithms of probabilities. For sets of labels, contributions sum to the log odds of each node, and `score` is
+        the lowest of them: a label is predicted if it is at least 0.
+
+        Parameters
+        ----------
+        X : array-like, CSR or data frame (rows × features)
+        nodes : sequence of labels, optional
+            The label to explain for every row; the predicted one by default.
+        """
+        rows = self._fitted_rows(X)
+        labels, paths = explained_paths(self, rows, nodes)
+        families = {v: self.linear_choice(self.children_[v]) for v in parents_on(paths, self.walked_.parent)}
+        if not self.decodes_sets:
+            return explain_by_leads(self, rows_of_numbers(rows), families, self.walked_, labels, paths)
+        return explain_by_margins(self, rows_of_numbers(rows), families, labels, paths)
 
     # ---------------------------------------------------------------- saving and loading
 

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import LabelError, ParameterError, one_of
 from cladist.labels import LabelMatrix, encode
 from cladist.labels.paths import refuse_ambiguous
@@ -123,6 +123,20 @@ class OnlineClassifier(HierarchicalClassifier):
         self.n_iter_ += 1
         self.history_ = [*self.history_, {**entry, "seconds": time.perf_counter() - started}]
         return predictions
+
+    def passes(self, n_rows: int, n_passes: int, *state: checkpoints.Attributes) -> Iterator[Ids]:
+        """Yield the order of the rows in each pass of `fit`; after each, what has changed is kept in a checkpoint."""
+        kept = checkpoints.scope("passes")
+        learner: checkpoints.Attributes = (self, ("n_iter_", "history_", "rows_seen_", "converged_", "class_nodes_"))
+        found = kept.load()
+        if found is not None:
+            checkpoints.restore(found[1], learner, *state)
+            self.set_classes(self.class_nodes_)
+        for number, order in enumerate(self.row_orders(n_rows, n_passes)):
+            if found is None or number >= found[0]:
+                yield order
+                done = number + 1
+                kept.save(lambda: [done, checkpoints.state_of(learner, *state)])  # noqa: B023 - at once
 
     def row_orders(self, n_rows: int, n_passes: int) -> Iterator[Ids]:
         """Yield the order of the rows in each pass of `fit`."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from cladist.checkpoints import resumable
 from cladist.decoders import path_scores, prototype_argmax
 from cladist.errors import DatasetError, ModelFormatError, ParameterError, is_count, is_positive, one_of
 from cladist.kernels import hieron as rounds
@@ -74,6 +75,8 @@ class Hieron(OnlineClassifier):
         The labels that can be predicted.
     decode, verbose : {"auto", "single"}, bool or int
         Both values of `decode` mean one label per row, whatever the form of y; `verbose` prints the progress of a run.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -117,6 +120,7 @@ class Hieron(OnlineClassifier):
     allowed_labels: Any = "all"
     decode: str = "auto"
     random_state: Any = None
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def __sklearn_tags__(self) -> Any:
@@ -125,6 +129,7 @@ class Hieron(OnlineClassifier):
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, or on their kernel values if they are precomputed, from zero; y has one label per row."""
         self.check_parameters()
@@ -135,7 +140,7 @@ class Hieron(OnlineClassifier):
         rows = np.arange(X.shape[0])[:, None] if self.kernel == "precomputed" else X
         if self.average and self.kernel == "linear":
             self.prototypes_.acc = row_arrays.allocate_weights("Hieron", X.shape[1], self.taxonomy_.n_nodes, X.dtype)
-        for order in self.row_orders(X.shape[0], self.max_iter):
+        for order in self.passes(X.shape[0], self.max_iter, (self.prototypes_, self.prototypes_.kept)):
             self.record(self._run_order, rows, nodes, order, rule, NO_NODES)
         if self.average:
             self.prototypes_.finish_averaging()
@@ -279,6 +284,8 @@ class Hieron(OnlineClassifier):
 class WeightPrototypes:
     """One weight vector per node, W (features × nodes). Memory: d · N numbers, twice that while averaging."""
 
+    kept = ("W", "acc", "n_rounds")  # what changes from pass to pass
+
     def __init__(self, taxonomy: Taxonomy, W: Floats) -> None:
         self.tree = (taxonomy.parent, taxonomy.depth)
         self.W = W
@@ -327,6 +334,8 @@ class KernelPrototypes:
     s_v(x) = Σ_updates α K(x_support, x) ([v ∈ path(y)] − [v ∈ path(r)]), eq. (12). Memory: the support rows and
     four numbers per update; kernel values are computed for a block of rows at a time.
     """
+
+    kept = ("vectors", "support", "updates", "round_of", "n_rounds")  # what changes from pass to pass
 
     def __init__(self, taxonomy: Taxonomy, kernel: Kernel) -> None:
         self.taxonomy = taxonomy

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.checkpoints import resumable
 from cladist.errors import ModelFormatError, is_count
 from cladist.kernels import perceptron as rounds
 from cladist.labels import LabelMatrix
@@ -65,6 +66,8 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
         Number of passes of `fit`, one in the paper; whether each visits the rows in a new random order, and its seed.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -111,15 +114,17 @@ class HierarchicalPerceptron(NodeDecisions, OnlineClassifier):
     shuffle: bool = True
     decode: str = "auto"
     random_state: Any = None
+    checkpoint: Any = None
     verbose: bool | int = 0
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, from zero; y has one label or a set of labels per row."""
         self.check_parameters()
         X, labels = self.validate_fit(X, y)
         self.check_labels(labels)
         self.begin(X)
-        for order in self.row_orders(X.shape[0], self.max_iter):
+        for order in self.passes(X.shape[0], self.max_iter, (self.perceptrons_, self.perceptrons_.kept)):
             self.train_rows(X[order], labels[order])
         return self
 
@@ -219,6 +224,8 @@ class NodePerceptrons:
 class WeightPerceptrons(NodePerceptrons):
     """One weight vector per node, W (features × nodes), and acc = Σ_t t Δw_t of the same shape for averages."""
 
+    kept = ("seen", "n_updates", "W", "acc")  # what changes from pass to pass
+
     def __init__(self, taxonomy: Taxonomy, n_features: int, dtype: Any, **options: Any) -> None:
         super().__init__(taxonomy, n_features, **options)
         self.n_updates = 0
@@ -262,6 +269,8 @@ class WeightPerceptrons(NodePerceptrons):
 
 class KernelPerceptrons(NodePerceptrons):
     """The rows that changed some node, and for every update (row, node, sign, number of rows the node was shown)."""
+
+    kept = ("seen", "vectors", "updates")  # what changes from pass to pass
 
     def __init__(self, taxonomy: Taxonomy, n_features: int, kernel: Kernel, **options: Any) -> None:
         super().__init__(taxonomy, n_features, **options)

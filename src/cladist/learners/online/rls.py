@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from cladist.checkpoints import resumable
 from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import Kernel, check_values, gamma_for
@@ -90,6 +91,8 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
         depend on it.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -150,8 +153,10 @@ class HierarchicalRLS(NodeDecisions, OnlineClassifier):
     shuffle: bool = True
     decode: str = "auto"
     random_state: Any = None
+    checkpoint: Any = None
     verbose: bool | int = 0
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, in one pass; y has one label or a set of labels per row."""
         self.check_parameters()

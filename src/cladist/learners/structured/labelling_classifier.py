@@ -23,10 +23,19 @@ from cladist.errors import ModelFormatError, ParameterError
 from cladist.kernels import batch_perceptron
 from cladist.labels import LabelMatrix
 from cladist.learners.base import CHUNK_BYTES, HierarchicalClassifier
+from cladist.learners.explanation import (
+    Explanation,
+    Factors,
+    explain_by_support,
+    explain_rows,
+    nodes_to_explain,
+    row_of,
+)
 from cladist.learners.kernel_functions import Kernel, gamma_for
 from cladist.learners.row_arrays import allocate_weights, check_lengths, squared_lengths, unpack_weights
 from cladist.solvers.structured.columns import blocks
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
+from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -262,6 +271,46 @@ class LabellingClassifier(HierarchicalClassifier):
         parts = [best_labelling(self.node_scores(chunk), self.taxonomy_) for chunk in self._chunks(X)]
         return LabelMatrix.from_parts(parts, self.taxonomy_)
 
+    # ---------------------------------------------------------------- explanation
+
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return what every feature, or with a kernel every training row, adds to a label's score, node by node.
+
+        For single labels, the nodes are those of the path. For sets, they are those by which the best set with the
+        label differs from the best without it: nodes of the first add their scores, those of the second subtract
+        theirs. The sum is the score of `decision_function`.
+
+        Parameters
+        ----------
+        X, nodes : rows, sequence of labels or None
+            The rows, and the label to explain of each; None: the one of highest score.
+        """
+        rows = self._fitted_rows(X)
+        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        names, model = getattr(self, "feature_names_in_", None), self.explained_model()
+        factors = [part for chunk, own in self._chunks_with(rows, ids) for part in self.score_factors(chunk, own)]
+        if isinstance(model, SupportModel):
+            return explain_by_support(rows, ids, model, model.coefs, self.taxonomy_, factors)
+        return explain_rows(rows, ids, model.W, self.taxonomy_, names, model.intercepts, factors)
+
+    def explained_model(self) -> WeightModel | SupportModel:
+        """Return the model of node scores of which the scores of labels are sums."""
+        model: WeightModel | SupportModel = self.model_
+        return model
+
+    def score_factors(self, X: Any, nodes: Ids) -> list[Factors]:
+        """Return, for each (validated) row and its node, the nodes whose scores make the node's, and their factors."""
+        if not self.decodes_sets:
+            return [dict.fromkeys(self.taxonomy_.path_ids(v), 1.0) for v in nodes.tolist()]
+        changes = changed_nodes(self.node_scores(X), nodes, self.taxonomy_)
+        return [dict(zip(*(part.tolist() for part in row_of(changes, i)), strict=True)) for i in range(len(nodes))]
+
+    def _chunks_with(self, X: Any, nodes: Ids) -> Iterator[tuple[Any, Ids]]:
+        start = 0
+        for chunk in self._chunks(X):
+            yield chunk, nodes[start : start + chunk.shape[0]]
+            start += chunk.shape[0]
+
     # ---------------------------------------------------------------- fitted attributes
 
     @property
@@ -348,3 +397,14 @@ class LabellingClassifier(HierarchicalClassifier):
         last = self.history_[-1]
         if "dual" in last:
             self.objective_, self.dual_objective_, self.gap_ = last["objective"], last["dual"], last["gap"]
+
+
+def changed_nodes(scores: Floats, nodes: Ids, taxonomy: Taxonomy) -> sparse.csr_array:
+    """Return the best labelling with ``nodes[i]`` minus the best without it, for every row i of node scores."""
+    rows, beyond = np.arange(len(nodes)), 1.0 + 2.0 * np.abs(scores).sum(axis=1)
+    labellings = []
+    for sign in (1.0, -1.0):
+        forced = scores.copy()
+        forced[rows, nodes] = sign * beyond
+        labellings.append(best_labelling(forced, taxonomy).to_indicator().astype(np.float64))
+    return sparse.csr_array(labellings[0] - labellings[1])

@@ -14,9 +14,11 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from cladist.checkpoints import resumable
 from cladist.decoders import node_probabilities, path_scores
 from cladist.errors import is_positive, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.kernel_functions import check_kernel, check_values
@@ -79,6 +81,8 @@ class MaxMarginMarkov(LabellingClassifier):
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -140,6 +144,7 @@ class MaxMarginMarkov(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -150,6 +155,7 @@ class MaxMarginMarkov(LabellingClassifier):
         check_kernel(self)
         check_values(self, is_positive, "positive", "cache_size")
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, or on their kernel values, starting anew; y has one label per row, or sets."""
         self.check_parameters()
@@ -163,7 +169,7 @@ class MaxMarginMarkov(LabellingClassifier):
             dual = self._new_dual(X, labels, loss, C)  # μ_i at y_i, so that w = 0 and g = ℓ
             # Passes over rows until the duality gap Σ_i (C ξ_i − ⟨μ_i, g_i⟩) is closed; for row i,
             # kernels.markov.ascend_row finds the best labelling by message passing and steps towards it (CSGA).
-            ascent = ascend(dual, sweeps, random, executor_for(self.n_jobs, self.executor))
+            ascent = ascend(dual, sweeps, random, local_executor(executor_for(self.n_jobs, self.executor)))
             self.model_ = self._trained_model(X, dual)
         parameters.set_certificate(self, ascent)
         return self
@@ -204,12 +210,24 @@ class MaxMarginMarkov(LabellingClassifier):
         Its edge goes from +− to ++, and those of its children from −− to +−; so a consistent labelling scores the sum
         over its nodes, and a constant.
         """
-        states = self.model_.scores(X).reshape(X.shape[0], -1, 4)
-        scores = states[:, :, 3] - states[:, :, 2]
-        parent = self.taxonomy_.parent
-        below = np.flatnonzero(parent >= 0)
-        np.add.at(scores.T, parent[below], (states[:, below, 2] - states[:, below, 0]).T)
-        return np.ascontiguousarray(scores)
+        return np.ascontiguousarray((self._changes_of_states() @ self.model_.scores(X).T).T)
+
+    def _changes_of_states(self) -> sparse.csr_array:
+        """Return the matrix (nodes × 4 nodes) that makes node scores of the scores of states."""
+        parent, n_nodes = self.taxonomy_.parent, self.taxonomy_.n_nodes
+        nodes, below = np.arange(n_nodes), np.flatnonzero(parent >= 0)
+        changes = (nodes, 3, 1.0), (nodes, 2, -1.0), (below, 2, 1.0), (below, 0, -1.0)
+        rows = np.concatenate([nodes, nodes, parent[below], parent[below]])
+        states = np.concatenate([4 * v + state for v, state, _ in changes])
+        values = np.concatenate([np.full(len(v), sign) for v, _, sign in changes])
+        return sparse.csr_array((values, (rows, states)), shape=(n_nodes, 4 * n_nodes))
+
+    def explained_model(self) -> WeightModel | SupportModel:
+        """Return the model of node scores, whose sum along a path is the score of a label."""
+        changes, model = self._changes_of_states(), self.model_
+        if isinstance(model, WeightModel):
+            return WeightModel(np.ascontiguousarray((changes @ model.W.T).T))
+        return SupportModel(model.kernel, model.support, model.vectors, sparse.csr_array(changes @ model.coefs))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of every class (rows × classes) under the model's P(y | x).

@@ -12,13 +12,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.checkpoints import resumable
 from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
+from cladist.learners.explanation import Explanation, nodes_to_explain
 from cladist.learners.kernel_functions import check_values, is_positive_finite
 from cladist.learners.label_warnings import warn_of_lost
+from cladist.learners.local.choice_explanation import explain_by_leads
+from cladist.learners.local.linear_choice import LinearChoice
 from cladist.learners.local.top_down import LEAST_REGRET
 from cladist.learners.select_c import choose
 from cladist.learners.structured import parameters
@@ -70,6 +75,8 @@ class OrthogonalTransfer(LabellingClassifier):
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single"}, bool or int
         One label per row is predicted; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -121,6 +128,7 @@ class OrthogonalTransfer(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -137,6 +145,7 @@ class OrthogonalTransfer(LabellingClassifier):
         check_values(self, is_count, "a whole number from 1 up", "max_iter")
         self._check_decode(self.decode)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row."""
         self.check_parameters()
@@ -158,7 +167,7 @@ class OrthogonalTransfer(LabellingClassifier):
             dual = OrthogonalDual(rows, place, competitors, forest, K, C / len(nodes))
             sweeps = Sweeps(float(self.tol), int(self.max_iter), INNER_STEPS)
             random = random_generator("OrthogonalTransfer", self.random_state)
-            ascent = ascend(dual, sweeps, random, executor_for(self.n_jobs, self.executor))
+            ascent = ascend(dual, sweeps, random, local_executor(executor_for(self.n_jobs, self.executor)))
         W = np.zeros((rows.shape[1], n_nodes))
         W[:, weighted] = dual.W
         self.model_ = WeightModel(W[:-1].copy(), W[-1].copy()) if self.fit_intercept else WeightModel(W)
@@ -195,19 +204,44 @@ class OrthogonalTransfer(LabellingClassifier):
             )
         return K
 
+    def explain(self, X: Any, nodes: Any = None) -> list[Explanation]:
+        """Return the contribution of every feature, along the path of a label, to its lead over its siblings.
+
+        As in `TopDown`: `score` is the sum of the negative leads, 0 for the label predicted.
+
+        Parameters
+        ----------
+        X, nodes : rows, sequence of labels or None
+            The rows, and the label to explain of each; None: the predicted one.
+        """
+        rows = self._fitted_rows(X)
+        ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
+        labels = [self.taxonomy_.names[v] for v in ids]
+        self._columns_of(labels)
+        families = {
+            p: LinearChoice(children, self.model_.W.T[children], self.model_.intercepts[children])
+            for p, children in self._reached_children().items()
+        }
+        paths = [self.taxonomy_.path_ids(v) for v in ids.tolist()]
+        return explain_by_leads(self, sparse.csr_array(rows), families, self.taxonomy_, labels, paths)
+
     # ---------------------------------------------------------------- prediction
+
+    def _reached_children(self) -> dict[int, Ids]:
+        """Return the children on the paths of classes, by their parent."""
+        parent = self.taxonomy_.parent
+        reached = np.unique(LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).indices).astype(np.int64)
+        return {p: reached[parent[reached] == p] for p in np.unique(parent[reached]).tolist()}
 
     def class_scores(self, X: Any) -> Floats:
         """Return the sum of regrets along the path to each class."""
-        scores, parent = self.node_scores(X), self.taxonomy_.parent
-        reached = np.unique(LabelMatrix.from_nodes(self.class_nodes_, self.taxonomy_).indices).astype(np.int64)
+        scores = self.node_scores(X)
         regrets = np.full(scores.shape, -np.inf)
-        for p in np.unique(parent[reached]).tolist():
-            children = reached[parent[reached] == p]
+        for children in self._reached_children().values():
             own = scores[:, children]
             chosen = own.argmax(axis=1)[:, None]
             behind = np.minimum(own - np.take_along_axis(own, chosen, axis=1), LEAST_REGRET)
             np.put_along_axis(behind, chosen, 0.0, axis=1)
             regrets[:, children] = behind
-        tree.add_along_paths(regrets, parent)
+        tree.add_along_paths(regrets, self.taxonomy_.parent)
         return regrets[:, self.class_nodes_]

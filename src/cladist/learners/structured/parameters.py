@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cladist.errors import ParameterError, TooLargeError, is_count, is_positive, one_of
+from cladist.errors import TooLargeError, is_count, is_positive, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
-from cladist.learners.explanation import Explanation, explain_by_support, explain_rows, nodes_to_explain
 from cladist.learners.kernel_functions import Kernel, check_values, is_positive_finite
 from cladist.learners.linear_classifier import warn_of_gap
 from cladist.learners.select_c import choose, forget_choice
-from cladist.learners.structured.labelling_classifier import KernelColumns, LabellingClassifier
+from cladist.learners.structured.labelling_classifier import KernelColumns
 from cladist.solvers.structured.ascent import SAMPLINGS, Ascent, Sweeps
 from cladist.solvers.structured.perceptron import InitialWeights, PerceptronState
 
@@ -136,33 +136,12 @@ def prepare_rounds(
         n_rounds=T,
         average=bool(model.average),
         windows=chunks,
-        executor=executor_for(model.n_jobs, model.executor),
+        executor=local_executor(executor_for(model.n_jobs, model.executor)),
         initial=initial_weights(model.init, y, random),
         cache_bytes=1e6 * getattr(model, "cache_size", 200),
     )
     uniforms, ends = random.random_sample(T), np.linspace(0, T, n_chunks + 1).astype(int)
     return state, order, [uniforms[first:last].tolist() for first, last in pairwise(ends)]
-
-
-def explain_paths(self: LabellingClassifier, X: Any, nodes: Any = None) -> list[Explanation]:
-    """Return the contribution of every feature, or with a kernel of training rows, to a label's score along its path.
-
-    Parameters
-    ----------
-    X, nodes : rows, sequence of labels or None
-        The rows, and the label to explain of each; None: the predicted one.
-    """
-    rows = self._fitted_rows(X)
-    if self.decodes_sets:
-        raise ParameterError(
-            f"{type(self).__name__}: the margins of nodes in a set are no sums over features; explain single "
-            "labels, or multiply rows by node_coef_."
-        )
-    ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)
-    names, model = getattr(self, "feature_names_in_", None), self.model_
-    if self._keeps_rows:
-        return explain_by_support(rows, ids, model, model.coefs, self.taxonomy_)
-    return explain_rows(rows, ids, model.W, self.taxonomy_, names, model.intercepts)
 
 
 # ---------------------------------------------------------------- large-margin learners

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Self
 
 from scipy import sparse
 
-from cladist import progress
+from cladist import checkpoints, progress
+from cladist.checkpoints import resumable
 from cladist.labels import LabelMatrix
 from cladist.learners.kernel_functions import Kernel, check_kernel
 from cladist.learners.structured import parameters
@@ -56,6 +57,8 @@ class HardPerceptron(LabellingClassifier):
         The threads, or what runs instead of them (see `cladist.execution`); the model does not depend on it.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -107,15 +110,16 @@ class HardPerceptron(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     from_old_parameters = staticmethod(parameters.fill_in_old)
-    explain = parameters.explain_paths
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         parameters.check_rounds(self)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()
@@ -124,9 +128,10 @@ class HardPerceptron(LabellingClassifier):
         with self.training():
             state, _, [rounds] = parameters.prepare_rounds(self, X, labels, Kernel("linear"))
             separated = False
+            kept = checkpoints.scope("rounds")
             with progress.task("Perceptron", len(rounds), unit="rounds") as running:
                 state.open(0, len(labels))
-                for _ in rounds:
+                for _ in rounds[state.go_on(kept.load(), 0) :]:
                     v = state.margins  # v_t(i) of all rows under W_t = W̄_t / max(1, ‖W̄_t‖)
                     i = int(v.argmin())  # i_t = argmin v_t
                     separated = bool(self.early_stopping and v[i] > 0)
@@ -134,6 +139,7 @@ class HardPerceptron(LabellingClassifier):
                         break
                     state.add(i)  # W̄_{t+1} = W̄_t + step (y_i − Z_i) x_iᵀ
                     running.advance()
+                    state.keep(kept, 0, state.n_rounds)
             solution = state.solution(averaged=bool(self.average) and not separated)
         _set_history(self, solution)
         self.n_support_ = len(solution.rows)
@@ -172,6 +178,8 @@ class StochasticPerceptron(LabellingClassifier):
         The threads, or what runs instead of them (see `cladist.execution`); the model does not depend on it.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -227,16 +235,17 @@ class StochasticPerceptron(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     from_old_parameters = staticmethod(parameters.fill_in_old)
-    explain = parameters.explain_paths
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         parameters.check_rounds(self)
         parameters.check_sampling(self)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()
@@ -278,6 +287,8 @@ class KernelStochasticPerceptron(LabellingClassifier):
         The threads, or what runs instead of them (see `cladist.execution`); the model does not depend on it.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -338,10 +349,10 @@ class KernelStochasticPerceptron(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     from_old_parameters = staticmethod(parameters.fill_in_old)
-    explain = parameters.explain_paths
 
     @property
     def _keeps_rows(self) -> bool:
@@ -358,6 +369,7 @@ class KernelStochasticPerceptron(LabellingClassifier):
         parameters.check_sampling(self)
         check_kernel(self)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, or on their kernel values, starting anew; y has one label per row, or sets."""
         self.check_parameters()
@@ -374,16 +386,23 @@ def _draw_rounds(
     """Make the rounds of Algorithms 2 and 3; returns the rows of the model and their coefficients (nodes × rows)."""
     with model.training():
         state, order, draws = parameters.prepare_rounds(model, X, labels, kernel)
+        kept = checkpoints.scope("rounds")
+        found = kept.load()
         with progress.task("Perceptron", sum(map(len, draws)), unit="draws") as running:
-            for chunk, uniforms in zip(state.windows, draws, strict=True):
+            for window, (chunk, uniforms) in enumerate(zip(state.windows, draws, strict=True)):
+                if found is not None and window < found[0]:
+                    continue
                 state.open(*chunk)  # 1. a = 0, α_1 = 0, β_1 = √T; further chunks go on from the a, α, β reached
                 u = RowWeights(chunk[1] - chunk[0])  # 1. u = 1
-                for uniform in uniforms:
+                drawn: checkpoints.Attributes = (u, ("u", "total"))
+                first = state.go_on(found, window, drawn)
+                for n_draws, uniform in enumerate(uniforms[first:], first + 1):
                     v = state.margins  # a. Z_i = argmax_{z ≠ y_i} a_iᵀz, v(i) = a_iᵀ(y_i − Z_i) / β_t
                     i = u.draw(uniform)  # b, c. i_t ~ p = u / Σu, the weights before their update
                     u.update(v, model.eta_)  # b. u ← u (1 − ηv + η²v²)
                     state.add(i)  # c–f. c_t = y_i − Z_i; α, β; a_j ← a_j + K(x_i, x_j) c_t for all j
                     running.advance()
+                    state.keep(kept, window, n_draws, drawn)
         solution = state.solution(averaged=bool(model.average))
     _set_history(model, solution)
     return solution.by_number(order)

@@ -11,11 +11,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from cladist.checkpoints import resumable
 from cladist.decoders import path_scores
 from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import executor_for
+from cladist.execution.executors import local_executor
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
+from cladist.learners.explanation import Factors
 from cladist.learners.select_c import choose
 from cladist.learners.structured import parameters
 from cladist.learners.structured.labelling_classifier import LabellingClassifier, WeightModel
@@ -24,6 +27,7 @@ from cladist.solvers.structured.ascent import LabellingLoss, LinearLabellings, P
 from cladist.solvers.structured.cutting_plane import LabellingOracle, PathOracle, cutting_plane
 
 Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
 SOLVERS, RESCALINGS, ATTRIBUTES = ("bcfw", "cutting_plane"), ("margin", "slack"), ("path", "unit")
 SINGLE_LOSSES = ("tree", "zero_one")
 FORMS = ("single labels", "sets of labels")
@@ -74,6 +78,8 @@ class StructuralSVM(LabellingClassifier):
         `cladist.execution`), on which the model does not depend.
     decode, verbose : {"auto", "single", "multi"}, bool or int
         Whether to predict one label per row or a set, "auto" following the form of y; whether to print the progress.
+    checkpoint : path or None
+        A folder in which the fit keeps what it has finished; after it was killed, the same fit goes on from there.
 
     Attributes
     ----------
@@ -127,6 +133,7 @@ class StructuralSVM(LabellingClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    checkpoint: Any = None
     verbose: bool | int = 0
 
     def check_parameters(self) -> None:
@@ -139,6 +146,7 @@ class StructuralSVM(LabellingClassifier):
         one_of("StructuralSVM", "rescaling", self.rescaling, RESCALINGS)
         one_of("StructuralSVM", "solver", self.solver, SOLVERS)
 
+    @resumable
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows, an array, CSR or data frame, starting anew; y has one label per row, or sets."""
         self.check_parameters()
@@ -150,7 +158,7 @@ class StructuralSVM(LabellingClassifier):
         C = choose(self, "C", X, labels)
         dual, oracle = self._set_problem(X, labels, C) if self.decodes_sets else self._path_problem(X, labels, C)
         random, sweeps = random_generator("StructuralSVM", self.random_state), parameters.sweeps_of(self)
-        executor = executor_for(self.n_jobs, self.executor)
+        executor = local_executor(executor_for(self.n_jobs, self.executor))
         with self.training():
             if oracle is not None:
                 W, ascent, self.n_constraints_ = cutting_plane(X, oracle, C, sweeps, random, executor)
@@ -196,12 +204,11 @@ class StructuralSVM(LabellingClassifier):
         """Refuse parameters that are for single labels where y has sets, and the reverse."""
         sets, named = self.decodes_sets, isinstance(self.loss, str)
         of_single, of_sets = not named or self.loss in SINGLE_LOSSES, named and self.loss in parameters.SET_LOSSES
-        is_unit = isinstance(self.attributes, str) and self.attributes == "unit"
         is_uniform = isinstance(self.node_weights, str) and self.node_weights == "uniform"
         refused = {  # by parameter: whether its value is for the other form, and what to give instead
             "loss": (of_single if sets else of_sets, "'hamming' or 'hierarchical'" if sets else "'tree' or 'zero_one'"),
             "rescaling": (sets and self.rescaling == "slack", "'margin'"),  # the most violated set cannot be found
-            "attributes": (sets and is_unit, "'path' or one weight per node"),
+            "attributes": (sets and self._is_unit, "'path' or one weight per node"),
             "node_weights": (not sets and not is_uniform, "a matrix of costs as loss"),
         }
         for name, (is_refused, instead) in refused.items():
@@ -243,9 +250,14 @@ class StructuralSVM(LabellingClassifier):
             )
         return factors
 
+    @property
+    def _is_unit(self) -> bool:
+        """Whether a path counts 1/√(its length)."""
+        return isinstance(self.attributes, str) and self.attributes == "unit"
+
     def _class_factors(self) -> Floats:
         """Return the factor of every class in λ_ru: 1, or 1/√(length of its path)."""
-        if not isinstance(self.attributes, str) or self.attributes != "unit":
+        if not self._is_unit:
             return np.ones(len(self.class_nodes_))
         return 1.0 / np.sqrt(self.taxonomy_.depth[self.class_nodes_] + 1.0)
 
@@ -255,6 +267,12 @@ class StructuralSVM(LabellingClassifier):
         """Return S_r of every class; for sets, D_v of each node, see `cladist.decoders.node_margins`."""
         scores = super().class_scores(X)
         return scores if self.decodes_sets else scores * self._class_factors()
+
+    def score_factors(self, X: Any, nodes: Ids) -> list[Factors]:
+        factors = super().score_factors(X, nodes)
+        if self.decodes_sets or not self._is_unit:
+            return factors
+        return [dict.fromkeys(path, 1.0 / np.sqrt(len(path))) for path in factors]
 
     @property
     def coef_(self) -> Floats:

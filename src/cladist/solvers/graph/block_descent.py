@@ -13,7 +13,6 @@ Found by  Gopal & Yang 2013, §3.2
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist import checkpoints
 from cladist.execution import Executor
 from cladist.kernels import graph_products
 from cladist.kernels.lanes import WIDTH
@@ -115,6 +115,23 @@ class Descent:
             plain = np.flatnonzero((colours == colour) & ~has_rows)
             turns.append((range(first, len(self.blocks)), plain))
         return turns
+
+    def kept(self) -> Any:
+        """Return what changes from sweep to sweep."""
+        pace = self.acceleration
+        return checkpoints.state_of(*self._parts()), None if pace is None else [type(pace).__name__, vars(pace)]
+
+    def go_on(self, kept: Any) -> None:
+        """Go back to what `kept` returned."""
+        values, pace = kept
+        checkpoints.restore(values, *self._parts())
+        if pace is not None:
+            self.acceleration = (Anderson if pace[0] == "Anderson" else Momentum)(self.graph, self.W.shape[1])
+            vars(self.acceleration).update(pace[1])
+
+    def _parts(self) -> list[checkpoints.Attributes]:
+        own = "W", "blocks", "best", "last_gap", "own_dual"
+        return [(self, own), (self.prox, ("eps", "sweeps", "active_sweeps"))]
 
     def nodes_of(self, b: int) -> Ids:
         """Return the nodes in the lanes of a block that are in use."""
@@ -331,7 +348,7 @@ class Anderson(_ComponentMeans):
     def reject(self) -> None:
         """Forget all sweeps."""
         self.last: tuple[Floats64, Floats64] | None = None
-        self.changes: deque[tuple[Floats32, Floats32]] = deque(maxlen=MEMORY)
+        self.changes: list[tuple[Floats32, Floats32]] = []  # of the last sweeps, at most `MEMORY`
 
     def move(self, W: Floats32) -> None:
         """Move the means to where their sweeps tend."""
@@ -350,7 +367,7 @@ class Anderson(_ComponentMeans):
         now = mean - self.began, mean
         if self.last is not None:
             changed = [(a - b).astype(np.float32) for a, b in zip(now, self.last, strict=True)]
-            self.changes.append((changed[0], changed[1]))
+            self.changes = [*self.changes, (changed[0], changed[1])][-MEMORY:]
         self.last = now
 
 

@@ -14,6 +14,7 @@ from scipy.sparse import csgraph, linalg
 from cladist.execution import Executor, Serial
 from cladist.kernels import dag, graph_products
 from cladist.linear_model.training_rows import Floats64, Ids
+from cladist.storage.array_pool import storable
 
 CHUNK_BYTES = 2**21  # of float64, for passes over features: what stays near the processor
 CAUTION = 0.99  # eigenvalues are found to some digits only, and bounds must hold
@@ -29,6 +30,7 @@ class VectorSummary(NamedTuple):
     means: Floats64
 
 
+@storable
 @dataclass(frozen=True)
 class DualCost:
     """The cost of the quadratic form in the dual: `fixed` per component, and more where shares do not cancel.

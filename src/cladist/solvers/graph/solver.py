@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import joint as kernels
@@ -130,8 +130,14 @@ def solve_graph(
     sweeps = 1 if joint is None else JOINT_SWEEPS
     history: History = []
     started = time.perf_counter()
+    kept, first = checkpoints.scope("sweeps"), 0
+    found = kept.load()
+    if found is not None:
+        first, history, values = found
+        search.go_on(values)
     with progress.task(f"graph, {schedule}", settings.max_iter, unit="sweeps") as running:
-        for number in range(-(-settings.max_iter // sweeps)):
+        running.advance(first)
+        for number in range(first, -(-settings.max_iter // sweeps)):
             expected = max(settings.tol, history[-1]["gap"] if history else np.inf)
             passes = min(sweeps * (number + 1), settings.max_iter)
             n_sweeps = passes - sweeps * number
@@ -146,6 +152,9 @@ def solve_graph(
                 history.append({**entry, "passes": passes, "seconds": time.perf_counter() - started})
                 if entry["gap"] <= settings.tol:
                     break
+            if joint is None:
+                done = number + 1
+                kept.save(lambda: [done, history, search.kept()])  # noqa: B023 - called at once
     weights = DenseWeights.from_matrix(search.W[graph.nodes], problem.rows)
     converged = history[-1]["gap"] <= settings.tol
     end_state = GraphState(search.W, order, [block.alpha for block in search.blocks]) if keep_state else None

@@ -21,6 +21,7 @@ from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_
 from cladist.solvers.cost import count_effort
 from cladist.solvers.linear.one_vs_rest import SMALLEST_FLOAT32, widen
 from cladist.solvers.problem import OneVsRest, fill_lanes, initial_alpha, random_generator
+from cladist.storage.array_pool import storable
 
 SWEEPS = 100  # per visit; the next visit continues
 # Nodes are solved just well enough: their distance from their own optima stays a small share of the whole gap.
@@ -28,6 +29,7 @@ SHARE_OF_GAP, TIGHTER = 0.1, 0.3
 ROUNDING = 1e-6  # relative rise of a node's objective that may be due to float32
 
 
+@storable
 @dataclass(frozen=True)
 class NodeBlock:
     """Sixteen nodes; where there are fewer, the other lanes repeat the last. Vectors stand side by side.

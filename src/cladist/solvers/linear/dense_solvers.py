@@ -21,10 +21,11 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.execution import Executor, Serial
 from cladist.linear_model.training_rows import Floats64, TrainingRows
 from cladist.solvers.problem import OneVsRest, Settings
+from cladist.storage.array_pool import storable
 from cladist.surrogates import Hinge, Surrogate
 
 SHORTEST_STEP = 1e-10
@@ -34,6 +35,7 @@ MOST_STEPS = 200
 JITTER = 1e-15
 
 
+@storable
 @dataclass(frozen=True)
 class BinarySolution:
     """Weights of one binary problem, their α, the primal, the relative duality gap and the number of steps."""
@@ -58,22 +60,25 @@ def solve_directly(
     classes = range(problem.n_classes) if classes is None else classes
     X, surrogate = dense_rows(problem.rows), problem.surrogate
     weights = np.ones(len(X)) if problem.row_weights is None else problem.row_weights.astype(np.float64)
+
+    def solve(k: int) -> BinarySolution:
+        positive = np.zeros(len(X), bool)
+        positive[problem.members_of(k)] = True
+        costs = np.where(positive, problem.costs[0, k], problem.costs[1, k]) * weights
+        signed = np.where(positive, 1.0, -1.0)[:, None] * X
+        if surrogate.smooth:
+            solution = minimise_smooth(signed, costs, surrogate, settings, None if start is None else start[k])
+        else:
+            solution = minimise_hinge(signed, costs, settings)
+        return solution if keep_alpha else replace(solution, alpha=solution.alpha[:0])
+
     # Threads inside BLAS would mostly wait for each other; classes side by side use the cores better.
+    solutions = []
     with progress.task("Newton steps", len(classes), unit="classes") as running, threadpool_limits(1, user_api="blas"):
-
-        def solve(k: int) -> BinarySolution:
-            positive = np.zeros(len(X), bool)
-            positive[problem.members_of(k)] = True
-            costs = np.where(positive, problem.costs[0, k], problem.costs[1, k]) * weights
-            signed = np.where(positive, 1.0, -1.0)[:, None] * X
-            if surrogate.smooth:
-                solution = minimise_smooth(signed, costs, surrogate, settings, None if start is None else start[k])
-            else:
-                solution = minimise_hinge(signed, costs, settings)
+        for solution in checkpoints.scope("newton").map(executor or Serial(), solve, classes):
+            solutions.append(solution)
             running.advance()
-            return solution if keep_alpha else replace(solution, alpha=solution.alpha[:0])
-
-        return list((executor or Serial()).map(solve, classes))
+    return solutions
 
 
 def dense_rows(rows: TrainingRows) -> Floats64:

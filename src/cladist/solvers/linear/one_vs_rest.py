@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import one_of
 from cladist.execution import Executor, Serial
 from cladist.kernels import one_vs_rest as kernels
@@ -125,11 +127,11 @@ def scaled(state: Any, factor: float) -> Any:
 
 def _solve_blocks(
     problem: OneVsRest, settings: Settings, executor: Any, form: str, prune: float, state: Any, keep_state: bool
-) -> tuple[OneVsRest, list[Any], Any, History]:
+) -> tuple[OneVsRest, Any, Any, History]:
     """Solve all blocks; return the problem with its rows reordered, the blocks' weights, the state and the history.
 
     Raises a `SlowDescentError` if Newton steps cost less for the first block. A later one for which they do is solved
-    by them alone.
+    by them alone, and so are all if the first took as long.
     """
     n_blocks = -(-problem.n_classes // WIDTH)
     # Rows in a random order in memory: visited one after the other they are read fast, and converge as random ones do.
@@ -140,26 +142,38 @@ def _solve_blocks(
     shares_start = equal_costs and n_blocks >= BLOCKS_THAT_SHARE and state is None
     limit = newton_visits(problem, settings)
     start = _shared_start(problem, order, settings, limit) if shares_start else None
+
+    def solve(b: int, descends: bool = True) -> tuple[Any, Any, History, bool]:
+        begin = None if state is None else state[b][shuffled]
+        try:
+            if not descends:
+                raise SlowDescentError
+            block = _solve_block(problem, b, order, settings, start, begin, limit)
+            block = _finish_directly(problem, b, settings, form, block, limit)
+        except SlowDescentError as slow:
+            if b == 0:
+                raise
+            block = _solve_block_directly(problem, b, settings, form, _weights_of_block(slow, problem, b))
+        alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
+        return _block_weights(block, problem, form, prune), alpha, block.history, block.visits > limit
+
+    tried = min(needs_trial(problem, limit), n_blocks)  # alone, since what the first shows holds for the others
+    first = list(checkpoints.scope("first").map(Serial(), solve, range(tried)))
+    solve_other = partial(solve, descends=not any(was_long for *_, was_long in first))
+    others = checkpoints.scope("blocks").map(executor or Serial(), solve_other, range(tried, n_blocks))
+    blocks: list[tuple[Any, Any, History]] = []
+    # Weights of rows on disk go there, too, block by block.
+    stored = problem.rows.new_blocks(n_blocks) if form == "dense" and problem.rows.on_disk else None
     with progress.task("one-vs-rest", problem.n_classes, unit="classes") as running:
-
-        def solve(b: int) -> tuple[Any, Any, History]:
-            begin = None if state is None else state[b][shuffled]
-            try:
-                block = _solve_block(problem, b, order, settings, start, begin, limit)
-                block = _finish_directly(problem, b, settings, form, block, limit)
-            except SlowDescentError as slow:
-                if b == 0:
-                    raise
-                block = _solve_block_directly(problem, b, settings, form, _weights_of_block(slow, problem, b))
-            running.advance(len(block.history))
-            alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
-            return _block_weights(block, problem, form, prune), alpha, block.history
-
-        tried = min(needs_trial(problem, limit), n_blocks)  # alone, since what the first shows holds for the others
-        blocks = [*map(solve, range(tried)), *(executor or Serial()).map(solve, range(tried, n_blocks))]
+        for b, (part, alpha, entries, _) in enumerate(chain(first, others)):
+            if stored is not None:
+                stored[b] = part
+            blocks.append((part if stored is None else None, alpha, entries))
+            running.advance(len(entries))
     place = np.argsort(shuffled)
     alphas = [alpha[place] for _, alpha, _ in blocks] if keep_state else None
-    return problem, [part for part, _, _ in blocks], alphas, [entry for _, _, entries in blocks for entry in entries]
+    parts = [part for part, _, _ in blocks] if stored is None else stored
+    return problem, parts, alphas, [entry for _, _, entries in blocks for entry in entries]
 
 
 # ---------------------------------------------------------------- sixteen classes
@@ -174,6 +188,7 @@ class _SolvedBlock:
     mask: npt.NDArray[np.uint32]
     scales: Floats64
     history: History = field(default_factory=list)
+    visits: int = 0  # to rows
 
 
 def _classes_of(problem: OneVsRest, b: int) -> Ids:
@@ -249,7 +264,7 @@ def _solve_block(
     W, alpha = _initial_block(problem, b, lanes, start, state)
     generator = random_generator(settings.seed, b + 1)
     first = np.flatnonzero(lanes.mask).astype(np.int32)
-    kernels.shuffle(first, generator)
+    kernels.shuffle(first, generator, len(order))
     primal, gap, scales = np.zeros(WIDTH), np.zeros(WIDTH), np.ones(WIDTH)
     tol, most = settings.tol, settings.max_iter
     effort = count_effort(most_visits, -(-problem.n_classes // WIDTH))
@@ -274,7 +289,7 @@ def _solve_block(
         lengths, certificate = _round_weights(exact, surrogate, wide * scales, primal - gap, tol, W)
         scales = scales * lengths
     entries: History = [{"passes": int(sweeps)}] * min(WIDTH, problem.n_classes - b * WIDTH)
-    return _SolvedBlock(W, alpha, lanes.mask, scales, certificate.update_history(entries))
+    return _SolvedBlock(W, alpha, lanes.mask, scales, certificate.update_history(entries), int(effort[0]))
 
 
 # ---------------------------------------------------------------- certificates of weights rounded to float32
@@ -375,9 +390,9 @@ def _block_weights(block: _SolvedBlock, problem: OneVsRest, form: str, prune: fl
     return sparse.csr_array(shares.astype(block.alpha.dtype).T), dense.intercepts
 
 
-def _assemble(parts: list[Any], problem: OneVsRest, form: str) -> Weights:
+def _assemble(parts: Any, problem: OneVsRest, form: str) -> Weights:
     """Return the weights of all blocks together."""
-    if form == "dense" or not parts:
+    if form == "dense" or not len(parts):
         return DenseWeights.from_blocks(parts, problem.n_classes, problem.rows)
     matrix = sparse.vstack([part for part, _ in parts], format="csr")
     intercepts = np.concatenate([intercepts for _, intercepts in parts])

@@ -21,11 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.execution import Executor, Serial
 from cladist.kernels import markov, path_margin
 from cladist.labels import LabelMatrix
 from cladist.solvers.structured.columns import Columns, ColumnStore, blocks
+from cladist.storage.array_pool import storable
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -33,6 +34,7 @@ SAMPLINGS = ("permutation", "working_set", "gap")
 IDLE = 0.1  # a row whose gap is below this part of its share of the allowed gap is not visited
 
 
+@storable
 class Objectives(NamedTuple):
     """Both objectives at one W."""
 
@@ -55,6 +57,7 @@ class RowDual:
     """
 
     W: Floats  # (features × scores)
+    kept: tuple[str, ...] = ("W", "gaps", "slacks")  # what changes from sweep to sweep
 
     def __init__(self, n_rows: int, C: float) -> None:
         self.C, self.gaps, self.slacks = C, np.full(n_rows, np.inf), np.zeros(n_rows)
@@ -133,8 +136,17 @@ def ascend(dual: RowDual, sweeps: Sweeps, random: np.random.RandomState, executo
             sweeps.watch(entry)
         return objectives
 
-    now, since = measure(), 0
+    kept = checkpoints.scope("ascent")
+    parts: list[checkpoints.Attributes] = [(dual, dual.kept), (ascent, ("history", "n_passes"))]
+    state = kept.load()
+    if state is None:
+        now, since = measure(), 0
+    else:
+        values, now, since, drawn = state
+        checkpoints.restore(values, *parts)
+        random.set_state(drawn)
     with progress.task("Closing the gap", sweeps.n_sweeps, unit="sweeps") as running:
+        running.advance(ascent.n_passes)
         while now.gap > sweeps.tol and ascent.n_passes < sweeps.n_sweeps:
             allowed = sweeps.tol * abs(now.dual)
             enough = IDLE * allowed / len(dual.gaps)
@@ -144,6 +156,7 @@ def ascend(dual: RowDual, sweeps: Sweeps, random: np.random.RandomState, executo
             seems_closed = float(dual.gaps.sum()) <= allowed
             if seems_closed or ascent.n_passes == sweeps.n_sweeps or since >= sweeps.measure_every:
                 now, since = measure(), 0
+            kept.save(lambda: [checkpoints.state_of(*parts), now, since, random.get_state()])  # noqa: B023 - at once
     ascent.converged = now.gap <= sweeps.tol
     return ascent
 
@@ -230,6 +243,8 @@ class LabellingDual(RowDual):
 class LinearLabellings(LabellingDual):
     """W as an array (features × scores), kept up to date."""
 
+    kept = (*RowDual.kept, "marginals")
+
     def __init__(self, X: Any, labels: LabelMatrix, loss: LabellingLoss, C: float) -> None:
         super().__init__(labels, loss, C)
         self.hold_rows(X, loss.n_scores)
@@ -246,6 +261,8 @@ class LinearLabellings(LabellingDual):
 
 class KernelLabellings(LabellingDual):
     """W by its scores on all rows (rows × scores), which a step changes by a kernel column."""
+
+    kept = ("scores", "gaps", "slacks", "marginals")
 
     def __init__(
         self, columns: Columns, labels: LabelMatrix, loss: LabellingLoss, C: float, cache_bytes: float = 200e6
@@ -319,6 +336,8 @@ class PathDual(RowDual):
     Cai & Hofmann, CIKM 2004; Tsochantaridis, Joachims, Hofmann & Altun, JMLR 6, 2005; block-coordinate Frank–Wolfe:
     Lacoste-Julien, Jaggi, Schmidt & Pletscher, ICML 2013.
     """
+
+    kept = (*RowDual.kept, "masses", "linear")
 
     def __init__(self, X: Any, true: Ids, loss: PathLoss, C: float) -> None:
         super().__init__(len(true), C)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.decoders import best_labelling, loss_shift
 from cladist.execution import Executor
 from cladist.kernels import path_margin
@@ -81,6 +81,8 @@ Oracle = PathOracle | LabellingOracle
 class VertexDual(RowDual):
     """The dual over the listed competitors, which are sorted by row."""
 
+    kept = (*RowDual.kept, "owner", "start", "masses", "losses", "differences")
+
     def __init__(self, X: Any, n_scores: int, C: float) -> None:
         super().__init__(X.shape[0], C)
         self.hold_rows(X, n_scores)
@@ -127,7 +129,13 @@ def cutting_plane(
     dual, ascent, started = VertexDual(X, oracle.n_scores, C), Ascent(), time.perf_counter()
     # Half of the allowed gap is for competitors that are not listed, less than half for the problem over the lists.
     inner = replace(sweeps, tol=0.4 * sweeps.tol, n_sweeps=max(1000, sweeps.n_sweeps), watch=None)
+    kept = checkpoints.scope("rounds")
+    parts: list[checkpoints.Attributes] = [(dual, dual.kept), (ascent, ("history", "n_passes"))]
+    if (state := kept.load()) is not None:
+        checkpoints.restore(state[0], *parts)
+        random.set_state(state[1])
     with progress.task("Cutting planes", sweeps.n_sweeps, unit="sweeps") as running:
+        running.advance(ascent.n_passes)
         while True:
             over_lists = dual.measure(executor)
             worst = _worst(X, dual.W, oracle)
@@ -140,8 +148,10 @@ def cutting_plane(
             if ascent.converged or not len(new) or ascent.n_passes >= sweeps.n_sweeps:
                 return dual.W, ascent, len(dual.owner)
             dual.extend(new, worst.differences[new], worst.losses[new])
-            ascend(dual, inner, random, executor)
+            with kept.child(str(ascent.n_passes)).active():
+                ascend(dual, inner, random, executor)
             ascent.n_passes += 1
+            kept.save(lambda: [checkpoints.state_of(*parts), random.get_state()])
             running.advance()
 
 

@@ -114,6 +114,8 @@ class OrthogonalDual(RowDual):
     a measurement as much, and O(nodes² · (features + depth)) for S. Memory: 24 bytes for each feature and node.
     """
 
+    kept = (*RowDual.kept, "A", "S", "masses", "primal")
+
     def __init__(
         self,
         X: Any,

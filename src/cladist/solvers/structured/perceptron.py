@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist import checkpoints
 from cladist.execution import Executor
 from cladist.kernels import batch_perceptron, runner_up
 from cladist.labels import LabelMatrix
@@ -246,6 +247,7 @@ class PerceptronState:
         """Begin a window: compute scores and margins of its rows under the W reached so far."""
         expansion, shape = self.expansion, (self.expansion.n_nodes, last - first)
         scores, self.first_scores = self.first_scores, None
+        scores = scores if first == self.windows[0][0] else None
         counted = np.zeros(shape) if self.average else None
         if scores is None:
             scores = np.zeros(shape)
@@ -298,6 +300,25 @@ class PerceptronState:
 
         self._run(work)  # f. a_j ← a_j + K(x_i, x_j) c_t; then a. of the next round
         self.n_rounds += 1
+
+    def keep(self, kept: checkpoints.Scope, window: int, n_draws: int, *others: checkpoints.Attributes) -> None:
+        """Keep where the rounds are: in which window, after how many draws in it, and the attributes of others."""
+        kept.save(lambda: [window, n_draws, checkpoints.state_of(*self._changing(), *others)])
+
+    def go_on(self, state: Any, window: int, *others: checkpoints.Attributes) -> int:
+        """Go back, in a window just opened, to what `keep` kept, if it is of that window; return the draws until then.
+
+        Windows before it are not opened again.
+        """
+        if state is None or state[0] != window:
+            return 0
+        checkpoints.restore(state[2], *self._changing(), *others)
+        return int(state[1])
+
+    def _changing(self) -> list[checkpoints.Attributes]:
+        expansion = "rows", "nodes", "values", "counted_at", "squared_norm", "running", "states"
+        cache = "scores", "counted", "margins"
+        return [(self, ("n_rounds", "history")), (self.expansion, expansion), (self.cache, cache)]
 
     def _record(self, margins: Floats) -> None:
         worst = float(margins.min())

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor, Serial
 from cladist.linear_model.problem_tree import ROOTS, InnerVectors, ProblemTree, build_leaf_blocks, squared_norms
@@ -88,18 +88,25 @@ def solve_alternating(
     search = _Alternation(problem, tree, root, executor or Serial(), settings.seed)
     history: History = []
     started = time.perf_counter()
+    kept = checkpoints.scope("sweeps")
+    parts: list[checkpoints.Attributes] = [(search, ("blocks",)), (search.inner, ("vectors",)), (search.prox, ("eps",))]
+    if (state := kept.load()) is not None:
+        history, values = state
+        checkpoints.restore(values, *parts)
     with progress.task("alternating", settings.max_iter, unit="sweeps") as running:
-        for number in range(settings.max_iter):
+        running.advance(len(history))
+        for number in range(len(history), settings.max_iter):
             search.sweep(number, exact_inner)
             entry = search.evaluate()
             history.append({**entry, "seconds": time.perf_counter() - started})
             running.advance()
             if entry["gap"] <= settings.tol:
                 break
+            kept.save(lambda: [history, checkpoints.state_of(*parts)])
     weights = search.weights()
     history[-1] |= search.finish(leaf_energy(weights.columns(), tree, root), history[-1]["dual"])
-    state = {"inner": search.inner.by_node(), "alpha": search.alpha()} if keep_state else None
-    return Solution(weights, weights.intercepts, history, history[-1]["gap"] <= settings.tol, state)
+    ended = {"inner": search.inner.by_node(), "alpha": search.alpha()} if keep_state else None
+    return Solution(weights, weights.intercepts, history, history[-1]["gap"] <= settings.tol, ended)
 
 
 class _Alternation:

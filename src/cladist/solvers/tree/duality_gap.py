@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from cladist.solvers.cost import count_effort
 from cladist.solvers.linear.one_vs_rest import EPSILON, widen
 from cladist.solvers.problem import random_generator
 from cladist.solvers.tree.joint_dual import RESTING, Ids32, JointDual, Workspace
+from cladist.storage.array_pool import storable
 
 SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-6, 1e-10  # lowest violations of optimality that leaves are solved to
 LEAF_VISITS = 20  # to each row, at least, before leaves are given up
@@ -33,6 +33,7 @@ LEAF_SWEEPS = 50
 TRIED_ROUNDINGS = (0.0, 0.5, 1.0, 2.0, 4.0)  # numbers of float32 roundings by which weights are lengthened in trial
 
 
+@storable
 @dataclass(frozen=True)
 class DualValue:
     """The value of the joint dual."""
@@ -47,6 +48,7 @@ class DualValue:
         return self.gain - self.energy / 2 - self.pulled - reach * self.apart
 
 
+@storable
 @dataclass(frozen=True)
 class PrimalPoint:
     """A primal point: leaves, with the inner nodes of α."""
@@ -79,18 +81,19 @@ class _BlockTerms(NamedTuple):
 
 def evaluate_dual(joint: JointDual) -> DualValue:
     """Return the value of the dual. O(leaves / 16 · (features + nonzeros of rows in which an α is not 0))."""
-
-    def block_terms(b: int) -> _BlockTerms:
-        with joint.workspace() as space:
-            lanes, alphas = joint.lanes(b), joint.states[b].alphas
-            kernels.put_rows(*alphas, space.alpha)
-            gain = kernels.dual_gain(lanes, joint.surrogate, alphas.rows, space.alpha)
-            product = _dual_product(joint, b, lanes, space)
-            kernels.clear(alphas.rows, space.alpha)
-        return _BlockTerms(gain, product)
-
     joint.refresh()
-    return _sum_dual(joint, list(joint.executor.map(block_terms, range(len(joint.states)))))
+    return _sum_dual(joint, joint.map_blocks(_evaluate_block))
+
+
+def _evaluate_block(joint: JointDual, b: int, _: None) -> _BlockTerms:
+    """Return the terms of a block in the dual."""
+    with joint.workspace() as space:
+        lanes, alphas = joint.lanes(b), joint.states[b].alphas
+        kernels.put_rows(*alphas, space.alpha)
+        gain = kernels.dual_gain(lanes, joint.surrogate, alphas.rows, space.alpha)
+        product = _dual_product(joint, b, lanes, space)
+        kernels.clear(alphas.rows, space.alpha)
+    return _BlockTerms(gain, product)
 
 
 def _sum_dual(joint: JointDual, terms: list[_BlockTerms]) -> DualValue:
@@ -101,13 +104,7 @@ def _sum_dual(joint: JointDual, terms: list[_BlockTerms]) -> DualValue:
     # would leave nothing but rounding errors.
     w, s = joint.V[joint.free].astype(np.float64), joint.pulls
     apart = float(np.sum(np.sqrt(np.sum(s * s, axis=1))))
-    return DualValue(gain, product + stored_energy(joint), float(np.sum(w * s)), apart)
-
-
-def stored_energy(joint: JointDual) -> float:
-    """Return Σ ‖v‖² / κ over the stored nodes that are not free."""
-    pulled = np.setdiff1d(np.arange(len(joint.V)), joint.free).tolist()
-    return float(sum(squared_norms(joint.V[u]) for u in pulled)) / float(joint.sharing)
+    return DualValue(gain, product + joint.stored_energy(), float(np.sum(w * s)), apart)
 
 
 def _dual_product(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> float:
@@ -133,23 +130,21 @@ def primal_point(
     listed anew, for the sweeps that follow.
     """
     joint.refresh()
-    numbers = range(len(joint.states))
     leaves: list[Any] | None = None
     if joint.surrogate.sparse_dual:
-        solve = partial(_solve_leaves, joint, start=start, eps=eps, max_sweeps=max_sweeps, dense=dense)
-        solved = list(joint.executor.map(solve, numbers))
+        solved = joint.map_blocks(_solve_leaves, start, eps=eps, max_sweeps=max_sweeps, dense=dense)
         leaves, terms = [leaf for leaf, _, _ in solved], [terms for _, terms, _ in solved]
         joint.list_active([active for _, _, active in solved])
     else:
-        terms = list(joint.executor.map(partial(_evaluate_leaves, joint), numbers))
-    apart = stored_energy(joint) + sum(each.inner + each.leaves for each in terms)
+        terms = joint.map_blocks(_evaluate_leaves)
+    apart = joint.stored_energy() + sum(each.inner + each.leaves for each in terms)
     lost, longest = sum(each.lost for each in terms), max(each.longest for each in terms)
     weights, own = (leaves, None) if dense else (None, leaves)
     visits = sum(each.visits for each in terms)
     return PrimalPoint(_sum_dual(joint, terms), apart / 2 + lost, lost, longest, weights, own, visits)
 
 
-def _evaluate_leaves(joint: JointDual, b: int) -> _BlockTerms:
+def _evaluate_leaves(joint: JointDual, b: int, _: None) -> _BlockTerms:
     """Return the terms of a block at w(α)."""
     lanes, alphas = joint.lanes(b), joint.states[b].alphas
     with joint.workspace() as space:
@@ -184,7 +179,7 @@ def _put_parents(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace)
 
 
 def _solve_leaves(
-    joint: JointDual, b: int, start: list[BlockAlphas] | None, eps: float, max_sweeps: int, dense: bool
+    joint: JointDual, b: int, start: BlockAlphas | None, eps: float, max_sweeps: int, dense: bool
 ) -> tuple[Any, _BlockTerms, Ids32]:
     """Solve the leaves of a block given their parents; return weights or α, the block's terms, and its active rows."""
     lanes, alphas = joint.lanes(b), joint.states[b].alphas
@@ -207,7 +202,7 @@ def _solve_leaves(
             own = joint.nonzero_alphas(alpha)
         else:
             limits = np.float32(max(eps, SMALLEST_FLOAT32)), max_sweeps, random_generator(joint.seed, b), effort
-            own = _descend(joint, b, lanes, space, None if start is None else start[b], limits)
+            own = _descend(joint, b, lanes, space, start, limits)
             _add_own(lanes, own, space)  # certified are weights recomputed from α, without rounding errors of steps
         kernels.clear(own.rows, alpha)
         kernels.put_rows(*alphas, alpha)
@@ -285,7 +280,7 @@ def _longest(joint: JointDual, W: Floats32, n_lanes: int) -> float:
 def primal_of_differences(paths: PathSumWeights, joint: JointDual) -> float:
     """Return the objective of `differences_of_paths`: of leaves that are sums of rounded differences."""
     rows = joint.rows
-    apart, lost, W, no_alpha = stored_energy(joint), 0.0, aligned_zeros(rows.n_used), aligned_zeros(len(rows))
+    apart, lost, W, no_alpha = joint.stored_energy(), 0.0, aligned_zeros(rows.n_used), aligned_zeros(len(rows))
     for b, block in enumerate(joint.layout.blocks):
         total = np.zeros(W.shape)
         kernels.put_paths(joint.V, block.stored, block.above, total)

@@ -13,7 +13,7 @@ position one sweep ago, w = z + s with z ← w after each sweep (Rockafellar's p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -26,10 +26,11 @@ from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import VISITS, LaneProblem
 from cladist.linear_model.path_sums import PathSums
-from cladist.linear_model.problem_tree import BlockAlphas, LeafBlocks, squared_norms
-from cladist.linear_model.training_rows import Floats32, aligned_zeros
+from cladist.linear_model.problem_tree import BlockAlphas, LaneSums, LeafBlocks, squared_norms
+from cladist.linear_model.training_rows import Floats32, Ids, aligned_zeros
 from cladist.solvers.cost import count_effort
 from cladist.solvers.problem import OneVsRest, random_generator
+from cladist.storage.array_pool import storable
 
 FULL_EVERY = 4  # sweeps; the others visit active rows alone
 PASSES, MOST_PASSES = 2, 64  # over active rows at each visit, of many blocks and of one alone
@@ -46,6 +47,7 @@ NO_ROWS = np.zeros(0, np.int32)
 Ids32 = npt.NDArray[np.int32]
 
 
+@storable
 class BlockState(NamedTuple):
     """The α of a block, the rows that were active after the last visit to all rows, and the visits to rows so far."""
 
@@ -58,8 +60,13 @@ class BlockChange(NamedTuple):
     """The result of a visit: the block's new state, and the coefficients of rows by which stored vectors move."""
 
     state: BlockState
+    nodes: Ids  # the stored nodes that the columns of `coefficients` are of
     rows: Ids32
     coefficients: Floats32
+
+
+Steps = dict[int, list[tuple[BlockChange, int]]]  # of each stored node, the changes of a round and their columns
+Totals = dict[int, tuple[Floats32, float]]  # of nodes above several blocks of a round, the sum of Δ, and Σ ‖Δ‖²
 
 
 class Workspace(NamedTuple):
@@ -90,7 +97,25 @@ class JointDual:
         passes = SPARSE_PASSES if self.surrogate.sparse_dual else PASSES
         self.passes = max(passes, MOST_PASSES // max(1, len(layout.blocks)))
         self.sweeps_listed = -1  # for which active rows are still good as they were listed; −1: they are not listed
+        self.is_fresh = True  # whether V is what `refresh` makes of the α
         self._workspaces: list[Workspace] = []
+
+    def map_blocks(self, function: Callable[..., Any], arguments: list[Any] | None = None, **options: Any) -> list[Any]:
+        """Return ``function(joint, b, argument of b, **options)`` of all blocks b, which changes nothing."""
+        arguments = [None] * len(self.states) if arguments is None else arguments
+        return list(self.executor.map(lambda b: function(self, b, arguments[b], **options), range(len(self.states))))
+
+    def stored_energy(self) -> float:
+        """Return Σ ‖v‖² / κ over the stored nodes that are not free."""
+        pulled = np.setdiff1d(np.arange(len(self.V)), self.free).tolist()
+        return float(sum(squared_norms(self.V[u]) for u in pulled)) / float(self.sharing)
+
+    def take_over(self) -> None:
+        """Make the stored vectors belong to states and centres that were set from outside."""
+        self.refresh()
+
+    def close(self) -> None:
+        """End what works for this object."""
 
     @property
     def alphas(self) -> list[BlockAlphas]:
@@ -120,39 +145,62 @@ class JointDual:
 
     def sweep(self, sweep: int, rounds: list[list[int]], eps: float) -> None:
         """Visit every block once; those of a round start from the same snapshot."""
+        full, self.is_fresh = self.begin_sweep(), False
+        for together in rounds:
+            below, counts = self.count_blocks(together)
+            visit = partial(self.visit, counts=counts, eps=eps, sweep=sweep, full=full)
+            changes = list(self.executor.map(visit, together))
+            steps = steps_of(changes)
+            totals = self.measure(steps, below)
+            share = self.shorten({u: (float(squared_norms(s)), q) for u, (s, q) in totals.items()}, counts)
+            self.move(together, below, steps, totals, share)
+            for b, change in zip(together, changes, strict=True):
+                self.states[b] = blend(self.states[b], change.state, share)
+        self.end_sweep()
+
+    def begin_sweep(self) -> bool:
+        """Return whether the next sweep visits all rows."""
         full = self.sweeps_listed <= 0
         self.sweeps_listed = (FULL_EVERY if full else self.sweeps_listed) - 1
-        for together in rounds:
-            below = np.zeros(len(self.V), np.int64)
-            for b in together:
-                below[self.layout.blocks[b].stored] += 1
-            counts = np.clip(MARGIN * self.agreement, 1, below).astype(np.float32) * (below > 0)
-            visit = partial(self._visit, counts=counts, eps=eps, sweep=sweep, full=full)
-            self._apply(together, list(self.executor.map(visit, together)), below, counts)
+        return full
+
+    def end_sweep(self) -> None:
+        """Move the positions to which free roots are pulled."""
         for place, root in enumerate(self.free.tolist()):
             here = self.V[root].copy()
             self.V[root] += here - self.centres[place]
             self.centres[place] = here
 
-    def _apply(self, together: list[int], changes: list[BlockChange], below: Any, counts: Any) -> None:
-        """Apply the changes of a round's blocks, or a share of them for which the dual rises for sure.
+    def count_blocks(self, together: list[int]) -> tuple[Any, Any]:
+        """Return how many blocks of a round are below each stored node, and how many times it counts in their steps."""
+        below = np.zeros(len(self.V), np.int64)
+        for b in together:
+            below[self.layout.blocks[b].stored] += 1
+        return below, np.clip(MARGIN * self.agreement, 1, below).astype(np.float32) * (below > 0)
+
+    def measure(self, steps: Steps, below: Any) -> Totals:
+        """Return the sums of the steps at the nodes above several blocks of a round."""
+        shared = [u for u in np.flatnonzero(below > 1).tolist() if u in steps]
+        return dict(zip(shared, self.executor.map(lambda u: self._total(steps[u]), shared), strict=True))
+
+    def shorten(self, squares: dict[int, tuple[float, float]], counts: Any) -> float:
+        """Return the share of a round's changes for which the dual rises for sure, given ‖Σ Δ‖² and Σ ‖Δ‖² of nodes.
 
         Each block rises as much as if node u moved by √counts[u] times its step. So do all together, as long as
         ‖Σ Δ_u‖² ≤ counts[u] Σ ‖Δ_u‖²; where they agree more than that, all take a smaller step.
         """
-        steps: dict[int, list[tuple[BlockChange, int]]] = {u: [] for u in np.flatnonzero(below).tolist()}
-        for b, change in zip(together, changes, strict=True):
-            for place, u in enumerate(self.layout.blocks[b].stored.tolist()):
-                steps[u].append((change, place))
-        shared = np.flatnonzero(below > 1).tolist()
-        share, totals = 1.0, list(self.executor.map(lambda u: self._total(steps[u]), shared))
-        for u, (total, squares) in zip(shared, totals, strict=True):
-            if squares > 0:
-                agreement = float(squared_norms(total)) / squares
+        share = 1.0
+        for u, (together, apart) in squares.items():
+            if apart > 0:
+                agreement = together / apart
                 share = min(share, float(counts[u]) / agreement) if agreement > 0 else share
                 before = self.agreement[u]
                 self.agreement[u] = agreement if np.isinf(before) else max(agreement, FORGETTING * before)
-        for u, (total, _) in zip(shared, totals, strict=True):
+        return share
+
+    def move(self, together: list[int], below: Any, steps: Steps, totals: Totals, share: float) -> None:
+        """Move the stored vectors by a share of a round's changes."""
+        for u, (total, _) in totals.items():
             self.V[u] += np.float32(share) * total
         # Nodes above one block alone that are above the same lanes move alike.
         alone: dict[tuple[int, int], list[int]] = {}
@@ -161,21 +209,22 @@ class JointDual:
             for u, lanes in zip(block.stored.tolist(), block.above.tolist(), strict=True):
                 if below[u] == 1:
                     alone.setdefault((b, lanes), []).append(u)
-        list(self.executor.map(lambda nodes: self._move(nodes, *steps[nodes[0]][0], share), alone.values()))
-        for b, change in zip(together, changes, strict=True):
-            self.states[b] = change.state if share == 1 else _blend(self.states[b], change.state, share)
+        list(self.executor.map(lambda nodes: self._move(nodes, steps, share), alone.values()))
 
-    def _move(self, nodes: list[int], change: BlockChange, place: int, share: float) -> None:
-        """Move the stored vectors of some nodes alike by a block's change."""
+    def _move(self, nodes: list[int], steps: Steps, share: float) -> None:
+        """Move the stored vectors of some nodes alike by a block's change; those without steps are held elsewhere."""
+        held = [u for u in nodes if u in steps]
+        if not held:
+            return
         if len(nodes) == 1:
-            self._add(change, place, self.V[nodes[0]], share)
+            self.add(*steps[held[0]][0], self.V[held[0]], share)
             return
         moved = np.zeros(self.V.shape[1], np.float32)
-        self._add(change, place, moved, share)
-        for u in nodes:
+        self.add(*steps[held[0]][0], moved, share)
+        for u in held:
             self.V[u] += moved
 
-    def _add(self, change: BlockChange, place: int, vector: Floats32, share: float = 1.0) -> None:
+    def add(self, change: BlockChange, place: int, vector: Floats32, share: float = 1.0) -> None:
         """Move a stored vector by a block's change."""
         step = self.sharing * np.float32(share) * change.coefficients[:, place]
         kernels.add_change(self.rows.arrays, change.rows, step, vector)
@@ -185,7 +234,7 @@ class JointDual:
         total, squares = np.zeros(self.V.shape[1], np.float32), 0.0
         for change, place in steps:
             moved = np.zeros_like(total)
-            self._add(change, place, moved)
+            self.add(change, place, moved)
             squares += float(squared_norms(moved))  # not by BLAS, whose sums depend on the number of threads
             total += moved
         return total, squares
@@ -219,7 +268,7 @@ class JointDual:
         largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
         return largest * self.longest_row > LARGE_TERM
 
-    def _visit(self, b: int, counts: Any, eps: float, sweep: int, full: bool) -> BlockChange:
+    def visit(self, b: int, counts: Any, eps: float, sweep: int, full: bool) -> BlockChange:
         """Improve a block, the others fixed; return how it changes."""
         block, state, lanes = self.layout.blocks[b], self.states[b], self.lanes(b)
         effort = count_effort()
@@ -245,7 +294,7 @@ class JointDual:
         count = kernels.changes(alpha, mask, *before, block.above, coefficients, rows)
         rows = rows[:count].copy()
         kernels.clear(rows, alpha)
-        return BlockChange(BlockState(after, active, visits), rows, coefficients[:count].copy())
+        return BlockChange(BlockState(after, active, visits), block.stored, rows, coefficients[:count].copy())
 
     def nonzero_alphas(self, alpha: Floats32) -> BlockAlphas:
         """Return the α of a workspace that are not 0."""
@@ -260,31 +309,47 @@ class JointDual:
         """Set the α of all blocks, clipped to their bounds, and the stored vectors that belong to them."""
         self.V[:] = 0
         self.V[self.free] = self.centres
-        self.states, self.sweeps_listed = [BlockState() for _ in alphas], -1
+        self.states, self.sweeps_listed, self.is_fresh = [BlockState() for _ in alphas], -1, False
         for b, block_alphas in enumerate(alphas):
-            lanes = self.lanes(b)
-            with self.workspace() as space:
-                kernels.put_rows(*block_alphas, space.alpha)
-                kernels.relax(lanes, self.surrogate, *BlockAlphas.none(), np.float32(1), space.alpha)
-                change = self._unload(b, lanes.mask, space.alpha, NO_ROWS)
-            self.states[b] = change.state
-            for place, u in enumerate(self.layout.blocks[b].stored.tolist()):
-                self._add(change, place, self.V[u])
+            change = self.begin_at(b, block_alphas)
+            for place, u in enumerate(change.nodes.tolist()):
+                self.add(change, place, self.V[u])
+
+    def change_to(self, b: int, after: BlockState) -> BlockChange:
+        """Return the change of a block from its present state to another."""
+        with self.workspace() as space:
+            kernels.put_rows(*after.alphas, space.alpha)
+            change = self._unload(b, self.lanes(b).mask, space.alpha, after.active, after.visits)
+        return change._replace(state=after)
+
+    def begin_at(self, b: int, alphas: BlockAlphas) -> BlockChange:
+        """Set the α of a block that has none, clipped to their bounds; return how they move the stored vectors."""
+        lanes = self.lanes(b)
+        with self.workspace() as space:
+            kernels.put_rows(*alphas, space.alpha)
+            kernels.relax(lanes, self.surrogate, *BlockAlphas.none(), np.float32(1), space.alpha)
+            change = self._unload(b, lanes.mask, space.alpha, NO_ROWS)
+        self.states[b] = change.state
+        return change
 
     def refresh(self) -> None:
         """Recompute the stored vectors from α, without the rounding errors of the sweeps."""
+        self.pulls = self.layout.set_vectors(self.V, self.rows, self.sums_of_lanes, self.centres)
+        self.is_fresh = True
 
-        def signed_alphas(b: int) -> BlockAlphas:
-            rows, values = self.states[b].alphas
-            return self._sign(b, BlockAlphas(rows, values.copy()))
-
-        self.pulls = self.layout.set_vectors(self.V, self.rows, signed_alphas, self.centres)
+    def sums_of_lanes(self, b: int, here: Ids) -> LaneSums:
+        """Return the rows of a block with α, and Σ α y over the lanes below some stored nodes above it."""
+        rows, values = self.states[b].alphas
+        return self.layout.blocks[b].sums_of_lanes(self._sign(b, BlockAlphas(rows, values.copy())), here)
 
     def path_sums(self, own: list[BlockAlphas] | None) -> PathSums:
         """Return the sums that the leaves' weights are; the signs of α are changed in place, so they end here."""
         signed = [self._sign(b, alphas) for b, alphas in enumerate(self.alphas)]
         own = None if own is None else [self._sign(b, alphas) for b, alphas in enumerate(own)]
-        self.layout.set_vectors(self.V, self.rows, lambda b: signed[b], self.centres)
+        blocks = self.layout.blocks
+        self.layout.set_vectors(
+            self.V, self.rows, lambda b, here: blocks[b].sums_of_lanes(signed[b], here), self.centres
+        )
         return PathSums(self.layout, self.V, self.rows, signed, own)
 
     def _sign(self, b: int, alphas: BlockAlphas) -> BlockAlphas:
@@ -293,8 +358,19 @@ class JointDual:
         return alphas
 
 
-def _blend(before: BlockState, after: BlockState, share: float) -> BlockState:
+def steps_of(changes: list[BlockChange]) -> Steps:
+    """Return the changes of a round by the stored nodes that they move."""
+    steps: Steps = {}
+    for change in changes:
+        for place, u in enumerate(change.nodes.tolist()):
+            steps.setdefault(u, []).append((change, place))
+    return steps
+
+
+def blend(before: BlockState, after: BlockState, share: float) -> BlockState:
     """Return the state between two."""
+    if share == 1:
+        return after
     listed = np.union1d(before.alphas.rows, after.alphas.rows)
     values = np.zeros((len(listed), WIDTH), np.float32)
     for alphas, part in ((before.alphas, 1 - share), (after.alphas, share)):

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from cladist import progress
+from cladist import checkpoints, progress
 from cladist.errors import ParameterError, one_of
 from cladist.execution import Executor
 from cladist.linear_model.path_sums import PathSumWeights, differences_of_leaves, differences_of_paths
@@ -38,7 +39,9 @@ from cladist.solvers.tree.duality_gap import (
     primal_of_differences,
     primal_point,
 )
-from cladist.solvers.tree.joint_dual import LARGE_TERM, JointDual
+from cladist.solvers.tree.joint_dual import LARGE_TERM
+from cladist.solvers.tree.joint_workers import open_joint
+from cladist.storage.array_pool import storable
 
 FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
@@ -46,9 +49,12 @@ NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below thi
 SMALLEST_EPS = 1e-6
 PART_OF_SHARE = 0.15  # of the mean share: the violation that sweeps leave at first
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
+KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps")
+KEPT_OF_JOINT = ("centres", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
 CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep over all rows is enough
 
 
+@storable
 @dataclass(frozen=True)
 class State:
     """Where a search ended, for a warm start."""
@@ -134,8 +140,12 @@ def solve_recursive(
         flat = _solve_flat(problem, settings, form="sparse", **options)
         return replace(flat, weights=differences_of_leaves(flat.weights, replace(tree, sharing=0.0), root))
     search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, form)
-    with progress.task("recursive regularisation", settings.max_iter, unit="sweeps") as running:
-        for sweep in range(settings.max_iter):
+    kept, parts = checkpoints.scope("sweeps"), search.kept_parts(limit)
+    task = progress.task("recursive regularisation", settings.max_iter, unit="sweeps")
+    with closing(search.joint), task as running:
+        first = search.go_on(kept.load(), parts)
+        running.advance(first)
+        for sweep in range(first, settings.max_iter):
             search.joint.sweep(sweep, search.rounds, search.eps)
             if sweep == 0:
                 search.limit_violation()
@@ -144,7 +154,9 @@ def solve_recursive(
                 break
             if limit is not None:
                 limit.check(search.joint.visits, search.leaf_visits, search.gap, FIRST_CHECK - sweep - 1)
-    return search.solution(form, prune, keep_state)
+            if search.joint.is_fresh:
+                kept.save(lambda: [sweep + 1, checkpoints.state_of(*parts)])  # noqa: B023 - called at once
+        return search.solution(form, prune, keep_state)
 
 
 def is_flat(tree: ProblemTree, root: str) -> bool:
@@ -189,8 +201,9 @@ class _Search:
             self.order = state.order
         self.problem, self.settings = problem.reorder(self.order), settings
         self.tree, self.root = tree, root
-        self.joint = JointDual(self.problem, build_leaf_blocks(tree, root), executor, settings.seed)
-        self.rounds = schedule_rounds(len(self.joint.states), blocks_per_round)
+        layout = build_leaf_blocks(tree, root)
+        self.rounds = schedule_rounds(len(layout.blocks), blocks_per_round)
+        self.joint = open_joint(self.problem, layout, executor, settings.seed, blocks_per_round)
         self.largest_cost = max(1.0, float(np.max(problem.costs, initial=0.0)))
         # With large costs for the gap, leaves are solved in float64, and α in float32 would not give their weights.
         largest = self.largest_cost * self.joint.longest_row
@@ -211,6 +224,20 @@ class _Search:
         if state is not None:
             self.joint.centres[:] = state.centres
             self.joint.start_from(state.alphas)
+
+    def kept_parts(self, limit: DescentLimit | None) -> list[checkpoints.Attributes]:
+        """Return what changes from sweep to sweep."""
+        parts: list[checkpoints.Attributes] = [(self, KEPT), (self.joint, KEPT_OF_JOINT)]
+        return parts if limit is None else [*parts, (limit, ("costs", "before"))]
+
+    def go_on(self, state: Any, parts: list[checkpoints.Attributes]) -> int:
+        """Go back to where a checkpoint was written, if there is one; return how many sweeps were done by then."""
+        if state is None:
+            return 0
+        done, values = state
+        checkpoints.restore(values, *parts)
+        self.joint.take_over()
+        return int(done)
 
     @property
     def primal(self) -> float:

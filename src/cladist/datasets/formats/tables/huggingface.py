@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cladist.datasets.dataset import Dataset, as_objects
-from cladist.datasets.formats.tables.reader import Columns, LabelColumn, _check_columns, _join_cells
+from cladist.datasets.formats.tables.reader import Columns, LabelColumn, _check_columns, join_cells
 from cladist.errors import DatasetError
 from cladist.files.delimited import MOST_COLUMNS
 from cladist.taxonomy import Taxonomy
@@ -62,7 +62,7 @@ def from_huggingface(
         spell = _speller(rows.features, label)
         cells = [list(rows[column]) for column in columns]
         for number, (*row, value) in enumerate(zip(*cells, list(rows[label]), strict=True), start=1):
-            texts.append(_join_cells(name, "row", number, columns, row))
+            texts.append(join_cells(name, "row", number, columns, row))
             collected.add(number, spell(value))
         ends.append(len(texts))
     if not texts:

@@ -88,7 +88,7 @@ def read_table(
     with open_table(path, text=columns, label=label, format=format, query=query) as rows:
         labels = LabelColumn(path, rows.unit, label, label_sep)
         for number, (*cells, value) in rows:
-            texts.append(_join_cells(path, rows.unit, number, columns, cells))
+            texts.append(join_cells(path, rows.unit, number, columns, cells))
             labels.add(number, value)
     if not texts:
         raise DatasetError(f"{display_name(path)}: the table has a header but no rows.")
@@ -128,7 +128,7 @@ def read_texts(path: Source, *, text: Columns, format: str | None = None) -> npt
     """
     columns = _check_columns("read_texts", text)
     with open_table(path, text=columns, format=format) as rows:
-        return as_objects([_join_cells(path, rows.unit, number, columns, cells) for number, cells in rows])
+        return as_objects([join_cells(path, rows.unit, number, columns, cells) for number, cells in rows])
 
 
 def join_text(source: Source, line: int, record: Mapping[str, Any], columns: Columns) -> str:
@@ -136,7 +136,7 @@ def join_text(source: Source, line: int, record: Mapping[str, Any], columns: Col
     names = [columns] if isinstance(columns, str) else columns
     for name in names:
         check_column(source, line, name, record)
-    return _join_cells(source, "line", line, names, [record[name] for name in names])
+    return join_cells(source, "line", line, names, [record[name] for name in names])
 
 
 def _check_columns(who: str, text: Columns) -> list[str]:
@@ -149,7 +149,8 @@ def _check_columns(who: str, text: Columns) -> list[str]:
     return columns
 
 
-def _join_cells(source: Source, unit: str, number: int, columns: Sequence[str], cells: Sequence[Any]) -> str:
+def join_cells(source: Source, unit: str, number: int, columns: Sequence[str], cells: Sequence[Any]) -> str:
+    """Return the text of a row whose cells are in the order of `columns`, joined by spaces."""
     try:
         return " ".join(cells)  # nearly always all of them are texts
     except TypeError:

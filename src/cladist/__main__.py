@@ -1,0 +1,5 @@
+"""``python -m cladist``: the command line."""
+
+from cladist.cli import main
+
+main()

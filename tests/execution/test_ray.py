@@ -1,0 +1,102 @@
+"""Training on a Ray cluster of one and of three nodes; one of them is killed. Needs the extra ``ray``."""
+
+import numpy as np
+import pytest
+
+import cladist
+from cladist import Relations
+from cladist.datasets import make_topics
+from cladist.errors import ExecutionError
+from cladist.execution import Ray
+from cladist.execution.worker_group import WorkerGroup
+
+ray = pytest.importorskip("ray", reason="the extra ray is not installed")
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::{kind}")
+    for kind in ("ResourceWarning", "FutureWarning", "DeprecationWarning", "pytest.PytestUnraisableExceptionWarning")
+]
+
+DATA = make_topics(n_samples=250, n_features=150, branching=(4, 4, 4), random_state=0)  # 64 leaves: four blocks
+LEARNERS = {
+    "flat": lambda executor: cladist.FlatSVM(DATA.taxonomy, executor=executor),
+    "top-down": lambda executor: cladist.TopDown(DATA.taxonomy, executor=executor),
+    "recursive": lambda executor: cladist.RecursiveSVM(
+        DATA.taxonomy, sharing=1, relations=Relations(blocks_per_round=3), executor=executor
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster with one node, which tests add others to."""
+    from ray.cluster_utils import Cluster
+
+    head = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "include_dashboard": False}
+    started = Cluster(initialize_head=True, head_node_args=head)
+    ray.init(address=started.address, log_to_driver=False, logging_level="ERROR")
+    yield started
+    ray.shutdown()
+    started.shutdown()
+
+
+@pytest.fixture(scope="module")
+def three_nodes(cluster):
+    nodes = [cluster.add_node(num_cpus=1, object_store_memory=100 * 2**20) for _ in range(2)]
+    cluster.wait_for_nodes()
+    return nodes
+
+
+def compare(name, executor):
+    here, there = (LEARNERS[name](where).fit(DATA.X, DATA.y) for where in (None, executor))
+    assert np.array_equal(here.decision_function(DATA.X), there.decision_function(DATA.X))
+
+
+def test_one_node(cluster):
+    compare("recursive", Ray(workers=2))
+
+
+def test_errors_come_out_as_they_are_and_results_in_order(cluster):
+    assert list(Ray().map(lambda task: -task, range(9))) == [-task for task in range(9)]
+    with pytest.raises(ZeroDivisionError):
+        list(Ray().map(lambda task: 1 / task, [1, 0]))
+
+
+def test_a_predictor_of_ray_data(cluster, tmp_path):
+    from cladist.ray import _Predictor
+
+    model = cladist.TopDown(DATA.taxonomy).fit(DATA.X, DATA.y)
+    model.save(tmp_path / "model")
+    rows = DATA.X[:5].toarray()
+    answers = _Predictor(str(tmp_path / "model"), "row", "label")({"row": rows})
+    assert answers["label"].tolist() == model.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_three_nodes(three_nodes, name):
+    compare(name, "ray")
+
+
+def test_a_node_that_is_killed(cluster, three_nodes, monkeypatch):
+    call, n_calls = WorkerGroup.call, 0
+
+    def killing(group, *arguments, **options):
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 9:
+            cluster.remove_node(three_nodes.pop(), allow_graceful=False)
+        return call(group, *arguments, **options)
+
+    monkeypatch.setattr(WorkerGroup, "call", killing)
+    compare("recursive", Ray(workers=3))
+    assert n_calls > 9
+
+
+def test_no_cluster_at_an_address(monkeypatch):
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+
+    def refuse(**_):
+        raise ConnectionError("nobody answers")
+
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(ExecutionError, match=r"There is no Ray cluster at 10\.0\.0\.1:6379 \(nobody answers\)"):
+        Ray("10.0.0.1:6379").connect()
