@@ -116,7 +116,8 @@ def solve_recursive(
     Solution
         `weights` are those of the leaves; `history` has one entry per check: `objective`, `dual`, `gap` (relative),
         `passes`, `seconds` and, with free roots, `reach`. The last entry is that of the weights returned, with the
-        inner nodes of the forms "dual" and "differences", and the best inner nodes given the leaves in other forms.
+        best inner nodes given the leaves; with those returned in the form "differences", and those of the search where
+        roots are free.
 
     Notes
     -----
