@@ -158,7 +158,7 @@ class DescentLimit:
         if gap == np.inf:
             to_check = sweeps_to_check * np.diff(self.costs)[-1:]  # if each costs as much as the last
             most = DEAR * self.newton if self.expected > self.newton else self.newton
-            if cost > self.newton or np.any(to_check > most):
+            if cost > most or np.any(to_check > most):
                 raise SlowDescentError
         elif self.before is None or gap != self.before[1]:
             judged_from = JUDGED_FROM * self.newton * (PATIENCE if self.rests else 1)
