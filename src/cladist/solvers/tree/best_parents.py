@@ -1,8 +1,8 @@
 """How much the best inner nodes lower the objective, the leaves being as a check of the gap has found them.
 
-A leaf n is its parent plus Σ_i β_in y_in x_i, where β solves it alone; the inner nodes belong to the α of the joint dual.
-The slope in an inner node is −Σ (β − α) y x over the leaves that are its children, so the step to the best inner nodes is
-a sum of few rows. The elimination that finds them goes up the tree on the coefficients of rows alone.
+A leaf n is its parent plus Σ_i β_in y_in x_i, where β solves it alone; the inner nodes belong to the α of the joint
+dual. The slope in an inner node is −Σ (β − α) y x over the leaves that are its children, so the step to the best inner
+nodes is a sum of few rows. The elimination that finds them goes up the tree on the coefficients of rows alone.
 """
 
 from __future__ import annotations
