@@ -175,8 +175,6 @@ def guarantees(name: str, part: str, folder: Path) -> list[dict[str, Any]]:
                 answers[f"{who}, leaves over a threshold"] = np.where(top.probabilities[:, 0] >= level, best, -1)
                 rule = rows.fit(RiskControl("error", at_most=AT_MOST, delta=DELTA, of=of), top, own)
                 answers[f"{who}, deepest node"] = rule.answer(top).nodes
-                rule = rows.fit(rule.set_params(answers="gain"), top, own)
-                answers[f"{who}, greatest gain"] = rule.answer(top).nodes
             for way, nodes in answers.items():
                 found.setdefault(way, []).append(kept(rows.taxonomy, rows.nodes[new], nodes[new]))
                 everywhere = kept(rows.taxonomy, rows.nodes, nodes)

@@ -17,7 +17,7 @@ from cladist.datasets import make_topics
 from cladist.errors import ParameterError
 from cladist.evaluation import compare, contest, rank_methods, splits
 from cladist.evaluation.contestants import shuffled
-from cladist.evaluation.resampling import MEASURES, Resamples, resampled_scores, simultaneous_intervals
+from cladist.evaluation.resamples import MEASURES, Resamples, resampled_scores, simultaneous_intervals
 from cladist.labels import LabelMatrix, encode
 from cladist.metrics.significance import friedman_test
 from tests.strategies import node_sets

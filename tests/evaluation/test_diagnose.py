@@ -69,8 +69,10 @@ def test_the_score_is_that_of_the_formula():
         own = [mass[i, v] for i, path in enumerate(paths) if v in path]
         above = overall if TREE.parent[v] < 0 else means[TREE.parent[v]]
         means[v] = (sum(own) + 10 * above) / (len(own) + 10)
-    expected = [np.mean(np.log((mass[i, path] + 0.01) / (means[path] + 0.01))) for i, path in enumerate(paths)]
-    np.testing.assert_allclose(found.score, expected, atol=1e-4)
+    along = [np.mean(np.log((mass[i, path] + 0.01) / (means[path] + 0.01))) for i, path in enumerate(paths)]
+    at_end = [np.log((mass[i, path[-1]] + 1e-4) / (means[path[-1]] + 1e-4)) for i, path in enumerate(paths)]
+    expected = np.array(at_end) + 0.2 * np.array(along)
+    np.testing.assert_allclose(found.score, expected, atol=1e-3)
     np.testing.assert_allclose(found.own, [P[i, path[-1]] for i, path in enumerate(paths)], atol=1e-6)
     np.testing.assert_array_equal(found.nodes[:, 0], P.argmax(axis=1))
 

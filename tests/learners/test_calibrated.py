@@ -196,8 +196,8 @@ def test_sets_of_labels_are_blended():
     random = np.random.default_rng(0)
     rows = np.hstack([X[:300], 5 * random.normal(size=X[:300].shape)])
     y = [{label} | ({"chess"} if k % 3 == 0 else set()) for k, label in enumerate(Y[:300])]
-    first = make_pipeline(ColumnTransformer([("own", "passthrough", range(X.shape[1]))]), FlatLogistic(TAXONOMY))
-    blind = make_pipeline(ColumnTransformer([("others", "passthrough", range(X.shape[1], 2 * X.shape[1]))]),
+    first = make_pipeline(ColumnTransformer([("own", "passthrough", list(range(X.shape[1])))]), FlatLogistic(TAXONOMY))
+    blind = make_pipeline(ColumnTransformer([("others", "passthrough", list(range(X.shape[1], 2 * X.shape[1])))]),
                           FlatLogistic(TAXONOMY))  # fmt: skip
     model = BlendedClassifier([first, blind], cv=3, random_state=0).fit(rows, y)
     assert model.shares_[0] > 0.8

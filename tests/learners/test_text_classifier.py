@@ -13,6 +13,7 @@ import cladist
 from cladist import CalibratedClassifier, FlatLogistic, Hieron, RecursiveSVM, Taxonomy, TextClassifier
 from cladist.errors import ParameterError
 from cladist.features import TextFeatures, text_features
+from cladist.learners.text import as_texts
 
 TREE = Taxonomy.from_paths(["out/camp/tents", "out/camp/bags", "home/cups", "home/pans"])
 TEXTS = ["dome tent", "tent with pegs", "sleeping bag", "down bag", "tea cup", "a cup", "iron pan", "frying pans"] * 3
@@ -233,3 +234,13 @@ def test_what_cannot_be_explained():
         cladist.explain(model, NEW)
     with pytest.raises(ParameterError, match=r"got one text; write \[text\]"):
         cladist.explain(make_pipeline(CountVectorizer(), Hieron()).fit(["tea", "cup"], ["x", "y"]), "a")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_of_texts_are_joined(library):
+    frames = pytest.importorskip(library)
+    new = frames.table if library == "pyarrow" else frames.DataFrame
+    columns = {"title": ["dome tent", "steel pan", "warm tent"], "brand": ["Acme", None, "Bolt"]}
+    assert as_texts("fit", new(columns)).tolist() == ["dome tent Acme", "steel pan", "warm tent Bolt"]
+    with pytest.raises(ParameterError, match=r"wanted columns of texts, and 'price' has 1\.5; leave it out"):
+        as_texts("fit", new({"title": ["tent"], "price": [1.5]}))

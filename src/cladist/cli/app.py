@@ -33,6 +33,7 @@ from cladist.cli import (
     sample,
     split,
     stream,
+    suggest,
     taxonomy,
     train,
 )
@@ -177,8 +178,9 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for command in (
-    demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, taxonomy, methods,
-    bench,
-):  # fmt: skip
+COMMANDS = (
+    demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, suggest, taxonomy,
+    methods, bench,
+)  # fmt: skip
+for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(with_output_options(command.command))

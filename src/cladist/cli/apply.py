@@ -74,7 +74,7 @@ def command(
 
 def edited(source: DataSource, edits: Any, taxonomy: Path | None) -> tuple[list[dict[str, Any]], Taxonomy, Applied]:
     """Return the records of a table, its taxonomy, and labels and taxonomy after the edits."""
-    from cladist.cli.training_data import read_tree, with_sets
+    from cladist.cli.input import read_tree, with_sets
     from cladist.datasets import read_table
     from cladist.datasets.formats.tables.records import read_records
     from cladist.evaluation.edits import apply_edits

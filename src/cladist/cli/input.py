@@ -405,6 +405,22 @@ def read_taxonomy(
     return taxonomy
 
 
+def read_tree(path: Path, source: DataSource) -> Taxonomy:
+    """Read the taxonomy of labelled data, whose paths have the separator of the labels."""
+    # The paths in an LSHTC hierarchy consist of node numbers: the same number is the same node.
+    kind = "lshtc" if source.kind == "lshtc" else None
+    advice = "write the file without {} by `cladist taxonomy FILE --drop-cycles --convert OUT`"
+    tree = read_taxonomy(path, format=kind, sep=source.path_sep or "/", advice=advice)
+    return tree if source.path_sep is None else tree.with_separator(source.path_sep)
+
+
+def with_sets(data: Dataset) -> Dataset:
+    """Return the data with sets for lists of labels, which would leave open whether they are paths."""
+    if isinstance(data.y, list) and isinstance(data.y[0], list):
+        return replace(data, y=[set(row) for row in data.y])
+    return data
+
+
 def find_node(taxonomy: Taxonomy, label: str, path_sep: str | None) -> int:
     """Return the node of a label, by its path if labels are paths; −1 if there is none."""
     parts = [part.strip() for part in label.split(path_sep)] if path_sep else []

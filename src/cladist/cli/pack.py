@@ -93,8 +93,7 @@ def pack(
     workers: int = 1,
 ) -> dict[str, Any]:
     """Pack the rows of a file, and return the sizes. The folder appears whole or not at all."""
-    from cladist.cli.input import notes_of, reworded
-    from cladist.cli.training_data import read_tree
+    from cladist.cli.input import notes_of, read_tree, reworded
     from cladist.datasets import PackedWriter
 
     if source.kind not in PACKED_KINDS or source.path == "-":

@@ -151,8 +151,7 @@ def train(
     Options are checked before data is read. With `test_size`, that share of the rows is held out, and the report of the
     model on them is returned too. `notify` is called with notes about the data.
     """
-    from cladist.cli.input import learner_of, notes_of, read_labelled, read_packed
-    from cladist.cli.training_data import read_tree, with_sets
+    from cladist.cli.input import learner_of, notes_of, read_labelled, read_packed, read_tree, with_sets
     from cladist.persistence.models import save
     from cladist.storage import check_replaceable, lock_folder
     from cladist.storage.array_groups import prefixed
@@ -277,8 +276,8 @@ def tell_surprises(data: Any, notify: Notify) -> None:
     single = [str(label) for label, n in n_rows.items() if n == 1]
     if single:
         shown = ", ".join(map(quoted, single[:3])) + (", …" if len(single) > 3 else "")
-        have = "label has" if len(single) == 1 else "labels have"
-        notify(f"{len(single):,} of {len(n_rows):,} {have} a single row, so no other row tests them: {shown}.")
+        have = "has" if len(single) == 1 else "have"
+        notify(f"{len(single):,} of {len(n_rows):,} labels {have} a single row, so no other row tests them: {shown}.")
 
 
 def _hold_out(data: Any, test_size: float) -> tuple[Any, Any]:

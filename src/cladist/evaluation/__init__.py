@@ -7,6 +7,7 @@ from cladist.evaluation.progressive import Progress, progressive
 from cladist.evaluation.ranks import Ranking, rank_methods
 from cladist.evaluation.splits import splits
 from cladist.evaluation.structure import Finding
+from cladist.evaluation.suggestion import Suggestion, suggest
 
 __all__ = [
     "Comparison",
@@ -15,6 +16,7 @@ __all__ = [
     "Finding",
     "Progress",
     "Ranking",
+    "Suggestion",
     "apply_edits",
     "compare",
     "diagnose",
@@ -22,5 +24,6 @@ __all__ = [
     "rank_methods",
     "read_edits",
     "splits",
+    "suggest",
     "write_edits",
 ]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from cladist.errors import ParameterError, is_count, is_positive, one_of
 from cladist.evaluation.contest import Contest, Stage, held_out_counts
 from cladist.evaluation.contestants import contestants
-from cladist.evaluation.resampling import MEASURES, Measure, Resamples, resampled_scores, simultaneous_intervals
+from cladist.evaluation.resamples import MEASURES, Measure, Resamples, resampled_scores, simultaneous_intervals
 from cladist.evaluation.splits import splits
 from cladist.labels import LabelMatrix, encode
 from cladist.metrics import Counts
@@ -253,6 +253,7 @@ def compare(
     n_resamples : int
         The number of bootstrap resamples of the rows held out, or of their groups.
     random_state : int
+        The seed of the rows held out, of learners and of resamples.
     n_jobs : int or None
         Threads of the learners.
 

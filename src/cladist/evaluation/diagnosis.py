@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ class Diagnosis:
     findings : list of Finding
         In the order of `KINDS`, the surest first.
     n_rows : int
+        The number of rows.
     """
 
     label_errors: npt.NDArray[np.int64]
@@ -61,7 +62,6 @@ class Diagnosis:
     suggested: list[str]
     findings: list[Finding]
     n_rows: int = 0
-    texts: Sequence[str] | None = field(default=None, repr=False)
 
     @property
     def edits(self) -> list[Edit]:
@@ -162,7 +162,9 @@ def diagnose(
     cv : int
         The number of folds.
     random_state : int
+        The seed of the folds.
     n_jobs : int or None
+        Threads of the folds and of the default estimator.
 
     Notes
     -----
@@ -217,7 +219,7 @@ def diagnose(
         found += [*spellings(labels), *chains(labels), *empty_nodes(labels)]
     order = {kind: k for k, kind in enumerate(KINDS)}
     found.sort(key=lambda finding: (order[finding.kind], -finding.sure))
-    return Diagnosis(np.argsort(score, kind="stable"), -score, suggested, found, len(labels), texts)
+    return Diagnosis(np.argsort(score, kind="stable"), -score, suggested, found, len(labels))
 
 
 def _default_estimator(labels: LabelMatrix, n_jobs: int | None) -> Any:

@@ -25,7 +25,8 @@ Ids = npt.NDArray[np.int64]
 CALIBRATION_ROWS = 5_000
 KEPT = 16  # classes of a row, the most probable
 CHUNK = 1_000  # rows whose probabilities are dense for a moment
-FLOOR = 0.01  # a probability below it is no stronger evidence
+FLOOR, LEAST = 0.01, 0.0001  # a probability below it is no stronger evidence: along a path, and at its end
+ALONG = 0.2  # weight of the mean along the path
 PRIOR_ROWS = 10.0  # rows of the parent that a node's mean is shrunk with
 
 
@@ -36,10 +37,10 @@ class Doubts:
     Attributes
     ----------
     score : array (rows,)
-        The mean over the nodes of the label's path of log(mass + 0.01) − log(mean + 0.01); the lower, the more
-        suspicious. The mass of a node is the probability of all classes at and below it, its mean that of the rows that
-        have the node, shrunk to the mean of its parent: a node with few rows is judged by what is known of its
-        ancestors and siblings.
+        log(mass + 0.0001) − log(mean + 0.0001) of the label, plus a fifth of the mean of log(mass + 0.01) −
+        log(mean + 0.01) over the nodes of its path; the lower, the more suspicious. The mass of a node is the
+        probability of all classes at and below it, its mean that of the rows that have the node, shrunk to the mean of
+        its parent: a node with few rows is judged by what is known of its ancestors and siblings.
     own : array (rows,)
         The probability of the label.
     nodes, probabilities : arrays (rows × kept)
@@ -158,12 +159,19 @@ def _shrunk_means(masses: Any, wanted: Any, taxonomy: Taxonomy) -> Floats:
 
 
 def _score(masses: Any, wanted: Any, means: Floats, targets: Ids) -> Floats:
-    """Return the mean of the log ratios along each path; a label whose only row this is could not be predicted."""
-    counted = wanted >= 0
+    """Return the log ratio at the end of each path plus a share of the mean along it.
+
+    A label whose only row this is could not be predicted: its path ends at its parent.
+    """
+    counted, places = wanted >= 0, np.arange(len(targets))
     alone = np.bincount(targets)[targets] == 1
     counted &= ~(alone[:, None] & (wanted == targets[:, None])) | (counted.sum(axis=1) == 1)[:, None]
+    n_counted = counted.sum(axis=1)
     ratio = np.log(masses + FLOOR) - np.log(means[wanted] + FLOOR)
-    return np.asarray(np.where(counted, ratio, 0.0).sum(axis=1) / counted.sum(axis=1))
+    along = np.where(counted, ratio, 0.0).sum(axis=1) / n_counted
+    end = masses[places, n_counted - 1], means[wanted[places, n_counted - 1]]
+    at_end = np.log(end[0] + LEAST) - np.log(end[1] + LEAST)
+    return np.asarray(at_end + ALONG * along)
 
 
 def doubt_sets(

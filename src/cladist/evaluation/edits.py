@@ -43,7 +43,15 @@ class Edit(NamedTuple):
 
 
 def write_edits(path: str | PathLike[str], edits: Iterable[Edit]) -> None:
-    """Write edits as a table whose first column, `accept`, is empty: a person writes yes where an edit is right."""
+    """Write edits as a table whose first column, `accept`, is empty: a person writes yes where an edit is right.
+
+    Parameters
+    ----------
+    path : path
+        The CSV file.
+    edits : sequence of Edit
+        Such as `Diagnosis.edits`.
+    """
     from io import StringIO
 
     text = StringIO()
@@ -123,6 +131,14 @@ def apply_edits(edits: Sequence[Edit], labels: Sequence[Iterable[str]], taxonomy
     """Apply edits to the labels of rows, as names of nodes, and to their taxonomy.
 
     An edit that does not fit, as its row or node is not there or its old value is another one, is a `DatasetError`.
+
+    Parameters
+    ----------
+    edits : sequence of Edit
+        The accepted edits; rows are edited before nodes.
+    labels : sequence of collections of str
+        The names of the deepest nodes of each row.
+    taxonomy : Taxonomy
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any
 
 from cladist.errors import ParameterError
 from cladist.evaluation.comparison import Comparison
-from cladist.evaluation.resampling import MEASURES
+from cladist.evaluation.resamples import MEASURES
 from cladist.metrics.significance import FriedmanTest, friedman_test
 from cladist.metrics.summary import text_table
 from cladist.report.page import Table
@@ -25,7 +25,9 @@ class Ranking:
     mean_ranks : dict
         For each method its mean rank; the best has rank 1.
     test : FriedmanTest
+        Friedman's test, with Nemenyi's critical difference.
     measure : str
+        What methods were compared by.
     """
 
     scores: dict[str, dict[str, float]]

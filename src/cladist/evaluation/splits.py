@@ -29,6 +29,7 @@ def splits(
     Parameters
     ----------
     n_rows : int
+        The number of rows.
     cv : int
         The number of parts of about equal size.
     groups : sequence, optional
@@ -39,6 +40,9 @@ def splits(
     labels : array, optional
         One number per row; each part gets about the same share of each.
     random_state : int, RandomState or None
+        The seed of random parts.
+    who : str
+        Who asks, for messages.
 
     Examples
     --------

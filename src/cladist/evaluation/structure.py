@@ -115,9 +115,9 @@ def spellings(labels: LabelMatrix) -> Iterator[Finding]:
         key = re.sub(r"[\W_]+", "", normalise(part))
         groups[key].add(v)
         if len(key) >= LEAST_LETTERS and key.isalpha():  # codes differ by a letter or digit
-            for k in range(len(key)):
+            for k in range(len(key) + 1):
                 groups[key[:k] + "?" + key[k:]].add(v)  # a letter more
-                groups[key[:k] + "?" + key[k + 1 :]].add(v)
+                groups[key[:k] + "?" + key[k + 1 :]].add(v)  # another letter
     seen = set()
     for key, nodes in groups.items():
         for u, v in combinations(sorted(nodes), 2) if key and 1 < len(nodes) <= MOST_WORDS else ():

@@ -27,6 +27,7 @@ def precision_at_k(
         The labels of each row, best first and different from each other, as `predict_top_k` returns them.
     taxonomy : Taxonomy
     k : int
+        How many labels count.
     propensities : array of shape (n_nodes,), optional
         See `propensities`. A true label then counts 1 / its propensity, and the sum over rows is divided by that of the
         best ranking possible (Jain, Prabhu & Varma 2016), so that rare labels count more.
