@@ -131,6 +131,7 @@ def kills(data: Dataset, runs: int) -> list[dict[str, Any]]:
         WorkerGroup.call = killing  # type: ignore[method-assign]
         there, seconds = timed(learner(data, Ray(workers=3), 3), data)
         found.append({"killed at call": first, "s": seconds, "killed": left <= 0, "same": same(here, there, data)})
+        print(found[-1], flush=True)
         while len(nodes) < 2:
             nodes.append(cluster.add_node(num_cpus=1, object_store_memory=200 * 2**20))
     WorkerGroup.call = call  # type: ignore[method-assign]

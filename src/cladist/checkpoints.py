@@ -61,9 +61,9 @@ class Scope:
         """Return what `save` has kept; None if there is nothing."""
         return None if self.store is None else self.store.read(self.name)
 
-    def save(self, state: Callable[[], Any], *, always: bool = False) -> None:
-        """Keep ``state()`` in place of what was kept before, if writing has become due or `always` is true."""
-        if self.store is not None and (always or self.store.is_due):
+    def save(self, state: Callable[[], Any]) -> None:
+        """Keep ``state()`` in place of what was kept before, if writing has become due."""
+        if self.store is not None and self.store.is_due:
             self.store.write(self.name, state())
 
     def map(

@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
+from cladist import checkpoints
 from cladist.errors import ParameterError, TooLargeError, is_count
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
@@ -71,7 +72,7 @@ def fit_folds(
         return models
 
     with without_label_warnings():
-        fitted = list(executor_for(n_jobs).map(fit_fold, folds))
+        fitted = list(checkpoints.scope("folds").each(executor_for(n_jobs), fit_fold, folds))
 
     def score() -> Iterator[tuple[Ids, Floats]]:
         for models, fold in zip(fitted, folds, strict=True):

@@ -355,7 +355,8 @@ def infer(
         history, stride, values = state
         checkpoints.restore(values, parts)
     with progress.task("Variational inference", max_iter, unit="steps") as running:
-        running.advance(len(history))
+        if history:
+            running.advance(len(history))
         while len(history) < max_iter and not is_done:
             last = posterior.mean[problem.leaves], posterior.scores, posterior.beta
             posterior.update_leaves()

@@ -136,7 +136,8 @@ def solve_graph(
         first, history, values = found
         search.go_on(values)
     with progress.task(f"graph, {schedule}", settings.max_iter, unit="sweeps") as running:
-        running.advance(first)
+        if first:
+            running.advance(first)
         for number in range(first, -(-settings.max_iter // sweeps)):
             expected = max(settings.tol, history[-1]["gap"] if history else np.inf)
             passes = min(sweeps * (number + 1), settings.max_iter)

@@ -146,7 +146,8 @@ def ascend(dual: RowDual, sweeps: Sweeps, random: np.random.RandomState, executo
         checkpoints.restore(values, *parts)
         random.set_state(drawn)
     with progress.task("Closing the gap", sweeps.n_sweeps, unit="sweeps") as running:
-        running.advance(ascent.n_passes)
+        if ascent.n_passes:
+            running.advance(ascent.n_passes)
         while now.gap > sweeps.tol and ascent.n_passes < sweeps.n_sweeps:
             allowed = sweeps.tol * abs(now.dual)
             enough = IDLE * allowed / len(dual.gaps)

@@ -135,7 +135,8 @@ def cutting_plane(
         checkpoints.restore(state[0], *parts)
         random.set_state(state[1])
     with progress.task("Cutting planes", sweeps.n_sweeps, unit="sweeps") as running:
-        running.advance(ascent.n_passes)
+        if ascent.n_passes:
+            running.advance(ascent.n_passes)
         while True:
             over_lists = dual.measure(executor)
             worst = _worst(X, dual.W, oracle)

@@ -94,7 +94,8 @@ def solve_alternating(
         history, values = state
         checkpoints.restore(values, *parts)
     with progress.task("alternating", settings.max_iter, unit="sweeps") as running:
-        running.advance(len(history))
+        if history:
+            running.advance(len(history))
         for number in range(len(history), settings.max_iter):
             search.sweep(number, exact_inner)
             entry = search.evaluate()

@@ -146,7 +146,8 @@ def solve_recursive(
     task = progress.task("recursive regularisation", settings.max_iter, unit="sweeps")
     with closing(search.joint), task as running:
         first = search.go_on(kept.load(), parts)
-        running.advance(first)
+        if first:
+            running.advance(first)
         for sweep in range(first, settings.max_iter):
             search.joint.sweep(sweep, search.rounds, search.eps)
             if sweep == 0:
