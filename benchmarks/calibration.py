@@ -3,12 +3,12 @@
 `python -m benchmarks.calibration [SET …]` reads the scores of `benchmarks.held_out_scores`, computes those that are not
 there, and writes benchmarks/results/calibration.json; sets named are measured anew.
 
-Every calibration is fitted to the out-of-fold scores of 8,000 of a part's training rows, as in `CalibratedClassifier`,
-and measured on the part's own rows: the expected calibration error of every level, with 15 bins of as many rows each.
-`noise` is that of the same probabilities if they held exactly, the mean of 20 draws of outcomes from them: no model
-has less on average. Rows of parts 0 to 3, which are drawn like the training rows, are put together. Part "test" has
-rows from elsewhere: other wordings of the same codes (icd10cm), later posts (news20), another sample of queries
-(clinc150); the difference is how far the probabilities drift.
+Every calibration is fitted to the out-of-fold scores of at most 20,000 of a part's training rows, as in
+`CalibratedClassifier`, and measured on the part's own rows: the expected calibration error of every level, with 15 bins
+of as many rows each. `noise` is that of the same probabilities if they held exactly, the mean of 20 draws of outcomes
+from them: no model has less on average. Rows of parts 0 to 3, which are drawn like the training rows, are put together.
+Part "test" has rows from elsewhere: other wordings of the same codes (icd10cm), later posts (news20), another sample of
+queries (clinc150); the difference is how far the probabilities drift.
 
 `blend` is the accuracy of `BlendedClassifier`'s weighting on the same scores, beside the best of the learners, each by
 its own scores or by its calibrated probabilities, whichever is more accurate; with the difference's standard error.
@@ -36,7 +36,7 @@ from cladist.metrics.calibration import _read
 PATH = RESULTS / "calibration.json"
 CALIBRATIONS = (("temperature", "levels"), ("temperature", "leaves"), ("isotonic", "levels"))
 N_BINS, N_DRAWS, ROWS_AT_ONCE = 15, 20, 4_000
-MOST_FITTED = 8_000  # rows, drawn at random, that a calibration is fitted to
+MOST_FITTED = 20_000  # rows, drawn at random, that a calibration is fitted to
 Outcomes = list[tuple[Any, Any]]  # of each level, the rows' highest probability, and whether it is right
 
 
@@ -53,7 +53,12 @@ def fit(scores: Scores, learner: str, method: str, level: str) -> tuple[Calibrat
     parts = [ListedScores.of(np.asarray(scores.out_of_fold[learner][rows]), columns[rows]) for rows in pieces]
     listed, targets = ListedScores.joined(parts), scores.nodes[np.concatenate(pieces)]
     options = {"method": method, "level": level}
-    fitted = fit_calibrator(listed, targets, scores.taxonomy, scores.class_nodes, **options)
+
+    def whole() -> Any:
+        for rows in pieces:
+            yield np.asarray(scores.out_of_fold[learner][rows], dtype=np.float64), scores.nodes[rows]
+
+    fitted = fit_calibrator(listed, targets, whole, scores.taxonomy, scores.class_nodes, **options)
     return fitted, time.process_time() - started
 
 
@@ -133,7 +138,13 @@ def blend(scores: Scores, learners: list[str]) -> tuple[dict[str, float], Any, C
     choices = ChoiceTree(scores.taxonomy, scores.class_nodes)
     weights, shares = fit_weights(choices, listed.columns, taken, listed.log_counts, targets)
     blended, options = listed._replace(scores=combine(weights, taken)), {"method": "temperature", "level": "levels"}
-    calibrator = fit_calibrator(blended, targets, scores.taxonomy, scores.class_nodes, **options)
+
+    def whole() -> Any:
+        for rows in some:
+            of_models = np.stack([np.asarray(scores.out_of_fold[learner][rows]) for learner in learners])
+            yield combine(weights, of_models), scores.nodes[rows]
+
+    calibrator = fit_calibrator(blended, targets, whole, scores.taxonomy, scores.class_nodes, **options)
     own = np.stack([np.asarray(scores.own[learner]) for learner in learners])
     return (
         dict(zip(learners, shares.tolist(), strict=True)),

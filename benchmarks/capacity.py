@@ -27,7 +27,7 @@ from cladist.datasets import make_topics
 from cladist.labels import encode
 from cladist.learners.local.top_down import node_problems
 from cladist.solvers import OneVsRest, Settings, TrainingRows, solve_one_vs_rest
-from cladist.solvers.problem import Targets
+from cladist.solvers.problem import Targets, members_by_class
 
 LWIKI = {"rows": 2_400_000, "features": 1_600_000, "leaves": 325_056}
 CALIBRATION, CHECKS = (1000, 700, 500, 300, 200), (100, 30, 10)
@@ -44,8 +44,19 @@ def data_at(parts: int) -> Any:
     return make_topics(**sizes, branching=branching, doc_length=60, random_state=parts)
 
 
+def warm() -> None:
+    """Compile kernels, or load them."""
+    data = make_topics(n_samples=400, n_features=300, branching=(3, 4, 4, 4), random_state=0)
+    TopDown(data.taxonomy, solver="coordinate").fit(data.X, data.y)
+    rows = TrainingRows.from_matrix(data.X, constant=True)
+    classes = np.unique(data.y, return_inverse=True)[1]
+    problem = OneVsRest(rows, members_by_class(classes, 192), "squared_hinge", np.ones((2, 192)))
+    solve_one_vs_rest(problem, Settings(solver="coordinate"))
+
+
 def flat(parts: int) -> dict[str, Any]:
     """Solve some blocks of the flat problem; return the sizes, CPU seconds and the peak of memory."""
+    warm()
     data = data_at(parts)
     labels = encode(data.y, data.taxonomy).labels
     targets = Targets.of(labels, all_nodes=False, sets=False)
@@ -65,7 +76,7 @@ def flat(parts: int) -> dict[str, Any]:
     solve_one_vs_rest(problem, Settings(tol=1e-3, solver="coordinate"))
     seconds = (time.process_time() - started) / len(chosen)
     time.sleep(0.1)
-    sizes = {"rows": len(rows), "values": len(rows.data), "features": rows.n_used, "blocks": n_blocks}
+    sizes = {"rows": len(rows), "values": len(rows.data), "features": int(rows.n_used), "blocks": n_blocks}
     peak = watch.peaks["RssAnon"] + watch.peaks["RssShmem"] - before
     held = flat_bytes(len(rows), len(rows.data), rows.n_used, len(chosen))
     return {
@@ -81,6 +92,7 @@ def flat(parts: int) -> dict[str, Any]:
 
 def top_down(parts: int) -> dict[str, Any]:
     """Train a top-down learner; return the sums of the sizes of its families, and CPU seconds."""
+    warm()
     data = data_at(parts)
     nodes = encode(data.y, data.taxonomy).labels.nodes("capacity")
     model = TopDown(data.taxonomy, solver="coordinate")
@@ -133,11 +145,11 @@ def main() -> None:
     parser.add_argument("--methods", default="FlatSVM,TopDown")
     options = parser.parse_args()
     checks = [int(part) for part in options.checks.split(",")]
-    steps = {"FlatSVM": (flat, "block", False), "TopDown": (top_down, "seconds", True)}
+    steps = {"FlatSVM": ("flat", "block", False), "TopDown": ("top_down", "seconds", True)}
     compared, numbers = [], {}
     for method in options.methods.split(","):
         measure, name, of_blocks = steps[method]
-        measured = {parts: in_new_process(measure, parts) for parts in (*CALIBRATION, *checks)}
+        measured = {parts: in_new_process(f"benchmarks.capacity:{measure}", parts) for parts in (*CALIBRATION, *checks)}
         found = fitted([measured[parts] for parts in CALIBRATION], name, of_blocks=of_blocks)
         numbers[method] = dict(zip(("block", "row", "value", "feature"), found.tolist(), strict=True))
         for parts, row in measured.items():

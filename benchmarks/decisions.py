@@ -37,6 +37,7 @@ from cladist.decisions import Confidence, Conformal, MinimumRisk, RiskControl, S
 from cladist.decisions.risk_control import LEVELS, certify_answers
 from cladist.errors import CladistWarning
 from cladist.labels import LabelMatrix, TopK, encode
+from cladist.learners.decision_classifier import LONGER
 from cladist.losses import HierarchicalF, HLoss, TreeDistance, ZeroOne
 from cladist.taxonomy import Taxonomy
 
@@ -55,6 +56,7 @@ class Rows(NamedTuple):
     flat: TopK
     nodes: Any
     P_flat: Any
+    P_blend: Any
 
     def take(self, top: TopK, rows: Any) -> TopK:
         """Return some rows of lists."""
@@ -78,11 +80,11 @@ def load_rows(name: str, part: str, folder: Path) -> Rows:
         P_flat = softmax(scale * np.asarray(scores.own[FLAT], dtype=np.float64), axis=1)
         listed, flat = (TopK.of(of, min(LISTED, of.shape[1])) for of in (P, P_flat))
         np.savez(path, listed=listed.columns, p=listed.probabilities, flat=flat.columns, p_flat=flat.probabilities,
-                 P_flat=P_flat.astype(np.float32))  # fmt: skip
+                 P_flat=P_flat.astype(np.float32), P=P.astype(np.float32))  # fmt: skip
     kept = np.load(path)
     classes = [scores.taxonomy.names[v] for v in scores.class_nodes]
     lists = TopK(kept["listed"], kept["p"]), TopK(kept["flat"], kept["p_flat"])
-    return Rows(scores.taxonomy, classes, *lists, scores.own_nodes, kept["P_flat"])
+    return Rows(scores.taxonomy, classes, *lists, scores.own_nodes, kept["P_flat"], kept["P"])
 
 
 def halves(n_rows: int, seed: int) -> tuple[Any, Any]:
@@ -196,7 +198,7 @@ def conformal(name: str, part: str, folder: Path) -> list[dict[str, Any]]:
     rows = load_rows(name, part, folder)
     some = np.random.default_rng(4).permutation(len(rows.nodes))[:MOST_SETS]
     lists = rows.take(rows.blended, some), rows.take(rows.flat, some)
-    rows = Rows(rows.taxonomy, rows.classes, *lists, rows.nodes[some], rows.P_flat[some])
+    rows = Rows(rows.taxonomy, rows.classes, *lists, rows.nodes[some], rows.P_flat[some], rows.P_blend[some])
     class_nodes, table = np.array([rows.taxonomy.index(c) for c in rows.classes]), []
     kinds: dict[str, Any] = {
         "leaves": {"kind": "leaves"},
@@ -208,8 +210,12 @@ def conformal(name: str, part: str, folder: Path) -> list[dict[str, Any]]:
         for split in range(N_SPLITS):
             own, new = halves(len(rows.nodes), split)
             for kind, options in kinds.items():
-                rule = rows.fit(Conformal(alpha, **options), rows.blended, own)
-                sets = rule.answer(rows.take(rows.blended, new)).nodes
+                top = rows.blended
+                rule = rows.fit(Conformal(alpha, **options), top, own)
+                while rule.needs_longer_lists(top.columns.shape[1]):  # as DecisionClassifier does
+                    top = TopK.of(rows.P_blend, min(LONGER * top.columns.shape[1], rows.P_blend.shape[1]))
+                    rule = rows.fit(Conformal(alpha, **options), top, own)
+                sets = rule.answer(rows.take(top, new)).nodes
                 found.setdefault(kind, []).append(cover(rule, sets, rows.nodes[new]))
             for score, masks in mapie_sets(rows.P_flat, class_nodes, rows.nodes, own, new, alpha, split).items():
                 hit = np.isin(rows.nodes[new], class_nodes)

@@ -46,7 +46,9 @@ def calibration() -> str:
                     if kind in of and of is figures.get("temperature, levels"):
                         levels, noise = (of[kind][key] for key in ("ece_by_level", "noise_by_level"))
                         shown = [" ".join(f"{value:.3f}" for value in values[:-1]) for values in (levels, noise)]
-                        errors.append([name, learner, f"{of[kind]['accuracy']:.3f}", *shown])
+                        shift = " ".join(f"{v:+.3f}" for v in of[kind]["confidence_less_accuracy_by_level"][:-1])
+                        rows, accuracy = f"{of[kind]['rows']:,}", f"{of[kind]['accuracy']:.3f}"
+                        errors.append([name, learner, rows, accuracy, *shown, shift])
         for kind, name in (("held_out", row["set"]), ("test_part", f"{row['set']}, test part")):
             if kind in row["blend"]:
                 of = row["blend"][kind]
@@ -56,9 +58,10 @@ def calibration() -> str:
     parts = [
         "Expected calibration error of every level, roots first, with the defaults of `CalibratedClassifier` on rows "
         "that are drawn like the training rows, and on test parts whose rows come from elsewhere. Noise is the error "
-        "that "
-        "the same probabilities would have on as many rows if they held exactly. C is chosen on training rows.",
-        table(["set", "learner", "accuracy", "error by level", "noise by level"], errors),
+        "that the same probabilities would have on as many rows if they held exactly: no model has less on average. "
+        "The last column is the mean probability of the answers less their accuracy, which on a test part is how far "
+        "the calibration drifts. C is chosen on training rows.",
+        table(["set", "learner", "rows", "accuracy", "error by level", "noise by level", "too sure by"], errors),
         "`BlendedClassifier` of these learners, with the standard error of the difference to the best of them.",
         table(["set", "accuracy of the blend", "best learner", "difference"], blends),
     ]
@@ -96,8 +99,9 @@ def guarantees() -> list[str]:
     text = (
         "The share of the labels' depth that right answers keep, where at most 5 % errors are guaranteed with "
         "probability 0.9, of all rows or of the answers: means of 20 random halves to calibrate on. The ratio is to "
-        "leaves filed over a threshold of the flat classifier's highest probability, chosen by the same test. The last "
-        "column is the share of splits whose error on all rows is over the bound; 0.1 is allowed."
+        "leaves filed over a threshold of the flat classifier's highest probability, chosen by the same test; where "
+        "that files nothing, there is no ratio. "
+        "The last column is the share of splits whose error on all rows is over the bound; 0.1 is allowed."
     )
     header = ["set", "error of", "answers", "depth kept", "ratio", "error", "over"]
     return ["### At a guaranteed error", text, table(header, rows)]

@@ -32,9 +32,9 @@ from cladist.storage.scratch import scratch_in
 N_FEATURES, PER_ROW, LEAVES, SIGNAL = 1_000_000, 250, (4, 8), 20
 PIECE = 50_000
 LEARNERS: dict[str, dict[str, Any]] = {
-    "FlatSVM": {"C": 0.1, "tol": 0.01},
-    "TopDown": {"C": 0.1, "tol": 0.01},
-    "RecursiveSVM": {"C": 0.1, "tol": 0.01, "loss": "squared_hinge", "sharing": 1.0},
+    "FlatSVM": {"C": 0.1, "tol": 0.1},
+    "TopDown": {"C": 0.1, "tol": 0.1},
+    "RecursiveSVM": {"C": 0.1, "tol": 0.1, "loss": "squared_hinge", "sharing": 1.0},
 }
 FIELDS = ("RssAnon", "RssFile", "RssShmem", "VmRSS")
 

@@ -77,6 +77,11 @@ def describe(running: Task, description: str) -> None:
         running.describe(description)
 
 
+def announce(message: str) -> None:
+    """Tell whoever shows progress something about work that has no steps."""
+    getattr(_reporter.get() or _SILENT, "announce", _SILENT.announce)(message)
+
+
 class _Line(Task):
     """A task shown as lines of text, one per tenth of the total."""
 

@@ -48,6 +48,15 @@ def class_probabilities(taxonomy, class_nodes, scores, scales, biases, by_maximu
     return result
 
 
+def level_off(shares, most):
+    """Return shares that sum to 1 − `most`, none above `most`, proportional below that: bisection for the factor."""
+    shares, (low, high) = np.array(shares), (0.0, 1e12)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.minimum(most, middle * shares).sum() < 1 - most else (low, middle)
+    return np.minimum(most, low * shares)
+
+
 def bend_best_path(taxonomy, class_nodes, P, curve, kept):
     """Return the class probabilities of one row after the best path's nodes got what `curve` says of each step."""
     column, P = {int(v): c for c, v in enumerate(class_nodes)}, P.copy()
@@ -67,15 +76,13 @@ def bend_best_path(taxonomy, class_nodes, P, curve, kept):
             return P
         best = max(options, key=lambda option: option[0])  # the first of several
         q = best[0] / old_mass
-        share = q
-        if len(options) > 1:
-            second = sorted(option[0] for option in options)[-2] / (old_mass - best[0])
-            share = min(1.0, curve(step, best[0]) / mass)
-            share = (1 - kept) * max(share, second / (1 + second)) + kept * q
-        for p, columns, _ in options:
-            factor = mass * share / best[0] if columns is best[1] else mass * (1 - share) / (old_mass - best[0])
-            P[columns] = before[columns] * factor
-            assert p > 0
+        share, others = q, [option for option in options if option is not best]
+        if others:
+            share = (1 - kept) * min(1.0, curve(step, best[0]) / mass) + kept * q
+            share = max(share, 1 / len(options))
+        capped = level_off([option[0] / old_mass for option in others], share)
+        for (p, columns, _), new in zip([best, *others], [share, *capped], strict=True):
+            P[columns] = before[columns] * mass * new / p
         mass, old_mass, v, step = mass * share, best[0], best[2], step + 1
         if v is None:
             return P

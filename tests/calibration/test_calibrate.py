@@ -139,18 +139,19 @@ def test_the_best_path_gets_what_its_curves_say(problem, by_maximum, as_steps, s
 
 def test_the_end_of_the_best_path_can_be_kept_the_most_probable():
     """Two leaves share their node's probability, and another node has one leaf that is more probable than each."""
-    tree = Taxonomy.from_paths(["a/b", "a/c", "d"])
-    names = ["b", "c", "d"]
+    tree = Taxonomy.from_paths(["a/b", "a/c", "d", "e"])
+    names = ["b", "c", "d", "e"]
     nodes = np.array([tree.index(name) for name in names])
     scales = np.ones(tree.n_nodes + 1)
     model = NestedLogit(ChoiceTree(tree, nodes), scales, np.zeros(2 * tree.n_nodes), False)
     model = model._replace(curves=PathCurves(np.ones(model.choices.n_steps), np.zeros(model.choices.n_steps)))
-    scores = np.array([[0.1, 0.0, 0.3]])
+    scores = np.array([[0.6, 0.4, 0.62, -2.0]])
     plain, kept = (np.exp(model._replace(keeps_best=keeps).log_probabilities(scores))[0] for keeps in (False, True))
     assert names[plain.argmax()] == "d"
     assert names[kept.argmax()] == "b"
+    np.testing.assert_allclose(kept[[0, 2]], plain[0])
     assert kept.sum() == pytest.approx(1)
-    assert kept[1] / kept[0] == pytest.approx(plain[1] / plain[0])
+    assert kept[1] / kept[3] == pytest.approx(plain[1] / plain[3])  # what d had too much, they share
 
 
 def test_the_steps_of_the_best_path_are_traced():

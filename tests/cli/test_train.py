@@ -251,5 +251,5 @@ def test_what_may_surprise_is_told(run, shop):
     told = run(*given).stderr
     assert "There is no hierarchy: the 3 labels are trained on as unrelated" in told
     assert "1 of 8 texts has no word (row 7)" in told
-    assert "1 of 3 label has a single row, so no other row tests them: 'only'." in told
+    assert "1 of 3 labels has a single row, so no other row tests them: 'only'." in told
     assert run(*given, "--quiet").stderr == ""

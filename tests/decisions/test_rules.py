@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -298,6 +298,28 @@ def test_coverage(options, alpha):
         covered.append(np.mean([label in closure for label, closure in zip(y, closures, strict=True)]))
     assert np.mean(covered) >= 1 - alpha - 2 * np.std(covered) / np.sqrt(80)
     assert np.mean(covered) <= 1 - alpha + 0.08  # not everything
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["node", "nodes"]), st.sampled_from([0.1, 0.3, 0.6]))
+def test_the_threshold_of_covers_is_the_lowest_that_covers_enough_rows(seed, kind, alpha):
+    """Compared with the rows covered at every threshold; covers of one row need not contain each other."""
+    P, y = simulate(np.random.default_rng(seed), 30)
+    rule = Conformal(alpha, kind=kind, r=2).fit(P, y, ANIMALS)
+    chosen, levels = rule.threshold_, np.unique([*rule._covers(*_read(rule, P))[1], 0.0])
+    levels = np.unique(np.concatenate([levels, -levels, [chosen]]))
+    true, n_covered = np.array([ANIMALS.index(name) for name in y]), []
+    for rule.threshold_ in levels:
+        sets = rule.answer(P).nodes.frontier_names()
+        below = [{u for v in map(ANIMALS.index, names) for u in (v, *ANIMALS.ids_below(v))} for names in sets]
+        n_covered.append(sum(t in own for own, t in zip(below, true, strict=True)))
+    enough = np.array(n_covered) >= np.ceil(31 * (1 - alpha))
+    lowest = levels[np.flatnonzero(np.logical_and.accumulate(enough[::-1])[::-1])[0]]
+    assert chosen == pytest.approx(lowest)
+
+
+def _read(rule, P):
+    return rule._read(P), rule._tree()
 
 
 @pytest.mark.parametrize("kind", ["node", "nodes"])

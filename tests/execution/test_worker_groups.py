@@ -53,9 +53,10 @@ def test_the_model_does_not_depend_on_where_it_was_trained(name):
             assert without_seconds(here.history_) == without_seconds(there.history_)
 
 
-def test_vectors_do_not_travel():
+def test_vectors_do_not_travel(capsys):
     executor = Isolated(3)
-    recursive()(executor).fit(DATA.X, DATA.y)
+    recursive()(executor).set_params(verbose=1).fit(DATA.X, DATA.y)
+    assert "3 workers exchanged" in capsys.readouterr().err
     assert executor.n_calls > 20  # so the rounds did run on workers
     assert executor.largest_call < DATA.X.nnz * 8  # the rows themselves, which are given once, take more
 

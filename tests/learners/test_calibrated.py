@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -24,7 +25,7 @@ from cladist import (
     TopDown,
 )
 from cladist.calibration import calibrate
-from cladist.errors import CladistError, LabelError, ParameterError
+from cladist.errors import CladistError, ParameterError
 from cladist.features import text_features
 from cladist.learners import out_of_fold
 from cladist.learners.out_of_fold import out_of_fold_scores, random_folds
@@ -190,9 +191,22 @@ def test_learners_of_different_classes_are_blended():
     np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1)
 
 
-def test_a_blend_is_of_single_labels():
-    with pytest.raises(LabelError, match="blends single labels"):
-        BlendedClassifier([FlatSVM(TAXONOMY)]).fit(X, [{label} for label in Y])
+def test_sets_of_labels_are_blended():
+    """A model that sees the features and one that sees noise; the blend follows the first, and survives a file."""
+    random = np.random.default_rng(0)
+    rows = np.hstack([X[:300], 5 * random.normal(size=X[:300].shape)])
+    y = [{label} | ({"chess"} if k % 3 == 0 else set()) for k, label in enumerate(Y[:300])]
+    first = make_pipeline(ColumnTransformer([("own", "passthrough", list(range(X.shape[1])))]), FlatLogistic(TAXONOMY))
+    blind = make_pipeline(ColumnTransformer([("others", "passthrough", list(range(X.shape[1], 2 * X.shape[1])))]),
+                          FlatLogistic(TAXONOMY))  # fmt: skip
+    model = BlendedClassifier([first, blind], cv=3, random_state=0).fit(rows, y)
+    assert model.shares_[0] > 0.8
+    N = model.predict_proba(rows, nodes="all")
+    edges = TAXONOMY.parents.tocoo()
+    assert np.all(N[:, edges.row] <= N[:, edges.col] + 1e-12)
+    assert all(isinstance(labels, set) for labels in model.predict(rows[:5]))
+    held = cladist.labels.to_indicator(y, TAXONOMY).toarray()
+    np.testing.assert_allclose(N.mean(axis=0), held.mean(axis=0), atol=0.12)
 
 
 # -------------------------------------------------------------------- saving, parameters

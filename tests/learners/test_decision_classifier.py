@@ -13,6 +13,7 @@ from cladist.datasets import make_topics
 from cladist.decisions import Confidence, Conformal, MinimumRisk, RiskControl
 from cladist.errors import ModelFormatError, ParameterError
 from cladist.features import text_features
+from cladist.learners import decision_classifier
 from cladist.losses import HLoss
 
 DATA = make_topics(n_samples=600, n_features=120, branching=(3, 3), random_state=0)
@@ -60,6 +61,18 @@ def test_rows_are_held_out_only_where_a_rule_learns():
 def test_conformal_answers_cover():
     model = DecisionClassifier(TopDown(TREE), rule=Conformal(0.2), cv=3, held_out=0.4, random_state=1)
     assert model.fit(X[:400], Y[:400]).score(X[NEW], Y[NEW]) >= 0.7
+
+
+def test_sets_of_leaves_see_as_many_classes_as_they_need(monkeypatch, tmp_path):
+    """Lists of one class cannot cover 98 % of the rows; lists grow until they can, also in a file."""
+    whole = DecisionClassifier(FlatLogistic(TREE), rule=Conformal(0.02), cv=3, held_out=0.4, random_state=1)
+    whole.fit(X[:400], Y[:400])
+    monkeypatch.setattr(decision_classifier, "LISTED", 1)
+    grown = clone(whole).fit(X[:400], Y[:400])
+    assert grown.rule_.threshold_ == whole.rule_.threshold_ > 0
+    assert grown.predict(X[NEW]).tolist() == whole.predict(X[NEW]).tolist()
+    grown.save(tmp_path / "m")
+    assert cladist.load(tmp_path / "m").predict(X[NEW]).tolist() == whole.predict(X[NEW]).tolist()
 
 
 def test_where_and_why():

@@ -10,9 +10,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
 import cladist
-from cladist import CalibratedClassifier, Hieron, RecursiveSVM, Taxonomy, TextClassifier
+from cladist import CalibratedClassifier, FlatLogistic, Hieron, RecursiveSVM, Taxonomy, TextClassifier
 from cladist.errors import ParameterError
 from cladist.features import TextFeatures, text_features
+from cladist.learners.text import as_texts
 
 TREE = Taxonomy.from_paths(["out/camp/tents", "out/camp/bags", "home/cups", "home/pans"])
 TEXTS = ["dome tent", "tent with pegs", "sleeping bag", "down bag", "tea cup", "a cup", "iron pan", "frying pans"] * 3
@@ -48,6 +49,15 @@ def test_it_is_saved_and_loaded_as_itself(tmp_path, calibrate):
     assert (loaded.method, loaded.calibrate) == ("lr", calibrate)
     np.testing.assert_array_equal(loaded.predict_proba(NEW), model.predict_proba(NEW))
     assert [why.to_dict() for why in loaded.explain(NEW)] == [why.to_dict() for why in model.explain(NEW)]
+
+
+def test_clones_learn_their_own_features():
+    """The calibration is that of a Pipeline whose folds do not know the words of the rows they score."""
+    model = fitted("lr", calibrate=True)
+    whole = CalibratedClassifier(make_pipeline(text_features(), FlatLogistic(TREE)), random_state=0).fit(TEXTS, LABELS)
+    np.testing.assert_allclose(model.predict_proba(NEW), whole.predict_proba(NEW))
+    outside = CalibratedClassifier(FlatLogistic(TREE), random_state=0).fit(model[:-1].transform(TEXTS), LABELS)
+    assert not np.allclose(outside.calibrator_.model.scales, whole.calibrator_.model.scales)
 
 
 def test_probabilities():
@@ -224,3 +234,13 @@ def test_what_cannot_be_explained():
         cladist.explain(model, NEW)
     with pytest.raises(ParameterError, match=r"got one text; write \[text\]"):
         cladist.explain(make_pipeline(CountVectorizer(), Hieron()).fit(["tea", "cup"], ["x", "y"]), "a")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_of_texts_are_joined(library):
+    frames = pytest.importorskip(library)
+    new = frames.table if library == "pyarrow" else frames.DataFrame
+    columns = {"title": ["dome tent", "steel pan", "warm tent"], "brand": ["Acme", None, "Bolt"]}
+    assert as_texts("fit", new(columns)).tolist() == ["dome tent Acme", "steel pan", "warm tent Bolt"]
+    with pytest.raises(ParameterError, match=r"wanted columns of texts, and 'price' has 1\.5; leave it out"):
+        as_texts("fit", new({"title": ["tent"], "price": [1.5]}))

@@ -241,3 +241,9 @@ def test_data_frames_arrays_and_series_will_do():
     assert Taxonomy.from_edges(pd.DataFrame(edges, columns=["parent", "child"])) == expected
     assert Taxonomy.from_parents(pd.Series({1: None, 2: 1, 3: 1, 4: 3}, dtype=object)) == expected
     assert Taxonomy.from_parents(pd.Series([1, 3], index=[2, 2])).parents_of("2") == ["1", "3"]
+
+
+def test_a_title_is_no_name():
+    taxonomy = Taxonomy.from_edges([("GO:1", "GO:2")]).with_titles({"GO:2": "growth"})
+    with pytest.raises(TaxonomyError, match="it is the title of 'GO:2', and labels are names of nodes"):
+        taxonomy.index("growth")

@@ -7,6 +7,7 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from cladist.calibration.listed_scores import ListedScores
 from cladist.calibration.nested_logit import (
@@ -17,11 +18,14 @@ from cladist.calibration.nested_logit import (
     Parameters,
     ways_to_value,
 )
+from cladist.labels import LabelMatrix
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
+MOST_PAIRS = 2_000_000  # of a row and a class, in the regression for sets of labels
 STEPS = (0.2, 0.1, 0.05)  # of the search for the weights that are right most often
+LARGEST_WEIGHT = 100.0  # of scores in their own deviation: separable sets have no finite one
 MOST_COMPARED = 20_000  # rows in that search
 
 
@@ -95,3 +99,28 @@ def fit_weights(
                 if (count := n_right(moved)) > most:
                     most, best, improved = count, moved, True
     return best / units, best
+
+
+def fit_set_weights(scores: Floats, labels: LabelMatrix, class_nodes: Ids) -> tuple[Floats, Floats]:
+    """Return the weights for sets of labels, not negative, and the same relative to each model's spread, with sum 1.
+
+    They are those of the logistic regression of whether a row has a class on its scores, one intercept for all. With
+    very many pairs of rows and classes, the first rows are enough. Where all weights would be 0, they are equal.
+    """
+    some = max(1, MOST_PAIRS // max(1, len(class_nodes)))
+    finite = np.isfinite(scores)
+    units = np.maximum(np.nanstd(np.where(finite, scores, np.nan), axis=(1, 2)), 1e-300)
+    has = labels.to_indicator()[:some][:, class_nodes].toarray() > 0
+    listed = finite[:, :some].all(axis=0)
+    z, sign = scores[:, :some][:, listed].T / units, np.where(has[listed], 1.0, -1.0)
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        margin = sign * (z @ theta[:-1] + theta[-1])
+        by_margin = -sign * expit(-margin) / max(1, len(z))
+        return float(np.logaddexp(0, -margin).sum()) / max(1, len(z)), np.append(z.T @ by_margin, by_margin.sum())
+
+    bounds = [(0.0, LARGEST_WEIGHT)] * len(units) + [(None, None)]
+    start = np.append(np.full(len(units), 1 / len(units)), 0.0)
+    shares = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x[:-1]
+    shares = shares / shares.sum() if shares.sum() > 0 else np.full(len(units), 1 / len(units))
+    return shares / units, shares

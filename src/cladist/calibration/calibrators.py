@@ -10,7 +10,7 @@ import numpy.typing as npt
 from cladist.calibration.conditional import Conditional, fit_conditional
 from cladist.calibration.curves import Curves
 from cladist.calibration.listed_scores import ListedScores
-from cladist.calibration.nested_logit import ChoiceTree, NestedLogit, fit_nested_logit
+from cladist.calibration.nested_logit import ChoiceTree, NestedLogit, Whole, fit_nested_logit
 from cladist.calibration.path_curves import PathCurves
 from cladist.calibration.reshaped import Reshaped
 from cladist.errors import LabelError, ModelFormatError, ParameterError, one_of
@@ -176,17 +176,19 @@ def calibrate(
         return Calibrator(taxonomy, nodes, model)
     targets = labels.nodes("calibrate")
     rows = ListedScores.of(values, columns_of(nodes, taxonomy)[targets])
-    return fit_calibrator(rows, targets, taxonomy, nodes, method=method, level=level)
+    return fit_calibrator(rows, targets, lambda: [(values, targets)], taxonomy, nodes, method=method, level=level)
 
 
 def fit_calibrator(
-    rows: ListedScores, targets: Ids, taxonomy: Taxonomy, class_nodes: Ids, *, method: str, level: str
+    rows: ListedScores, targets: Ids, whole: Whole, taxonomy: Taxonomy, class_nodes: Ids, *, method: str, level: str
 ) -> Calibrator:
-    """Fit a calibration of single labels to listed scores; `targets` are the true nodes."""
+    """Fit a calibration of single labels to listed scores, and its curves to whole rows; `targets` are true nodes."""
+    if rows.columns.shape[1] == len(class_nodes):  # the lists are whole
+        whole = lambda: [(rows.scores, targets)]  # noqa: E731
     choices = ChoiceTree(taxonomy, class_nodes, flat=level == "leaves")
     model = fit_nested_logit(choices, rows, targets, level=level, biases=method == "vector")
     if method in ("platt", "isotonic") or not (choices.flat or taxonomy.depth.max() == 0):
-        model = model.with_curves(rows, targets, method=method)
+        model = model.with_curves(whole, method=method)
     return Calibrator(taxonomy, class_nodes, model)
 
 

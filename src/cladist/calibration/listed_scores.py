@@ -37,8 +37,7 @@ class ListedScores(NamedTuple):
         """List all classes if they are few; otherwise the best, the true one (−1: none) and some of the others."""
         n_classes = scores.shape[1]
         if n_classes <= MOST_LISTED:
-            columns = np.broadcast_to(np.arange(n_classes), scores.shape)
-            return cls(columns, scores.astype(np.float64), np.broadcast_to(0.0, scores.shape))
+            return cls.whole(scores)
         ranks, known = scores.copy(), np.flatnonzero(true_columns >= 0)
         ranks[known, true_columns[known]] = np.inf
         order = np.argpartition(-ranks, N_BEST, axis=1)
@@ -49,6 +48,12 @@ class ListedScores(NamedTuple):
         log_counts[N_BEST:] = np.log((n_classes - N_BEST) / len(drawn))
         taken = np.take_along_axis(scores, columns, axis=1).astype(np.float64)
         return cls(columns, taken, np.broadcast_to(log_counts, taken.shape))
+
+    @classmethod
+    def whole(cls, scores: npt.NDArray[np.floating]) -> ListedScores:
+        """List all classes."""
+        columns = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
+        return cls(columns, scores.astype(np.float64), np.broadcast_to(0.0, scores.shape))
 
     @classmethod
     def joined(cls, parts: Iterable[ListedScores]) -> ListedScores:

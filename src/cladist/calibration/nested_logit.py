@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
+Whole = Callable[[], Iterable[tuple[Floats, Ids]]]  # the scores of all classes, some rows at a time, and true nodes
 
 LEVEL_RIDGE = 0.1  # of a level's log scale: it matters only where few rows leave the scale open, such as separable ones
 SCALE_RIDGE = 10.0  # of a node's log scale around its level's: about the pull of ten rows
@@ -112,22 +114,32 @@ class NestedLogit(NamedTuple):
         c = self.choices
         return c.parent, c.class_nodes, c.is_end, self.scales, self.biases, self.by_maximum
 
-    def with_curves(self, rows: ListedScores, targets: Ids, *, method: str) -> NestedLogit:
+    def with_curves(self, whole: Whole, *, method: str) -> NestedLogit:
         """Return the same model with curves fitted to how often the best path is right."""
+        traced, some, n_kept = [], [], 0
+        for scores, targets in whole():
+            traced.append(self.trace(scores, targets))
+            if n_kept * scores.shape[1] < COMPARED_SCORES:
+                some.append((scores, targets, traced[-1][2]))
+                n_kept += len(scores)
+        log_mass, hits, _ = (np.concatenate(parts) for parts in zip(*traced, strict=True))
+        curved = self._replace(curves=fit_path_curves(log_mass, hits, method=method))
+        keeping = curved._replace(keeps_best=True)
+        gain, moved = 0, 0.0
+        for scores, targets, ends in some:
+            plain, kept = (np.exp(model.log_probabilities(scores)) for model in (curved, keeping))
+            likeliest = self.choices.class_nodes[plain.argmax(axis=1)]
+            gain += int(np.sum(ends == targets) - np.sum(likeliest == targets))
+            moved += float(np.abs(plain - kept).sum()) / 2
+        return keeping if gain > 0 and moved <= MOST_MOVED * n_kept else curved
+
+    def trace(self, scores: Floats, targets: Ids) -> tuple[Floats, npt.NDArray[np.bool_], Ids]:
+        """Return the log-probability of every step of the best path, whether it is right, and where the path ends."""
+        rows = ListedScores.whole(scores)
         shape = len(targets), self.choices.n_steps
         log_mass, hits, ends = np.empty(shape), np.zeros(shape, bool), np.empty(len(targets), np.int64)
         kernels.trace_paths(self.model, rows, targets, *self.choices.lists_of(rows.columns), log_mass, hits, ends)
-        curved = self._replace(curves=fit_path_curves(log_mass, hits, method=method))
-        n_classes = len(self.choices.class_nodes)
-        some = np.arange(min(len(targets), max(1, COMPARED_SCORES // n_classes)))
-        scores = np.full((len(some), n_classes), -np.inf)
-        np.put_along_axis(scores, rows.columns[some], rows.scores[some], axis=1)
-        keeping = curved._replace(keeps_best=True)
-        plain, kept = (np.exp(model.log_probabilities(scores)) for model in (curved, keeping))
-        likeliest = self.choices.class_nodes[plain.argmax(axis=1)]
-        gain = np.sum(ends[some] == targets[some]) - np.sum(likeliest == targets[some])
-        moved = np.abs(plain - kept).sum() / 2 / max(1, len(some))
-        return keeping if gain > 0 and moved <= MOST_MOVED else curved
+        return log_mass, hits, ends
 
 
 class Parameters:

@@ -51,6 +51,7 @@ def command(
     and models with kernels by the training rows that the score is a sum of.
     """
     output.check_inputs(data, model=model)
+    out = output.named_file(out)
     if out is not None and out.suffix.lower() not in SUFFIXES:
         raise DatasetError(f"{out}: the file extension of --out must be one of {', '.join(SUFFIXES)}.")
     output.check_target(out, data, model)

@@ -271,6 +271,11 @@ def check_inputs(*paths: PathLike | None, model: Path | None = None) -> None:
             raise DatasetError(f"{path}: there is no such file.")
 
 
+def named_file(out: Path | None) -> Path | None:
+    """Return the file to write, or None for standard output, which "-" names as well."""
+    return None if out is None or str(out) == "-" else out
+
+
 def check_target(path: PathLike | None, *others: PathLike | None) -> None:
     """Raise an error if `path` cannot be written, before work is done whose result would be lost.
 

@@ -102,6 +102,7 @@ def command(
     and reason.
     """
     output.check_inputs(data, model=model)
+    out = output.named_file(out)
     from cladist.cli.input import DataSource, open_model, resolve
     from cladist.execution import count_workers
 

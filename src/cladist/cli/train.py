@@ -166,8 +166,7 @@ def train(
         tree = None if taxonomy is None else read_tree(taxonomy, source)
         features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
         learner = None if method == AUTO else new_learner(method, parameters or {})
-        if executor is not None:
-            _set_executor(learner, method, executor)
+        _set_executor(learner, method, executor)
         if source.kind == "packed":
             _refuse_options(source, {"--taxonomy": tree, "--zero-based": source.zero_based, "--query": source.query})
             data, notes, vectorizer = read_packed(source)
@@ -180,8 +179,7 @@ def train(
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        made = {"method": method, "hashing": hashing, "characters": characters, "calibrate": calibrate}
-        kept = _keep(checkpoint, data, {**(parameters or {}), **made})
+        kept = _keep(checkpoint, data, parameters, (method, hashing, characters, calibrate))
         # Temporary files of rows on disk are beside the model, where there is room, and not where TMPDIR says.
         beside = scratch_in(out.absolute().parent if source.kind == "packed" else None)
         with progress.task("Training" if method == AUTO else f"Training {method}"), advise, beside, kept:
@@ -214,18 +212,22 @@ def train(
     }
 
 
-def _keep(folder: Path | None, data: Any, parameters: dict[str, Any]) -> AbstractContextManager[None]:
+def _keep(
+    folder: Path | None, data: Any, parameters: dict[str, Any] | None, options: tuple[Any, ...]
+) -> AbstractContextManager[None]:
     """Return a context in which fits keep what they finish in a folder, if one is given."""
     if folder is None:
         return nullcontext()
     from cladist import checkpoints
 
     tree = None if data.taxonomy is None else (list(data.taxonomy.names), data.taxonomy.parents)
-    return checkpoints.keep(folder, data.X, data.y, tree, **parameters)
+    return checkpoints.keep(folder, data.X, data.y, tree, parameters=parameters, options=options)
 
 
-def _set_executor(learner: Any, method: str, executor: str) -> None:
-    """Let a learner train elsewhere; refuse engines there are not, and methods that cannot."""
+def _set_executor(learner: Any, method: str, executor: str | None) -> None:
+    """Let a learner train elsewhere, if asked to; refuse engines there are not, and methods that cannot."""
+    if executor is None:
+        return
     if executor != "ray":
         raise ParameterError(f"--executor must be ray; got {executor!r}.")
     if learner is None or "executor" not in learner.get_params(deep=False):
@@ -274,8 +276,8 @@ def tell_surprises(data: Any, notify: Notify) -> None:
     single = [str(label) for label, n in n_rows.items() if n == 1]
     if single:
         shown = ", ".join(map(quoted, single[:3])) + (", …" if len(single) > 3 else "")
-        have = "label has" if len(single) == 1 else "labels have"
-        notify(f"{len(single):,} of {len(n_rows):,} {have} a single row, so no other row tests them: {shown}.")
+        have = "has" if len(single) == 1 else "have"
+        notify(f"{len(single):,} of {len(n_rows):,} labels {have} a single row, so no other row tests them: {shown}.")
 
 
 def _hold_out(data: Any, test_size: float) -> tuple[Any, Any]:
@@ -425,19 +427,20 @@ def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:
     from sklearn.utils import _safe_indexing
 
     from cladist.cli.decisions import HELD_OUT, MOST_HELD_OUT, hold_out
-    from cladist.learners.calibrated import CalibratedClassifier
+    from cladist.learners.calibrated import CalibratedClassifier, calibrate_pipeline
     from cladist.learners.out_of_fold import last_step
 
     learner = clone(last_step(model))
     if isinstance(getattr(learner, "C", None), str) and hasattr(last_step(model), "C_"):
         learner.set_params(C=last_step(model).C_)  # as it was chosen
-    calibrated = CalibratedClassifier(learner, random_state=0)
     steps = [(name, clone(step)) for name, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
     order = np.random.default_rng(0).permutation(len(data.y))
     n_held_out = min(round(HELD_OUT * len(order)), MOST_HELD_OUT)
     own, others = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-    result = Pipeline([*steps, ("model", calibrated)]) if steps else calibrated
-    result.fit(_safe_indexing(data.X, others), _safe_indexing(data.y, others))
+    rows = _safe_indexing(data.X, others), _safe_indexing(data.y, others)
+    result = (
+        calibrate_pipeline(steps, learner, *rows) if steps else CalibratedClassifier(learner, random_state=0).fit(*rows)
+    )
     return result, hold_out(result, _safe_indexing(data.X, own), _safe_indexing(data.y, own))
 
 

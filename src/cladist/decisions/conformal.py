@@ -51,8 +51,11 @@ class Conformal(Rule):
 
     Notes
     -----
-    If there are fewer than 1 / `alpha` − 1 calibration rows, sets contain everything. Where the smallest sets are right
-    more often than 1 − `alpha`, the least sure rows get an empty set, so that the coverage is not exceeded.
+    The smallest sets of nodes of growing probability need not contain each other. Their threshold is the lowest one
+    from which on enough calibration rows are covered; the coverage may then miss 1 − `alpha` by the order of 1 / n.
+
+    If there are fewer than 1 / `alpha` − 1 calibration rows, sets contain everything. Where the smallest sets are
+    right more often than 1 − `alpha`, the least sure rows get an empty set, so that the coverage is not exceeded.
 
     References
     ----------
@@ -94,6 +97,11 @@ class Conformal(Rule):
         if self.by == "class" and self.kind != "leaves":
             raise ParameterError("Conformal: by='class' is for kind='leaves'.")
 
+    def needs_longer_lists(self, n_listed: int) -> bool:
+        """Tell whether classes beyond those listed are needed: sets would otherwise hold all classes."""
+        whole = self.sets_ or self.kind != "leaves" or n_listed >= len(self.class_nodes_)
+        return not whole and bool(np.min(self.threshold_) <= 0)
+
     # ---------------------------------------------------------------- thresholds
 
     def _fit(self, top: TopK, labels: LabelMatrix | None, tree: ClassTree) -> None:
@@ -105,7 +113,7 @@ class Conformal(Rule):
             return
         true = labels.nodes("Conformal")
         if self.kind != "leaves":
-            self.threshold_ = upper_quantile(self._uncovered(top, true, tree), self.alpha)
+            self.threshold_ = self._least_level(top, true, tree)
             return
         own = np.where(tree.nodes[top.columns] == true[:, None], top.probabilities, 0.0).sum(axis=1)
         if self.by == "all":
@@ -128,21 +136,31 @@ class Conformal(Rule):
             thresholds[c] = of_node[v]
         return thresholds
 
-    def _uncovered(self, top: TopK, true: Ids, tree: ClassTree) -> Floats:
-        """Return the greatest probability of a smallest cover that misses the label; if none does, −that of the first.
+    def _least_level(self, top: TopK, true: Ids, tree: ClassTree) -> float:
+        """Return the lowest threshold from which on enough rows are covered, whatever higher one is taken.
 
-        Below 0, the threshold tells how sure the first cover must be, or the set is empty.
+        A row is covered between the probabilities of the smallest cover before and of one that has the label. Below 0,
+        the threshold tells how sure the first cover must be, or the set is empty.
         """
         indptr, masses, nodes = self._covers(top, tree)
         rows = np.repeat(np.arange(len(true)), np.diff(indptr))
         covered = np.zeros(len(rows), bool)
         for k in range(nodes.shape[1]):
             covered |= tree.contains(nodes[:, k], true[rows]) & (nodes[:, k] >= 0)
-        missed = np.zeros(len(true))
-        np.maximum.at(missed, rows[~covered], masses[~covered])
-        some = np.flatnonzero((np.diff(indptr) > 0) & (missed == 0))
-        missed[some] = -masses[indptr[some]]
-        return missed
+        first = indptr[:-1][np.diff(indptr) > 0]
+        before = np.append(0.0, masses[:-1])
+        before[first] = -masses[first]
+        # Going down, a row is lost where an interval begins, and won where one ends; beyond its last cover it has all.
+        last = np.zeros(len(true))
+        last[np.diff(indptr) > 0] = masses[indptr[1:][np.diff(indptr) > 0] - 1]
+        places = np.concatenate([before[covered], masses[covered], last])
+        changes = np.repeat([-1, 1, -1], [covered.sum(), covered.sum(), len(true)])
+        needed = int(np.ceil((len(true) + 1) * (1 - self.alpha) - 1e-9))
+        if needed > len(true):
+            return float("inf")
+        levels, group = np.unique(-places, return_inverse=True)
+        too_few = len(true) + np.cumsum(np.bincount(group, changes)) < needed
+        return float(-levels[np.argmax(too_few)]) if too_few.any() else -float("inf")
 
     def _covers(self, top: TopK, tree: ClassTree) -> tuple[Ids, Floats, Ids]:
         """Return the smallest covers of every row by growing size; see `kernels.decision.smallest_covers`."""

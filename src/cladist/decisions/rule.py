@@ -102,6 +102,10 @@ class Rule(BaseEstimator):
         """Return a set of nodes per row from the probability of every node; for rules that take sets."""
         raise ParameterError(f"{type(self).__name__} does not decide for sets of labels.")
 
+    def needs_longer_lists(self, n_listed: int) -> bool:
+        """Tell, once fitted, whether lists of so many classes per row are too short for good answers."""
+        return False
+
     # ---------------------------------------------------------------- fit and decide
 
     def fit(self, P: Any, y: Any, taxonomy: Any, *, classes: Any = None, sets: bool | None = None) -> Self:

@@ -7,6 +7,7 @@ it does not change.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -104,10 +105,10 @@ class Threads:
         """Yield ``function(task)`` for each task, in the tasks' order; see `Executor.map`."""
         with ThreadPoolExecutor(self.workers) as pool:
             # Each task runs in the caller's context, and so reports progress to the same place.
-            futures = [pool.submit(copy_context().run, function, task) for task in tasks]
+            futures = deque(pool.submit(copy_context().run, function, task) for task in tasks)
             try:
-                for future in futures:
-                    yield future.result()
+                while futures:  # a result that has been taken is not held here
+                    yield futures.popleft().result()
             finally:
                 for future in futures:
                     future.cancel()

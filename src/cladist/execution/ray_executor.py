@@ -29,8 +29,8 @@ class Ray:
     ----------
     address : str or None
         The address of a cluster, as ``ray.init`` takes it. None: the cluster that this process is connected to, or that
-        ``RAY_ADDRESS`` names, as inside a job that was submitted; otherwise one is started on this machine, and ends
-        with the process.
+        ``RAY_ADDRESS`` names, as inside a job that was submitted, or that runs on this machine; otherwise one is
+        started here, and ends with the process.
     workers : int or None
         The number of workers with a state, and half of the tasks that wait at a time; None: the cores of the cluster.
 
@@ -112,7 +112,7 @@ class _Actors:
     """Workers that are Ray actors."""
 
     def __init__(self, ray: Any, make: list[Any], n_workers: int) -> None:
-        self.ray, self.make = ray, make
+        self.ray, self.make, self.reason = ray, make, ""
         cores = int(n_workers <= ray.cluster_resources().get("CPU", 1))
         self.actors = {k: self._start(k, cores) for k in range(n_workers)}
 
@@ -129,7 +129,10 @@ class _Actors:
     def _answer(self, reference: Any) -> Payload | None:
         try:
             return list(self.ray.get(reference))
-        except self.ray.exceptions.RayError:
+        except self.ray.exceptions.RayTaskError as problem:  # not the worker's end, but an error around its call
+            raise ExecutionError(f"A worker on the Ray cluster failed: {_first_line(problem)}.") from problem
+        except self.ray.exceptions.RayError as problem:
+            self.reason = _first_line(problem)
             return None
 
     def restart(self, k: int) -> None:

@@ -9,7 +9,7 @@ from cladist.errors import ExecutionError
 from cladist.execution.executors import Workers
 from cladist.execution.payload import Payload, attempt, pack, result_of, size_of, unpack
 
-MOST_LOSSES = 5  # of workers in one call, before a run ends
+MOST_LOSSES = 10  # of workers in one call, before a run ends
 
 Entry = tuple[Callable[..., Any], Sequence[Any], Any]  # a function, an argument for each worker, and one for all
 
@@ -120,9 +120,11 @@ class WorkerGroup:
         raise self._error()
 
     def _error(self) -> ExecutionError:
+        reason = getattr(self.workers, "reason", "")
+        why = f" ({reason})" if reason else ""
         return ExecutionError(
-            f"A worker was lost {MOST_LOSSES} times in the same step; see whether its machine has enough memory. What "
-            "the checkpoint holds, if there is one, is kept."
+            f"A worker was lost {MOST_LOSSES} times in the same step{why}; see whether its machine has enough memory. "
+            "What the checkpoint holds, if there is one, is kept."
         )
 
     def close(self) -> None:

@@ -248,6 +248,8 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
     """
     n_rows, n_nodes = columns.shape[0], size.shape[0]
     mass, touched = np.zeros(n_nodes), np.empty(n_nodes, np.int64)
+    by_rank, order = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
+    by_rank[rank] = np.arange(n_nodes)
     out_indptr = np.zeros(n_rows + 1, np.int64)
     out_mass, out_nodes = np.empty(64), np.empty(64 * most, np.int64)
     # Sets of one row: classes, mass, first node, and the set of the other nodes. Set 0 is empty.
@@ -258,7 +260,15 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
     total = 0
     for i in range(n_rows):
         count = add_mass(columns[i], values[i], closure_indptr, closure_indices, mass, touched)
-        order = touched[:count][np.argsort(rank[touched[:count]])]
+        if 8 * count < n_nodes:
+            for t, place in enumerate(np.sort(rank[touched[:count]])):
+                order[t] = by_rank[place]
+        else:  # quicker than sorting many
+            t = 0
+            for v in by_rank:
+                if mass[v] > 0.0:
+                    order[t] = v
+                    t += 1
         start[count], stop[count] = 0, 1
         used = 1
         for t in range(count - 1, -1, -1):

@@ -260,41 +260,94 @@ def sum_others(model, scores, nodes, work, best, next_x, others):
 
 
 @kernel
-def bend_path(model, curves, work, best, best_x, next_x, others, shift, nodes):
-    """Set `shift`, what is added to the log-probability of each node, and return that of where the best path stops.
+def cap(log_p, n_others, share):
+    """Return a share and the cap and factor, as logs, with which no other option gets more than the best one.
 
-    Each step gets the probability that its curve says, within what its node has and above the second best option; the
-    other options share the rest as before.
+    The best option gets the share, which is raised if the others cannot take the rest; options at or above the cap get
+    as much, and those below it their probability times the factor.
+    """
+    share = max(share, 1.0 / (n_others + 1))
+    log_cap, log_factor, n_capped = np.inf, 0.0, -1
+    while True:  # capped options leave more to the rest, which may then reach the cap
+        rest, count = 0.0, 0
+        for k in range(n_others):
+            if log_p[k] >= log_cap:
+                count += 1
+            else:
+                rest += np.exp(log_p[k])
+        if count == n_capped:
+            return share, log_cap, log_factor
+        left, n_capped = 1.0 - (1 + count) * share, count
+        if left <= 0.0 or rest == 0.0:
+            return share, -np.inf, 0.0
+        log_factor = np.log(left) - np.log(rest)
+        log_cap = min(log_cap, np.log(share) - log_factor)
+
+
+@kernel
+def cap_options(model, scores, v, share, before, work, best, nodes, log_q, shift, stop_shift):
+    """Give the best option of node v a share, and set the shifts of the others so that none has more; return the share.
+
+    `before` is the shift of v itself; `log_q` is scratch.
+    """
+    parent, _, is_end = model[:3]
+    n_nodes = parent.shape[0]
+    x, stop_x, L, entry = work[0], work[1], work[2], work[6]
+    above, count = v if v < n_nodes else -1, 0
+    for u in nodes:
+        if parent[u] == above and x[u] > -np.inf and best[v] != u:
+            log_q[count] = x[u] - L[v]
+            count += 1
+    if v < n_nodes and best[v] != STOP and entry[v] >= 0 and scores[entry[v]] > -np.inf:
+        log_q[count] = stop_x[v] - L[v]
+        count += 1
+    share, log_cap, log_factor = cap(log_q, count, share)
+    log_share = np.log(share)
+    for u in nodes:
+        if parent[u] == above and best[v] != u:
+            given = x[u] - L[v]
+            shift[u] = before + (log_share - given if given >= log_cap else log_factor)
+    if v < n_nodes and not is_end[v]:
+        given = stop_x[v] - L[v]
+        stop_shift[v] = before + (log_share - given if given >= log_cap else log_factor)
+    return share
+
+
+@kernel
+def bend_path(model, scores, curves, work, best, best_x, next_x, others, log_q, shift, stop_shift, nodes):
+    """Set what is added to the log-probability of each node and of the class at it; return where the best path stops.
+
+    Each step gets the probability that its curve says, within what its node has. The other options at each node share
+    the rest as before, but none gets more than the best.
     """
     parent, _, is_end = model[:3]
     n_nodes, L = parent.shape[0], work[2]
     for v in nodes:
-        shift[v] = np.nan
+        shift[v] = stop_shift[v] = np.nan
     v, k, mass, log_mass = n_nodes, 0, 1.0, 0.0
-    at_stop = 0.0
     while v == n_nodes or not is_end[v]:
-        given = best_x[v] - L[v]
+        given, before = best_x[v] - L[v], np.log(mass) - log_mass
         q, log_below = np.exp(given), log_mass + given
+        share, rest = q, before
         if next_x[v] > -np.inf and q < 1.0:
-            second = 1.0 / others[v]
-            share = bent(curves, k, log_below) / mass
-            share = (1.0 - KEPT) * max(min(share, 1.0), second / (1.0 + second)) + KEPT * q
-            log_rest = next_x[v] + np.log(others[v]) - L[v]
-            rest = np.log1p(-share) - log_rest + np.log(mass) - log_mass
-        else:
-            share, rest = q, np.log(mass) - log_mass
+            share = (1.0 - KEPT) * min(bent(curves, k, log_below) / mass, 1.0) + KEPT * q
+            if share < (1.0 - share) / others[v]:  # the second best would have more
+                share = cap_options(model, scores, v, share, before, work, best, nodes, log_q, shift, stop_shift)
+            else:
+                rest += np.log1p(-share) - (next_x[v] + np.log(others[v]) - L[v])
         shift[v] = rest  # of the options that are not the best
         mass, log_mass = mass * share, log_below
         if best[v] == STOP:
-            at_stop = np.log(mass) - log_mass
+            stop_shift[v] = np.log(mass) - log_mass
             break
         v, k = best[v], k + 1
-        if is_end[v]:
-            shift[v] = np.log(mass) - log_mass
+        shift[v] = np.log(mass) - log_mass
     for u in nodes:
         if np.isnan(shift[u]):
             shift[u] = shift[parent[u] if parent[u] >= 0 else n_nodes]
-    return v, at_stop
+        if np.isnan(stop_shift[u]):
+            stop_shift[u] = shift[u]
+    return v
 
 
 @kernel
@@ -304,13 +357,14 @@ def log_probabilities(model, curves, keeps_best, scores, nodes, out):
     With `keeps_best`, no class is more probable than that where the best path ends.
     """
     parent, class_node, is_end = model[:3]
-    n_nodes = parent.shape[0]
+    n_nodes, n_classes = parent.shape[0], class_node.shape[0]
     work = make_work(n_nodes)
     x, stop_x, L = work[:3]
-    columns, log_counts = np.arange(class_node.shape[0]), np.zeros(class_node.shape[0])
-    log_p, shift, is_bent = np.zeros(n_nodes + 1), np.zeros(n_nodes + 1), curves[0].shape[0] + curves[2].shape[0] > 0
+    columns, log_counts = np.arange(n_classes), np.zeros(n_classes)
+    log_p, is_bent = np.zeros(n_nodes + 1), curves[0].shape[0] + curves[2].shape[0] > 0
+    shift, stop_shift = np.zeros(n_nodes + 1), np.zeros(n_nodes + 1)
     best, best_x, next_x = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1), np.empty(n_nodes + 1)
-    others, end, at_stop = np.empty(n_nodes + 1), -1, 0.0
+    others, log_q, end = np.empty(n_nodes + 1), np.empty(n_nodes + 1), -1
     for i in range(scores.shape[0]):
         sweep_up(model, columns, scores[i], log_counts, nodes, work)
         for v in nodes:
@@ -319,18 +373,31 @@ def log_probabilities(model, curves, keeps_best, scores, nodes, out):
         if is_bent:
             find_best(model, scores[i], nodes, work, best, best_x, next_x)
             sum_others(model, scores[i], nodes, work, best, next_x, others)
-            end, at_stop = bend_path(model, curves, work, best, best_x, next_x, others, shift, nodes)
-        for c in range(class_node.shape[0]):
+            end = bend_path(
+                model, scores[i], curves, work, best, best_x, next_x, others, log_q, shift, stop_shift, nodes
+            )
+        for c in range(n_classes):
             v = class_node[c]
             if scores[i, c] == -np.inf:
                 out[i, c] = -np.inf
             elif is_end[v]:
                 out[i, c] = log_p[v] + shift[v]
             else:
-                out[i, c] = log_p[v] + stop_x[v] - L[v] + (at_stop if v == end else shift[v])
+                out[i, c] = log_p[v] + stop_x[v] - L[v] + stop_shift[v]
         if is_bent and keeps_best:
-            highest, total = out[i, work[6][end]], 0.0
-            for c in range(class_node.shape[0]):
-                out[i, c] = min(out[i, c], highest)
-                total += np.exp(out[i, c])
-            out[i] -= np.log(total)
+            keep_best(out[i], work[6][end], log_q)
+
+
+@kernel
+def keep_best(log_p, best, others):
+    """Let no class be more probable than the best one, which stays as it is; `others` is scratch."""
+    if log_p.max() <= log_p[best]:
+        return
+    count = 0
+    for c in range(log_p.shape[0]):
+        if c != best and log_p[c] > -np.inf:
+            others[count] = log_p[c]
+            count += 1
+    share, log_cap, log_factor = cap(others, count, np.exp(log_p[best]))
+    for c in range(log_p.shape[0]):
+        log_p[c] = np.log(share) if c == best or log_p[c] >= log_cap else log_p[c] + log_factor

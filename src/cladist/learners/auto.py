@@ -133,8 +133,9 @@ def auto(
     recursive learners by 1.5 standard errors.
     `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic` or `RecursiveSVM` is worse than `FlatSVM` by
     a standard error. C is chosen on the rows of the comparison; if these are a part, all rows decide between values
-    that are within a standard error of the best. Where the C of `FlatSVM` is better than values around it by two
-    standard errors, methods with the same loss take it over.
+    that are within a standard error of the best, or the smallest of these is taken where `budget` does not allow it.
+    Where the C of `FlatSVM` is better than values around it by two standard errors, methods with the same loss take it
+    over.
 
     Examples
     --------
@@ -249,9 +250,14 @@ class _Comparison:
         self.first_search: Search | None = None  # of the first candidate, where scaling was tried
 
     @property
+    def seconds_left(self) -> float:
+        """The time left for the comparison."""
+        return np.inf if self.budget is None else self.budget - (time.perf_counter() - self.started)
+
+    @property
     def is_late(self) -> bool:
         """Whether the time for the comparison is over."""
-        return self.budget is not None and time.perf_counter() - self.started >= self.budget
+        return self.seconds_left <= 0
 
     def scales(self, candidate: Candidate) -> bool:
         """Tell whether a method does better with standardised columns; if so, standardise them.
@@ -331,18 +337,19 @@ class _Comparison:
 
     def _choose_C(self, best: _Scored, first: _Scored) -> float:  # noqa: N802 - the papers' letter
         """Return the best C: of the rows compared on or, where these are a part, of all rows among the likely ones."""
-        search = best.search
+        search, began = best.search, time.perf_counter()
         with search.running():
             is_known = best is not first and best.candidate.factor == first.candidate.factor and first.is_sure_of_C()
             tried = [best.key] if is_known else search.walk(*best.key)
             if self.has_all_rows:
                 return search.settle(tried)[0]
             likely = search.likely(tried)
-        if len(likely) > 1:
-            search = self._search(best.candidate, np.arange(self.rows.shape[0]))
+        n_rows, seconds = self.rows.shape[0], best.seconds + time.perf_counter() - began
+        if len(likely) > 1 and seconds * n_rows / len(self.part) <= self.seconds_left:
+            search = self._search(best.candidate, np.arange(n_rows))
             with search.running():
                 return search.settle(likely)[0]
-        return likely[0][0]
+        return min(likely)[0]  # a larger C than need be takes longer
 
     def _score(self, candidate: Candidate, first: _Scored | None = None) -> _Scored:
         """Score a candidate, at the best C that is found or, after another, at the C that corresponds to its."""
@@ -364,7 +371,9 @@ class _Comparison:
             learner.set_params(sharing=candidate.sharing)
         learner.check_parameters()
         X, labels = learner.validate_fit(self.rows[part], self.labels[part])
-        return Search(learner, "C", X, labels)
+        search = Search(learner, "C", X, labels)
+        search.budget = self.seconds_left
+        return search
 
 
 def _flat(scored: list[_Scored]) -> list[_Scored]:

@@ -13,17 +13,21 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
-from cladist.calibration.blend import combine, fit_weights
-from cladist.calibration.calibrators import columns_of, fit_calibrator
+from cladist.calibration.blend import combine, fit_set_weights, fit_weights
+from cladist.calibration.calibrators import Calibrator, columns_of, fit_calibrator
+from cladist.calibration.conditional import fit_conditional
 from cladist.calibration.listed_scores import ListedScores
 from cladist.calibration.nested_logit import ChoiceTree
 from cladist.errors import LabelError, ModelFormatError, ParameterError
+from cladist.labels import LabelMatrix
 from cladist.learners.explanation import INTERCEPT, Explanation, Part, nodes_to_explain
 from cladist.learners.out_of_fold import (
+    ScoredRows,
     find_class_nodes,
+    fit_folds,
     last_step,
     random_folds,
-    reduce_out_of_fold,
+    refuse_many_scores,
     scores_of_models,
 )
 from cladist.learners.probability_classifier import ProbabilityClassifier
@@ -35,12 +39,13 @@ Ids = npt.NDArray[np.int64]
 
 @dataclass(eq=False, repr=False)
 class BlendedClassifier(ProbabilityClassifier):
-    """Several classifiers whose scores are added with weights, then calibrated; for single labels.
+    """Several classifiers whose scores are added with weights, then calibrated.
 
     The score of a class is Σ_m w_m s_m with w_m ≥ 0. Clones of all classifiers are trained on the same folds; with the
     weights, the highest score of the rows of the other folds is right most often. The search for them starts from the
     weights of least log loss by a nested logit model with a scale per level, from equal ones and from each classifier
-    alone. The sum is calibrated as in `CalibratedClassifier`. `predict` answers the most probable class.
+    alone. For sets of labels, the weights are those of a logistic regression of whether a row has a class on its
+    scores. The sum is calibrated as in `CalibratedClassifier`, and `predict` answers as it does.
 
     Parameters
     ----------
@@ -73,7 +78,8 @@ class BlendedClassifier(ProbabilityClassifier):
 
     Notes
     -----
-    Fitting costs cv + 1 fits of every classifier, and memory for 128 scores per row and classifier. A classifier that
+    Fitting costs cv + 1 fits of every classifier, and memory for 128 scores per row and classifier; sets of labels take
+    that for all of rows × classes. A classifier that
     lacks a class of another one counts as its lowest score of the row.
 
     Examples
@@ -124,37 +130,56 @@ class BlendedClassifier(ProbabilityClassifier):
         Parameters
         ----------
         X : rows, as the estimators take them
-        y : labels in any form, one per row
+        y : labels in any form
+            Sets of labels, if all estimators predict sets.
         """
         labels = self.encode_labels(X, y)
-        targets = labels.nodes("BlendedClassifier")
         self.estimators_ = [clone(model).fit(X, y) for model in self.models]
-        if any(getattr(last_step(model), "decodes_sets", False) for model in self.estimators_):
-            raise LabelError("BlendedClassifier blends single labels, and y has sets; give one label per row.")
+        kinds = {bool(getattr(last_step(model), "decodes_sets", False)) for model in self.estimators_}
+        if len(kinds) > 1:
+            raise LabelError("BlendedClassifier: some of the classifiers predict sets of labels and others one label.")
         found = [find_class_nodes(model, self.taxonomy_) for model in self.estimators_]
         self.set_classes(fold_left(np.union1d, found))
-        columns = columns_of(self.class_nodes_, self.taxonomy_)
-
-        def reduce(scores: Floats, rows: Ids) -> tuple[ListedScores, Floats]:
-            return list_jointly(scores, columns[targets[rows]])
-
         folds = random_folds("BlendedClassifier", len(labels), self.cv, self.random_state)
-        parts = reduce_out_of_fold(
-            self.models, X, labels, self.class_nodes_, reduce, folds=folds, single=True, n_jobs=self.n_jobs
-        )
-        targets = targets[np.concatenate([rows for rows, _ in parts])]
-        rows = ListedScores.joined(listed for _, (listed, _) in parts)
-        self._fit_blend(rows, np.concatenate([scores for _, (_, scores) in parts], axis=1), targets)
+        single = not kinds.pop()
+        scored = fit_folds(self.models, X, labels, self.class_nodes_, folds=folds, single=single, n_jobs=self.n_jobs)
+        if single:
+            self._fit_single(scored, labels.nodes("BlendedClassifier"))
+        else:
+            self._fit_sets(scored, labels)
         self.copy_features(self.estimators_[0])
         return self
 
-    def _fit_blend(self, rows: ListedScores, scores: Floats, targets: Ids) -> None:
+    def _fit_single(self, scored: ScoredRows, targets: Ids) -> None:
+        """Fit weights and calibration of single labels."""
+        columns = columns_of(self.class_nodes_, self.taxonomy_)
+        parts = [(rows, *list_jointly(scores, columns[targets[rows]])) for rows, scores in scored()]
+        rows = ListedScores.joined(listed for _, listed, _ in parts)
+        values = np.concatenate([taken for *_, taken in parts], axis=1)
+        own = targets[np.concatenate([some for some, *_ in parts])]
         choices = ChoiceTree(self.taxonomy_, self.class_nodes_, flat=self.level == "leaves")
-        self.weights_, self.shares_ = fit_weights(choices, rows.columns, scores, rows.log_counts, targets)
-        blended = rows._replace(scores=combine(self.weights_, scores))
+        self.weights_, self.shares_ = fit_weights(choices, rows.columns, values, rows.log_counts, own)
         self.calibrator_ = fit_calibrator(
-            blended, targets, self.taxonomy_, self.class_nodes_, method=self.method, level=self.level
+            rows._replace(scores=combine(self.weights_, values)),
+            own,
+            lambda: ((combine(self.weights_, scores), targets[rows]) for rows, scores in scored()),
+            self.taxonomy_,
+            self.class_nodes_,
+            method=self.method,
+            level=self.level,
         )
+
+    def _fit_sets(self, scored: ScoredRows, labels: LabelMatrix) -> None:
+        """Fit weights and calibration of sets of labels."""
+        shape = len(self.estimators_), len(labels), len(self.class_nodes_)
+        refuse_many_scores(*shape)
+        scores = np.empty(shape)
+        for rows, some in scored():
+            scores[:, rows] = some
+        self.weights_, self.shares_ = fit_set_weights(scores, labels, self.class_nodes_)
+        blended, options = combine(self.weights_, scores), {"method": self.method, "level": self.level}
+        model = fit_conditional(blended, labels, self.class_nodes_, **options)
+        self.calibrator_ = Calibrator(self.taxonomy_, self.class_nodes_, model)
 
     def raw_scores(self, X: Any) -> Floats:
         """Return the blended scores of the classes."""

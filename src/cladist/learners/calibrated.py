@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from cladist.calibration.calibrators import Calibrator, columns_of, fit_calibrator
@@ -16,12 +19,13 @@ from cladist.calibration.listed_scores import ListedScores
 from cladist.errors import ModelFormatError
 from cladist.labels import LabelMatrix
 from cladist.learners.out_of_fold import (
+    ScoredRows,
     find_class_nodes,
+    fit_folds,
     last_step,
     out_of_fold_scores,
     pieces,
     random_folds,
-    reduce_out_of_fold,
     scores_of_models,
 )
 from cladist.learners.probability_classifier import ProbabilityClassifier
@@ -74,8 +78,8 @@ class CalibratedClassifier(ProbabilityClassifier):
     A class that no row outside a fold has cannot be scored there. A row with such a class counts for the deepest node
     above it that its clone knows.
 
-    Fitting costs cv + 1 fits of the estimator. Single labels take memory for 128 scores per row; sets of labels for all
-    of rows × classes.
+    Fitting costs cv + 1 fits of the estimator, whose clones are kept until its end. Single labels take memory for 128
+    scores per row, and with more classes rows are scored twice; sets of labels take that for all of rows × classes.
 
     Examples
     --------
@@ -128,10 +132,7 @@ class CalibratedClassifier(ProbabilityClassifier):
             model = fit_conditional(scores, labels, self.class_nodes_, method=self.method, level=self.level)
             self.calibrator_ = Calibrator(self.taxonomy_, self.class_nodes_, model)
         else:
-            rows, targets = self._listed(X, labels)
-            self.calibrator_ = fit_calibrator(
-                rows, targets, self.taxonomy_, self.class_nodes_, method=self.method, level=self.level
-            )
+            self._fit_single(X, labels)
         self.copy_features(self.estimator_)
         return self
 
@@ -142,27 +143,31 @@ class CalibratedClassifier(ProbabilityClassifier):
         folds = random_folds("CalibratedClassifier", len(labels), self.cv, self.random_state)
         return out_of_fold_scores(self.estimator, X, labels, self.class_nodes_, folds=folds, n_jobs=self.n_jobs)
 
-    def _listed(self, X: Any, labels: LabelMatrix) -> tuple[ListedScores, Ids]:
-        """Return the listed scores of all rows, in some order, and their true nodes."""
-        targets, columns = labels.nodes("CalibratedClassifier"), columns_of(self.class_nodes_, self.taxonomy_)
-
-        def reduce(scores: Floats, rows: Ids) -> ListedScores:
-            return ListedScores.of(scores[0], columns[targets[rows]])
-
-        if self.cv == "prefit":
-            parts, first = [], 0
-            for part in pieces(X, len(self.class_nodes_)):
-                scores = self.raw_scores(part)[None]
-                rows = np.arange(first, first + scores.shape[1])
-                parts.append((rows, reduce(scores, rows)))
-                first += len(rows)
-        else:
+    def _fit_single(self, X: Any, labels: LabelMatrix) -> None:
+        """Fit the calibration of single labels."""
+        scored: ScoredRows = partial(self._scored_rows, X)
+        if self.cv != "prefit":
             folds = random_folds("CalibratedClassifier", len(labels), self.cv, self.random_state)
-            parts = reduce_out_of_fold(
-                self.models, X, labels, self.class_nodes_, reduce, folds=folds, single=True, n_jobs=self.n_jobs
-            )
-        order = np.concatenate([rows for rows, _ in parts])
-        return ListedScores.joined(listed for _, listed in parts), targets[order]
+            scored = fit_folds(self.models, X, labels, self.class_nodes_, folds=folds, single=True, n_jobs=self.n_jobs)
+        targets, columns = labels.nodes("CalibratedClassifier"), columns_of(self.class_nodes_, self.taxonomy_)
+        parts = [(rows, ListedScores.of(scores[0], columns[targets[rows]])) for rows, scores in scored()]
+        self.calibrator_ = fit_calibrator(
+            ListedScores.joined(listed for _, listed in parts),
+            targets[np.concatenate([rows for rows, _ in parts])],
+            lambda: ((scores[0], targets[rows]) for rows, scores in scored()),
+            self.taxonomy_,
+            self.class_nodes_,
+            method=self.method,
+            level=self.level,
+        )
+
+    def _scored_rows(self, X: Any) -> Iterator[tuple[Ids, Floats]]:
+        """Yield some rows at a time and their scores by the estimator (1 × rows × classes)."""
+        first = 0
+        for part in pieces(X, len(self.class_nodes_)):
+            scores = self.raw_scores(part)[None]
+            yield np.arange(first, first + scores.shape[1]), scores
+            first += scores.shape[1]
 
     def raw_scores(self, X: Any) -> Floats:
         """Return the estimator's scores of the classes."""
@@ -187,3 +192,16 @@ class CalibratedClassifier(ProbabilityClassifier):
         self.estimator = self.estimator_ if self.cv == "prefit" else clone(self.estimator_)
         self.copy_features(self.estimator_)
         self.unpack_calibrator(state, arrays)
+
+
+def calibrate_pipeline(steps: list[tuple[str, Any]], learner: Any, X: Any, y: Any) -> Pipeline:
+    """Return a fitted Pipeline of steps and a calibrated learner.
+
+    Clones learn the steps anew, so that they know no feature that only rows of their own fold have: new rows have such
+    features, too.
+    """
+    calibrated = CalibratedClassifier(Pipeline([*steps, ("model", learner)]), random_state=0).fit(X, y)
+    fitted = calibrated.estimator_
+    calibrated.estimator, calibrated.estimator_ = learner, fitted[-1]
+    calibrated.copy_features(fitted[-1])
+    return Pipeline([*fitted.steps[:-1], ("model", calibrated)])

@@ -24,7 +24,8 @@ from cladist.notebook import frame, html_rows
 from cladist.storage.array_groups import Arrays, group, prefixed
 from cladist.taxonomy import Taxonomy
 
-LISTED = 100  # classes per row that rules see, the most probable ones
+LISTED = 100  # classes per row that rules see, the most probable ones; more if a rule needs them
+LONGER = 4  # times as many classes
 LEAST_HELD_OUT = 20  # rows, with fewer of which a rule learns nothing
 
 LEAF, INNER, SET, NONE = "leaf", "inner node", "set", "abstained"
@@ -160,7 +161,12 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if not (self.cv == "prefit" and isinstance(self.estimator, ProbabilityClassifier)):
             self.model_.fit(_safe_indexing(X, others), _take(y, others))
         labels = encode(_take(y, held_out), self.taxonomy_).labels if len(held_out) else None
-        self._fit_rule(rule, self._probabilities(_safe_indexing(X, held_out)), labels)
+        self._n_listed = LISTED
+        own = _safe_indexing(X, held_out)
+        self._fit_rule(rule, self._probabilities(own), labels)
+        while self.rule_.needs_longer_lists(self._n_listed):
+            self._n_listed *= LONGER
+            self._fit_rule(rule, self._probabilities(own), labels)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.model_, name):
@@ -184,7 +190,7 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         self = cls(model, rule=rule, abstain=abstain, cv="prefit")
         self.check_parameters()
-        self.model_ = model
+        self.model_, self._n_listed = model, LISTED
         self._fit_rule(self._new_rule(), self._probabilities([]) if P is None else P, y)
         return self
 
@@ -256,7 +262,7 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return np.zeros((0, self.taxonomy_.n_nodes if self.decodes_sets else len(self.class_nodes_)))
         if self.decodes_sets:
             return self.model_.predict_proba(X, nodes="all")
-        return self.model_.predict_proba(X, top_k=LISTED)
+        return self.model_.predict_proba(X, top_k=self._n_listed)
 
     def predict_proba(self, X: Any, nodes: str = "classes", top_k: int | None = None) -> Any:
         """Return the model's calibrated probabilities; see `CalibratedClassifier.predict_proba`."""
@@ -357,6 +363,7 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         packed = {name: value for name, value in fitted.items() if isinstance(value, np.ndarray)}
         plain = {name: value for name, value in fitted.items() if name not in packed}
         state = {"estimator": model, "rule": {**content, "fitted": plain}, "least_probability": self.least_probability_}
+        state["listed"] = self._n_listed
         return state, {**prefixed("estimator", arrays), **prefixed("rule", packed)}
 
     def unpack_state(self, state: dict[str, Any], arrays: Arrays) -> None:
@@ -373,6 +380,7 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.rule_ = RULES[content["name"]].from_dict({**content, "fitted": fitted}, self.taxonomy_)
         self.rule = clone(self.rule_)
         self.least_probability_ = float(state["least_probability"])
+        self._n_listed = max(1, int(state.get("listed", LISTED)))
         self.estimator = self.model_ if self.cv == "prefit" else clone(self.model_)
 
 

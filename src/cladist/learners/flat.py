@@ -153,7 +153,7 @@ class FlatSVM(_Training, LinearClassifier):
         Seed of the order in which rows are visited.
     n_jobs : int or None
         Threads that solve blocks of sixteen labels in parallel; the model does not depend on it.
-    executor : Executor, optional
+    executor : Executor, "ray" or None
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
@@ -272,7 +272,7 @@ class FlatLogistic(_Training, LinearClassifier):
         Seed of the order in which rows are visited.
     n_jobs : int or None
         Threads that solve blocks of sixteen labels in parallel; the model does not depend on it.
-    executor : Executor, optional
+    executor : Executor, "ray" or None
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.

@@ -6,7 +6,7 @@ A model is a learner of cladist, another classifier over nodes of a taxonomy, or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
-from cladist import checkpoints
 from cladist.errors import ParameterError, TooLargeError, is_count
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
@@ -27,7 +26,7 @@ from cladist.taxonomy import Taxonomy
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 Folds = list[tuple[Ids, Ids]]  # of each fold, all other rows and its own
-ReducedT = TypeVar("ReducedT")
+ScoredRows = Callable[[], Iterator[tuple[Ids, Floats]]]  # each call yields all rows, some at a time
 LEAST_PROBABILITY = np.finfo(np.float64).tiny
 
 
@@ -47,42 +46,63 @@ def random_folds(who: str, n_rows: int, cv: int, random_state: Any) -> Folds:
     return list(KFold(cv, shuffle=True, random_state=random).split(np.empty(n_rows)))
 
 
-def reduce_out_of_fold(
+def fit_folds(
     estimators: Sequence[Any],
     X: Any,
     labels: LabelMatrix,
     class_nodes: Ids,
-    reduce: Callable[[Floats, Ids], ReducedT],
     *,
     folds: Folds,
     single: bool = False,
     n_jobs: int | None = None,
-) -> list[tuple[Ids, ReducedT]]:
-    """Return ``reduce(scores, rows)`` for pieces of rows, with these rows, scored by clones trained on other folds.
+) -> ScoredRows:
+    """Return a function that yields some rows at a time and their scores by clones trained on the other folds.
 
     Scores have the shape (estimators × rows × classes). A class that no row outside a fold has gets −inf in that fold:
-    its clones were not trained on it. The result does not depend on `n_jobs`. Cost: a fit of each estimator per fold.
+    its clones were not trained on it. The result does not depend on `n_jobs`. Cost: a fit of each estimator per fold,
+    whose clones are kept, so that rows can be scored again.
     """
     (X,) = indexable(X)
-    models = [[clone(estimator) for estimator in estimators] for _ in folds]
 
-    def score_fold(k: int) -> list[tuple[Ids, ReducedT]]:
-        rows, held_out = folds[k]
-        is_known = np.isin(class_nodes, labels[rows].indices)
-        for model in models[k]:
-            fit_to(model, _safe_split(model, X, None, rows)[0], labels[rows], single=single)
-        reduced, first = [], 0
-        for part in pieces(_safe_split(models[k][0], X, None, held_out, rows)[0], len(class_nodes) * len(estimators)):
-            scores = scores_of_models(models[k], part, labels.taxonomy, class_nodes)
-            scores[:, :, ~is_known] = -np.inf
-            own = held_out[first : first + scores.shape[1]]
-            reduced.append((own, reduce(scores, own)))
-            first += scores.shape[1]
-        return reduced
+    def fit_fold(fold: tuple[Ids, Ids]) -> list[Any]:
+        models = [clone(estimator) for estimator in estimators]
+        for model in models:
+            fit_to(model, _safe_split(model, X, None, fold[0])[0], labels[fold[0]], single=single)
+        return models
 
     with without_label_warnings():
-        scored = checkpoints.scope("folds").each(executor_for(n_jobs), score_fold, range(len(folds)))
-        return [part for fold in scored for part in fold]
+        fitted = list(executor_for(n_jobs).map(fit_fold, folds))
+
+    def score() -> Iterator[tuple[Ids, Floats]]:
+        for models, fold in zip(fitted, folds, strict=True):
+            yield from scores_of_fold(models, X, labels, class_nodes, fold)
+
+    return score
+
+
+def scores_of_fold(
+    models: Sequence[Any], X: Any, labels: LabelMatrix, class_nodes: Ids, fold: tuple[Ids, Ids]
+) -> Iterator[tuple[Ids, Floats]]:
+    """Yield the scores of a fold's rows by models trained on the others; see `fit_folds`."""
+    others, held_out = fold
+    is_known, first = np.isin(class_nodes, labels[others].indices), 0
+    for part in pieces(_safe_split(models[0], X, None, held_out, others)[0], len(class_nodes) * len(models)):
+        scores = scores_of_models(models, part, labels.taxonomy, class_nodes)
+        scores[:, :, ~is_known] = -np.inf
+        yield held_out[first : first + scores.shape[1]], scores
+        first += scores.shape[1]
+
+
+def refuse_many_scores(n_models: int, n_rows: int, n_classes: int) -> None:
+    """Raise a `TooLargeError` if so many scores are above the limit of memory."""
+    n_bytes = 8 * n_models * n_rows * n_classes
+    if n_bytes > MOST_SCORE_BYTES:
+        of_models = "" if n_models == 1 else f" by {n_models} models"
+        raise TooLargeError(
+            f"Out-of-fold scores of {n_rows} rows × {n_classes} classes{of_models} are {n_bytes / 2**30:.1f} GiB, "
+            f"over the limit of {MOST_SCORE_BYTES / 2**30:.0f} GiB; fit a strategy of cladist.decoders.thresholds to "
+            "the scores of fewer rows."
+        )
 
 
 def out_of_fold_scores(
@@ -96,21 +116,11 @@ def out_of_fold_scores(
 ) -> Floats:
     """Return the out-of-fold scores of all rows and classes; above the limit of memory a `TooLargeError`."""
     n_rows, n_classes = len(labels), len(class_nodes)
-    if 8 * n_rows * n_classes > MOST_SCORE_BYTES:
-        raise TooLargeError(
-            f"Out-of-fold scores of {n_rows} rows × {n_classes} classes are {8 * n_rows * n_classes / 2**30:.1f} GiB, "
-            f"over the limit of {MOST_SCORE_BYTES / 2**30:.0f} GiB; fit a strategy of cladist.decoders.thresholds to "
-            "the scores of fewer rows."
-        )
+    refuse_many_scores(1, n_rows, n_classes)
     all_scores = np.full((n_rows, n_classes), -np.inf)
-    parts = reduce_out_of_fold([estimator], X, labels, class_nodes, _all_scores, folds=folds, n_jobs=n_jobs)
-    for rows, scores in parts:
-        all_scores[rows] = scores
+    for rows, scores in fit_folds([estimator], X, labels, class_nodes, folds=folds, n_jobs=n_jobs)():
+        all_scores[rows] = scores[0]
     return all_scores
-
-
-def _all_scores(scores: Floats, rows: Ids) -> Floats:
-    return scores[0]
 
 
 # -------------------------------------------------------------------- one model

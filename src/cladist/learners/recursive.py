@@ -262,7 +262,7 @@ class RecursiveSVM(_Training, LinearClassifier):
         Seed of the order in which rows are visited.
     n_jobs : int or None
         Threads that solve the blocks of a round in parallel; the model does not depend on it.
-    executor : Executor, optional
+    executor : Executor, "ray" or None
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
@@ -401,7 +401,7 @@ class RecursiveLogistic(_Training, LinearClassifier):
         Seed of the order in which rows are visited.
     n_jobs : int or None
         Threads that solve the blocks of a round in parallel; the model does not depend on it.
-    executor : Executor, optional
+    executor : Executor, "ray" or None
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.

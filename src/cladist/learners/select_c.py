@@ -205,7 +205,7 @@ class Search:
         self.score = scorer_of(model)
         self.budget = model.budget if hasattr(model, "scoring") else None
         self.scores: dict[Key, list[list[float]]] = {}  # by fold and piece
-        self.fits: dict[Any, Callable[..., Any]] = {}  # by fold and other parameters
+        self.fits: dict[Any, Any] = {}  # by fold and other parameters
         self.n_sweeps: dict[Any, int] = {}
         self.sweeps: dict[Key, int] = {}  # of the last fit with a value
         self.started = time.perf_counter()

@@ -11,9 +11,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from cladist import registry
-from cladist.errors import ParameterError, shorten
+from cladist.errors import ParameterError, quoted, shorten
 from cladist.features import text_features
 from cladist.learners.text_explanation import TextExplanation, explain
+from cladist.taxonomy.structure import is_missing
 
 AUTO = "auto"
 Steps = list[tuple[str, Any]]
@@ -163,7 +164,7 @@ class TextClassifier(Pipeline):
 
         Parameters
         ----------
-        texts : sequence of str
+        texts : sequence of str, or data frame of texts
             The texts.
         y : labels in any form
             Their labels.
@@ -178,6 +179,11 @@ class TextClassifier(Pipeline):
             return self
         steps = self._new_steps(hashing=False)
         (_, features), (_, learner) = steps
+        if self.calibrate and sample_weight is None:
+            from cladist.learners.calibrated import calibrate_pipeline
+
+            self.steps = calibrate_pipeline(steps[:-1], learner.estimator, texts, y).steps
+            return self
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         learner.fit(features.fit_transform(texts, y), y, **weights)
         self.steps = steps
@@ -193,13 +199,13 @@ class TextClassifier(Pipeline):
         self.selection_ = found.selection_
         self.steps = list(found.steps)
         if self.calibrate:
-            from cladist.learners.calibrated import CalibratedClassifier
+            from cladist.learners.calibrated import calibrate_pipeline
 
             learner = clone(found[-1])
             if isinstance(getattr(learner, "C", None), str) and hasattr(found[-1], "C_"):
                 learner.set_params(C=found[-1].C_)  # as it was chosen
-            calibrated = CalibratedClassifier(learner, random_state=0).fit(found[:-1].transform(texts), y)
-            self.steps = [*found.steps[:-1], ("model", calibrated)]
+            steps = [(name, clone(step)) for name, step in found.steps[:-1]]
+            self.steps = calibrate_pipeline(steps, learner, texts, y).steps
 
     def partial_fit(self, texts: Any, y: Any, classes: Any = None) -> TextClassifier:
         """Train an online method on more texts.
@@ -288,9 +294,11 @@ class TextClassifier(Pipeline):
 
 
 def as_texts(who: str, texts: Any) -> Any:
-    """Return texts as an object array; one text, numbers or rows of columns are refused."""
+    """Return texts as an object array, those of a frame's columns joined by a space; refuse one text, and numbers."""
     if isinstance(texts, str):
         raise ParameterError(f"TextClassifier.{who}: wanted a list of texts, got one text; write [text].")
+    if hasattr(texts, "columns"):
+        texts = _joined_columns(who, texts)
     values = np.asarray(texts, dtype=object)
     wrong = next((value for value in values.ravel().tolist() if not isinstance(value, str)), None)
     if values.ndim != 1 or wrong is not None:
@@ -299,3 +307,16 @@ def as_texts(who: str, texts: Any) -> Any:
             f"TextClassifier.{who}: wanted one text per row, got {came}; join columns, and write missing texts as ''."
         )
     return values
+
+
+def _joined_columns(who: str, frame: Any) -> list[str]:
+    """Return the texts of each row of a frame joined by a space, as `cladist train` joins columns."""
+    names = list(getattr(frame, "column_names", frame.columns))
+    rows = (frame if hasattr(frame, "to_numpy") else frame.to_pandas()).to_numpy().astype(object)
+    for name, column in zip(names, rows.T, strict=True):
+        wrong = next((value for value in column if not isinstance(value, str) and not is_missing(value)), None)
+        if wrong is not None:
+            raise ParameterError(
+                f"TextClassifier.{who}: wanted columns of texts, and {quoted(name)} has {shorten(wrong)}; leave it out."
+            )
+    return [" ".join(value for value in row if isinstance(value, str) and value) for row in rows]

@@ -48,7 +48,8 @@ SCORE_PRODUCT, SCORE, PRODUCT_STEP = 0.06, 16.0, 1e6  # of a step by products: f
 MEAN_HESSIAN, EIGENVECTORS, LEAF_SYSTEM = 0.05, 1.0, 2.0  # before these steps: for n d² and d³; and for leaves³ of each
 PRODUCT_STEPS, CERTIFICATE = 4.5, 3.0  # steps for short rows and tol = 0.01; the cost of certifying, in steps
 PRODUCT_PATIENCE = 3  # times the expected steps by products before they are given up
-HOPELESS = 15.0  # times the cost of Newton steps: descent that is expected to cost more is not tried
+HOPELESS = 15.0  # times the cost of Newton steps: descent on a tree that is expected to cost more is not tried
+DOUBTFUL = 0.3  # the same for one-vs-rest where features have other scales, on which descent was never quicker
 
 
 class SlowDescentError(Exception):
@@ -86,7 +87,7 @@ def newton_visits(problem: OneVsRest, settings: Settings) -> int:
     if settings.solver == "coordinate" or not fits_newton(problem):
         return UNLIMITED
     visits = min(problem.n_classes, WIDTH) * _class_cost(problem) / _visit_cost(problem)
-    if _is_unscaled(problem) and HOPELESS * visits < _expected_visits(problem) * len(problem.rows):
+    if _is_unscaled(problem) and DOUBTFUL * visits < _expected_visits(problem) * len(problem.rows):
         raise SlowDescentError
     return int(visits)
 
@@ -158,7 +159,7 @@ class DescentLimit:
         if gap == np.inf:
             to_check = sweeps_to_check * np.diff(self.costs)[-1:]  # if each costs as much as the last
             most = DEAR * self.newton if self.expected > self.newton else self.newton
-            if cost > self.newton or np.any(to_check > most):
+            if cost > most or np.any(to_check > most):
                 raise SlowDescentError
         elif self.before is None or gap != self.before[1]:
             judged_from = JUDGED_FROM * self.newton * (PATIENCE if self.rests else 1)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cladist.errors import TaxonomyError
+from cladist.errors import TaxonomyError, quoted
 from cladist.files import Source
 from cladist.notebook import frame, html_tree
 from cladist.taxonomy import construction, inspection, transforms
@@ -218,6 +218,13 @@ class Taxonomy(Structure):
     def titles(self) -> dict[str, str]:
         """What nodes are called for people, by name, where the source has titles; not part of equality."""
         return dict(self._titles)
+
+    def suggestion(self, name: Any) -> str:
+        """Return the end of an error about an unknown name: what it is the title of, or the way to write it."""
+        titled = next((node for node, title in self._titles.items() if title == str(name)), None)
+        if titled is not None:
+            return f"; it is the title of {quoted(titled)}, and labels are names of nodes."
+        return super().suggestion(name)
 
     def title_of(self, name: str) -> str:
         """Return the title of a node, "" where it has none."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -130,7 +131,7 @@ def _solve_blocks(
     """Solve all blocks; return the problem with its rows reordered, the blocks' weights, the state and the history.
 
     Raises a `SlowDescentError` if Newton steps cost less for the first block. A later one for which they do is solved
-    by them alone.
+    by them alone, and so are all if the first took as long.
     """
     n_blocks = -(-problem.n_classes // WIDTH)
     # Rows in a random order in memory: visited one after the other they are read fast, and converge as random ones do.
@@ -142,9 +143,11 @@ def _solve_blocks(
     limit = newton_visits(problem, settings)
     start = _shared_start(problem, order, settings, limit) if shares_start else None
 
-    def solve(b: int) -> tuple[Any, Any, History]:
+    def solve(b: int, descends: bool = True) -> tuple[Any, Any, History, bool]:
         begin = None if state is None else state[b][shuffled]
         try:
+            if not descends:
+                raise SlowDescentError
             block = _solve_block(problem, b, order, settings, start, begin, limit)
             block = _finish_directly(problem, b, settings, form, block, limit)
         except SlowDescentError as slow:
@@ -152,16 +155,17 @@ def _solve_blocks(
                 raise
             block = _solve_block_directly(problem, b, settings, form, _weights_of_block(slow, problem, b))
         alpha = block.alpha.astype(np.float32, copy=False) if keep_state else None
-        return _block_weights(block, problem, form, prune), alpha, block.history
+        return _block_weights(block, problem, form, prune), alpha, block.history, block.visits > limit
 
     tried = min(needs_trial(problem, limit), n_blocks)  # alone, since what the first shows holds for the others
-    first = checkpoints.scope("first").map(Serial(), solve, range(tried))
-    others = checkpoints.scope("blocks").map(executor or Serial(), solve, range(tried, n_blocks))
+    first = list(checkpoints.scope("first").map(Serial(), solve, range(tried)))
+    solve_other = partial(solve, descends=not any(was_long for *_, was_long in first))
+    others = checkpoints.scope("blocks").map(executor or Serial(), solve_other, range(tried, n_blocks))
     blocks: list[tuple[Any, Any, History]] = []
     # Weights of rows on disk go there, too, block by block.
     stored = problem.rows.new_blocks(n_blocks) if form == "dense" and problem.rows.on_disk else None
     with progress.task("one-vs-rest", problem.n_classes, unit="classes") as running:
-        for b, (part, alpha, entries) in enumerate(chain(first, others)):
+        for b, (part, alpha, entries, _) in enumerate(chain(first, others)):
             if stored is not None:
                 stored[b] = part
             blocks.append((part if stored is None else None, alpha, entries))
@@ -184,6 +188,7 @@ class _SolvedBlock:
     mask: npt.NDArray[np.uint32]
     scales: Floats64
     history: History = field(default_factory=list)
+    visits: int = 0  # to rows
 
 
 def _classes_of(problem: OneVsRest, b: int) -> Ids:
@@ -284,7 +289,7 @@ def _solve_block(
         lengths, certificate = _round_weights(exact, surrogate, wide * scales, primal - gap, tol, W)
         scales = scales * lengths
     entries: History = [{"passes": int(sweeps)}] * min(WIDTH, problem.n_classes - b * WIDTH)
-    return _SolvedBlock(W, alpha, lanes.mask, scales, certificate.update_history(entries))
+    return _SolvedBlock(W, alpha, lanes.mask, scales, certificate.update_history(entries), int(effort[0]))
 
 
 # ---------------------------------------------------------------- certificates of weights rounded to float32

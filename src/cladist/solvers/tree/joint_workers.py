@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cladist.execution import Executor, Serial, in_this_process
+from cladist import progress
+from cladist.execution import Executor, Serial, executor_for, in_this_process
 from cladist.execution.worker_group import WorkerGroup
 from cladist.linear_model.path_sums import PathSums
 from cladist.linear_model.problem_tree import BlockAlphas, LaneSums, LeafBlocks, squared_norms
@@ -251,7 +252,7 @@ class RemoteJoint(JointDual):
     """The joint dual on workers; here are the α of all blocks, and of vectors those of free roots alone."""
 
     def __init__(self, problem: OneVsRest, layout: LeafBlocks, executor: Any, seed: int, blocks_per_round: int) -> None:
-        super().__init__(problem, layout, Serial(), seed)
+        super().__init__(problem, layout, executor_for(-1), seed)
         # A worker without a block in a round would wait.
         self.n_workers = max(1, min(executor.n_workers, blocks_per_round, len(layout.blocks)))
         self.division = Division.of(layout, self.n_workers)
@@ -259,7 +260,7 @@ class RemoteJoint(JointDual):
         self.group = WorkerGroup(executor, make, self.n_workers)
         self.share: float | None = None  # of the last round, which workers have yet to apply
         self.energies: dict[int, float] = {}  # ‖v‖² of stored nodes, as they were recomputed last
-        self.is_open = True
+        self.is_open, self.n_sweeps = True, 0
 
     @cached_property
     def own(self) -> list[list[int]]:
@@ -273,6 +274,7 @@ class RemoteJoint(JointDual):
     def sweep(self, sweep: int, rounds: list[list[int]], eps: float) -> None:
         """Visit every block once; those of a round start from the same snapshot."""
         full, self.is_fresh = self.begin_sweep(), False
+        self.n_sweeps += 1
         for together in rounds:
             _, counts = self.count_blocks(together)
             told = together, {"counts": counts, "eps": eps, "sweep": sweep, "full": full}
@@ -352,6 +354,8 @@ class RemoteJoint(JointDual):
         """End the workers."""
         if self.is_open:
             self.is_open = False
+            passed = (self.group.bytes_sent + self.group.bytes_received) / max(1, self.n_sweeps) / 1e6
+            progress.announce(f"{self.n_workers} workers exchanged {passed:.1f} MB per sweep, checks included.")
             self.group.close()
 
 

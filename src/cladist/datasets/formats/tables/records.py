@@ -286,6 +286,8 @@ def no_column(where: str, column: str, there: Sequence[str], hint: str = "") -> 
     """Return the error about a column that is missing, which lists those that there are."""
     names = ", ".join(quoted(name) for name in there[:NAMES_SHOWN]) or "none"
     more = f" and {len(there) - NAMES_SHOWN:,} more" if len(there) > NAMES_SHOWN else ""
+    if "," in column and all(part.strip() in there for part in column.split(",")):
+        hint = "; give several columns one by one, each with the option's name"
     return DatasetError(f"{where}: there is no column {quoted(column)}; there are {names}{more}{hint}.")
 
 
