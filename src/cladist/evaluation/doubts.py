@@ -16,7 +16,7 @@ from cladist import progress
 from cladist.calibration.calibrators import Calibrator, columns_of, fit_calibrator
 from cladist.calibration.listed_scores import ListedScores
 from cladist.labels import LabelMatrix
-from cladist.learners.out_of_fold import random_folds, reduce_out_of_fold
+from cladist.learners.out_of_fold import fit_folds, random_folds
 from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
@@ -79,9 +79,16 @@ class OutOfFold(NamedTuple):
         for first in range(0, len(self.rows), CHUNK):
             part = slice(first, first + CHUNK)
             columns = np.asarray(self.listed.columns[part])
-            scores = np.full((len(columns), len(self.calibrator.class_nodes)), -np.inf)
-            np.put_along_axis(scores, columns, self.listed.scores[part], axis=1)
+            scores = _dense(self.listed, part, len(self.calibrator.class_nodes))
             yield self.rows[part], columns, np.take_along_axis(self.calibrator.predict(scores), columns, axis=1)
+
+
+def _dense(listed: ListedScores, part: slice, n_classes: int) -> Floats:
+    """Return the scores of some rows as an array (rows × classes); −inf where a class is not listed."""
+    columns = np.asarray(listed.columns[part])
+    scores = np.full((len(columns), n_classes), -np.inf)
+    np.put_along_axis(scores, columns, listed.scores[part], axis=1)
+    return scores
 
 
 def predict_out_of_fold(
@@ -97,14 +104,19 @@ def predict_out_of_fold(
         return ListedScores.of(scores[0], columns[targets[rows]])
 
     with progress.task("predicting rows out of fold"):
-        parts = reduce_out_of_fold([estimator], X, labels, class_nodes, reduce, folds=folds, single=True, n_jobs=n_jobs)
+        scored = fit_folds([estimator], X, labels, class_nodes, folds=folds, single=True, n_jobs=n_jobs)
+        parts = [(rows, reduce(scores, rows)) for rows, scores in scored()]
     order = np.concatenate([rows for rows, _ in parts])
     listed = ListedScores.joined(part for _, part in parts)
     some = np.random.default_rng(0).permutation(len(order))[:CALIBRATION_ROWS]
+    sample, own = listed.take(some), targets[order][some]
+
+    def whole() -> Iterator[tuple[Floats, Ids]]:
+        for first in range(0, len(some), CHUNK):
+            yield _dense(sample, slice(first, first + CHUNK), len(class_nodes)), own[first : first + CHUNK]
+
     with progress.task("calibrating"):
-        calibrator = fit_calibrator(
-            listed.take(some), targets[order][some], taxonomy, class_nodes, method="temperature", level="levels"
-        )
+        calibrator = fit_calibrator(sample, own, whole, taxonomy, class_nodes, method="temperature", level="levels")
     return OutOfFold(order, listed, targets, calibrator)
 
 
@@ -199,7 +211,8 @@ def doubt_sets(
         samples = np.take_along_axis(values, drawn, axis=1), np.take_along_axis(has, drawn, axis=1)
         return low[places, spots[0]], high[places, spots[1]], *spots, *samples
 
-    parts = reduce_out_of_fold([estimator], X, labels, class_nodes.astype(np.int64), reduce, folds=folds, n_jobs=n_jobs)
+    scored = fit_folds([estimator], X, labels, class_nodes.astype(np.int64), folds=folds, n_jobs=n_jobs)
+    parts = [(rows, reduce(scores, rows)) for rows, scores in scored()]
     order = np.concatenate([rows for rows, _ in parts])
     low, high, lowest, highest, values, has = (np.concatenate([part[k] for _, part in parts]) for k in range(6))
     known = np.isfinite(values)
