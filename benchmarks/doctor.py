@@ -101,10 +101,10 @@ def measure_labels(name: str, kind: str, folder: str) -> dict[str, Any]:
     is_rare = np.bincount(noisy, minlength=taxonomy.n_nodes)[noisy] < RARE
     n_first = int(SHARE * len(noisy))
 
-    def recall(ranked: Any, among: Any) -> float:
+    def recall(ranked: Any, among: Any) -> float | None:
         first = np.zeros(len(noisy), bool)
         first[ranked[:n_first]] = True
-        return round(float(first[among].mean()), 4) if among.any() else float("nan")
+        return round(float(first[among].mean()), 4) if among.any() else None
 
     lists = {"cladist": ours, "cleanlab issues": issues, "cleanlab ranking": quality}
     return {

@@ -79,15 +79,16 @@ class OutOfFold(NamedTuple):
         for first in range(0, len(self.rows), CHUNK):
             part = slice(first, first + CHUNK)
             columns = np.asarray(self.listed.columns[part])
-            scores = _spread(columns, self.listed.scores[part], len(self.calibrator.class_nodes))
+            scores = _dense(self.listed, part, len(self.calibrator.class_nodes))
             yield self.rows[part], columns, np.take_along_axis(self.calibrator.predict(scores), columns, axis=1)
 
 
-def _spread(columns: Ids, scores: Floats, n_classes: int) -> Floats:
-    """Return the scores of all classes; −inf of those that are not listed."""
-    whole = np.full((len(columns), n_classes), -np.inf)
-    np.put_along_axis(whole, np.asarray(columns), scores, axis=1)
-    return whole
+def _dense(listed: ListedScores, part: slice, n_classes: int) -> Floats:
+    """Return the scores of some rows as an array (rows × classes); −inf where a class is not listed."""
+    columns = np.asarray(listed.columns[part])
+    scores = np.full((len(columns), n_classes), -np.inf)
+    np.put_along_axis(scores, columns, listed.scores[part], axis=1)
+    return scores
 
 
 def predict_out_of_fold(
@@ -99,22 +100,23 @@ def predict_out_of_fold(
     columns = columns_of(class_nodes, taxonomy)
     folds = random_folds("diagnose", len(labels), cv, random_state)
 
+    def reduce(scores: Floats, rows: Ids) -> ListedScores:
+        return ListedScores.of(scores[0], columns[targets[rows]])
+
     with progress.task("predicting rows out of fold"):
         scored = fit_folds([estimator], X, labels, class_nodes, folds=folds, single=True, n_jobs=n_jobs)
-        parts = [(rows, ListedScores.of(scores[0], columns[targets[rows]])) for rows, scores in scored()]
+        parts = [(rows, reduce(scores, rows)) for rows, scores in scored()]
     order = np.concatenate([rows for rows, _ in parts])
     listed = ListedScores.joined(part for _, part in parts)
     some = np.random.default_rng(0).permutation(len(order))[:CALIBRATION_ROWS]
+    sample, own = listed.take(some), targets[order][some]
+
+    def whole() -> Iterator[tuple[Floats, Ids]]:
+        for first in range(0, len(some), CHUNK):
+            yield _dense(sample, slice(first, first + CHUNK), len(class_nodes)), own[first : first + CHUNK]
+
     with progress.task("calibrating"):
-        taken, own = listed.take(some), targets[order][some]
-
-        def spread() -> Iterator[tuple[Floats, Ids]]:  # as predictions are
-            for first in range(0, len(own), CHUNK):
-                part = slice(first, first + CHUNK)
-                yield _spread(taken.columns[part], taken.scores[part], len(class_nodes)), own[part]
-
-        options = {"method": "temperature", "level": "levels"}
-        calibrator = fit_calibrator(taken, own, spread, taxonomy, class_nodes, **options)
+        calibrator = fit_calibrator(sample, own, whole, taxonomy, class_nodes, method="temperature", level="levels")
     return OutOfFold(order, listed, targets, calibrator)
 
 
