@@ -117,3 +117,10 @@ def test_what_is_packed_is_not_read_in_another_way(shop, run, refused):
     assert "leave out --taxonomy" in refused("train", "p", "--taxonomy", "numbers.paths", "--out", "m")
     assert "no packed data set" in refused("train", "numbers", "--out", "m")
     assert "was trained on texts" in refused("predict", "model", "p")
+
+
+def test_a_share_of_packed_texts_is_held_out(shop, run):
+    run("pack", "train.csv", "--taxonomy", "taxonomy.csv", *COLUMNS, "--no-characters", "--out", "packed")
+    told = json.loads(run("train", "packed", "--method", "svm", "--test-size", "0.25", "--out", "m", "--json").stdout)
+    assert told["test"]["n_rows"] > 0.2 * told["rows"]
+    assert told["test"]["metrics"]["accuracy"] > 0.3

@@ -42,8 +42,13 @@ def fitted(case, C, tol, **more):
 
 
 def returned_objective(case, C, model):
-    """Of the labels returned, and of the nodes above them: those that the form holds, or the best there are."""
-    held = differences_of_paths(model.weights_) if isinstance(model.weights_, PathSumWeights) else model.weights_
+    """Of the labels returned, and of the nodes above them: the best there are, or those that go with the labels.
+
+    The latter are those of differences, and below free roots those of the search.
+    """
+    held = model.weights_
+    if isinstance(held, PathSumWeights) and case.regularizer == "free":
+        held = differences_of_paths(held)
     if not isinstance(held, DifferenceWeights):
         return objective(case.regularizer, case.loss, C, case.shape, weights_of(model))
     steps = held.vectors().toarray().astype(np.float64)

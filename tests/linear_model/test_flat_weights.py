@@ -52,11 +52,25 @@ def test_pruning_drops_small_weights_and_nothing_else():
 
 def test_what_is_too_large_for_dense_weights_is_kept_otherwise_or_refused(monkeypatch):
     X, y = single()
-    monkeypatch.setattr("cladist.solvers.problem.MOST_DENSE_BYTES", 100)
+    for limit in ("MOST_DENSE_BYTES", "MOST_BYTES_BESIDE_DUAL"):
+        monkeypatch.setattr(f"cladist.solvers.problem.{limit}", 100)
     assert type(FlatSVM().fit(X, y).weights_).__name__ == "DualWeights"
     assert type(FlatSVM(weights="dense").fit(X, y).weights_).__name__ == "DenseWeights"
     with pytest.raises(TooLargeError, match=r"4 classes × \d+ features are 0.0 GiB of weights; use weights='sparse'"):
         FlatLogistic().fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("learner", [FlatSVM, RecursiveSVM])
+def test_weights_that_are_dual_to_save_memory_predict_as_dense_ones(learner, loss, monkeypatch):
+    X, y = single()
+    dense = learner(TAXONOMY, loss=loss, tol=1e-4).fit(X, y)
+    monkeypatch.setattr("cladist.solvers.problem.MOST_BYTES_BESIDE_DUAL", 100)
+    dual = learner(TAXONOMY, loss=loss, tol=1e-4).fit(X, y)
+    assert type(dense.weights_).__name__ == "DenseWeights"
+    assert type(dual.weights_).__name__ != "DenseWeights"
+    np.testing.assert_array_equal(dual.predict(X), dense.predict(X))
+    np.testing.assert_allclose(dual.decision_function(X), dense.decision_function(X), atol=1e-4)
 
 
 @pytest.mark.parametrize("options", [{}, {"weights": "sparse"}, {"targets": "nodes"}], ids=str)

@@ -92,6 +92,18 @@ def test_inner_nodes_may_be_pulled_more_or_less_than_leaves(tree, root, loss, sh
     assert by_turns.converged
 
 
+@pytest.mark.parametrize("root", ["zero", "fixed"])
+@pytest.mark.parametrize("sharing", [0.25, 3.0])
+@pytest.mark.parametrize("tree", [*TREES.values(), many_leaves()], ids=[*TREES, "forty leaves"])
+def test_the_objective_is_that_of_the_best_inner_nodes(tree, root, sharing):
+    tree = replace(tree, sharing=sharing)
+    problem = tree_case(3, tree, "hinge", C=10)
+    early = Settings(tol=1e-9, max_iter=1)
+    dual = solve_recursive(problem.problem, tree, early, root=root, form="dual")
+    best = objective(problem, tree, root, all_weights(problem, tree, root, dual))
+    assert dual.history[-1]["objective"] == pytest.approx(best, rel=1e-6)
+
+
 @every_loss
 def test_leaves_that_share_nothing_are_one_vs_rest(loss):
     tree = replace(TREES["nine nodes"], sharing=0.0)

@@ -193,8 +193,10 @@ def train(
         with progress.task("Saving"):
             notes = notes_of(source, data.feature_names) if notes is None else notes
             save(model, out, notes=notes, note_arrays=prefixed("calibration", held_out))
-        tested = {} if test is None else {"test": _evaluate(model, test, notify).to_dict()}
-    learner = learner_of(model)
+        learner = learner_of(model)
+        # Packed texts are numbers already.
+        judged = model if vectorizer is None else learner
+        tested = {} if test is None else {"test": _evaluate(judged, test, notify).to_dict()}
     selection = getattr(model, "selection_", None)
     C = getattr(learner, "C_", None) if selection is None else selection.C
     choice = {} if selection is None else {"reason": str(selection), "compared": selection.results}

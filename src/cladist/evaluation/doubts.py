@@ -16,7 +16,7 @@ from cladist import progress
 from cladist.calibration.calibrators import Calibrator, columns_of, fit_calibrator
 from cladist.calibration.listed_scores import ListedScores
 from cladist.labels import LabelMatrix
-from cladist.learners.out_of_fold import random_folds, reduce_out_of_fold
+from cladist.learners.out_of_fold import fit_folds, random_folds
 from cladist.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
@@ -79,9 +79,15 @@ class OutOfFold(NamedTuple):
         for first in range(0, len(self.rows), CHUNK):
             part = slice(first, first + CHUNK)
             columns = np.asarray(self.listed.columns[part])
-            scores = np.full((len(columns), len(self.calibrator.class_nodes)), -np.inf)
-            np.put_along_axis(scores, columns, self.listed.scores[part], axis=1)
+            scores = _spread(columns, self.listed.scores[part], len(self.calibrator.class_nodes))
             yield self.rows[part], columns, np.take_along_axis(self.calibrator.predict(scores), columns, axis=1)
+
+
+def _spread(columns: Ids, scores: Floats, n_classes: int) -> Floats:
+    """Return the scores of all classes; −inf of those that are not listed."""
+    whole = np.full((len(columns), n_classes), -np.inf)
+    np.put_along_axis(whole, np.asarray(columns), scores, axis=1)
+    return whole
 
 
 def predict_out_of_fold(
@@ -93,18 +99,22 @@ def predict_out_of_fold(
     columns = columns_of(class_nodes, taxonomy)
     folds = random_folds("diagnose", len(labels), cv, random_state)
 
-    def reduce(scores: Floats, rows: Ids) -> ListedScores:
-        return ListedScores.of(scores[0], columns[targets[rows]])
-
     with progress.task("predicting rows out of fold"):
-        parts = reduce_out_of_fold([estimator], X, labels, class_nodes, reduce, folds=folds, single=True, n_jobs=n_jobs)
+        scored = fit_folds([estimator], X, labels, class_nodes, folds=folds, single=True, n_jobs=n_jobs)
+        parts = [(rows, ListedScores.of(scores[0], columns[targets[rows]])) for rows, scores in scored()]
     order = np.concatenate([rows for rows, _ in parts])
     listed = ListedScores.joined(part for _, part in parts)
     some = np.random.default_rng(0).permutation(len(order))[:CALIBRATION_ROWS]
     with progress.task("calibrating"):
-        calibrator = fit_calibrator(
-            listed.take(some), targets[order][some], taxonomy, class_nodes, method="temperature", level="levels"
-        )
+        taken, own = listed.take(some), targets[order][some]
+
+        def spread() -> Iterator[tuple[Floats, Ids]]:  # as predictions are
+            for first in range(0, len(own), CHUNK):
+                part = slice(first, first + CHUNK)
+                yield _spread(taken.columns[part], taken.scores[part], len(class_nodes)), own[part]
+
+        options = {"method": "temperature", "level": "levels"}
+        calibrator = fit_calibrator(taken, own, spread, taxonomy, class_nodes, **options)
     return OutOfFold(order, listed, targets, calibrator)
 
 
@@ -199,7 +209,8 @@ def doubt_sets(
         samples = np.take_along_axis(values, drawn, axis=1), np.take_along_axis(has, drawn, axis=1)
         return low[places, spots[0]], high[places, spots[1]], *spots, *samples
 
-    parts = reduce_out_of_fold([estimator], X, labels, class_nodes.astype(np.int64), reduce, folds=folds, n_jobs=n_jobs)
+    scored = fit_folds([estimator], X, labels, class_nodes.astype(np.int64), folds=folds, n_jobs=n_jobs)
+    parts = [(rows, reduce(scores, rows)) for rows, scores in scored()]
     order = np.concatenate([rows for rows, _ in parts])
     low, high, lowest, highest, values, has = (np.concatenate([part[k] for _, part in parts]) for k in range(6))
     known = np.isfinite(values)

@@ -26,6 +26,7 @@ from cladist.taxonomy import Taxonomy
 
 LISTED = 100  # classes per row that rules see, the most probable ones; more if a rule needs them
 LONGER = 4  # times as many classes
+MOST_PROBABILITIES = 30_000_000  # of rows held out × classes listed, beyond which lists do not grow: some 500 MB
 LEAST_HELD_OUT = 20  # rows, with fewer of which a rule learns nothing
 
 LEAF, INNER, SET, NONE = "leaf", "inner node", "set", "abstained"
@@ -164,7 +165,8 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._n_listed = LISTED
         own = _safe_indexing(X, held_out)
         self._fit_rule(rule, self._probabilities(own), labels)
-        while self.rule_.needs_longer_lists(self._n_listed):
+        most = MOST_PROBABILITIES // max(1, len(held_out) * LONGER)
+        while self.rule_.needs_longer_lists(self._n_listed) and self._n_listed <= most:
             self._n_listed *= LONGER
             self._fit_rule(rule, self._probabilities(own), labels)
         for name in ("n_features_in_", "feature_names_in_"):

@@ -71,7 +71,7 @@ class _Training(_Learner):
         """Solve all problems, sixteen at a time, each to its own duality gap."""
         form = self.weights
         if form == "auto":
-            form = "dense" if problem.fits_dense else self.compact_form(problem)
+            form = "dense" if problem.fits_dense(or_dual=True) else self.compact_form(problem)
         solution = solve_one_vs_rest(
             problem.at_C(C),
             self.settings(),
@@ -134,7 +134,7 @@ class FlatSVM(_Training, LinearClassifier):
         Factors of C for the rows of a label in its own problem, as in LIBLINEAR.
     weights : {"auto", "dense", "sparse", "dual"}
         How weights are stored: all of them; those that are not 0, listed by feature;
-        or as the rows' shares in each, from which weights are made on demand. "auto" is dense up to 2 GiB, dual beyond.
+        or as the rows' shares in each, from which weights are made on demand. "auto" is dense up to 1 GiB, dual beyond.
     prune : float
         With `weights="sparse"`, weights up to this size are dropped after training. Predictions change slightly;
         `history_` is measured before pruning.

@@ -150,7 +150,8 @@ class _Training(_Learner):
         coupling, form = self._coupling, self.weights
         assert coupling is not None
         if form == "auto":
-            form = "dense" if problem.fits_dense else coupling.compact_form(type(self).__name__, problem)
+            is_dense = problem.fits_dense(or_dual=self.relations_ is None)
+            form = "dense" if is_dense else coupling.compact_form(type(self).__name__, problem)
         return coupling.solve(
             problem.at_C(C),
             self.settings(),
@@ -244,7 +245,7 @@ class RecursiveSVM(_Training, LinearClassifier):
         How weights are stored. "dual": vectors of nodes with more than sixteen labels, and the rows' shares in the
         others, from which weights are made on demand. "differences": of every node from its parent, sparse, for very
         many labels; `predict_top_k` can then use beam search, and `cladist.load` map the model. "auto": dense up to
-        2 GiB, then dual.
+        1 GiB, then dual; on a graph dense.
     prune : float
         With "sparse" or "differences", weights or differences up to this size are dropped after training.
     tol : float

@@ -22,6 +22,7 @@ Members = tuple[Ids, Ids]  # where each class begins, and its rows
 History = list[dict[str, float]]
 TARGETS, REPAIRS = ("leaves", "nodes"), ("top_down", "bottom_up", "best")
 MOST_DENSE_BYTES = 2 * 2**30  # weights="auto" keeps dense weights up to this size
+MOST_BYTES_BESIDE_DUAL = 2**30  # or up to this one where the dual form saves memory
 SMALLEST_WEIGHT = 1e-18  # of a row; smaller ones, with a small C, would be 0 in float32
 UNUSED_COST = 1e-20  # in lanes without a class
 
@@ -59,10 +60,13 @@ class OneVsRest:
         """The number of problems."""
         return len(self.members[0]) - 1
 
-    @property
-    def fits_dense(self) -> bool:
-        """Whether ``weights="auto"`` keeps dense weights."""
-        return -(-self.n_classes // WIDTH) * WIDTH * self.rows.n_used * 4 <= MOST_DENSE_BYTES
+    def fits_dense(self, *, or_dual: bool) -> bool:
+        """Tell whether ``weights="auto"`` keeps dense weights; `or_dual` if they are dual otherwise.
+
+        Dual weights are small where few rows support a class, as under the hinges.
+        """
+        most = MOST_BYTES_BESIDE_DUAL if or_dual and self.surrogate.sparse_dual else MOST_DENSE_BYTES
+        return -(-self.n_classes // WIDTH) * WIDTH * self.rows.n_used * 4 <= most
 
     @cached_property
     def weights32(self) -> Floats32:

@@ -1,8 +1,8 @@
 """How much the best inner nodes lower the objective, the leaves being as a check of the gap has found them.
 
-A leaf n is its parent plus Σ_i β_in y_in x_i, where β solves it alone; the inner nodes belong to the α of the joint dual.
-The slope in an inner node is −Σ (β − α) y x over the leaves that are its children, so the step to the best inner nodes is
-a sum of few rows. The elimination that finds them goes up the tree on the coefficients of rows alone.
+A leaf n is its parent plus Σ_i β_in y_in x_i, where β solves it alone; the inner nodes belong to the α of the joint
+dual. The slope in an inner node is −Σ (β − α) y x over the leaves that are its children, so the step to the best inner
+nodes is a sum of few rows. The elimination that finds them goes up the tree on the coefficients of rows alone.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
 from cladist.linear_model.problem_tree import BlockAlphas, ProblemTree
-from cladist.linear_model.training_rows import Floats64, Ids
+from cladist.linear_model.training_rows import Floats64
 from cladist.solvers.tree.duality_gap import tree_levels
-from cladist.solvers.tree.joint_dual import JointDual
+from cladist.solvers.tree.joint_dual import Ids32, JointDual
 
 
 class RowSum(NamedTuple):
     """A sum of training rows: their numbers, each once, and their coefficients."""
 
-    rows: Ids
+    rows: Ids32
     values: Floats64
 
 
@@ -67,7 +67,8 @@ def _leaf_sums(joint: JointDual, own: list[BlockAlphas], b: int) -> list[RowSum]
 def _join(joint: JointDual, parts: list[RowSum]) -> tuple[RowSum, float]:
     """Return the sum of some sums, and its squared norm."""
     rows, places = np.unique(np.concatenate([part.rows for part in parts]), return_inverse=True)
-    values = np.bincount(places, np.concatenate([part.values for part in parts]), minlength=len(rows))
+    entries = np.concatenate([part.values for part in parts])
+    values = np.bincount(places, entries, minlength=len(rows)).astype(np.float64)
     vector = np.zeros(joint.rows.n_used)
     kernels.add_change(joint.rows.arrays, rows, values, vector)
     return RowSum(rows, values), float(np.einsum("i,i", vector, vector))

@@ -47,9 +47,10 @@ FORMS = ("dense", "sparse", "dual", "differences")
 FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
-PART_OF_SHARE = 0.06  # of the mean share: the violation that sweeps leave at first
+TIGHTER = 0.25  # times the violation that leaves are solved to, where the dual has settled and the gap has not closed
+PART_OF_SHARE = 0.15  # of the mean share: the violation that sweeps leave at first
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
-KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps")
+KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps", "leaf_eps")
 KEPT_OF_JOINT = ("centres", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
 CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep over all rows is enough
 
@@ -115,7 +116,8 @@ def solve_recursive(
     Solution
         `weights` are those of the leaves; `history` has one entry per check: `objective`, `dual`, `gap` (relative),
         `passes`, `seconds` and, with free roots, `reach`. The last entry is that of the weights returned, with the
-        inner nodes of the forms "dual" and "differences", and the best inner nodes given the leaves in other forms.
+        best inner nodes given the leaves; with those returned in the form "differences", and those of the search where
+        roots are free.
 
     Notes
     -----
@@ -213,6 +215,7 @@ class _Search:
         # Differences are from the inner nodes of the search; other forms have the best ones given the leaves.
         self.has_best_parents = form != "differences" and root != "free"
         self.eps = problem.surrogate.first_violation(self.largest_cost)
+        self.leaf_eps = problem.surrogate.leaf_violation(settings.tol, self.largest_cost)
         self.best: PrimalPoint | None = None  # the point with the lowest objective
         self.dual, self.reach = -np.inf, 0.0  # the best lower bound, and how far free roots may move for it to hold
         # With free roots, the dual value of the best bound, and the positions of the roots then.
@@ -294,11 +297,10 @@ class _Search:
 
     def _update_primal(self) -> None:
         """Compute a primal point, and keep it if it is the best; update the dual."""
-        tol, surrogate = self.settings.tol, self.problem.surrogate
-        eps = surrogate.leaf_violation(tol, self.largest_cost)
+        tol, surrogate, dual = self.settings.tol, self.problem.surrogate, self.dual
         sweeps = LEAF_SWEEPS if tol < CLOSE or len(self.order) < MANY_ROWS else 1
         own = None if self.best is None else self.best.own
-        compute = partial(primal_point, self.joint, eps, sweeps, own, dense=self.dense)
+        compute = partial(primal_point, self.joint, self.leaf_eps, sweeps, own, dense=self.dense)
         point = compute()
         if self._restore_if_fallen(point.dual) is not point.dual:
             point = compute()
@@ -312,6 +314,8 @@ class _Search:
             self.best = point
         elif point.primal < self.primal:
             self.best = replace(point, alphas=self.joint.alphas, centres=self.joint.centres.copy())
+        if self.gap > tol and self.dual - dual <= tol * abs(dual):  # what is left of the gap is in the leaves
+            self.leaf_eps = max(self.leaf_eps * TIGHTER, SMALLEST_EPS)
 
     def _restore_if_fallen(self, value: DualValue) -> DualValue:
         """Return to the α of the highest dual if over-relaxed steps have lowered it, and end over-relaxation."""
