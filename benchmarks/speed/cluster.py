@@ -93,6 +93,7 @@ def overhead(data: Dataset, workers: int = 2) -> list[dict[str, Any]]:
 
     RemoteJoint.close = watch  # type: ignore[method-assign]
     ray.init(address="local", num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    timed(learner(data, Threads(workers), workers), data)  # loads the kernels
     here, threads = timed(learner(data, Threads(workers), workers), data)
     there, first = timed(learner(data, Ray(workers=workers), workers), data)  # workers load their kernels
     there, ray = timed(learner(data, Ray(workers=workers), workers), data)
