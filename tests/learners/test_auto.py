@@ -109,6 +109,23 @@ def test_all_rows_decide_between_values_that_a_part_cannot_tell_apart(monkeypatc
     assert {n for *_, n in fitted} == {200, n_rows}
 
 
+@pytest.mark.parametrize(("gain", "chosen"), [(0.0, "top-down"), (0.03, "hr-svm")])
+def test_top_down_has_to_lead_on_all_rows_too(monkeypatch, gain, chosen):
+    """TopDown leads by 0.03 on 200 rows; on all 525 rows RecursiveSVM is better by a gain."""
+    monkeypatch.setattr("cladist.learners.auto.ENOUGH_VALUES", 200 * DATA.X_train.nnz / DATA.X_train.shape[0])
+    monkeypatch.setattr("cladist.learners.auto.ROWS_PER_LABEL", 1)
+    start = {"TopDown": 0.55, "RecursiveSVM": 0.52, "FlatSVM": 0.5}
+
+    def measure(self, key, n_folds=1):
+        name = type(self.model).__name__
+        score = start.get(name, 0.4) + gain * (name == "RecursiveSVM" and len(self.labels) > 200)
+        self.scores.setdefault(key, [[score - 0.1 * abs(np.log10(key[0])) + 0.01 * (-1) ** k for k in range(4)]])
+        return np.concatenate(self.scores[key])
+
+    monkeypatch.setattr(Search, "measure", measure)
+    assert auto(DATA.X_train, DATA.y_train, DATA.taxonomy).selection_.method == chosen
+
+
 def test_columns_of_different_scales_are_standardised():
     random = np.random.default_rng(0)
     y = random.permutation(np.array(["b", "c", "e", "f"] * 100))

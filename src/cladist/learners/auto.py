@@ -10,7 +10,7 @@ tell apart.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ LEAD, CLEAR = 1.0, 1.5  # standard errors by which a method that uses the tree m
 OTHER_SCALES = 100.0  # the ratio of the largest to the smallest standard deviation of columns
 HOPELESS = 2.0  # standard errors behind the best on the first fold: other folds are not looked at
 SURE = 2.0  # standard errors by which a C is better than those around it: other methods of the same loss take it over
+RECURSIVE = ("hr-svm", "hr-lr")
 MOST_FOLDS = 3  # that the better flat method and the best of the others are compared on
 
 
@@ -130,7 +131,8 @@ def auto(
     1,000 rows. The better of `FlatSVM` and `FlatLogistic` is chosen unless a method that uses the taxonomy is better by
     more than a standard error of their difference. If all rows are compared on, and it is better by less than 1.5
     standard errors, both are compared on up to three fifths. `TopDown` is chosen only if it is better than the
-    recursive learners by 1.5 standard errors.
+    recursive learners by 1.5 standard errors; where a part of the rows was compared on, also on a fifth of all rows, if
+    `budget` allows it.
     `RecursiveLogistic`, which takes longest, is left out if `FlatLogistic` or `RecursiveSVM` is worse than `FlatSVM` by
     a standard error. C is chosen on the rows of the comparison; if these are a part, all rows decide between values
     that are within a standard error of the best, or the smallest of these is taken where `budget` does not allow it.
@@ -319,7 +321,30 @@ class _Comparison:
         while 0 < best.lead(flat) <= CLEAR and best.n_folds < most_folds and not self.is_late:
             flat.add_fold()
             best.add_fold()
-        return best if best.lead(flat) > LEAD else flat
+        if best.lead(flat) <= LEAD:
+            return flat
+        recursive = _best_recursive(scored)
+        if best.candidate.method == "top-down" and recursive is not None and not self.has_all_rows:
+            return self._better_on_all_rows(best, recursive)
+        return best
+
+    def _better_on_all_rows(self, top_down: _Scored, recursive: _Scored) -> _Scored:
+        """Return `TopDown` if it leads a recursive learner clearly on all rows too, or if there is no time to see.
+
+        With few rows per label `TopDown` does better than the recursive learners, and this changes as rows are added.
+        """
+        growth = self.rows.shape[0] / len(self.part)
+        if (top_down.seconds + recursive.seconds) * growth > self.seconds_left:
+            return top_down
+        on_all = [self._measured_on_all_rows(one) for one in (top_down, recursive)]
+        return top_down if on_all[0].lead(on_all[1]) > CLEAR else recursive
+
+    def _measured_on_all_rows(self, scored: _Scored) -> _Scored:
+        """Return a candidate with its scores on one fold of all rows, at the C it has."""
+        search = self._search(scored.candidate, np.arange(self.rows.shape[0]))
+        with search.running():
+            search.measure(scored.key)
+        return replace(scored, search=search, n_folds=1)
 
     def _add_folds(self, scored: list[_Scored]) -> None:
         """Hold out enough rows for a comparison of the methods that may still be chosen.
@@ -389,8 +414,14 @@ def _best_with_taxonomy(scored: list[_Scored], flat: _Scored) -> _Scored:
     best = ones[0] if ones else flat
     if best.candidate.method != "top-down":
         return best
-    recursive = (one for one in ones if one.candidate.method in ("hr-svm", "hr-lr"))
+    recursive = (one for one in ones if one.candidate.method in RECURSIVE)
     return next((one for one in recursive if best.lead(one) <= CLEAR and one.lead(flat) > LEAD), best)
+
+
+def _best_recursive(scored: list[_Scored]) -> _Scored | None:
+    """Return the recursive learner of the highest score."""
+    recursive = (one for one in scored if one.candidate.method in RECURSIVE)
+    return max(recursive, key=lambda one: one.mean, default=None)
 
 
 def _measure(learner: Any) -> str:
