@@ -37,10 +37,10 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def machine() -> dict[str, Any]:
-    """Return the size of the machine, not its name."""
+    """Return the size of the machine, not its name; of its cores, those that this process may use."""
     pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return {
-        "cores": os.cpu_count(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_gib": round(pages * page / 2**30, 1),
         "architecture": platform.machine(),
     }
