@@ -82,7 +82,7 @@ def names() -> list[str]:
     Examples
     --------
     >>> names()
-    ['hieron', 'hm3', 'hr', 'hrls', 'sp']
+    ['hieron', 'hm3', 'hmc', 'hr', 'hrls', 'sp']
     """
     return sorted(path.parent.name for path in FOLDER.glob("*/published.json"))
 

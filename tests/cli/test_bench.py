@@ -64,7 +64,7 @@ def a_paper(folder: Path, name: str) -> None:
 
 def test_without_a_name_the_papers_are_listed(run):
     listed = json.loads(run("bench", "--json").stdout)
-    assert [paper["name"] for paper in listed] == ["hieron", "hm3", "hr", "hrls", "sp"]
+    assert [paper["name"] for paper in listed] == ["hieron", "hm3", "hmc", "hr", "hrls", "sp"]
     shown = run("bench", env=WIDE).stdout
     for text in (*(paper["paper"] for paper in listed), "cladist bench hr", "cladist bench all"):
         assert text in shown
@@ -127,7 +127,7 @@ def test_ctrl_c_keeps_the_cells_and_says_so(run, toy_hr, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("bench", "hrx"), "There is no paper 'hrx' to run; those that run: hieron, hm3, hr, hrls, sp, all."),
+        (("bench", "hrx"), "There is no paper 'hrx' to run; those that run: hieron, hm3, hmc, hr, hrls, sp, all."),
         (("bench", "hm3", "--methods", "lm-1"), "bench hm3: there is no method 'lm-1'; there are svm, h-svm"),
         (("bench", "sp", "--methods", "lm-3"), "there is no method 'lm-3'; there are hp, ksp-linear"),
         (("bench", "hr", "--data", "clev"), "there is no data set 'clev'; there are clef, rcv1"),

@@ -148,7 +148,7 @@ CALLS = {
     "an empty part": (lambda: Taxonomy.from_paths(["a//b"]), ["entry 0", "'a//b'"]),
     "a part that is a list": (lambda: Taxonomy.from_paths([("a", ["b"])]), ["entry 0", "['b']"]),
     "an empty sep": (lambda: Taxonomy.from_paths(["a"], sep=""), ["sep must not be empty"]),
-    "one spelling for two": (lambda: Taxonomy.from_paths([("a", "b"), ("a/b",)]), ["'a/b'", "sep"]),
+    "one spelling for two": (lambda: Taxonomy.from_paths([("a", "b"), ("a|b",)], sep="|"), ["'a|b'", "sep"]),
     "an undirected graph": (lambda: Taxonomy.from_networkx(undirected), ["DiGraph"]),
     "an undirected graph, guessed": (lambda: as_taxonomy(undirected), ["DiGraph"]),
     "a graph with a cycle": (lambda: Taxonomy.from_networkx(loop), ["cycle", "edge 1"]),

@@ -197,21 +197,19 @@ def train(
         # Packed texts are numbers already.
         judged = model if vectorizer is None else learner
         tested = {} if test is None else {"test": _evaluate(judged, test, notify).to_dict()}
+    sizes = {"rows": len(data.y), "features": learner.n_features_in_, "nodes": learner.taxonomy_.n_nodes}
+    sizes["classes"] = len(learner.classes_)
+    return {"method": method, **sizes, "seconds": seconds, "model": str(out), **_choice(model, learner), **tested}
+
+
+def _choice(model: Any, learner: Any) -> dict[str, Any]:
+    """Return the method and the C that were chosen, and why, where there was a choice."""
     selection = getattr(model, "selection_", None)
-    C = getattr(learner, "C_", None) if selection is None else selection.C
-    choice = {} if selection is None else {"reason": str(selection), "compared": selection.results}
-    return {
-        "method": method if selection is None else selection.method,
-        "rows": len(data.y),
-        "features": learner.n_features_in_,
-        "nodes": learner.taxonomy_.n_nodes,
-        "classes": len(learner.classes_),
-        "seconds": seconds,
-        "model": str(out),
-        **({} if C is None else {"C": C}),
-        **choice,
-        **tested,
-    }
+    if selection is not None:
+        chosen = {"method": selection.method, "C": selection.C}
+        return {**chosen, "reason": str(selection), "compared": selection.results}
+    C = getattr(learner, "C_", None)
+    return {} if C is None else {"C": C}
 
 
 def _keep(

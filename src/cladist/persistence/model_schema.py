@@ -73,7 +73,7 @@ CONTENT: dict[str, tuple[Check, str]] = {
 STATE: dict[str, tuple[Check, str]] = {
     "history": (_RECORDS, "a list of records"),
     "cv_results": (_or_none(_RECORDS), "a list of records, or null"),
-    **dict.fromkeys(("n_iter", "rows_seen", "n_support"), (is_count, "a whole number from 0 up")),
+    **dict.fromkeys(("n_iter", "rows_seen", "n_support", "listed"), (is_count, "a whole number from 0 up")),
     "n_constraints": (_or_none(is_count), "a whole number from 0 up, or null"),
     **dict.fromkeys(("converged", "has_relations", "strategy_by_name"), _FLAG),
     **dict.fromkeys(

@@ -184,13 +184,15 @@ def fit_families(
     who = type(model).__name__
     seed = int(random_generator(who, model.random_state).randint(2**31 - 1))
     settings = Settings(model.tol, model.max_iter, seed, model.solver)
+    # Tasks move to other processes without the model, whose executor may be bound to this one.
+    loss, constant, prune = model.loss, model.fit_intercept, float(model.prune)
 
     def fit(problem: FamilyProblem, inner: Executor | None = None) -> Family:
-        rows = TrainingRows.from_matrix(X, constant=model.fit_intercept, chosen=problem.rows)
+        rows = TrainingRows.from_matrix(X, constant=constant, chosen=problem.rows)
         weights = None if row_weights is None else row_weights[problem.rows]
         costs = np.full((2, problem.n_problems), C)
-        one_vs_rest = OneVsRest(rows, problem.members, model.loss, costs, weights)
-        solution = solve_one_vs_rest(one_vs_rest, settings, executor=inner, form="sparse", prune=float(model.prune))
+        one_vs_rest = OneVsRest(rows, problem.members, loss, costs, weights)
+        solution = solve_one_vs_rest(one_vs_rest, settings, executor=inner, form="sparse", prune=prune)
         return Family(problem.children, solution.weights, solution.history)
 
     families: dict[int, Family] = {}
