@@ -45,8 +45,8 @@ class Conditional(NamedTuple):
 def fit_conditional(scores: Floats, labels: LabelMatrix, class_nodes: Ids, *, method: str, level: str) -> Conditional:
     """Fit every node's curve on the rows that have all its parents.
 
-    "temperature" fits what "vector" does: an intercept of each node beside the slope, since a node is more frequent among
-    the rows that have its parents than among all rows, which its scores are made for.
+    "temperature" fits what "vector" does: an intercept of each node beside the slope, since a node is more frequent
+    among the rows that have its parents than among all rows, which its scores are made for.
     """
     method = "vector" if method == "temperature" else method
     taxonomy = labels.taxonomy
