@@ -31,6 +31,7 @@ from cladist.cli import (
     pack,
     predict,
     sample,
+    serve,
     split,
     stream,
     suggest,
@@ -180,7 +181,7 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
 
 COMMANDS = (
     demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, suggest, taxonomy,
-    methods, bench,
+    serve, methods, bench,
 )  # fmt: skip
 for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(with_output_options(command.command))
