@@ -44,6 +44,8 @@ class Errors:
         Where the rows of each pair begin in `rows`.
     rows : int array
         The rows of all pairs, from 0.
+    label_counts : int array (nodes,)
+        How many rows truly have each node as a label: as one of their deepest nodes.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Errors:
     distance: Ids
     first: Ids
     rows: Ids
+    label_counts: Ids
 
     @property
     def cost(self) -> Ids:
@@ -151,7 +154,9 @@ def find_errors(y_true: Any, y_pred: Any, taxonomy: Taxonomy) -> Errors:
     first = np.concatenate([[0], np.cumsum(n_each[best])])
     gathered = order[np.repeat(starts[:-1][best] - first[:-1], n_each[best]) + np.arange(first[-1])]
     pairs = sample[best]
-    return Errors(taxonomy, len(true), counts, t[pairs], p[pairs], n_each[best], distance[pairs], first, rows[gathered])
+    sides = t[pairs], p[pairs], n_each[best], distance[pairs]
+    label_counts = np.bincount(true.frontier[1], minlength=taxonomy.n_nodes)
+    return Errors(taxonomy, len(true), counts, *sides, first, rows[gathered], label_counts)
 
 
 def _group(keys: Ids) -> tuple[Ids, Ids, Ids]:

@@ -38,7 +38,7 @@ def icicle(
     value_range: tuple[float, float] | None = None,
     words: str = "value",
 ) -> Figure:
-    """Return a self-contained SVG element that shows a taxonomy with its nodes coloured by a number.
+    r"""Return a self-contained SVG element that shows a taxonomy with its nodes coloured by a number.
 
     Hovering over a block shows the node and its numbers; a block shows its name if there is room.
 
@@ -60,7 +60,7 @@ def icicle(
     >>> from cladist import Taxonomy
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
     >>> figure = icicle(taxonomy, {"tennis": 10, "chess": 250}, words="articles")
-    >>> figure.count("<rect"), "chess\\narticles 250" in figure
+    >>> figure.count("<rect"), "chess\narticles 250" in figure
     (4, True)
     """
     taxonomy = report.counts.taxonomy if isinstance(report, Report) else report
@@ -78,7 +78,9 @@ def icicle(
         numbers = _numbers(values, taxonomy, "values")
         hovered = ["no value" if np.isnan(value) else f"{words} {value:,.6g}" for value in numbers]
         shades = _scaled(numbers, value_range).tolist()
-    heights = "as high as its number of rows" if weight is None and isinstance(report, Report) else "as high as its weight"
+    heights = (
+        "as high as its number of rows" if weight is None and isinstance(report, Report) else "as high as its weight"
+    )
     blocks = "".join(_blocks(taxonomy, shades, hovered, top * height, size * height))
     description = f"Icicle plot of the taxonomy: one block per node, coloured by {words}, {heights}."
     return Figure(

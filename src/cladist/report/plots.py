@@ -10,7 +10,7 @@ import numpy as np
 from cladist.errors import ParameterError
 from cladist.metrics import Report
 from cladist.metrics.calibration import ReliabilityCurve
-from cladist.report.errors import Errors, find_errors
+from cladist.report.errors import Errors
 from cladist.report.figure import COLOURS, TEXT, Figure, Plot, legend_height, shorten_to, shown
 from cladist.report.icicle import colour, text_colour
 from cladist.taxonomy import Taxonomy
@@ -255,7 +255,9 @@ def confusion_matrix(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, node: str 
         for j, share in enumerate(shares[i].tolist()):
             words = f"{title} → {columns[j]}: {table[i, j]:,} of {table[i].sum():,} rows"
             parts.append(_cell(LABEL_WIDTH + CELL * j, y, share, words))
-    label = f"Confusions of the children of {taxonomy.title_of(node) if node else 'the root'}: true rows, predicted columns"
+    label = (
+        f"Confusions of the children of {taxonomy.title_of(node) if node else 'the root'}: true rows, predicted columns"
+    )
     return Figure(
         f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" aria-label="{shown(label)}" {TEXT}>{"".join(parts)}</svg>'
@@ -279,9 +281,7 @@ def _cell(x: float, y: float, share: float, words: str) -> str:
     )
 
 
-def confusion_counts(
-    y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, node: str | None = None
-) -> tuple[list[str], Any]:
+def confusion_counts(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, node: str | None = None) -> tuple[list[str], Any]:
     """Return the children of a node and how many rows of each (rows) are predicted below each (columns).
 
     The last column is everything else. Where there are more than 40 children, those with the most rows are shown.

@@ -1,0 +1,83 @@
+"""The section of a page with the map of all nodes, and its data: typed arrays first, names last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cladist.metrics import Report
+from cladist.report.errors import Errors
+from cladist.report.icicle import place_blocks
+from cladist.report.static_files import packed, script_json
+from cladist.taxonomy import Taxonomy
+
+MOST_PAIRS = 100_000  # confusions in a page, costliest first
+EARLY_SHARE = 1 / 45  # of the height, from which on the first picture shows the name of a node
+EARLY_LEVELS = 8
+QUANTILE = 0.95  # of the rows, whose error cost has the darkest colour
+
+
+def map_section(report: Report, errors: Errors | None) -> str:
+    """Return the map without its names, which `map_texts` returns for the end of the page."""
+    data = script_json(map_data(report, errors))
+    return (
+        '<div class="error-map"><div class="tools"></div><div class="keyline">'
+        '<nav class="trail" aria-label="Zoomed to"></nav><div class="key"></div></div><div class="frame"><div class="map" id="map"></div>'
+        '<aside class="panel" aria-live="polite" aria-label="The chosen node"><p class="soft">Choose a node to see its '
+        "numbers and confusions. Click to zoom in, click the branch that fills the map to zoom out, drag to move, and "
+        "scroll with Ctrl to zoom. On the keyboard: arrows, Enter, Backspace, Space to fold, / to search.</p></aside>"
+        f'</div><script type="application/json" id="tree-data">{data}</script></div>'
+    )
+
+
+def map_data(report: Report, errors: Errors | None) -> dict[str, Any]:
+    """Return the numbers of the map as values for JSON."""
+    counts, taxonomy = report.counts, report.counts.taxonomy
+    support = counts.tp + counts.fn
+    data: dict[str, Any] = {"parent": packed(taxonomy.deepest_parent, "i4"), "early": early_names(taxonomy, support)}
+    data.update({key: packed(getattr(counts, key), "f4") for key in ("tp", "fp", "fn")})
+    if errors is not None:
+        cost = errors.node_costs()
+        mean = cost[support > 0] / support[support > 0]
+        leaves = taxonomy.is_leaf[support > 0]
+        high = weighted_quantile(mean[leaves], support[support > 0][leaves], QUANTILE)
+        data.update(cost=packed(cost, "f4"), turns=packed(errors.turn_costs(), "f4"), high=max(1.0, round(high)))
+        kept = slice(MOST_PAIRS)
+        sides = {"true": errors.true, "pred": errors.pred}
+        data["pairs"] = {key: packed(values[kept], "i4") for key, values in sides.items()}
+        data["pairs"]["count"] = packed(errors.count[kept], "f4")
+    return data
+
+
+def map_texts(taxonomy: Taxonomy) -> str:
+    """Return the names and titles of all nodes as a script element of data."""
+    titles = node_titles(taxonomy)
+    content = script_json({"names": list(taxonomy.names), "titles": titles})
+    return f'<script type="application/json" id="tree-texts">{content}</script>'
+
+
+def node_titles(taxonomy: Taxonomy) -> list[str]:
+    """Return the title of each node: its own one, or the last part of a path; none if all are the names."""
+    own, parts = taxonomy.titles, taxonomy.parts
+    if not own and not parts:
+        return []
+    rest = parts or taxonomy.names
+    return [own.get(name, part) for name, part in zip(taxonomy.names, rest, strict=True)]
+
+
+def early_names(taxonomy: Taxonomy, support: Any) -> dict[str, Any]:
+    """Return the names of the nodes whose blocks are high enough for a name in the first picture."""
+    size = place_blocks(taxonomy, support)[1]
+    nodes = np.flatnonzero((size >= EARLY_SHARE) & (np.asarray(taxonomy.depth) < EARLY_LEVELS)).tolist()
+    titles = [taxonomy.titles.get(taxonomy.names[v], taxonomy.shortest_path_parts(v)[-1]) for v in nodes]
+    return {"nodes": nodes, "names": [taxonomy.names[v] for v in nodes], "titles": titles}
+
+
+def weighted_quantile(values: Any, weights: Any, share: float) -> float:
+    """Return the smallest value at or below which at least this share of the weights lies; 0 for none."""
+    if not len(values):
+        return 0.0
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order])
+    return float(values[order[min(int(np.searchsorted(total, share * total[-1])), len(values) - 1)]])
