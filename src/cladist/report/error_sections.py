@@ -17,9 +17,11 @@ MOST_PAIRS, OPEN_PAIRS = 60, 12  # confusions in a list, and those above its fol
 MOST_BELOW = 12  # pairs of labels below a pair of branches
 MOST_ROWS = 3  # sample rows of a pair
 MOST_SAMPLES = 120  # rows with their words
-MOST_NODES, MOST_TURNS = 25, 10
+MOST_NODES, MOST_TURNS = 20, 10
 MOST_LETTERS = 240  # of a row
 MOST_WORDS = 6
+LEAST_WORD = 0.05  # of the largest contribution of a row
+INTERCEPT = "(intercept)"  # belongs to no word
 Texts = Callable[[int], str]
 Words = Mapping[int, Mapping[str, float]]
 
@@ -160,7 +162,10 @@ def _word_list(words: Mapping[str, float] | None) -> str:
     """Return the words of a row that speak most for the prediction and for the truth."""
     if not words:
         return ""
-    best = sorted(words.items(), key=lambda item: -abs(item[1]))[:MOST_WORDS]
+    told = {word: value for word, value in words.items() if word != INTERCEPT}
+    largest = max(map(abs, told.values()), default=0.0)
+    best = sorted(told.items(), key=lambda item: -abs(item[1]))[:MOST_WORDS]
+    best = [(word, value) for word, value in best if abs(value) >= LEAST_WORD * largest]
     marks = "".join(
         f'<mark class="{"for" if value > 0 else "against"}">{shown(word)} <small>{value:+.2f}</small></mark> '
         for word, value in best
@@ -173,8 +178,7 @@ def _node(errors: Errors, node: int) -> str:
     if node < 0:
         return f"<i>{title}</i>"
     name = errors.taxonomy.names[node]
-    code = "" if name == title or name.endswith(title) else f" <code>{shown(name)}</code>"
-    return f"<bdi>{shown(title)}</bdi>{code}"
+    return f"<bdi>{shown(title)}</bdi>{_code(name, title)}"
 
 
 def _rows(count: int) -> str:
@@ -228,8 +232,12 @@ def _taken_for(errors: Errors, true: int, pred: int) -> str:
 
 def _link(errors: Errors, v: int) -> str:
     name, title = errors.taxonomy.names[v], node_title(errors, v)
-    code = "" if name == title or name.endswith(title) else f" <code>{shown(name)}</code>"
-    return f'<button type="button" class="link" data-node="{v}"><bdi>{shown(title)}</bdi></button>{code}'
+    return f'<button type="button" class="link" data-node="{v}"><bdi>{shown(title)}</bdi></button>{_code(name, title)}'
+
+
+def _code(name: str, title: str) -> str:
+    """Return the name of a node where its title does not say it."""
+    return "" if name in title or name.endswith(title) else f" <code>{shown(name)}</code>"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, wide: Sequence[int] = ()) -> str:
@@ -251,7 +259,9 @@ def depth_section(report: Report, errors: Errors) -> str:
     """Return errors by depth: scores of each level, and how far wrong labels are from the truth."""
     header = ["level", "nodes", "precision", "recall", "F1"]
     table = _table(header, [[shown(cell) for cell in row] for row in report.tables()[2][1]])
-    figures = f"<figure>{level_scores(report)}<figcaption>Scores of the nodes of each level; level 0 holds the roots."
+    same = all(level.precision == level.recall for level in report.per_level)
+    scores = level_scores(report, measures=("f1",) if same else ("precision", "recall"))
+    figures = f"<figure>{scores}<figcaption>Scores of the nodes of each level; level 0 holds the roots."
     figures += "</figcaption></figure>"
     figures += f"<figure>{error_distance_histogram(errors)}<figcaption>How far wrong labels are from the truth."
     return f'<div class="columns">{figures}</figcaption></figure></div>{table}'

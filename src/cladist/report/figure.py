@@ -71,7 +71,7 @@ class Plot:
         y: tuple[float, float],
         *,
         size: tuple[float, float] = (560, 300),
-        left: float = 56,
+        left: float = 62,
         bottom: float = 48,
         top: float = 14,
         log_x: bool = False,
@@ -98,22 +98,32 @@ class Plot:
         return (np.asarray(value, np.float64) - low) / ((high - low) or 1.0)
 
     def axes(
-        self, x_title: str, y_title: str, *, x_ticks: Any = None, y_ticks: Any = None, y_form: str = "{:g}"
+        self,
+        x_title: str,
+        y_title: str,
+        *,
+        x_ticks: Any = None,
+        y_ticks: Any = None,
+        y_form: str = "{:g}",
+        y_scale: float = 1,
     ) -> None:
-        """Draw grid lines with their numbers and the titles; `x_ticks` are numbers, or pairs of number and text."""
+        """Draw grid lines with their numbers and the titles; `x_ticks` are numbers, or pairs of number and text.
+
+        Numbers of the vertical axis are written times `y_scale`.
+        """
         for value in round_ticks(*self.y_range) if y_ticks is None else y_ticks:
             y = float(self.y(value))
             self.parts.append(
                 f'<line x1="{self.left:g}" x2="{self.right:g}" y1="{y:.1f}" y2="{y:.1f}" stroke="currentColor" '
                 f'stroke-opacity="{0.5 if value == self.y_range[0] else 0.14:g}"/>'
             )
-            self.text(self.left - 8, y + 4, y_form.format(value), anchor="end", faint=True)
+            self.text(self.left - 8, y + 4, y_form.format(y_scale * value), anchor="end", faint=True)
         for tick in round_ticks(*self.x_range) if x_ticks is None else x_ticks:
             value, words = tick if isinstance(tick, tuple) else (tick, f"{tick:g}")
             self.text(float(self.x(value)), self.bottom + 18, words, anchor="middle", faint=True)
         self.text((self.left + self.right) / 2, self.height - 8, x_title, anchor="middle")
         self.parts.append(
-            f'<text transform="translate(14 {(self.top + self.bottom) / 2:.1f}) rotate(-90)" text-anchor="middle" '
+            f'<text transform="translate(12 {(self.top + self.bottom) / 2:.1f}) rotate(-90)" text-anchor="middle" '
             f'fill="currentColor">{shown(y_title)}</text>'
         )
 

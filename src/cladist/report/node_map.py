@@ -19,15 +19,19 @@ QUANTILE = 0.95  # of the rows, whose error cost has the darkest colour
 
 
 def map_section(report: Report, errors: Errors | None) -> str:
-    """Return the map without its names, which `map_texts` returns for the end of the page."""
+    """Return the map without its names, which `map_end` returns for the end of the page."""
     data = script_json(map_data(report, errors))
+    hint = (
+        "Choose a node to see its numbers and confusions. Click to zoom in, click the branch that fills the map to zoom "
+        "out, drag to move, and scroll with Ctrl to zoom. On the keyboard: arrows, Enter, Backspace, Space to fold, / "
+        "to search."
+    )
     return (
         '<div class="error-map"><div class="tools"></div><div class="keyline">'
-        '<nav class="trail" aria-label="Zoomed to"></nav><div class="key"></div></div><div class="frame"><div class="map" id="map"></div>'
-        '<aside class="panel" aria-live="polite" aria-label="The chosen node"><p class="soft">Choose a node to see its '
-        "numbers and confusions. Click to zoom in, click the branch that fills the map to zoom out, drag to move, and "
-        "scroll with Ctrl to zoom. On the keyboard: arrows, Enter, Backspace, Space to fold, / to search.</p></aside>"
-        f'</div><script type="application/json" id="tree-data">{data}</script></div>'
+        '<nav class="trail" aria-label="Zoomed to"></nav><div class="key"></div></div>'
+        '<div class="frame"><div class="map" id="map"></div>'
+        f'<aside class="panel" aria-live="polite" aria-label="The chosen node"><p class="soft">{hint}</p></aside></div>'
+        f'<script type="application/json" id="tree-data">{data}</script></div>'
     )
 
 
@@ -36,25 +40,41 @@ def map_data(report: Report, errors: Errors | None) -> dict[str, Any]:
     counts, taxonomy = report.counts, report.counts.taxonomy
     support = counts.tp + counts.fn
     data: dict[str, Any] = {"parent": packed(taxonomy.deepest_parent, "i4"), "early": early_names(taxonomy, support)}
-    data.update({key: packed(getattr(counts, key), "f4") for key in ("tp", "fp", "fn")})
-    if errors is not None:
+    data["support"] = packed(support, "f4")
+    if errors is None:
+        data.update(_counts(report))
+    else:
         cost = errors.node_costs()
         mean = cost[support > 0] / support[support > 0]
         leaves = taxonomy.is_leaf[support > 0]
         high = weighted_quantile(mean[leaves], support[support > 0][leaves], QUANTILE)
-        data.update(cost=packed(cost, "f4"), turns=packed(errors.turn_costs(), "f4"), high=max(1.0, round(high)))
-        kept = slice(MOST_PAIRS)
-        sides = {"true": errors.true, "pred": errors.pred}
-        data["pairs"] = {key: packed(values[kept], "i4") for key, values in sides.items()}
-        data["pairs"]["count"] = packed(errors.count[kept], "f4")
+        data.update(cost=packed(cost, "f4"), high=max(1.0, round(high)))
     return data
 
 
-def map_texts(taxonomy: Taxonomy) -> str:
-    """Return the names and titles of all nodes as a script element of data."""
-    titles = node_titles(taxonomy)
-    content = script_json({"names": list(taxonomy.names), "titles": titles})
-    return f'<script type="application/json" id="tree-texts">{content}</script>'
+def _counts(report: Report) -> dict[str, Any]:
+    return {key: packed(getattr(report.counts, key), "f4") for key in ("tp", "fp")}
+
+
+def later_data(report: Report, errors: Errors | None) -> dict[str, Any]:
+    """Return the numbers that the first picture does not need."""
+    if errors is None:
+        return {}
+    kept = slice(MOST_PAIRS)
+    pairs = {key: packed(values[kept], "i4") for key, values in (("true", errors.true), ("pred", errors.pred))}
+    pairs["count"] = packed(errors.count[kept], "f4")
+    return {**_counts(report), "turns": packed(errors.turn_costs(), "f4"), "pairs": pairs}
+
+
+def map_end(report: Report, errors: Errors | None) -> str:
+    """Return what the map reads last: other numbers, and the names and titles of all nodes."""
+    taxonomy = report.counts.taxonomy
+    content = script_json({"names": list(taxonomy.names), "titles": node_titles(taxonomy)})
+    more = script_json(later_data(report, errors))
+    return (
+        f'<script type="application/json" id="tree-more">{more}</script>'
+        f'<script type="application/json" id="tree-texts">{content}</script>'
+    )
 
 
 def node_titles(taxonomy: Taxonomy) -> list[str]:

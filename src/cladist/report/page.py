@@ -17,7 +17,7 @@ from cladist.report.error_words import key_sentences
 from cladist.report.errors import Errors
 from cladist.report.figure import shown
 from cladist.report.measures import measures_section
-from cladist.report.node_map import map_section, map_texts
+from cladist.report.node_map import map_end, map_section
 from cladist.report.static_files import content_policy, joined_script, read_static
 
 HOW_TO_READ = "Levels go from left to right. The height of a block is the node's number of test rows."
@@ -122,7 +122,7 @@ def html_report(
     k = next(k for k, section in enumerate(sections) if 'id="tree-data"' in section)
     sections[k] += f"<script>{script}</script>"
     scripts = [script, AUTOMATION_SCRIPT] if automation else [script]
-    return _document(title, "".join(sections), facts, content_policy(scripts, page_style()), map_texts(taxonomy))
+    return _document(title, "".join(sections), facts, content_policy(scripts, page_style()), map_end(report, errors))
 
 
 def _error_sections(

@@ -44,6 +44,7 @@ def error_distance_histogram(errors: Any, *, zero: bool = False) -> Figure:
     Examples
     --------
     >>> from cladist import Taxonomy
+    >>> from cladist.report import find_errors
     >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art/film"])
     >>> errors = find_errors(["chess", "film"], ["tennis", "chess"], taxonomy)
     >>> error_distance_histogram({"ours": errors}).count("<rect")
@@ -63,7 +64,7 @@ def error_distance_histogram(errors: Any, *, zero: bool = False) -> Figure:
     plot = Plot("Shares of rows by tree distance", ends, (0.0, highest * 1.05), top=top, size=(560, 270 + top))
     plot.legend(entries)
     ticks = list(range(first, first + n_distances, max(1, n_distances // 12)))
-    plot.axes("edges between truth and prediction", "share of labels", x_ticks=ticks, y_form="{:.1%}")
+    plot.axes("edges between truth and prediction", "share of labels", x_ticks=ticks, y_form="{:.3g}%", y_scale=100)
     width = 0.8 / len(named)
     for k, (name, values) in enumerate(shares.items()):
         for j, value in enumerate(values.tolist()):

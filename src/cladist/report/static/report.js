@@ -5,27 +5,26 @@ import { bdi, choice, confusionList, confusionsOf, facts, h, legend, number, per
 
 const content = (id) => JSON.parse(document.getElementById(id).textContent);
 
-function readMeasures(data, n) {
-  const get = (key) => (data[key] ? decode(data[key], Float32Array) : null);
-  const counts = { tp: get("tp"), fp: get("fp"), fn: get("fn"), cost: get("cost"), turns: get("turns") };
-  const support = new Float32Array(n), recall = new Float32Array(n), precision = new Float32Array(n);
-  const f1 = new Float32Array(n), mean = new Float32Array(n);
-  for (let v = 0; v < n; v++) {
-    const { tp, fp, fn } = { tp: counts.tp[v], fp: counts.fp[v], fn: counts.fn[v] };
-    support[v] = tp + fn;
-    recall[v] = tp / (tp + fn);
-    precision[v] = tp + fp ? tp / (tp + fp) : 0;
-    f1[v] = (2 * tp) / (2 * tp + fp + fn);
-    mean[v] = counts.cost ? counts.cost[v] / support[v] : 0;
-  }
-  return { ...counts, support, recall, precision, f1, mean };
+const floats = (data, key) => (data[key] ? decode(data[key], Float32Array) : null);
+
+// The numbers of the first picture: rows, and the mean cost of their errors.
+function readFirst(data, n) {
+  const support = floats(data, "support"), cost = floats(data, "cost");
+  return { n, support, cost, mean: cost && cost.map((x, v) => x / support[v]) };
+}
+
+// Add the numbers that come later.
+function readRest(m, data) {
+  const tp = floats(data, "tp"), fp = floats(data, "fp"), all = (f) => m.support.map((rows, v) => f(tp[v], rows, fp[v]));
+  const recall = all((t, rows) => t / rows), precision = all((t, _, f) => (t + f ? t / (t + f) : 0));
+  return Object.assign(m, { tp, fp, turns: floats(data, "turns"), recall, precision, f1: all((t, rows, f) => (2 * t) / (t + f + rows)) });
 }
 
 // What nodes can be coloured by: values, palette, range, and the ends of the legend.
 function readColours(m, data) {
   const shares = { palette: "score", low: 0, high: 1, ends: ["0", "1"] };
   const highest = data.high || 1, most = Math.log(1 + Math.max(...[0, ...data.roots.map((v) => m.support[v])]));
-  const colours = {
+  const colours = !m.f1 ? {} : {
     f1: { words: "F1", values: m.f1, ...shares },
     recall: { words: "recall", values: m.recall, ...shares },
     precision: { words: "precision", values: m.precision, ...shares },
@@ -39,15 +38,16 @@ function readColours(m, data) {
 function start(root) {
   const data = content("tree-data"), tree = new Tree(decode(data.parent, Int32Array));
   data.roots = [...tree.children.slice(tree.firstChild(-1), tree.lastChild(-1))];
-  const m = readMeasures(data, tree.n), colours = readColours(m, data), shown = m.support.map((x) => (x ? 1 : 0));
-  const pairs = data.pairs && { true: decode(data.pairs.true, Int32Array), pred: decode(data.pairs.pred, Int32Array), count: decode(data.pairs.count, Float32Array) };
+  const m = readFirst(data, tree.n), shown = m.support.map((x) => (x ? 1 : 0));
+  if (data.tp) readRest(m, data);
+  let colours = readColours(m, data), pairs = null;
   const early = { names: [], titles: [] };
   data.early.nodes.forEach((v, k) => { early.names[v] = data.early.names[k]; early.titles[v] = data.early.titles[k]; });
   tree.setTexts(early.names, early.titles);
 
   const describe = (v) => {
-    if (!m.support[v]) return [m.fp[v] ? `no rows; predicted ${plural(m.fp[v], "time")}` : "no rows"];
-    const lines = [`${plural(m.support[v], "row")}, F1 ${m.f1[v].toFixed(2)}`];
+    if (!m.support[v]) return [m.fp && m.fp[v] ? `no rows; predicted ${plural(m.fp[v], "time")}` : "no rows"];
+    const lines = [plural(m.support[v], "row") + (m.f1 ? `, F1 ${m.f1[v].toFixed(2)}` : "")];
     if (m.cost) lines.unshift(`${number(m.mean[v])} edges per row`);
     return lines;
   };
@@ -92,7 +92,8 @@ function start(root) {
 
   const tools = root.querySelector(".tools");
   const button = (words, label, action) => h("button", { type: "button", "aria-label": label, title: label, onclick: action }, words);
-  tools.replaceChildren(
+  const fillTools = () => tools.replaceChildren(
+    searchBox(tree, (v) => { icicle.select(v); host.focus({ preventScroll: true }); }),
     choice("Colour", Object.entries(colours).map(([name, own]) => [name, own.words]), colour),
     choice("Height", [["rows", "rows"], ["alike", "classes alike"]], (name) => { icicle.setWeight(name === "rows" ? m.support : null); icicle.zoomTo(-1); }),
     h("div", { class: "buttons" }, button("−", "Zoom out", () => icicle.zoomBy(1 / 1.6)), button("+", "Zoom in", () => icicle.zoomBy(1.6)), button("All", "Show the whole taxonomy", () => icicle.zoomTo(-1))),
@@ -100,12 +101,15 @@ function start(root) {
 
   // Names come last in the file: they are long, and the picture need not wait for them.
   const finish = () => {
-    const texts = content("tree-texts");
+    const texts = content("tree-texts"), more = content("tree-more");
+    if (more.tp) readRest(m, more);
+    if (more.pairs) pairs = { true: decode(more.pairs.true, Int32Array), pred: decode(more.pairs.pred, Int32Array), count: decode(more.pairs.count, Float32Array) };
+    colours = readColours(m, data);
     tree.setTexts(texts.names, texts.titles);
     icicle.wrapped.clear();
     icicle.draw();
     icicle.zoomTo(icicle.focus);
-    tools.prepend(searchBox(tree, (v) => { icicle.select(v); host.focus({ preventScroll: true }); }));
+    fillTools();
     for (const link of document.querySelectorAll("[data-node]")) {
       link.addEventListener("click", () => { go(Number(link.dataset.node)); root.scrollIntoView({ block: "start" }); });
     }
