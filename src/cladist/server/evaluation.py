@@ -6,16 +6,37 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from cladist.labels import LabelMatrix
+from cladist.labels import LabelMatrix, encode
+from cladist.learners.out_of_fold import last_step
 from cladist.server.nodes import Nodes
 
 Ids = npt.NDArray[np.int64]
 N_CONFUSIONS, N_ERRORS = 20, 20
+BATCH = 4096  # rows predicted at once
+
+
+class LabelledRows(NamedTuple):
+    """Rows with labels: texts or a matrix, the labels in any form, and what is shown of each row."""
+
+    X: Any
+    y: Any
+    texts: Sequence[str]
+
+
+def evaluate(model: Any, rows: LabelledRows) -> Evaluation:
+    """Return the predictions of a model for labelled rows, all of whose labels its taxonomy has."""
+    taxonomy = last_step(model).taxonomy_
+    truth = encode(rows.y, taxonomy).labels
+    parts = []
+    for start in range(0, len(truth), BATCH):
+        predicted = model.predict(rows.X[start : start + BATCH])
+        parts.append(encode(predicted, taxonomy).labels)
+    return Evaluation(truth, LabelMatrix.from_parts(parts, taxonomy), rows.texts)
 
 
 @dataclass(frozen=True)
