@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,12 @@ class Slot:
         model, answer = await self.batches.ask(("explain", inputs, labels), inputs.shape[0])
         return model, answer
 
+    async def call(self, function: Callable[[ServedModel], Any]) -> Any:
+        """Return what a function says about the model, computed while the model does not change."""
+        if self.learning.is_online:
+            return await self.batches.ask(("call", function), 0)
+        return await asyncio.to_thread(function, self.model)
+
     def _process(self, jobs: Sequence[Job]) -> None:
         """Answer some requests, in the thread of this slot; predictions together, as far as they can be."""
         started = time.perf_counter()
@@ -122,6 +129,8 @@ class Slot:
                 _answer_alone(model, job)
             elif job.request[0] == "learn":
                 job.set(learning)
+            elif job.request[0] == "call":
+                _call(model, job)
         if self.counters is not None:
             self.counters.observe(BATCHES, (self.name,), sum(job.n_rows for job in jobs))
             self.counters.add(BUSY, (self.name,), time.perf_counter() - started)
@@ -140,6 +149,13 @@ class Slot:
                     job.set(self.log.append([job.request])[0])
                 except ConflictError as error:
                     job.set(error)
+
+
+def _call(model: ServedModel, job: Job) -> None:
+    try:
+        job.set(job.request[1](model))
+    except Exception as error:
+        job.set(error)
 
 
 def _answer_alone(model: ServedModel, job: Job) -> None:
