@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from cladist.learners.row_decisions import DecisionOptions
 from cladist.server.served import Question
 
 Text = Annotated[str, Field(description="A text to classify.")]
 Row = dict[str, Any]
+LABEL_CONFIG = '<View><Text name="text" value="$text"/><Taxonomy name="code" toName="text"/></View>'
 MODEL_FIELD = Field(None, description="The model that answers; the first one of the server without.")
 
 
@@ -57,6 +58,61 @@ class PredictBody(Rows):
         """Return what is asked, without the rows."""
         decisions = DecisionOptions(False, self.min_confidence, self.minimise, self.conformal, self.abstain)
         return Question(self.top_k, self.paths, self.proba, decisions)
+
+
+class TasksBody(BaseModel):
+    """A request of Label Studio for predictions."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        protected_namespaces=(),
+        json_schema_extra={
+            "examples": [
+                {
+                    "tasks": [{"id": 7, "data": {"text": "broken left wrist"}}],
+                    "label_config": LABEL_CONFIG,
+                    "project": "1.1700000000",
+                    "params": {"context": None},
+                }
+            ]
+        },
+    )
+    tasks: list[Row] = Field(description="The tasks, each with its data.")
+    label_config: str | None = Field(None, description="The labelling configuration of the project.")
+
+
+def kind_of_body(body: Any) -> str:
+    """Return which of the two requests for predictions a body is."""
+    return "tasks" if isinstance(body, TasksBody) or (isinstance(body, dict) and "tasks" in body) else "rows"
+
+
+class FeedbackBody(BaseModel):
+    """A correction: a text or a row, and its true labels."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"id": "visit-4711", "text": "broken left wrist", "labels": ["S62"]},
+                {"row": {"petal length": 1.4, "petal width": 0.2}, "labels": ["setosa"]},
+            ]
+        },
+    )
+    id: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="What tells this correction from others; sent again, it is not learnt twice.",
+    )
+    text: str | None = Field(None, description="The text.")
+    row: Row | None = Field(None, description="The values by feature or by text column.")
+    labels: list[str] = Field(description="The true label, or labels where the model predicts sets.", max_length=1000)
+    model: str | None = MODEL_FIELD
+
+
+AnyPredictBody = Annotated[
+    Annotated[PredictBody, Tag("rows")] | Annotated[TasksBody, Tag("tasks")], Discriminator(kind_of_body)
+]
 
 
 class ExplainBody(Rows):

@@ -8,8 +8,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from cladist.server.evaluation import automation_of
 from cladist.server.model_routes import json_response, slots_of
 from cladist.server.slots import Slot
+from cladist.server.words import top_words
 
 router = APIRouter()
 
@@ -82,6 +84,17 @@ async def arrays(
     return json_response({**head, "columns": listed})
 
 
+@router.get("/automation", summary="How many rows are answered at each level of confidence")
+async def automation(request: Request, model: ModelName = None) -> Response:
+    """Give a curve: by level of confidence, the shares of rows answered at a leaf, above, or not, and of errors.
+
+    It is of the rows of the evaluation, or else of rows held out in training; null for a model without probabilities.
+    """
+    slot = slots_of(request).find(model)
+    curve = await slot.call(automation_of)
+    return json_response({"model": slot.name, "version": slot.model.version, **curve})
+
+
 @router.get("/nodes/{node}", summary="One node")
 async def one_node(request: Request, node: int, model: ModelName = None) -> Response:
     """Give a node's path, numbers, confusions, top words and sample errors."""
@@ -89,6 +102,7 @@ async def one_node(request: Request, node: int, model: ModelName = None) -> Resp
     nodes = slot.model.nodes
     found = entry(slot, checked(slot, node)) | {"path": nodes.path(node), "children": []}
     found["children"] = [entry(slot, int(v)) for v in nodes.taxonomy.child_ids(node)[:100]]
+    found["words"] = await slot.call(lambda served: top_words(served, node))
     told = (
         {"metrics": None, "confusions": [], "errors": []}
         if slot.evaluation is None

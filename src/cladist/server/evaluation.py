@@ -6,16 +6,65 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from cladist.labels import LabelMatrix
+from cladist.decisions import automation_curve
+from cladist.labels import LabelMatrix, TopK, encode
+from cladist.learners.out_of_fold import last_step, transformed
+from cladist.learners.probability_classifier import ProbabilityClassifier
 from cladist.server.nodes import Nodes
 
 Ids = npt.NDArray[np.int64]
 N_CONFUSIONS, N_ERRORS = 20, 20
+BATCH = 4096  # rows predicted at once
+LISTED = 100  # classes of each
+
+
+class LabelledRows(NamedTuple):
+    """Rows with labels: texts or a matrix, the labels in any form, and what is shown of each row."""
+
+    X: Any
+    y: Any
+    texts: Sequence[str]
+
+
+def automation_of(served: Any) -> dict[str, Any]:
+    """Return the rows and the curve of automation of a `ServedModel`: of its evaluation, or of rows held out."""
+    learner, calibration, evaluation = served.learner, served.calibration, served.evaluation
+    if isinstance(learner, ProbabilityClassifier) and not learner.decodes_sets:
+        if evaluation is not None and evaluation.probabilities is not None:
+            return _automation(learner, evaluation.probabilities, evaluation.truth, "evaluation")
+        if calibration:
+            P = TopK(calibration["columns"], calibration["probabilities"])
+            labels = LabelMatrix(calibration["indptr"], calibration["indices"], learner.taxonomy_)
+            return _automation(learner, P, labels, "held out in training")
+    return {"source": None, "rows": 0, "curve": None}
+
+
+def _automation(learner: Any, P: TopK, labels: LabelMatrix, source: str) -> dict[str, Any]:
+    taxonomy = learner.taxonomy_
+    curve = automation_curve(P, labels, taxonomy, classes=[taxonomy.names[v] for v in learner.class_nodes_])
+    columns = {name: np.round(values, 4).tolist() for name, values in curve._asdict().items()}
+    return {"source": source, "rows": len(labels), "curve": columns}
+
+
+def evaluate(model: Any, rows: LabelledRows) -> Evaluation:
+    """Return the predictions of a model for labelled rows, all of whose labels its taxonomy has."""
+    taxonomy = last_step(model).taxonomy_
+    truth = encode(rows.y, taxonomy).labels
+    learner = last_step(model)
+    is_probable = isinstance(learner, ProbabilityClassifier) and not learner.decodes_sets
+    parts, listed = [], []
+    for start in range(0, len(truth), BATCH):
+        X = transformed(model, rows.X[start : start + BATCH])
+        parts.append(encode(learner.predict(X), taxonomy).labels)
+        if is_probable:
+            listed.append(learner.predict_proba(X, top_k=LISTED))
+    P = TopK(*map(np.concatenate, zip(*listed, strict=True))) if listed else None
+    return Evaluation(truth, LabelMatrix.from_parts(parts, taxonomy), rows.texts, P)
 
 
 @dataclass(frozen=True)
@@ -28,11 +77,14 @@ class Evaluation:
         The labels of each row and their predictions, in the taxonomy of the model.
     texts : sequence of str
         What is shown of each row.
+    probabilities : TopK or None
+        The most probable classes of each row, if the model has probabilities.
     """
 
     truth: LabelMatrix
     predicted: LabelMatrix
     texts: Sequence[str]
+    probabilities: TopK | None = None
 
     @cached_property
     def columns(self) -> dict[str, list[float | None]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from math import ceil
 from typing import Any
 
@@ -13,9 +12,8 @@ from starlette.responses import JSONResponse
 
 from cladist.errors import CladistError
 from cladist.server.batches import QueueFullError, StoppedError
+from cladist.server.feedback_log import ConflictError
 from cladist.server.slots import UnknownModelError
-
-LOGGER = logging.getLogger("cladist.server")
 
 
 def failure(status: int, sentence: str, **headers: str) -> JSONResponse:
@@ -36,6 +34,9 @@ def add_handlers(app: FastAPI) -> None:
     async def unknown_model(request: Request, error: Exception) -> JSONResponse:
         return failure(404, str(error))
 
+    async def conflict(request: Request, error: Exception) -> JSONResponse:
+        return failure(409, str(error))
+
     async def refused(request: Request, error: Exception) -> JSONResponse:
         return failure(422, " ".join(str(error).split()))
 
@@ -46,18 +47,14 @@ def add_handlers(app: FastAPI) -> None:
     async def stopped(request: Request, error: Exception) -> JSONResponse:
         return failure(503, "The server is about to stop.", Retry_After="1")
 
-    async def fault(request: Request, error: Exception) -> JSONResponse:
-        LOGGER.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return failure(500, "The server failed to answer; its log says why.")
-
     handlers: dict[Any, Any] = {
         RequestValidationError: invalid,
         HTTPException: http,
         UnknownModelError: unknown_model,
+        ConflictError: conflict,
         CladistError: refused,
         QueueFullError: full,
         StoppedError: stopped,
-        Exception: fault,
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)

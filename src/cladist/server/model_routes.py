@@ -11,7 +11,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from cladist._version import __version__
 from cladist.errors import ParameterError
-from cladist.server.bodies import ExplainBody, PredictBody, Rows
+from cladist.server.bodies import AnyPredictBody, ExplainBody, Rows, TasksBody
+from cladist.server.counters import WAITING, Counters, escaped
 from cladist.server.served import ServedModel, check_labels
 from cladist.server.settings import Settings
 from cladist.server.slots import Slots
@@ -52,8 +53,15 @@ def inputs_of(model: ServedModel, body: Rows, settings: Settings) -> Any:
 
 
 @router.post("/predict", summary="Predict labels")
-async def predict(request: Request, body: PredictBody) -> Response:
-    """Give each row its label, the K best labels, or a decision by probabilities."""
+async def predict(request: Request, body: AnyPredictBody) -> Response:
+    """Give each row its label, the K best labels, or a decision by probabilities.
+
+    Tasks of Label Studio, which asks here if the server itself is its backend, are answered in its form.
+    """
+    if isinstance(body, TasksBody):
+        from cladist.server.label_studio_routes import answer_tasks
+
+        return await answer_tasks(request, slots_of(request).default, body)
     slot = slots_of(request).find(body.model)
     inputs = inputs_of(slot.model, body, request.app.state.settings)
     model, predictions = await slot.predict(inputs, body.question())
@@ -78,10 +86,28 @@ async def describe(request: Request) -> Response:
     """Say which models there are, what they take and what they can do."""
     slots = slots_of(request)
     models = [
-        {"name": slot.name, **slot.model.describe(), "evaluation": slot.evaluation and slot.evaluation.summary()}
+        {
+            "name": slot.name,
+            **slot.model.describe(),
+            "evaluation": slot.evaluation and slot.evaluation.summary(),
+            "feedback": {"log": slot.log.size > 0, "learnt": slot.learning.sequence},
+        }
         for slot in slots.by_name.values()
     ]
     return json_response({"cladist": __version__, "default": slots.default.name, "models": models})
+
+
+@router.get("/metrics", summary="Numbers for Prometheus", response_class=PlainTextResponse)
+async def numbers(request: Request) -> Response:
+    """Give the numbers of requests, seconds, batches, waiting rows and corrections, of all processes together."""
+    counters: Counters = request.app.state.counters
+    versions = []
+    for slot in slots_of(request).by_name.values():
+        counters.set(WAITING, (slot.name,), slot.batches.waiting)
+        labels = f'model="{escaped(slot.name)}",version="{escaped(slot.model.version)}"'
+        versions.append(f"cladist_model_info{{{labels}}} 1\n")
+    text = counters.text() + "# TYPE cladist_model_info gauge\n" + "".join(versions)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/healthz", summary="Whether the process lives")

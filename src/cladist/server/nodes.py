@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +47,20 @@ class Nodes:
             if self.parent[v] >= 0:
                 counts[self.parent[v]] += counts[v]
         return counts
+
+    @cached_property
+    def _titled(self) -> dict[str, list[int]]:
+        """The nodes of each title."""
+        nodes: dict[str, list[int]] = {}
+        for v, title in enumerate(self.titles):
+            nodes.setdefault(title, []).append(v)
+        return nodes
+
+    def find_titles(self, path: Sequence[str]) -> int | None:
+        """Return the node at the end of a path of titles, or the only one that has the last title."""
+        found = self._titled.get(path[-1], [])
+        whole = [v for v in found if [self.title(int(u)) for u in self.taxonomy.shortest_path_ids(v)] == list(path)]
+        return next(iter(whole), found[0] if len(found) == 1 else None)
 
     @cached_property
     def _folded(self) -> list[str]:

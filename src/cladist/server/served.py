@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,12 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from cladist.errors import DatasetError, LabelError, ParameterError
+from cladist.learners.online.base import OnlineClassifier
 from cladist.learners.out_of_fold import last_step, transformed
 from cladist.learners.predictions import find_blank, predict_best, predict_sets, predicts_sets
 from cladist.learners.probability_classifier import ProbabilityClassifier
 from cladist.learners.row_decisions import DecisionOptions, new_decider
 from cladist.learners.text_explanation import explain, explainable
 from cladist.persistence.models import load_noted
+from cladist.server.evaluation import Evaluation
 from cladist.server.nodes import Nodes
 from cladist.storage.array_groups import group
 
@@ -63,6 +66,7 @@ class ServedModel:
         self.version = version
         self.learner = last_step(model)
         self.nodes = Nodes(self.learner.taxonomy_)
+        self.evaluation: Evaluation | None = None
 
     @classmethod
     def load(cls, folder: Path, version: str = "", *, mmap: bool = False) -> ServedModel:
@@ -176,8 +180,11 @@ class ServedModel:
         for decided in decide(rows):
             mass = None if probabilities is None else next(probabilities)
             found = [self._candidate(label, None, question.paths, mass) for label in decided.labels]
-            confidence = None if decided.confidence != decided.confidence else decided.confidence
-            extra = {"confidence": confidence, "decided_at": decided.decided_at, "reason": decided.reason}
+            extra = {
+                "confidence": rounded(decided.confidence),
+                "decided_at": decided.decided_at,
+                "reason": decided.reason,
+            }
             yield self._row(found, in_sets) | extra
 
     def _row(self, candidates: list[dict[str, Any]], in_sets: bool) -> dict[str, Any]:
@@ -189,13 +196,13 @@ class ServedModel:
         node = self.node_of(label)
         found: dict[str, Any] = {"label": label, "node": node, "title": self.nodes.title(node)}
         if score is not None:
-            found["score"] = float(f"{score:.6g}")
+            found["score"] = rounded(score)
         if mass is not None:
-            found["probability"] = float(f"{mass[node]:.6g}")
+            found["probability"] = rounded(mass[node])
         if paths:
             path = self.nodes.path(node)
             if mass is not None:
-                path = [step | {"probability": float(f"{mass[step['node']]:.6g}")} for step in path]
+                path = [step | {"probability": rounded(mass[step["node"]])} for step in path]
             found["path"] = path
         return found
 
@@ -214,6 +221,10 @@ class ServedModel:
         """Return the node of a label, which is a class or the name of an inner node."""
         node = self._node_of_label.get(label)
         return int(self.learner.taxonomy_.index(label)) if node is None else node
+
+    def forget_classes(self) -> None:
+        """Read the classes anew when they are next asked for: training may have added some."""
+        self.__dict__.pop("_node_of_label", None)
 
     def explain(self, inputs: Any, labels: Sequence[str] | None) -> list[dict[str, Any]]:
         """Return the explanations of rows as JSON values."""
@@ -242,8 +253,13 @@ class ServedModel:
             "probabilities": self.has_probabilities,
             "decisions": self.has_probabilities,
             "conformal": bool(self.calibration) and self.has_probabilities,
-            "online": hasattr(learner, "partial_fit"),
+            "online": isinstance(learner, OnlineClassifier) and hasattr(learner, "partial_fit"),
         }
+
+
+def rounded(value: float) -> float | None:
+    """Return six digits of a number, None for one that JSON has not."""
+    return float(f"{value:.6g}") if isfinite(value) else None
 
 
 def number_of(value: Any) -> float:

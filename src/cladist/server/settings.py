@@ -37,6 +37,10 @@ class Settings:
         The folder of the logs of corrections; by default each log is beside the folder of its model.
     reload_every : float
         Seconds between two looks at the folders of the models; 0: they are not looked at.
+    mmap : bool
+        Whether large weights stay in their files, which several processes then share.
+    uri_prefix : str
+        What stands before the names of nodes in answers to Annif, whose subjects are URIs.
     """
 
     token: str | None = None
@@ -52,3 +56,5 @@ class Settings:
     queue_rows: int = 4096
     feedback: Path | None = None
     reload_every: float = 2.0
+    mmap: bool = False
+    uri_prefix: str = ""
