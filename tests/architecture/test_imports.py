@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 ROWS = (
     ("cli",),
     ("evaluation", "hiclass", "ray"),  # they use learners or models, and none the others
-    ("report",),  # below evaluation, whose results draw their own pages
+    ("report", "server"),  # below evaluation, whose results draw their own pages
     ("learners",),
     ("persistence",),  # below learners, whose classes it finds by name in the registry
     ("solvers",),
@@ -36,6 +36,7 @@ ALONE = {"kernels"}  # arrays in, arrays out: nothing of ours, not even from bel
 
 # Libraries that one room has to itself.
 CONFINED = {"numba": "kernels", "typer": "cli", "rich": "cli"}
+CONFINED |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "pydantic"), "server")
 
 
 def imported(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:

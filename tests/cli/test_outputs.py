@@ -21,8 +21,9 @@ from cladist import Taxonomy
 from cladist.cli import app as application
 from cladist.cli import output
 from cladist.cli.output import Terminal, standard_output, table
-from cladist.cli.predict import Layout, Prediction, escape_formula, write_rows
+from cladist.cli.predict import Layout, escape_formula, write_rows
 from cladist.errors import visible
+from cladist.learners.predictions import Prediction
 
 EVIL = "\x1b]0;owned\x07 \x9b31m \x7f \u202egolf\u2066 \x08\r\u2028"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

@@ -1,5 +1,7 @@
 """The page stands alone and shows what it was given."""
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 
@@ -8,12 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cladist.metrics import report
-from cladist.report import Sample, Table, html_report, markdown_table, table_of_measures
+from cladist.metrics.summary import _SCORES as SCORE_PATTERNS
+from cladist.report import Sample, Table, find_errors, html_report, markdown_table, table_of_measures
+from cladist.report.automation import SCRIPT
 from cladist.report.icicle import STOPS, colour, text_colour
+from cladist.report.measures import MEANINGS, SCORES
 from cladist.taxonomy import Taxonomy
 
 TAXONOMY = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
 REPORT = report(["chess", "art", "tennis"], ["tennis", "art", "tennis"], TAXONOMY)
+ERRORS = find_errors(["chess", "art", "tennis"], ["tennis", "art", "tennis"], TAXONOMY)
 
 
 class Reader(HTMLParser):
@@ -39,7 +45,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if "td" in self.open:
+        if "td" in self.open or "h1" in self.open:
             self.cells.append(data)
 
 
@@ -52,29 +58,58 @@ def read(page: str) -> Reader:
 
 
 def test_the_page_stands_alone():
-    page = html_report(REPORT, title="t", samples=[Sample("x", "chess", ["Sport", "Chess"])])
+    page = html_report(REPORT, title="t", samples=[Sample("x", "chess", ["Sport", "Chess"])], errors=ERRORS)
     seen = set(read(page).seen)
-    assert not seen & {"script", "link", "img", "iframe", "object"}
-    assert re.findall(r"https?://[^\"' )]+", page) == ["http://www.w3.org/2000/svg"]
+    assert not seen & {"link", "img", "iframe", "object"}
+    assert set(re.findall(r"https?://[^\"' )]+", page)) == {"http://www.w3.org/2000/svg"}
     assert "url(" not in page
     assert "@import" not in page
+    assert ' style="' not in page  # the policy forbids it
+    assert not re.search(r" on[a-z]+=", page)
 
 
-def test_all_numbers_of_the_report_are_there():
+def test_the_policy_allows_the_scripts_of_the_page_and_no_others():
+    page = html_report(REPORT, title="t", errors=ERRORS, automation=f"<script>{SCRIPT}</script>")
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)[1]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    for tag in ("script", "style"):
+        for text in re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL):
+            assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in policy
+
+
+def test_it_opens_with_what_matters_and_lists_confusions():
+    page = html_report(REPORT, title="t", errors=ERRORS, texts=lambda row: f"text {row}", words={0: {"ball": 0.5}})
+    assert page.index("What matters") < page.index("Map of errors") < page.index("Confusions") < page.index("Measures")
+    assert "66.7% of 3 rows are right." in page
+    assert '<blockquote dir="auto">text 0' in page
+    assert '<mark class="for">ball <small>+0.50</small></mark>' in page
+
+
+def test_every_measure_is_there_once():
     cells = read(html_report(REPORT, title="t")).cells
-    for _, rows in REPORT.tables():
-        for row in rows:
-            assert all(cell in cells for cell in row)
-    assert len(REPORT.per_level) == len(REPORT.tables()[2][1])
+    values = {key: f"{REPORT.metrics[key]:.4f}" for key in MEANINGS if key in REPORT.metrics}
+    assert set(values.values()) <= set(cells)
+    assert all(cells.count(title) == 1 for title, _ in MEANINGS.values() if title in cells)
+    assert "zero-one loss" not in cells  # is 1 − accuracy
+    assert not [name for name, *scores in REPORT.tables()[1][1] if scores[0] == values["accuracy"] and name in cells]
+    for row in REPORT.tables()[2][1]:
+        assert all(cell in cells for cell in row)
 
 
-def test_a_comparison_takes_the_place_of_the_measures():
+def test_all_measures_of_a_report_have_a_meaning():
+    told = {key for pattern in SCORE_PATTERNS for key in (pattern.format(n) for n in ("precision", "recall", "f1"))}
+    repeated = {"multiclass_error", "zero_one_loss", "hamming_loss"}
+    assert set(REPORT.metrics) == set(MEANINGS) | told | repeated
+    assert [row[0] for row in REPORT.tables()[1][1]] == list(SCORES)
+
+
+def test_a_comparison_is_shown_first():
     table = Table(["method", "F1"], [["one", "0.1"], ["two", "0.2"]], frozenset({(1, 1)}))
     page = html_report(REPORT, title="t", comparison=table, verdict="Two wins.")
     assert "<strong>0.2</strong>" in page
     assert "<strong>0.1</strong>" not in page
-    assert "Two wins." in page
-    assert "H-loss" not in page
+    assert page.index("Two wins.") < page.index("Node by node")
 
 
 @pytest.mark.parametrize("odd", ["<b>", "a & b", '"quoted"', "</style><script>"])
@@ -87,11 +122,24 @@ def test_texts_are_escaped(odd):
         comparison=Table([odd], [[odd]]),
         verdict=odd,
         samples=[Sample(odd, odd, [odd, odd])],
+        errors=find_errors(["x"], ["y"], titled),
+        texts=lambda _: odd,
+        words={0: {odd: 1.0}},
     )
     reader = read(page)
     assert odd in reader.cells
-    assert "script" not in reader.seen
+    assert reader.seen.count("script") == 4  # two of numbers, one of names, and the page's own
     assert page.count("</style>") == 1
+    assert "<script>alert" not in page
+
+
+def test_control_characters_are_shown_as_escapes():
+    titled = Taxonomy.from_parents({"x": None, "y": None}, titles={"x": "a\u202eb\ud800"})
+    page = html_report(report(["x"], ["y"], titled), title="t\x07", errors=find_errors(["x"], ["y"], titled))
+    page.encode("utf-8")
+    assert "\x07" not in page
+    body = page[: page.index('id="tree-texts"')]
+    assert "\u202e" not in re.sub(r'id="tree-data">.*?</script>', "", body)
 
 
 def test_a_label_that_is_its_title_is_not_said_twice():

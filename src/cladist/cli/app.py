@@ -30,7 +30,9 @@ from cladist.cli import (
     methods,
     pack,
     predict,
+    replay,
     sample,
+    serve,
     split,
     stream,
     suggest,
@@ -180,7 +182,7 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
 
 COMMANDS = (
     demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, suggest, taxonomy,
-    methods, bench,
+    serve, replay, methods, bench,
 )  # fmt: skip
 for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(with_output_options(command.command))

@@ -13,6 +13,7 @@ from cladist.cli import output
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
+    from cladist.labels import LabelMatrix
     from cladist.metrics import Report
 
 EXAMPLE = (
@@ -43,7 +44,6 @@ def command(
     """
     output.check_inputs(data, model=model)
     from cladist.cli.input import DataSource, open_model, resolve
-    from cladist.report import html_report
 
     fitted, notes = open_model(model)
     columns = (tuple(text or ()), label, label_sep, path_sep)
@@ -52,11 +52,11 @@ def command(
     output.check_target(html, data, model)
     with terminal.bars():
         rows = read_rows(fitted, source, unknown=unknown.value, notify=terminal.note)
-        report = evaluate_rows(fitted, rows)
-        automation = automation_of(fitted, rows) if html is not None else ""
+        report, predicted = evaluate_rows(fitted, rows)
+        if html is not None:
+            title = f"{model.resolve().name} on {Path(source.name).name}"
+            output.write_text(html, page(fitted, rows, report, predicted, title=title))
     if html is not None:
-        title = f"{model.resolve().name} on {Path(source.name).name}"
-        output.write_text(html, html_report(report, title=title, automation=automation))
         terminal.note(f"The report is in {html}")
     terminal.answer(report.to_dict())
     taxonomy = report.counts.taxonomy
@@ -69,7 +69,7 @@ def evaluate(model: Any, source: DataSource, *, notify: Notify = lambda _: None)
 
     `notify` is called with notes about features that the model does not have.
     """
-    return evaluate_rows(model, read_rows(model, source, notify=notify))
+    return evaluate_rows(model, read_rows(model, source, notify=notify))[0]
 
 
 def read_rows(model: Any, source: DataSource, *, unknown: str = "error", notify: Notify) -> Any:
@@ -83,8 +83,8 @@ def read_rows(model: Any, source: DataSource, *, unknown: str = "error", notify:
     return read_labelled(source, taxonomy=learner_of(model).taxonomy_, model=model, notify=notify)
 
 
-def evaluate_rows(model: Any, data: Any) -> Report:
-    """Return the report of a model's predictions, which are made in batches."""
+def evaluate_rows(model: Any, data: Any) -> tuple[Report, LabelMatrix]:
+    """Return the report of a model's predictions, which are made in batches, and the predictions."""
     from cladist.cli.input import learner_of, slices
     from cladist.labels import LabelMatrix, encode
     from cladist.metrics import Report, count
@@ -92,16 +92,63 @@ def evaluate_rows(model: Any, data: Any) -> Report:
     base = learner_of(model).taxonomy_
     taxonomy = data.y.taxonomy if isinstance(data.y, LabelMatrix) else base
     with progress.task("Predicting", len(data.y), unit="rows") as task:
-        counts = []
+        counts, parts = [], []
         for X, y in zip(slices(data.X), slices(data.y), strict=True):
-            predictions = model.predict(X)
+            predictions = encode(model.predict(X), base).labels
             if taxonomy is not base:  # one that has more labels
                 from cladist.cli.unknown_labels import lift
 
-                predictions = lift(encode(predictions, base).labels, taxonomy)
+                predictions = lift(predictions, taxonomy)
             counts.append(count(y, predictions, taxonomy))
+            parts.append(predictions)
             task.advance(len(y))
-    return Report(reduce(add, counts))
+    return Report(reduce(add, counts)), LabelMatrix.from_parts(parts, taxonomy)
+
+
+def page(model: Any, data: Any, report: Report, predicted: LabelMatrix, *, title: str) -> str:
+    """Return the web page of an evaluation: where the model fails, with some of the rows and their words."""
+    from cladist.labels import encode
+    from cladist.report import find_errors, html_report
+    from cladist.report.error_sections import sample_rows
+
+    true = encode(data.y, predicted.taxonomy).labels
+    errors = find_errors(true, predicted, predicted.taxonomy)
+    is_text = getattr(data.X, "ndim", 1) == 1
+    texts = (lambda row: str(data.X[row])) if is_text else (lambda row: f"row {row + 1}")
+    words = words_of(model, data, true, predicted, sample_rows(errors)) if is_text else {}
+    automation = automation_of(model, data)
+    return html_report(report, title=title, automation=automation, errors=errors, texts=texts, words=words)
+
+
+def words_of(
+    model: Any, data: Any, true: LabelMatrix, predicted: LabelMatrix, rows: list[int]
+) -> dict[int, dict[str, float]]:
+    """Return what words add to the lead of the predicted label over the true one, for rows that have one of each.
+
+    Models whose scores are no sums over words have none.
+    """
+    from dataclasses import replace
+
+    from cladist.cli.input import learner_of
+    from cladist.errors import CladistError
+    from cladist.learners.text_explanation import explain
+
+    known = set(learner_of(model).taxonomy_.names)
+    labels = [labels[rows].frontier_names() for labels in (true, predicted)]
+    chosen = [
+        (row, t[0], p[0])
+        for row, t, p in zip(rows, *labels, strict=True)
+        if len(t) == len(p) == 1 and t[0] in known and p[0] in known
+    ]
+    if not chosen:
+        return {}
+    texts = [str(data.X[row]) for row, _, _ in chosen]
+    try:
+        against, leads = (explain(model, texts, nodes=[entry[k] for entry in chosen]) for k in (1, 2))
+    except CladistError:
+        return {}
+    pairs = zip(chosen, leads, against, strict=True)
+    return {row: replace(lead, runner_up=other.explanation).lead for (row, _, _), lead, other in pairs}
 
 
 def automation_of(model: Any, data: Any) -> str:

@@ -7,12 +7,12 @@ import json as json_format
 import re
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, partial
-from itertools import chain, islice, repeat
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
@@ -24,6 +24,7 @@ from cladist.files.delimited import split_header
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
+    from cladist.learners.predictions import BatchPredictor, Prediction
 
 EXAMPLE = (
     "Examples: [bold]cladist predict model new.csv --out predictions.csv[/bold]"
@@ -110,7 +111,7 @@ def command(
     decisions = None
     options = (proba, min_confidence, minimise, conformal, abstain)
     if any(value is not None and value is not False for value in options):
-        from cladist.cli.decisions import DecisionOptions
+        from cladist.learners.row_decisions import DecisionOptions
 
         if top_k or beam:
             raise ParameterError("--top-k and --beam list labels, and these options decide on one; leave one out.")
@@ -129,19 +130,6 @@ def command(
         seconds = time.perf_counter() - start
         terminal.answer({"rows": n_rows, "seconds": seconds, "out": str(out)})
         terminal.note(f"Predicted {n_rows:,} rows in {seconds:.1f} s; the predictions are in {out}")
-
-
-class Prediction(NamedTuple):
-    """One label for one row, the path to it from the root, and the model's score."""
-
-    label: Any
-    path: list[str]
-    score: float
-
-
-Predictor = Callable[[Any], Iterator[list[Prediction]]]  # rows as a learner takes them → the predictions of each
-# Rows as they are read → what is written for each, and the positions of texts without a known word.
-BatchPredictor = Callable[[Any], tuple[list[Any], Sequence[int]]]
 
 
 def predict_to(
@@ -221,6 +209,7 @@ class Recipe(NamedTuple):
     def follow(self, model: Any) -> tuple[BatchPredictor, Any]:
         """Return the function that predicts batches with a model, and the form of the rows that it returns."""
         from cladist.cli.input import learner_of
+        from cladist.learners.predictions import batch_predictor, predicts_sets
 
         learner = learner_of(model)
         if self.decisions is None:
@@ -235,7 +224,8 @@ class Recipe(NamedTuple):
 
 def _new_decider(learner: Any, decisions: Any, folder: Path | None, label_sep: str | None) -> tuple[Any, Any]:
     """Return the function that decides rows, and the form of the rows that it yields."""
-    from cladist.cli.decisions import DecisionLayout, new_decider
+    from cladist.cli.decisions import DecisionLayout
+    from cladist.learners.row_decisions import new_decider
     from cladist.persistence.models import load_noted
     from cladist.storage.array_groups import group
 
@@ -260,25 +250,9 @@ def predict(
     `top_k` is the number of labels per row, by default those that the model predicts: one, or the deepest of a set.
     `beam` is the number of nodes per level whose children are scored, as in `predict_top_k` of learners.
     """
+    from cladist.learners.predictions import batch_predictor
+
     return collect(map(batch_predictor(model, top_k=top_k, beam=beam), batches))
-
-
-def batch_predictor(model: Any, *, top_k: int | None = None, beam: int | None = None) -> BatchPredictor:
-    """Return the function that predicts a batch; see `predict`."""
-    from cladist.cli.input import learner_of
-    from cladist.learners.out_of_fold import transformed
-
-    learner = learner_of(model)
-    in_sets = top_k is None and predicts_sets(learner)
-    if beam is not None and in_sets:
-        raise ParameterError("A beam finds the best labels, and this model predicts sets of them; add --top-k K.")
-    predictor = _predict_sets(learner) if in_sets else _predict_best(learner, top_k or 1, beam)
-
-    def predict_batch(batch: Any) -> tuple[list[Any], Sequence[int]]:
-        rows = transformed(model, batch)
-        return list(predictor(rows)), find_blank(model, rows)
-
-    return predict_batch
 
 
 def collect(results: Iterable[tuple[list[Any], Sequence[int]]]) -> Iterator[Any]:
@@ -289,68 +263,6 @@ def collect(results: Iterable[tuple[list[Any], Sequence[int]]]) -> Iterator[Any]
         n_rows += len(rows)
         yield from rows
     blank.warn("row")
-
-
-def predicts_sets(learner: Any) -> bool:
-    """Return whether a learner's predictions are sets of labels."""
-    from cladist.learners.thresholded import Thresholded
-
-    return isinstance(learner, Thresholded) or bool(learner.decodes_sets)
-
-
-def _predict_best(learner: Any, top_k: int, beam: int | None) -> Predictor:
-    """Return a function that yields the labels with the highest scores of each row."""
-    taxonomy = learner.taxonomy_
-    node_of = dict(zip(learner.classes_.tolist(), learner.class_nodes_.tolist(), strict=True))
-    path_of = cache(lambda label: taxonomy.shortest_path_parts(node_of[label]))
-
-    def predictor(rows: Any) -> Iterator[list[Prediction]]:
-        best, scores = learner.predict_top_k(rows, top_k, beam=beam)
-        for labels, values in zip(best.tolist(), scores.tolist(), strict=True):
-            yield [Prediction(label, path_of(label), score) for label, score in zip(labels, values, strict=True)]
-
-    return predictor
-
-
-def _predict_sets(learner: Any) -> Predictor:
-    """Return a function that yields the deepest labels of each row's set, highest score first."""
-    taxonomy = learner.taxonomy_
-    label_of = dict(zip(learner.class_nodes_.tolist(), learner.classes_.tolist(), strict=True))
-
-    def predictor(rows: Any) -> Iterator[list[Prediction]]:
-        sets = [[tuple(path) for path in row] for row in learner.predict_paths(rows)]
-        node_of = {path: taxonomy.find_path(path) for path in dict.fromkeys(path for paths in sets for path in paths)}
-        column_of = {path: k for k, path in enumerate(node_of)}
-        names = [taxonomy.names[v] for v in node_of.values()]
-        for paths, scores in zip(sets, _node_scores(learner, rows, names), strict=True):
-            labels = [Prediction(label_of[node_of[path]], list(path), float(scores[column_of[path]])) for path in paths]
-            yield sorted(labels, key=lambda prediction: -prediction.score)
-
-    return predictor
-
-
-def _node_scores(learner: Any, rows: Any, names: list[str]) -> Iterator[Any]:
-    """Yield each row's scores of some nodes; they are computed in chunks of limited size."""
-    from cladist.learners.base import CHUNK_BYTES
-
-    if not names:
-        yield from repeat((), rows.shape[0])
-        return
-    size = max(1, CHUNK_BYTES // (8 * len(names)))
-    for start in range(0, rows.shape[0], size):
-        yield from learner.decision_function(rows[start : start + size], nodes=names)
-
-
-def find_blank(model: Any, X: Any) -> Sequence[int]:
-    """Return the rows, as the learner gets them, of texts without a word that a model knows; none of numbers."""
-    import numpy as np
-    from scipy import sparse
-
-    if hasattr(model, "n_features_in_"):
-        return ()
-    sums = abs(sparse.csr_array(X)).sum(axis=1)
-    positions: list[int] = np.flatnonzero(np.asarray(sums).ravel() == 0).tolist()
-    return positions
 
 
 class BlankRows:

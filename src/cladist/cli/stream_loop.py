@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from cladist.cli.input import check_notes, features_of, learner_of
-from cladist.cli.predict import BlankRows, find_blank
+from cladist.cli.predict import BlankRows
 from cladist.cli.stream_files import (
     Answers,
     Consumed,
@@ -36,6 +36,7 @@ from cladist.errors import CladistError, DatasetError, ModelFormatError, Paramet
 from cladist.labels import encode
 from cladist.learners.online.base import OnlineClassifier
 from cladist.learners.out_of_fold import transformed
+from cladist.learners.predictions import find_blank
 from cladist.persistence.models import load_noted, save
 from cladist.storage import lock_folder
 

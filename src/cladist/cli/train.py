@@ -299,7 +299,7 @@ def _evaluate(model: Any, test: Any, notify: Notify) -> Any:
     known = match_labels(test.y, learner_of(model).taxonomy_, path_sep=None, policy="wrong")
     if known.unknown:
         notify(f"Rows held out: {known.describe('wrong')}")
-    return evaluate_rows(model, Dataset(test.X, known.labels, source=test.source))
+    return evaluate_rows(model, Dataset(test.X, known.labels, source=test.source))[0]
 
 
 def _describe_test(report: dict[str, Any]) -> str:

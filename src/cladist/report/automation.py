@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cladist.decisions import AutomationCurve, sum_to_nodes
 from cladist.labels import TopK, encode
+from cladist.report.static_files import read_static, script_json
 from cladist.taxonomy import Taxonomy
 
 WIDTH, HEIGHT, MARGIN = 640.0, 220.0, 44.0
@@ -20,7 +19,7 @@ COLOURS = {"at_leaf": "#225ea8", "above": "#7fb8da", "unanswered": "#b8bfc6", "e
 TITLES = {"at_leaf": "filed at a leaf", "above": "stopped higher", "unanswered": "for a person", "error": "errors"}
 N_SAMPLES = 200  # rows among which the page shows examples
 MOST_LETTERS = 160  # of their texts
-SCRIPT = Path(__file__).with_name("automation.js").read_text(encoding="utf-8")
+SCRIPT = read_static("automation.js")
 
 
 class PathSample(NamedTuple):
@@ -83,7 +82,7 @@ def draw_automation(curve: AutomationCurve) -> str:
     title = "Shares of rows by level of confidence: filed at a leaf, stopped higher, left to a person; and errors."
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" aria-label="{title}" '
-        f'font-size="12" font-family="system-ui, sans-serif" style="max-width: {WIDTH:g}px">{"".join(parts)}</svg>'
+        f'font-size="12" font-family="system-ui, sans-serif" class="figure" width="{WIDTH:g}">{"".join(parts)}</svg>'
     )
 
 
@@ -95,16 +94,17 @@ def _points(points: Sequence[tuple[Any, Any]], bottom: float) -> str:
 def automation_section(curve: AutomationCurve, samples: Sequence[PathSample] = ()) -> str:
     """Return a section of a web page: the curve, a slider for the level of confidence, its shares, and examples."""
     legend = "".join(
-        f'<span><i style="display: inline-block; width: 12px; background: {COLOURS[name]}"></i> {escape(title)}</span>'
+        f'<span><svg class="dot" viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="2" '
+        f'fill="{COLOURS[name]}"/></svg> {escape(title)}</span>'
         for name, title in TITLES.items()
     )
     columns = {name: np.round(values, 4).tolist() for name, values in curve._asdict().items()}
-    data = json.dumps({"curve": columns, "samples": [sample._asdict() for sample in samples]}, ensure_ascii=False)
+    data = script_json({"curve": columns, "samples": [sample._asdict() for sample in samples]})
     start = int(np.searchsorted(curve.level, 0.9))
     return (
         f'<div class="automation"><div class="legend">{legend}</div>{draw_automation(curve)}'
         f'<p><label>Level of confidence <input type="range" min="0" max="{len(curve.level) - 1}" value="{start}"> '
         '<output></output></label></p><p class="shares"></p><div class="examples"></div>'
-        f'<script type="application/json">{data.replace("<", chr(92) + "u003c")}</script>'
+        f'<script type="application/json">{data}</script>'
         f"<script>{SCRIPT}</script></div>"
     )

@@ -1,14 +1,16 @@
-"""The icicle plot: a taxonomy as nested blocks, levels from left to right, block heights by number of test rows."""
+"""The icicle plot as a figure: a taxonomy as nested blocks, levels from left to right, heights by weight."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cladist.errors import ParameterError
 from cladist.metrics import NodeScore, Report
+from cladist.report.figure import Figure, shown
 from cladist.taxonomy import Taxonomy
 
 WIDTH = 1120.0
@@ -28,21 +30,82 @@ MIN_LUMINANCE = 0.24  # relative luminance above which dark text has more contra
 Floats = npt.NDArray[np.float64]
 
 
-def icicle(report: Report) -> str:
-    """Return a self-contained SVG element that shows the taxonomy of a report, coloured by the F1 of each node.
+def icicle(
+    report: Report | Taxonomy,
+    values: Any = None,
+    *,
+    weight: Any = None,
+    value_range: tuple[float, float] | None = None,
+    words: str = "value",
+) -> Figure:
+    r"""Return a self-contained SVG element that shows a taxonomy with its nodes coloured by a number.
 
-    A node's height is its number of test rows, at least 1; a node without test rows has no F1 and is grey. Hovering
-    over a block shows the node, its F1 and its rows; a block shows its name if there is room.
+    Hovering over a block shows the node and its numbers; a block shows its name if there is room.
+
+    Parameters
+    ----------
+    report : Report or Taxonomy
+        A report, whose nodes are coloured by F1 and as high as their number of test rows, or a taxonomy.
+    values : array (nodes,) or mapping of names to numbers, optional
+        The number of each node; NaN, or a name that is missing, is grey. None: the F1 of the report.
+    weight : array (nodes,), optional
+        What heights are in proportion to, at least 1 for a leaf; None: the report's test rows, or all leaves alike.
+    value_range : (float, float), optional
+        The numbers with the lightest and the darkest colour; None: the least and the largest.
+    words : str
+        What the number is.
+
+    Examples
+    --------
+    >>> from cladist import Taxonomy
+    >>> taxonomy = Taxonomy.from_paths(["sport/tennis", "sport/chess", "art"])
+    >>> figure = icicle(taxonomy, {"tennis": 10, "chess": 250}, words="articles")
+    >>> figure.count("<rect"), "chess\narticles 250" in figure
+    (4, True)
     """
-    taxonomy = report.counts.taxonomy
+    taxonomy = report.counts.taxonomy if isinstance(report, Report) else report
+    if not isinstance(report, Report) and values is None:
+        raise ParameterError("icicle: a taxonomy needs values, one number per node.")
     height = min(max(LEAF_HEIGHT * len(taxonomy.leaves), MIN_HEIGHT), MAX_HEIGHT)
-    top, size = place_blocks(taxonomy, report.counts.tp + report.counts.fn)
-    blocks = "".join(_blocks(report, top * height, size * height))
-    description = "Icicle plot of the taxonomy: one block per node, coloured by F1, as high as its number of rows."
-    return (
-        f'<svg class="icicle" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" role="img" '
-        f'aria-label="{description}" font-size="11">{blocks}</svg>'
+    support = report.counts.tp + report.counts.fn if isinstance(report, Report) else np.zeros(taxonomy.n_nodes)
+    top, size = place_blocks(taxonomy, support if weight is None else _numbers(weight, taxonomy, "weight"))
+    if values is None:
+        assert isinstance(report, Report)
+        shades = [score.f1 if score.support else np.nan for score in report.per_node]
+        hovered = [_score_text(score) for score in report.per_node]
+        words = "F1"
+    else:
+        numbers = _numbers(values, taxonomy, "values")
+        hovered = ["no value" if np.isnan(value) else f"{words} {value:,.6g}" for value in numbers]
+        shades = _scaled(numbers, value_range).tolist()
+    heights = (
+        "as high as its number of rows" if weight is None and isinstance(report, Report) else "as high as its weight"
     )
+    blocks = "".join(_blocks(taxonomy, shades, hovered, top * height, size * height))
+    description = f"Icicle plot of the taxonomy: one block per node, coloured by {words}, {heights}."
+    return Figure(
+        f'<svg class="icicle" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" role="img" '
+        f'aria-label="{shown(description)}" font-size="11">{blocks}</svg>'
+    )
+
+
+def _numbers(values: Any, taxonomy: Taxonomy, what: str) -> Floats:
+    """Return one number per node from an array or a mapping of names."""
+    if isinstance(values, Mapping):
+        numbers = np.full(taxonomy.n_nodes, np.nan)
+        for name, value in values.items():
+            numbers[taxonomy.index(name)] = value
+        return numbers
+    numbers = np.asarray(values, np.float64)
+    if numbers.shape != (taxonomy.n_nodes,):
+        raise ParameterError(f"icicle: {what} must have {taxonomy.n_nodes} numbers, one per node; got {numbers.shape}.")
+    return numbers
+
+
+def _scaled(numbers: Floats, value_range: tuple[float, float] | None) -> Floats:
+    known = numbers[np.isfinite(numbers)]
+    low, high = value_range or ((float(known.min()), float(known.max())) if len(known) else (0.0, 1.0))
+    return (numbers - low) / ((high - low) or 1.0)
 
 
 def place_blocks(taxonomy: Taxonomy, support: Floats) -> tuple[Floats, Floats]:
@@ -67,28 +130,29 @@ def place_blocks(taxonomy: Taxonomy, support: Floats) -> tuple[Floats, Floats]:
     return top / total, size / total
 
 
-def _blocks(report: Report, top: Floats, size: Floats) -> Iterator[str]:
-    taxonomy = report.counts.taxonomy
+def _blocks(
+    taxonomy: Taxonomy, shades: Sequence[float], hovered: Sequence[str], top: Floats, size: Floats
+) -> Iterator[str]:
     width = WIDTH / len(taxonomy.levels)
-    for v, score in enumerate(report.per_node):
+    for v, (name, shade) in enumerate(zip(taxonomy.names, shades, strict=True)):
         if size[v] < MIN_BLOCK:
             continue
-        title = taxonomy.titles.get(score.name, taxonomy.shortest_path_parts(v)[-1])
+        title = taxonomy.titles.get(name, taxonomy.shortest_path_parts(v)[-1])
         x, y = width * int(taxonomy.depth[v]), top[v]
         height = size[v] - (GAP if size[v] > 4 * GAP else 0.0)
-        fill = colour(score.f1) if score.support else None
-        paint = f'fill="{fill}"' if fill else 'class="none"'
+        fill = None if np.isnan(shade) else colour(shade)
+        paint = f'fill="{fill}"' if fill else 'class="none" fill="#888888" fill-opacity="0.25"'
         rect = f'<rect x="{x:.1f}" y="{y:.2f}" width="{width - GAP:.1f}" height="{height:.2f}" {paint}/>'
         label = _label(title, x, y + height / 2, width, height, fill)
-        yield f"<g><title>{escape(_hover_text(score, title))}</title>{rect}{label}</g>"
+        full = title if title == name else f"{title} ({name})"
+        yield f"<g><title>{shown(full)}\n{shown(hovered[v])}</title>{rect}{label}</g>"
 
 
-def _hover_text(score: NodeScore, title: str) -> str:
-    name = title if title == score.name else f"{title} ({score.name})"
+def _score_text(score: NodeScore) -> str:
     if not score.support:
-        return f"{name}\nno test rows"
+        return "no test rows"
     return (
-        f"{name}\nF1 {score.f1:.3f} (precision {score.precision:.3f}, recall {score.recall:.3f})\n"
+        f"F1 {score.f1:.3f} (precision {score.precision:.3f}, recall {score.recall:.3f})\n"
         f"{score.support:,.6g} test row{'' if score.support == 1 else 's'}"
     )
 
@@ -99,8 +163,8 @@ def _label(title: str, x: float, middle: float, width: float, height: float, fil
     if height < LINE or n_letters < 4:
         return ""
     text = title if len(title) <= n_letters else title[: n_letters - 1].rstrip() + "…"
-    paint = f'fill="{text_colour(fill)}"' if fill else 'class="faint"'
-    return f'<text x="{x + 6:.1f}" y="{middle + 4:.1f}" {paint}>{escape(text)}</text>'
+    paint = f'fill="{text_colour(fill)}"' if fill else 'class="faint" fill="currentColor"'
+    return f'<text x="{x + 6:.1f}" y="{middle + 4:.1f}" {paint}>{shown(text)}</text>'
 
 
 def colour(value: float) -> str:

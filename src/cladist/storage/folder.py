@@ -248,7 +248,7 @@ def _write_new(target: Path, manifest: dict[str, Any], arrays: Mapping[str, NDAr
                 f"{target} was made by somebody else while the model was written, and was not changed; choose a new "
                 "or empty folder."
             ) from None
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _write_into(folder: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -259,9 +259,9 @@ def _write_into(folder: Path, manifest: dict[str, Any], arrays: Mapping[str, NDA
         with open(temporary, "xb") as file:
             file.write(seal(manifest, files))
             _sync(file)
-        _sync_folder(folder)  # the array file must be there before a manifest that names it
+        sync_folder(folder)  # the array file must be there before a manifest that names it
         os.replace(temporary, folder / MANIFEST)
-        _sync_folder(folder)
+        sync_folder(folder)
     finally:
         # Only the manifest tells whether the switch was reached: an interrupt may come right after it.
         with suppress(ModelFormatError, OSError):
@@ -291,7 +291,8 @@ def _sync(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Put the names of a folder's files on the disk."""
     # Windows and some network file systems cannot do this; a rename there is as durable as they make it.
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

@@ -1,0 +1,134 @@
+"""`create_app`: the HTTP interface of some models."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
+from starlette.responses import FileResponse
+from starlette.routing import Route
+
+from cladist._version import __version__
+from cladist.server import annif_routes, browsing_routes, feedback_routes, label_studio_routes, model_routes
+from cladist.server.counters import Share
+from cladist.server.evaluation import LabelledRows, evaluate
+from cladist.server.failures import add_handlers
+from cladist.server.guard import Guard
+from cladist.server.served import ServedModel
+from cladist.server.settings import Settings
+from cladist.server.slots import Slot, Slots
+from cladist.server.versions import Watch, load_version, signature_of
+
+LOGGER = logging.getLogger("cladist.server")
+ROUTERS = (model_routes.router, browsing_routes.router, feedback_routes.router, annif_routes.router)
+LABEL_STUDIO = (label_studio_routes.router, label_studio_routes.predict_router)
+STATIC = Path(__file__).with_name("static")
+DESCRIPTION = """Hierarchical classification over HTTP: predictions with paths, probabilities and decisions,
+explanations, and the taxonomy with the numbers of each node."""
+
+
+def create_app(
+    models: Mapping[str, Any],
+    settings: Settings | None = None,
+    *,
+    data: LabelledRows | None = None,
+    share: Share | None = None,
+) -> FastAPI:
+    """Return the web application that answers for some models.
+
+    Parameters
+    ----------
+    models : mapping of str to path, learner, Pipeline or ServedModel
+        The models by name, the first one of which is the default; paths are folders that `cladist.save` wrote.
+    settings : Settings, optional
+        Who may ask, and how much.
+    data : LabelledRows, optional
+        Rows whose predictions the numbers of nodes are computed from, for each model that takes them.
+    share : Share, optional
+        Where several processes of one server count.
+
+    Examples
+    --------
+    >>> from cladist import TextClassifier
+    >>> model = TextClassifier("top-down", taxonomy={"tennis": "sport", "chess": "sport", "tea": "food"})
+    >>> model = model.fit(["ball and net", "king and rook", "hot water"], ["tennis", "chess", "tea"])
+    >>> from fastapi.testclient import TestClient
+    >>> with TestClient(create_app({"topics": model}), base_url="http://localhost") as client:
+    ...     answer = client.post("/predict", json={"texts": ["a net"]}).json()
+    >>> answer["predictions"][0]["label"]
+    'tennis'
+    """
+    settings = settings or Settings()
+    slots = Slots([_slot(name, model, settings) for name, model in models.items()])
+    for slot in slots.by_name.values():
+        evaluate_if_possible(slot.model, data)
+    watch = Watch(list(slots.by_name.values()), settings.reload_every, lambda model: evaluate_if_possible(model, data))
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.is_ready = True
+        watch.start()
+        yield
+        app.state.is_ready = False
+        watch.stop()
+        slots.stop()
+
+    app = FastAPI(
+        title="cladist",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+    )
+    app.state.slots, app.state.settings, app.state.is_ready = slots, settings, False
+    for router in ROUTERS:
+        app.include_router(router)
+    for prefix in ("/label-studio", "/label-studio/{model}"):
+        for router in LABEL_STUDIO:
+            app.include_router(router, prefix=prefix, include_in_schema=prefix == "/label-studio")
+    app.include_router(label_studio_routes.router, include_in_schema=False)  # its /predict is told apart by its body
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    add_handlers(app)
+    counters = (share or Share()).counters(route_paths(), list(slots.by_name))
+    for slot in slots.by_name.values():
+        slot.counters = counters
+    app.state.counters = counters
+    app.add_middleware(Guard, settings=settings, counters=counters)
+    return app
+
+
+def route_paths() -> list[str]:
+    """Return the paths of the routes that are counted, in a fixed order."""
+    routes = [route for router in (*ROUTERS, *LABEL_STUDIO) for route in router.routes if isinstance(route, Route)]
+    return sorted({"/", *(route.path for route in routes)})
+
+
+def evaluate_if_possible(model: ServedModel, data: LabelledRows | None) -> None:
+    """Add an evaluation to a model, unless it takes other rows or has other labels."""
+    if data is None:
+        return
+    try:
+        model.evaluation = evaluate(model.model, data)
+    except ValueError as problem:
+        LOGGER.warning("A model cannot be evaluated on the data, and is served without numbers: %s", problem)
+
+
+def _slot(name: str, model: Any, settings: Settings) -> Slot:
+    if not isinstance(model, str | Path):
+        return Slot(name, model if isinstance(model, ServedModel) else ServedModel(model), settings)
+    folder = Path(model)
+    signature = signature_of(folder)
+    slot = Slot(name, load_version(folder, mmap=settings.mmap), settings, folder)
+    slot.signature = signature
+    return slot
