@@ -187,7 +187,7 @@ def test_files_give_back_what_was_written(
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("from,to\na,b\n", "columns 'old' and 'new'"),
+        ("one,two\na,b\n", "columns 'old' and 'new'"),
         ("old,new\na\n", "line 2: 2 columns are needed"),
         ("old,new,kind\na,b,\na,c,joined\n", "line 3, column 'kind'"),
         ("old,new,confidence\na,b,much\n", "line 2, column 'confidence'"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cladist.errors import TaxonomyError, quoted
-from cladist.taxonomy.revisions.entries import Entry, Kind
+from cladist.taxonomy.revisions.entries import Entry, Kind, without_contradictions
 
 if TYPE_CHECKING:
     from cladist.taxonomy.revisions.crosswalk import Crosswalk
@@ -37,7 +37,7 @@ def compose(first: Crosswalk, second: Crosswalk) -> list[Entry]:
     for onward in second:
         if onward.old is None:
             keep(onward)
-    return _without_dead_ends(list(best.values()))
+    return without_contradictions(list(best.values()))
 
 
 def _join(first: Entry, second: Entry) -> Entry:
@@ -47,24 +47,13 @@ def _join(first: Entry, second: Entry) -> Entry:
     return Entry(first.old, second.new, kind, first.confidence * second.confidence, evidence)
 
 
-def _without_dead_ends(entries: list[Entry]) -> list[Entry]:
-    """Leave out that a node is retired, or is new, where another way leads on from it, or to it."""
-    goes_on = {entry.old for entry in entries if entry.new is not None}
-    comes_from = {entry.new for entry in entries if entry.old is not None}
-    return [
-        entry
-        for entry in entries
-        if not (entry.new is None and entry.old in goes_on) and not (entry.old is None and entry.new in comes_from)
-    ]
-
-
 def missing_entries(crosswalk: Crosswalk) -> Iterator[Entry]:
     """Yield an entry for every node of the two taxonomies that the crosswalk does not name."""
     old, new = crosswalk.old, crosswalk.new
     if old is None or new is None:
         raise TaxonomyError("Crosswalk.completed needs both taxonomies; give them as Crosswalk(…, old=…, new=…).")
     named_old, named_new = set(crosswalk.old_names), set(crosswalk.new_names)
-    persist = {name for name in old.names if name in new and name not in named_old and name not in named_new}
+    persist = {name for name in old.names if name in new and name not in named_old}
     for name in old.names:
         if name in persist:
             moved = old.parents_of(name) != new.parents_of(name)

@@ -68,15 +68,21 @@ class Crosswalk:
         *,
         old: Taxonomy | None = None,
         new: Taxonomy | None = None,
+        columns: tuple[str, str] | None = None,
     ) -> Crosswalk:
         r"""Read a crosswalk from a file.
 
         Parameters
         ----------
         path : path or binary stream
-            CSV or TSV with the columns ``old`` and ``new``, and perhaps ``kind``, ``confidence`` and ``evidence``.
+            CSV, TSV or a workbook: our columns ``old`` and ``new``, and perhaps ``kind``, ``confidence`` and
+            ``evidence``, or a correspondence table as offices publish them (NACE, ISIC, ISCO, NAICS, SOC, ICD-10-CM).
+            A SKOS file (.ttl, .rdf, .jsonld) gives its mappings, an OBO file what became of obsolete terms.
         old, new : Taxonomy, optional
-            The two taxonomies.
+            The two taxonomies. With them, codes that a spreadsheet has written differently are found: without leading
+            zeros, or without dots.
+        columns : pair of str, optional
+            The columns of the old and of the new codes, where the header does not tell.
 
         Examples
         --------
@@ -84,9 +90,9 @@ class Crosswalk:
         >>> Crosswalk.read(io.BytesIO(b"old,new\nfilm,film\nfilm,series\n")).targets("film")
         ('film', 'series')
         """
-        from cladist.taxonomy.revisions.tables import read_crosswalk
+        from cladist.taxonomy.revisions.reader import read_entries
 
-        return cls(read_crosswalk(path), old=old, new=new)
+        return cls(read_entries(path, old, new, columns=columns), old=old, new=new)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the entries as CSV, or as TSV where the name ends so; an ending .gz, .xz or .bz2 compresses it."""

@@ -122,3 +122,14 @@ def with_kinds(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 def own_kind(entry: Entry) -> Kind:
     """Return the kind that an entry would have in a pair of its own."""
     return entry.kind if entry.kind in OF_PAIRS else "one-to-one"
+
+
+def without_contradictions(entries: Sequence[Entry]) -> list[Entry]:
+    """Leave out that a node has no successor or no source where other entries name one."""
+    with_new = {entry.old for entry in entries if entry.new is not None}
+    with_old = {entry.new for entry in entries if entry.old is not None}
+    return [
+        entry
+        for entry in entries
+        if not (entry.new is None and entry.old in with_new) and not (entry.old is None and entry.new in with_old)
+    ]
