@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import zipfile
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import pytest
 
 from cladist import Crosswalk, Taxonomy
 from cladist.errors import TaxonomyError
 from cladist.taxonomy.revisions.layouts import split_codes
-from tests.datasets.folders import workbook
 
 FILES = Path(__file__).parent / "files"
 
@@ -64,11 +65,44 @@ def test_conversion_table_of_icd_goes_from_previous_to_current() -> None:
     assert dotless == walk
 
 
+SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+
+
+def write_workbook(path: Path, rows: list[list[str]]) -> None:
+    """Write a workbook of one sheet, numbers as numbers, as spreadsheet programs store codes of digits."""
+
+    def cell(text: str) -> str:
+        if text.isdecimal():
+            return f"<c><v>{text}</v></c>"
+        return f'<c t="inlineStr"><is><t>{escape(text)}</t></is></c>' if text else "<c/>"
+
+    data = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+    relation = f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="r1" Type='
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", f'<Types xmlns="{PACKAGE}/content-types"/>')
+        archive.writestr(
+            "_rels/.rels", f'{relation}"{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>'
+        )
+        archive.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{SHEET}" xmlns:r="{OFFICE}"><sheets><sheet name="a" sheetId="1" r:id="r1"/></sheets>'
+            "</workbook>",
+        )
+        archive.writestr(
+            "xl/_rels/workbook.xml.rels",
+            f'{relation}"{OFFICE}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        )
+        archive.writestr(
+            "xl/worksheets/sheet1.xml", f'<worksheet xmlns="{SHEET}"><sheetData>{data}</sheetData></worksheet>'
+        )
+
+
 def test_workbook(tmp_path: Path) -> None:
     pytest.importorskip("python_calamine")
     rows = csv.reader(io.StringIO((FILES / "naics.csv").read_text()))
-    content = workbook([[int(cell) if cell.isdecimal() else cell for cell in row] for row in rows])
-    (tmp_path / "naics.xlsx").write_bytes(content)
+    write_workbook(tmp_path / "naics.xlsx", list(rows))
     assert Crosswalk.read(tmp_path / "naics.xlsx") == Crosswalk.read(FILES / "naics.csv")
 
 

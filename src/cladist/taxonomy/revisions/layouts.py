@@ -48,9 +48,10 @@ def find_layout(header: Sequence[str], columns: tuple[str, str] | None = None) -
             return None
         return _describe(names, names.index(wanted[0]), names.index(wanted[1]))
     if "old" in names and "new" in names:
-        places = {name: names.index(name) for name in ("kind", "confidence") if name in names}
-        note = names.index("evidence") if "evidence" in names else None
-        return Layout(names.index("old"), names.index("new"), **places, note=note, own=True)
+        kind, confidence, evidence = (
+            names.index(name) if name in names else None for name in ("kind", "confidence", "evidence")
+        )
+        return Layout(names.index("old"), names.index("new"), kind, confidence, evidence, own=True)
     for is_code in (_is_code, _is_scheme):
         found = [k for k, name in enumerate(names) if is_code(name)]
         if len(found) == 2:
