@@ -15,7 +15,8 @@ from cladist.files import Source
 from cladist.notebook import frame, html_tree
 from cladist.taxonomy import construction, inspection, transforms
 from cladist.taxonomy.construction import Draft, OnCycle
-from cladist.taxonomy.structure import Structure, as_text, freeze, freeze_matrix
+from cladist.taxonomy.structure import Structure, freeze, freeze_matrix
+from cladist.taxonomy.texts import check_synonyms, check_texts, own_words
 
 
 class Taxonomy(Structure):
@@ -62,6 +63,8 @@ class Taxonomy(Structure):
 
     dropped_edges: tuple[tuple[str, str], ...]
     _titles: dict[str, str]
+    _descriptions: dict[str, str]
+    _synonyms: dict[str, tuple[str, ...]]
     _stop_leaves: dict[str, str]
 
     def __init__(self, draft: Draft) -> None:
@@ -69,18 +72,28 @@ class Taxonomy(Structure):
             raise TaxonomyError("A taxonomy needs at least one node; none was given.")
         order = self._arrange(draft.indptr, draft.parents)
         names = tuple(np.array(draft.names, dtype=object)[order])
-        title_of = {as_text(name): title for name, title in draft.titles.items()}
+        titles, descriptions = check_texts(draft.titles, "titles"), check_texts(draft.descriptions, "descriptions")
+        synonyms = check_synonyms(draft.synonyms)
         self.__dict__.update(
             names=names,
             parts=None if draft.parts is None else tuple(np.array(draft.parts, dtype=object)[order]),
             sep=draft.sep,
             dropped_edges=tuple(draft.dropped_edges),
-            _titles={name: title_of[name] for name in names if name in title_of},
+            _titles={name: titles[name] for name in names if name in titles},
+            _descriptions={name: descriptions[name] for name in names if name in descriptions},
+            _synonyms={name: synonyms[name] for name in names if name in synonyms},
             _stop_leaves=dict(draft.stop_leaves),
         )
 
     @classmethod
-    def from_parents(cls, parents: Mapping[Any, Any], *, titles: Mapping[str, str] | None = None) -> Taxonomy:
+    def from_parents(
+        cls,
+        parents: Mapping[Any, Any],
+        *,
+        titles: Mapping[str, str] | None = None,
+        descriptions: Mapping[str, str] | None = None,
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+    ) -> Taxonomy:
         """Build from ``{child: parent}``.
 
         Parameters
@@ -89,6 +102,10 @@ class Taxonomy(Structure):
             The parent of each child; None, or a name that is only a parent, is a root. A list of parents makes a DAG.
         titles : mapping, optional
             What nodes are called for people, by name.
+        descriptions : mapping, optional
+            What nodes are, in a sentence or more, by name.
+        synonyms : mapping, optional
+            Other titles of nodes, by name: sequences of texts.
 
         Examples
         --------
@@ -97,7 +114,7 @@ class Taxonomy(Structure):
         >>> Taxonomy.from_parents({"b": "a", "c": ["a", "b"]}).kind
         'dag'
         """
-        return cls(replace(construction.from_parents(parents), titles=titles or {}))
+        return cls(construction.from_parents(parents).with_texts(titles, descriptions, synonyms))
 
     @classmethod
     def from_edges(cls, edges: Iterable[Sequence[Any]], *, on_cycle: OnCycle = "error") -> Taxonomy:
@@ -199,6 +216,22 @@ class Taxonomy(Structure):
         """Return the same taxonomy with these titles, by name."""
         return Taxonomy(replace(self.draft(), titles=titles))
 
+    def with_texts(
+        self,
+        titles: Mapping[str, str] | None = None,
+        descriptions: Mapping[str, str] | None = None,
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+    ) -> Taxonomy:
+        """Return the same taxonomy with these texts of its nodes, by name; None leaves them as they are.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy.from_paths(["sport/chess"]).with_texts(synonyms={"chess": ["the royal game"]})
+        >>> taxonomy.synonyms
+        {'chess': ('the royal game',)}
+        """
+        return Taxonomy(self.draft().with_texts(titles, descriptions, synonyms))
+
     def with_separator(self, sep: str) -> Taxonomy:
         """Return the same taxonomy, in which joined paths are names of nodes too.
 
@@ -218,6 +251,27 @@ class Taxonomy(Structure):
     def titles(self) -> dict[str, str]:
         """What nodes are called for people, by name, where the source has titles; not part of equality."""
         return dict(self._titles)
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """What nodes are, in a sentence or more, by name, where the source says so; not part of equality."""
+        return dict(self._descriptions)
+
+    @property
+    def synonyms(self) -> dict[str, tuple[str, ...]]:
+        """Other titles of nodes, by name, where the source has some; not part of equality."""
+        return dict(self._synonyms)
+
+    def words_of(self, name: str) -> str:
+        """Return the words of a node: its title, description and synonyms, or its name where it has none.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy.from_parents({"J45": None}, titles={"J45": "Asthma"}, synonyms={"J45": ["wheezing"]})
+        >>> taxonomy.words_of("J45")
+        'Asthma. wheezing'
+        """
+        return own_words(name, self._titles, self._descriptions, self._synonyms)
 
     def suggestion(self, name: Any) -> str:
         """Return the end of an error about an unknown name: what it is the title of, or the way to write it."""
@@ -303,8 +357,9 @@ class Taxonomy(Structure):
         """Return everything the taxonomy holds, to change it and build another one."""
         edges = self.parents.indptr.astype(np.int64), self.parents.indices.astype(np.int64)
         parts = list(self.parts) if self.parts else None
-        dropped = list(self.dropped_edges)
-        return Draft(list(self.names), *edges, parts, self.sep, dropped, self._titles, self._stop_leaves)
+        draft = Draft(list(self.names), *edges, parts, self.sep, list(self.dropped_edges))
+        draft.stop_leaves = self._stop_leaves
+        return draft.with_texts(self._titles, self._descriptions, self._synonyms)
 
     def subtree(self, name: str) -> Taxonomy:
         """Return a node and all nodes below it, with the edges between them."""
@@ -393,8 +448,8 @@ class Taxonomy(Structure):
         return dict(self._stop_leaves)
 
     def __getstate__(self) -> dict[str, Any]:
-        stored = ("names", "parents", "depth", "dropped_edges", "parts", "sep", "_titles", "_stop_leaves")
-        return {name: self.__dict__[name] for name in stored}
+        stored = ("names", "parents", "depth", "dropped_edges", "parts", "sep", "_stop_leaves")
+        return {name: self.__dict__[name] for name in (*stored, "_titles", "_descriptions", "_synonyms")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
