@@ -27,6 +27,7 @@ class Side:
 
     taxonomy: Taxonomy
     titles: list[str]
+    titled: list[bool]
     parent: list[int]
     is_leaf: list[bool]
 
@@ -36,7 +37,8 @@ class Side:
         shown = taxonomy.titles
         parts = taxonomy.parts or taxonomy.names
         titles = [normalise(shown.get(name, part)) for name, part in zip(taxonomy.names, parts, strict=True)]
-        return cls(taxonomy, titles, taxonomy.deepest_parent.tolist(), taxonomy.is_leaf.tolist())
+        titled = [name in shown for name in taxonomy.names]
+        return cls(taxonomy, titles, titled, taxonomy.deepest_parent.tolist(), taxonomy.is_leaf.tolist())
 
     def above(self, v: int) -> Iterator[int]:
         """Yield the node and those above it by deepest parents, up to a root."""
@@ -98,7 +100,7 @@ def _match_names(matching: Matching) -> None:
         if name not in new.taxonomy:
             continue
         u = new.taxonomy.index(name)
-        titled = name in old.taxonomy.titles and name in new.taxonomy.titles
+        titled = old.titled[v] and new.titled[u]
         if not titled or old.titles[v] == new.titles[u]:
             matching.pair(v, u, SAME_NAME, "same name and title" if titled else "same name")
             continue
