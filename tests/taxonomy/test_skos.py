@@ -70,7 +70,8 @@ def test_classification_with_notations_and_schemes() -> None:
 
 def test_polyhierarchies_are_dags_and_narrower_is_the_other_way_round(tmp_path: Path) -> None:
     taxonomy = read(
-        HEAD + ":a a skos:Concept; skos:narrower :c . :c skos:broader :b . :b a skos:Concept .", tmp=tmp_path
+        HEAD + ":a a skos:Concept; skos:narrower :c . :c a skos:Concept; skos:broader :b . :b a skos:Concept .",
+        tmp=tmp_path,
     )
     assert taxonomy.kind == "dag"
     assert taxonomy.parents_of("c") == ["a", "b"]

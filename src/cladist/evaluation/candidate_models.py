@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.linear_model import LogisticRegression
+
+from cladist.learners.recursive import RecursiveLogistic
 
 Floats = npt.NDArray[np.float64]
 Sets = Sequence[tuple[int, ...]]
 
 N_FEATURES = 2**18
-ROUNDS = 5  # of expectation and maximisation; further ones change few rows
-STRENGTH = 10.0  # the C of the logistic regression, for rows of unit length
+STRENGTH = 10.0  # the C of the models, for rows of unit length
+NEVER = -1e9  # the score of a label without any row
 N_FOLDS = 5
 
 
@@ -37,64 +38,25 @@ class CandidateModel:
 
     labels: tuple[str, ...]
     columns: npt.NDArray[np.int64]
-    coef: Floats
-    intercept: Floats
+    learner: RecursiveLogistic
 
     def scores(self, X: sparse.csr_matrix) -> Floats:
-        """Return the score of each label, the logarithm of its probability up to a constant of the row."""
-        return np.asarray(X[:, self.columns] @ self.coef.T + self.intercept)
+        """Return the score of each label, a row for each row of X."""
+        if not X.shape[0]:
+            return np.zeros((0, len(self.labels)))
+        found = np.asarray(self.learner.decision_function(X[:, self.columns]))
+        found = np.column_stack([-found, found]) if found.ndim == 1 else found  # of two labels, those of the second
+        scores = np.full((X.shape[0], len(self.labels)), NEVER)
+        scores[:, [self.labels.index(str(name)) for name in self.learner.classes_]] = found
+        return scores
 
 
 def fit_candidates(X: sparse.csr_matrix, sets: Sets, labels: Sequence[str]) -> CandidateModel:
-    """Fit a model to rows of which only the candidates are known; a row with one candidate has a plain label.
-
-    Expectation and maximisation: rows of several candidates count for each by its probability among them, beginning
-    with those of a model of the plain rows alone.
-    """
+    """Fit a model to rows of which only the candidates are known; a row with one candidate has a plain label."""
     columns = np.unique(X.indices).astype(np.int64)
-    own = X[:, columns]
-    row, label = _pairs(sets)
-    plain = np.array([len(one) == 1 for one in sets])
-    is_plain = plain[row]
-    coef, intercept = _fit(own[row[is_plain]], label[is_plain], np.ones(int(is_plain.sum())), len(labels))
-    if not plain.all():
-        for _ in range(ROUNDS):
-            weight = _responsibilities(own @ coef.T + intercept, row, label, len(sets))
-            coef, intercept = _fit(own[row], label, weight, len(labels))
-    return CandidateModel(tuple(labels), columns, coef, intercept)
-
-
-def _pairs(sets: Sets) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return row and label of every candidate of every row."""
-    sizes = np.array([len(one) for one in sets])
-    return np.repeat(np.arange(len(sets)), sizes), np.array([label for one in sets for label in one], np.int64)
-
-
-def _responsibilities(scores: Floats, row: Any, label: Any, n_rows: int) -> Floats:
-    """Return the probability of each pair of row and candidate among the candidates of the row."""
-    own = scores[row, label]
-    highest = np.full(n_rows, -np.inf)
-    np.maximum.at(highest, row, own)
-    weight = np.exp(own - highest[row])
-    return np.asarray(weight / np.bincount(row, weight, n_rows)[row])
-
-
-def _fit(X: Any, y: Any, weight: Floats, n_labels: int) -> tuple[Floats, Floats]:
-    """Return coefficients and intercepts of a logistic regression; a label without rows is never chosen."""
-    coef, intercept = np.zeros((n_labels, X.shape[1])), np.full(n_labels, -1e9)
-    seen = np.unique(y)
-    if len(seen) < 2:
-        intercept[seen] = 0.0
-        return coef, intercept
-    kept = weight > 1e-3  # a copy of less weight changes nothing but the time
-    kept[np.unique(y, return_index=True)[1]] = True
-    model = LogisticRegression(C=STRENGTH, max_iter=100, tol=1e-3)
-    model.fit(X[kept], y[kept], sample_weight=weight[kept])
-    if len(model.classes_) == 2:  # one row for the second label
-        coef[seen[1]], intercept[seen] = model.coef_[0], (0.0, float(model.intercept_[0]))
-    else:
-        coef[model.classes_], intercept[model.classes_] = model.coef_, model.intercept_
-    return coef, intercept
+    learner = RecursiveLogistic(C=STRENGTH, sharing=1.0, partial_labels=True)
+    learner.fit(X[:, columns], [{labels[k] for k in one} for one in sets])
+    return CandidateModel(tuple(labels), columns, learner)
 
 
 def held_out_scores(
