@@ -13,6 +13,7 @@ from cladist.checkpoints import resumable
 from cladist.errors import ParameterError, TooLargeError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
+from cladist.learners.candidate_sets import fit_candidates
 from cladist.learners.linear_classifier import LinearClassifier
 from cladist.learners.select_c import choose_C
 from cladist.solvers import OneVsRest, Solution, solve_one_vs_rest
@@ -48,6 +49,8 @@ class _Training(_Learner):
             Factors of C; a row of weight 0 counts as absent.
         """
         self.check_parameters()
+        if self.partial_labels:
+            return fit_candidates(self, X, y, sample_weight)
         X, labels, weights = self.validate_weighted(X, y, sample_weight)
         with progress.show_lines(self.verbose):
             C = choose_C(self, X, labels, weights)
@@ -157,6 +160,8 @@ class FlatSVM(_Training, LinearClassifier):
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
+    partial_labels : bool
+        Whether y has a set of candidates per row, of which one is the label; see `candidate_probabilities_`.
     verbose : bool or int
         Whether to print the progress of a long run.
     checkpoint : path or None
@@ -171,6 +176,8 @@ class FlatSVM(_Training, LinearClassifier):
     node_coef_ : CSR (nodes × features)
     C_, cv_results_
         With `C="cv"`, the C chosen and the score of each.
+    candidate_probabilities_ : CSR (rows × classes)
+        With `partial_labels`, the probability of each candidate of the training rows.
     n_iter_, converged_ : int, bool
         The most sweeps of any block; whether all gaps are within `tol`.
     history_ : list of one dict
@@ -212,6 +219,7 @@ class FlatSVM(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    partial_labels: bool = False
     checkpoint: Any = None
     verbose: bool | int = 0
 
@@ -276,6 +284,8 @@ class FlatLogistic(_Training, LinearClassifier):
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
+    partial_labels : bool
+        Whether y has a set of candidates per row, of which one is the label; see `candidate_probabilities_`.
     verbose : bool or int
         Whether to print the progress of a long run.
     checkpoint : path or None
@@ -290,6 +300,8 @@ class FlatLogistic(_Training, LinearClassifier):
     node_coef_ : CSR (nodes × features)
     C_, cv_results_
         With `C="cv"`, the C chosen and the score of each.
+    candidate_probabilities_ : CSR (rows × classes)
+        With `partial_labels`, the probability of each candidate of the training rows.
     n_iter_, converged_ : int, bool
         The most sweeps of any block; whether all gaps are within `tol`.
     history_ : list of one dict
@@ -329,6 +341,7 @@ class FlatLogistic(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    partial_labels: bool = False
     checkpoint: Any = None
     verbose: bool | int = 0
 

@@ -24,6 +24,7 @@ from cladist.errors import DatasetError, LabelError, ModelFormatError, Parameter
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, random_generator
 from cladist.learners.explanation import Explanation, explain_by_vectors, nodes_to_explain, split_by_node
+from cladist.learners.label_losses import one_vs_rest_losses
 from cladist.learners.label_warnings import warn_caller
 from cladist.learners.select_c import check_search, pack_choice, unpack_choice
 from cladist.linear_model.arrays import pack_weights, unpack_weights
@@ -298,6 +299,10 @@ class LinearClassifier(HierarchicalClassifier):
         piece_rows = PIECE_BYTES // (4 * max(1, len(self.class_nodes_)))
         for piece in self._chunks(X, at_least=max(1, piece_rows) if self.weights_.rebuilds_blocks(X.shape[0]) else 1):
             yield from self._chunks(self.class_scores(piece))
+
+    def label_losses(self, X: Any, starts: Ids, nodes: Ids) -> npt.NDArray[np.float64]:
+        """Return the losses of (validated) rows under labels they may have; see `one_vs_rest_losses`."""
+        return one_vs_rest_losses(self, X, starts, nodes)
 
     def _combination(self, classes: Ids | None = None) -> npt.NDArray[np.float32]:
         """Return the linear map (labels × problems) from scores of problems to those of labels, some or all.

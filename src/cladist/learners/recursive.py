@@ -15,6 +15,7 @@ from cladist.checkpoints import resumable
 from cladist.errors import ModelFormatError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
+from cladist.learners.candidate_sets import fit_candidates
 from cladist.learners.linear_classifier import FORMS, SOLVERS, LinearClassifier
 from cladist.learners.select_c import choose_C_and_sharing
 from cladist.solvers import OneVsRest, Solution
@@ -102,6 +103,8 @@ class _Training(_Learner):
             Factors of C; a row of weight 0 counts as absent.
         """
         self.check_parameters()
+        if self.partial_labels:
+            return fit_candidates(self, X, y, sample_weight)
         X, labels, weights = self.validate_weighted(X, y, sample_weight)
         with progress.show_lines(self.verbose):
             goes_on = self.warm_start and "_last_fit" in vars(self) and self.sharing == "auto"  # with what was chosen
@@ -267,6 +270,8 @@ class RecursiveSVM(_Training, LinearClassifier):
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
+    partial_labels : bool
+        Whether y has a set of candidates per row, of which one is the label; see `candidate_probabilities_`.
     verbose : bool or int
         Whether to print the progress of a long run.
     checkpoint : path or None
@@ -285,6 +290,8 @@ class RecursiveSVM(_Training, LinearClassifier):
         The graph that relates labels; None on a tree.
     C_, cv_results_
         With `C="cv"`, the C chosen; if C or `sharing` was searched, the score of each value.
+    candidate_probabilities_ : CSR (rows × classes)
+        With `partial_labels`, the probability of each candidate of the training rows.
     n_iter_, converged_ : int, bool
         Sweeps made, and whether the gap is within `tol`.
     history_ : list of dict
@@ -332,6 +339,7 @@ class RecursiveSVM(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    partial_labels: bool = False
     checkpoint: Any = None
     verbose: bool | int = 0
 
@@ -406,6 +414,8 @@ class RecursiveLogistic(_Training, LinearClassifier):
         Runs the blocks instead of threads, see `cladist.execution`.
     decode : {"auto", "single", "multi"}
         Whether to predict one label per row or the set of labels with positive scores; "auto": as y has them.
+    partial_labels : bool
+        Whether y has a set of candidates per row, of which one is the label; see `candidate_probabilities_`.
     verbose : bool or int
         Whether to print the progress of a long run.
     checkpoint : path or None
@@ -424,6 +434,8 @@ class RecursiveLogistic(_Training, LinearClassifier):
         The graph that relates labels; None on a tree.
     C_, cv_results_
         With `C="cv"`, the C chosen; if C or `sharing` was searched, the score of each value.
+    candidate_probabilities_ : CSR (rows × classes)
+        With `partial_labels`, the probability of each candidate of the training rows.
     n_iter_, converged_ : int, bool
         Sweeps made, and whether the gap is within `tol`.
     history_ : list of dict
@@ -468,5 +480,6 @@ class RecursiveLogistic(_Training, LinearClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    partial_labels: bool = False
     checkpoint: Any = None
     verbose: bool | int = 0

@@ -25,7 +25,9 @@ from cladist.execution import executor_for
 from cladist.kernels import tree
 from cladist.labels import LabelMatrix
 from cladist.learners.base import HierarchicalClassifier, take_rows
+from cladist.learners.candidate_sets import fit_candidates
 from cladist.learners.explanation import Explanation, rows_of_numbers
+from cladist.learners.label_losses import path_losses
 from cladist.learners.label_warnings import warn_of_lost
 from cladist.learners.linear_classifier import check_linear, check_values, warn_of_gap
 from cladist.learners.local.choice_explanation import explain_by_leads, explained_paths, parents_on
@@ -137,6 +139,8 @@ class TopDown(HierarchicalClassifier):
         by their tolerance.
     decode : {"auto", "single"}
         Both mean the same: TopDown predicts one path per row, whatever the form of y.
+    partial_labels : bool
+        Whether y has a set of candidates per row, of which one is the label; see `candidate_probabilities_`.
     verbose : bool or int
         Whether to print the progress of a long run.
     checkpoint : path or None
@@ -150,6 +154,8 @@ class TopDown(HierarchicalClassifier):
         The choice at each node id; −1 is the virtual root of a forest.
     C_, cv_results_
         With `C="cv"`, the C chosen and the score of each.
+    candidate_probabilities_ : CSR (rows × classes)
+        With `partial_labels`, the probability of each candidate of the training rows.
     n_iter_, converged_ : int, bool
         The most passes of any classifier that reports them; False if one reports that it did not converge.
     history_ : list of one dict
@@ -194,6 +200,7 @@ class TopDown(HierarchicalClassifier):
     n_jobs: int | None = None
     executor: Any = None
     decode: str = "auto"
+    partial_labels: bool = False
     checkpoint: Any = None
     verbose: bool | int = 0
 
@@ -210,6 +217,8 @@ class TopDown(HierarchicalClassifier):
         """
         started = time.perf_counter()
         self.check_parameters()
+        if self.partial_labels:
+            return fit_candidates(self, X, y, sample_weight)
         X, labels = self.validate_fit(X, y)
         labels.nodes("TopDown")
         check_takes_weights("TopDown", self.estimator, sample_weight)
@@ -357,6 +366,10 @@ class TopDown(HierarchicalClassifier):
         regrets = np.minimum(scores - np.take_along_axis(scores, choice, axis=1), LEAST_REGRET)
         np.put_along_axis(regrets, choice, 0.0, axis=1)
         return regrets
+
+    def label_losses(self, X: Any, starts: Ids, nodes: Ids) -> npt.NDArray[np.float64]:
+        """Return the losses of (validated) rows under labels they may have; see `path_losses`."""
+        return path_losses(self, self._as_read(X), starts, nodes)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, nodes: str = "classes") -> Any:

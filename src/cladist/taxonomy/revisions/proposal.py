@@ -181,8 +181,8 @@ def _entries(matching: Matching, targets: Targets, inner: Mapping[int, Sequence[
     """Yield the entries of all old nodes, in their order, then those of new nodes without a source."""
     old, new = matching.old, matching.new
     parents: dict[int, set[int]] = defaultdict(set)  # new nodes that stand for an old inner node
-    for v, found in inner.items():
-        parents[v].update(found)
+    for v, nodes in inner.items():
+        parents[v].update(nodes)
     for v, u in matching.new_of.items():
         parents[v].add(u)
     reached: set[int] = set()

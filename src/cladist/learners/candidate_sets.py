@@ -1,0 +1,235 @@
+"""Training on candidate sets: the label of a row is one of several leaves, and it is not known which.
+
+Problem   min_W R(W) − C Σ_i s_i log Σ_k∈S_i e^(−L_ik(W)) / |S_i|, L_ik the losses of row i if its label is leaf k. Where
+          S_i has one leaf, that is its loss: the problem of rows with labels
+Moves     the bound R(W) + C Σ_i s_i Σ_k q_ik (L_ik + log(q_ik |S_i|)), which equals it for q_ik ∝ e^(−L_ik): in W with
+          q fixed, by the learner's own solver on a copy of the row for each candidate, of weight s_i q_ik; in q by
+          this formula. The bound never rises
+Stops     when it falls by less than `LEAST_FALL`, or after `MOST_ROUNDS`
+Found by  Jin & Ghahramani 2002; Dempster, Laird & Rubin 1977
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+
+from cladist import progress
+from cladist.errors import LabelError, ParameterError
+from cladist.labels import LabelForm, encode
+from cladist.learners.base import take_rows
+from cladist.taxonomy import Taxonomy
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Learner = TypeVar("Learner", bound=Any)
+MOST_ROUNDS = 10
+LEAST_FALL = 1e-3  # of the objective
+SMALLEST_SHARE = 1e-9  # of a candidate; rows of weight 0 would be left out, and a fit could not start from the last
+
+
+@dataclass(frozen=True)
+class CandidateSets:
+    """The candidates of every row, as node ids in CSR."""
+
+    indptr: Ids
+    nodes: Ids
+    taxonomy: Taxonomy
+    form: LabelForm
+
+    @property
+    def sizes(self) -> Ids:
+        """The number of candidates of every row."""
+        return np.diff(self.indptr)
+
+    @property
+    def rows(self) -> Ids:
+        """The row of each candidate."""
+        return np.repeat(np.arange(len(self.indptr) - 1), self.sizes)
+
+    def labels(self, places: Any = slice(None)) -> npt.NDArray[Any]:
+        """Return some candidates as the caller writes labels."""
+        values = self.form.values(self.taxonomy, self.nodes[places])
+        same_type = len({type(value) for value in values.tolist()}) == 1
+        return np.array(values.tolist()) if same_type else values
+
+
+def read_candidates(who: str, y: Any, taxonomy: Taxonomy | None) -> CandidateSets:
+    """Return the candidates of every row; an inner node stands for all leaves below it.
+
+    Parameters
+    ----------
+    who : str
+        The learner, for messages.
+    y : sequence of sets, or labels in any other form
+        A label that is no set is a set of one.
+    taxonomy : Taxonomy or None
+        None: the star of all candidates.
+    """
+    encoded = encode(y, taxonomy, lists="sets")
+    tree, (starts, nodes) = encoded.taxonomy, encoded.labels.frontier
+    sizes = np.diff(starts)
+    if not np.all(sizes):
+        k = int(np.argmin(sizes))
+        raise LabelError(
+            f"{who}: row {k} has no candidates; give its possible leaves, a node above all of them, or leave it out."
+        )
+    below = {v: leaves_below(tree, v) for v in np.unique(nodes).tolist()}
+    parts = [below[v] for v in nodes.tolist()]
+    rows = np.repeat(np.repeat(np.arange(len(sizes)), sizes), [len(part) for part in parts])
+    pairs = np.unique(np.column_stack([rows, np.concatenate(parts)]), axis=0)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=len(sizes)))])
+    return CandidateSets(indptr, pairs[:, 1], tree, encoded.form)
+
+
+def leaves_below(taxonomy: Taxonomy, node: int) -> Ids:
+    """Return the leaves below a node, or the node itself if it is one."""
+    if not taxonomy.n_children[node]:
+        return np.array([node], np.int64)
+    found, seen, to_visit = [], {node}, [node]
+    while to_visit:
+        for child in taxonomy.child_ids(to_visit.pop()).tolist():
+            if child in seen:  # a DAG leads there twice
+                continue
+            seen.add(child)
+            (to_visit if taxonomy.n_children[child] else found).append(child)
+    return np.array(sorted(found), np.int64)
+
+
+# ---------------------------------------------------------------- training
+
+
+def fit_candidates(model: Learner, X: Any, y: Any, sample_weight: Any) -> Learner:
+    """Train a learner on rows with candidate sets; where all sets have one leaf, exactly as on labels."""
+    who, plain = type(model).__name__, plain_clone(model)
+    sets = read_candidates(who, y, model._given_taxonomy())
+    if np.all(sets.sizes == 1):
+        return adopt(model, plain.fit(X, sets.labels(), sample_weight))
+    X = model._checked_rows(X, reset=True)
+    check_consistent_length(X, sets.indptr[1:])
+    weights = np.ones(X.shape[0]) if sample_weight is None else _checked_weights(model, X, sample_weight)
+    search = _Search(plain, X, sets, weights)
+    with progress.task(f"{who}: candidate sets", MOST_ROUNDS, unit="rounds") as running:
+        search.start()
+        running.advance()
+        while search.round < MOST_ROUNDS and search.improve():
+            running.advance()
+    adopt(model, search.best)
+    model.history_ = search.history
+    model.candidate_probabilities_ = search.probabilities()
+    return model
+
+
+def plain_clone(model: Learner) -> Learner:
+    """Return an unfitted copy of a learner that is trained on labels."""
+    plain = clone(model).set_params(partial_labels=False)
+    return plain.set_params(checkpoint=None) if plain.checkpoint is not None else plain
+
+
+def adopt(model: Learner, fitted: Any) -> Learner:
+    """Give a learner all that another one has learnt."""
+    parameters = model.get_params(deep=False)
+    vars(model).update({name: value for name, value in vars(fitted).items() if name not in parameters})
+    return model
+
+
+def _checked_weights(model: Any, X: Any, sample_weight: Any) -> Floats:
+    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+    if not weights.any():
+        raise ParameterError(f"{type(model).__name__}: all sample weights are 0, so there is nothing to learn from.")
+    return weights
+
+
+class _Search:
+    """The alternation between the shares of candidates and the weights of the learner."""
+
+    def __init__(self, model: Any, X: Any, sets: CandidateSets, weights: Floats) -> None:
+        self.n_rows, self.taxonomy = len(weights), sets.taxonomy
+        kept = np.flatnonzero(weights[sets.rows])
+        rows = sets.rows[kept]
+        self.rows, self.nodes, self.weights = rows, sets.nodes[kept], weights[rows]
+        self.sizes = sets.sizes[rows]
+        self.open = np.flatnonzero(self.sizes > 1)  # candidates that compete with others
+        open_rows, starts = np.unique(rows[self.open], return_index=True)
+        self.starts = np.append(starts, len(self.open))
+        self.X, self.labels, self.X_open = take_rows(X, rows), sets.labels(kept), take_rows(X, open_rows)
+        self.model = self._with_choices(model)
+        self.shares = 1.0 / self.sizes
+        self.best: Any = None
+        self.objective, self.round, self.history = np.inf, 0, []
+        self.started = time.perf_counter()
+
+    def _with_choices(self, model: Any) -> Any:
+        """Return the learner with values of C and `sharing` that were chosen on the rows with one candidate."""
+        sharing = getattr(model, "sharing", None)
+        if not isinstance(model.C, str) and not isinstance(sharing, str):
+            return model
+        sure = np.flatnonzero(self.sizes == 1)
+        if not len(np.unique(self.nodes[sure])) > 1:
+            raise ParameterError(
+                f"{type(model).__name__}: C and sharing are chosen on rows with one candidate, and there are too few; "
+                "give both as numbers."
+            )
+        chosen = clone(model).fit(take_rows(self.X, sure), self.labels[sure], self.weights[sure])
+        values = {"C": float(getattr(chosen, "C_", chosen.C))}
+        if sharing is not None:
+            values["sharing"] = chosen.sharing_
+        self.choice = {name: vars(chosen)[name] for name in ("C_", "cv_results_") if name in vars(chosen)}
+        return clone(model).set_params(**values)
+
+    def start(self) -> None:
+        """Train with equal shares of all candidates."""
+        self._keep(*self._fit())
+
+    def improve(self) -> bool:
+        """Compute shares and train with them; return whether the objective has fallen enough to go on."""
+        before, shares = self.objective, self.shares
+        self.shares = self._expectation()
+        fitted, objective = self._fit()
+        if not objective < before:  # within the tolerance of a fit
+            self.shares = shares
+            return False
+        self._keep(fitted, objective)
+        return before - objective > LEAST_FALL * before
+
+    def _fit(self) -> tuple[Any, float]:
+        """Train on a copy of every row for each candidate; return the learner and the bound of the problem."""
+        fitted = clone(self.model).fit(self.X, self.labels, self.weights * self.shares)
+        terms = self.weights * self.shares * np.log(self.shares * self.sizes)
+        return fitted, float(fitted.history_[-1]["objective"] + self.model.C * np.sum(terms))
+
+    def _keep(self, fitted: Any, objective: float) -> None:
+        self.best, self.objective, self.round = fitted, objective, self.round + 1
+        entry = {"objective": objective, "gap": fitted.history_[-1]["gap"], "round": self.round}
+        self.history.append({**entry, "seconds": time.perf_counter() - self.started})
+
+    def _expectation(self) -> Floats:
+        """Return the shares of candidates given the weights: q_ik ∝ e^(−L_ik)."""
+        losses = self.best.label_losses(self.X_open, self.starts, self._ids()[self.open])
+        sizes = np.diff(self.starts)
+        losses -= np.repeat(np.minimum.reduceat(losses, self.starts[:-1]), sizes)
+        odds = np.maximum(np.exp(-losses), SMALLEST_SHARE)
+        shares = self.shares.copy()
+        shares[self.open] = odds / np.repeat(np.add.reduceat(odds, self.starts[:-1]), sizes)
+        return shares
+
+    def _ids(self) -> Ids:
+        """Return the candidates as nodes of the learner's taxonomy; a star has no more leaves than labels."""
+        known, taxonomy = self.best.taxonomy_, self.taxonomy
+        if known is taxonomy:
+            return self.nodes
+        id_of = {v: known.index(taxonomy.names[v]) for v in np.unique(self.nodes).tolist()}
+        return np.array([id_of[v] for v in self.nodes.tolist()], np.int64)
+
+    def probabilities(self) -> sparse.csr_array:
+        """Return the shares (rows × classes)."""
+        columns = np.searchsorted(self.best.class_nodes_, self._ids())
+        shape = self.n_rows, len(self.best.class_nodes_)
+        return sparse.csr_array((self.shares, (self.rows, columns)), shape=shape)
