@@ -62,6 +62,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.persistence.models import load as load
     from cladist.persistence.models import save as save
     from cladist.solvers.relations import Relations as Relations
+    from cladist.taxonomy import Crosswalk as Crosswalk
     from cladist.taxonomy import RelationGraph as RelationGraph
     from cladist.taxonomy import Taxonomy as Taxonomy
     from cladist.versions import show_versions as show_versions
@@ -69,6 +70,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
 _LAZY = {
     "BlendedClassifier": "cladist.learners.blended",
     "CalibratedClassifier": "cladist.learners.calibrated",
+    "Crosswalk": "cladist.taxonomy",
     "DecisionClassifier": "cladist.learners.decision_classifier",
     "EncodedClassifier": "cladist.learners.encoded_classifier",
     "HierarchicalClassifier": "cladist.learners.base",

@@ -190,7 +190,7 @@ def test_titles_that_are_lost_are_counted(run, tmp_path, ending):
     file, out = tmp_path / "codes.csv", tmp_path / f"again.{ending}"
     file.write_text("node,parent,name\nJ,,Lungs\nJ45,J,Asthma\nJ20,J,\n")
     notes = run("taxonomy", file, "--convert", out, env=WIDE | {"COLUMNS": "500"}).stderr
-    lost = f"2 titles are left out: {out} has no place for them; .csv, .tsv and .rcv1 have."
+    lost = f"2 titles are left out: {out} has no place for them; .csv, .tsv, .json and .rcv1 have."
     assert (lost in notes.splitlines()) == (Taxonomy.read(out).titles == {})
     assert run("taxonomy", file, "--convert", out, "--quiet").stderr == ""
     file.write_text("node,parent,name\nJ,,\nJ45,J,\n")

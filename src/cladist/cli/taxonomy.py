@@ -184,8 +184,8 @@ def check_convertible(out: Path | None, *, flatten: bool = False, spanning_fores
 
 
 def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> list[str]:
-    """Write a taxonomy in the format of the file extension; return a note if that cannot store titles."""
-    from cladist.taxonomy.formats.writer import HOLD_TITLES
+    """Write a taxonomy in the format of the file extension; return notes of the texts that it cannot store."""
+    from cladist.taxonomy.formats.writer import HOLD_TEXTS, HOLD_TITLES
 
     check_convertible(out)
     kind = data_suffix(out).removeprefix(".")
@@ -196,9 +196,12 @@ def convert(taxonomy: Any, out: Path, *, sep: str = "/") -> list[str]:
         if kind in WITHOUT_DAGS and taxonomy.kind == "dag":
             sentence += " --spanning-forest and --flatten make it a tree or forest."
         raise TaxonomyError(sentence if sentence.startswith(str(out)) else f"{out}: {sentence}") from error
-    n_titles = 0 if kind in HOLD_TITLES else len(taxonomy.titles)
-    if not n_titles:
-        return []
-    *some, last = (f".{kind}" for kind in HOLD_TITLES)
-    are, them = ("title is", "it") if n_titles == 1 else ("titles are", "them")
-    return [f"{n_titles:,} {are} left out: {out} has no place for {them}; {', '.join(some)} and {last} have."]
+    notes = []
+    for what, holders in (("title", HOLD_TITLES), ("description", HOLD_TEXTS), ("synonym", HOLD_TEXTS)):
+        n_texts = 0 if kind in holders else len(getattr(taxonomy, f"{what}s"))
+        if n_texts:
+            *some, last = (f".{kind}" for kind in holders)
+            are, them = (f"{what} is", "it") if n_texts == 1 else (f"{what}s are", "them")
+            place = f"{out} has no place for {them}; {', '.join(some)} and {last} have."
+            notes.append(f"{n_texts:,} {are} left out: {place}")
+    return notes

@@ -134,7 +134,8 @@ def shuffled(taxonomy: Taxonomy, random: np.random.Generator) -> Taxonomy:
     """Return a taxonomy of the same shape whose leaves are dealt at random to the places of leaves."""
     draft, names = taxonomy.draft(), np.array(taxonomy.names, dtype=object)
     names[taxonomy.leaves] = names[random.permutation(taxonomy.leaves)]
-    return Taxonomy(replace(draft, names=names.tolist(), parts=None, sep=None, titles={}, dropped_edges=[]))
+    nothing: dict[str, Any] = {"titles": {}, "descriptions": {}, "synonyms": {}, "dropped_edges": []}
+    return Taxonomy(replace(draft, names=names.tolist(), parts=None, sep=None, **nothing))
 
 
 def _entries(methods: Any) -> Iterator[Any]:

@@ -160,12 +160,13 @@ def apply_edits(edits: Sequence[Edit], labels: Sequence[Iterable[str]], taxonomy
             _edit_row(edit, rows, dropped, tree)
         else:
             _edit_tree(edit, rows, tree)
-    titles = {name: title for name, title in taxonomy.titles.items() if name in tree}
     order = {name: k for k, name in enumerate(taxonomy.names)}
     parents = {name: sorted(tree[name], key=order.__getitem__) for name in taxonomy.names if name in tree}
     single = {name: above[0] if above else None for name, above in parents.items()}
     several = any(len(above) > 1 for above in parents.values())
-    changed = Taxonomy.from_parents(parents if several else single, titles=titles)
+    changed = Taxonomy.from_parents(parents if several else single).with_texts(
+        taxonomy.titles, taxonomy.descriptions, taxonomy.synonyms
+    )
     kept = [i for i in range(len(rows)) if i not in dropped]
     return Applied(kept, [rows[i] for i in kept], changed, n_edits)
 

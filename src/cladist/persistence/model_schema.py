@@ -142,6 +142,9 @@ COMMON: Table = {
     "taxonomy/parents/indices": _ids("n_edges", "n_nodes"),
     **_strings("taxonomy/names", "n_nodes + 1"),
     **_strings("taxonomy/titles", "n_nodes + 1"),
+    **_strings("taxonomy/descriptions", "n_nodes + 1"),
+    **_strings("taxonomy/synonyms", "offsets of synonyms"),
+    "taxonomy/n_synonyms": ArraySpec(_I8, ("n_nodes",), low=0, below=_MOST),
     **_strings("taxonomy/parts", "n_nodes + 1"),
     **_strings("taxonomy/dropped_edges", "offsets of edges"),
 }

@@ -21,27 +21,34 @@ def pack_taxonomy(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
         if taxonomy.kind == "dag"
         else {"parent": np.asarray(taxonomy.parent)}
     )
-    titles = taxonomy.titles
+    titles, descriptions, synonyms = taxonomy.titles, taxonomy.descriptions, taxonomy.synonyms
     texts = {
         "names": list(taxonomy.names),
         "titles": [titles.get(name, "") for name in taxonomy.names] if titles else [],
+        "descriptions": [descriptions.get(name, "") for name in taxonomy.names] if descriptions else [],
+        "synonyms": [text for name in taxonomy.names for text in synonyms.get(name, ())],
         "parts": list(taxonomy.parts or ()),
         "dropped_edges": [name for edge in taxonomy.dropped_edges for name in edge],
     }
     for key, strings in texts.items():
         if strings:
             arrays.update(prefixed(key, pack_strings(strings)))
+    if synonyms:
+        arrays["n_synonyms"] = np.array([len(synonyms.get(name, ())) for name in taxonomy.names], np.int64)
     return {"sep": taxonomy.sep, "stop_leaves": taxonomy.stop_leaves}, arrays
 
 
 def unpack_taxonomy(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
     """Return the taxonomy that `pack_taxonomy` packed."""
-    texts = {key: group(key, arrays) for key in ("names", "parts", "titles", "dropped_edges")}
-    names, parts, titles, dropped = (unpack_strings(**packed) if packed else None for packed in texts.values())
+    keys = ("names", "parts", "titles", "descriptions", "synonyms", "dropped_edges")
+    texts = {key: group(key, arrays) for key in keys}
+    names, parts, titles, descriptions, synonyms, dropped = (
+        unpack_strings(**packed) if packed else None for packed in texts.values()
+    )
     names, dropped = names or [], dropped or []
     sep, stops = content.get("sep"), content.get("stop_leaves") or {}
     fits = (sep is None or isinstance(sep, str)) and len(dropped) % 2 == 0 and (parts is None or sep is not None)
-    fits = fits and all(listed is None or len(listed) == len(names) for listed in (parts, titles))
+    fits = fits and all(listed is None or len(listed) == len(names) for listed in (parts, titles, descriptions))
     fits = fits and isinstance(stops, dict) and all(isinstance(node, str) for node in stops.values())
     if not names or not fits or not {*stops, *stops.values()} <= set(names):
         raise ModelFormatError("The taxonomy is damaged: its parts do not fit together.")
@@ -50,6 +57,8 @@ def unpack_taxonomy(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
         draft.parts, draft.sep = parts, sep
         draft.dropped_edges = list(zip(dropped[::2], dropped[1::2], strict=True))
         draft.titles = {name: title for name, title in zip(names, titles or (), strict=False) if title}
+        draft.descriptions = dict(zip(names, descriptions or (), strict=False))
+        draft.synonyms = _divide(names, synonyms or [], arrays)
         draft.stop_leaves = stops
         taxonomy = Taxonomy(draft)
     except TaxonomyError as problem:
@@ -57,6 +66,15 @@ def unpack_taxonomy(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
     if taxonomy.names != tuple(draft.names):
         raise ModelFormatError("The taxonomy is damaged: its nodes are not in order.")
     return taxonomy
+
+
+def _divide(names: list[str], synonyms: list[str], arrays: Arrays) -> dict[str, list[str]]:
+    """Return the synonyms of each name, of which there are `n_synonyms`."""
+    counts = np.array(arrays.get("n_synonyms", np.zeros(len(names))), dtype=np.int64)
+    if len(counts) != len(names) or np.any((counts < 0) | (counts > len(synonyms))) or counts.sum() != len(synonyms):
+        raise TaxonomyError("names and synonyms do not fit together.")
+    ends = np.cumsum(counts).tolist()
+    return {name: synonyms[end - n : end] for name, n, end in zip(names, counts.tolist(), ends, strict=True)}
 
 
 def _build_draft(names: list[str], arrays: Arrays) -> Draft:

@@ -9,7 +9,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +30,8 @@ Where = Callable[[int], str]  # tells where the k-th entry of the input stands, 
 class Draft:
     """The nodes of a taxonomy in any order: their names, and the parents of each as rows of a CSR matrix.
 
-    A taxonomy of paths also has the last part of each node's path, and the separator that joins the parts.
+    A taxonomy of paths also has the last part of each node's path, and the separator that joins the parts. `titles`,
+    `descriptions` and `synonyms` are texts by name; those of other names are ignored.
     """
 
     names: list[str]
@@ -41,12 +42,19 @@ class Draft:
     dropped_edges: list[tuple[str, str]] = field(default_factory=list)
     titles: Mapping[Any, str] = field(default_factory=dict)
     stop_leaves: dict[str, str] = field(default_factory=dict)
+    descriptions: Mapping[Any, str] = field(default_factory=dict)
+    synonyms: Mapping[Any, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def of_forest(cls, names: list[str], parent: Ids, parts: list[str] | None = None, sep: str | None = None) -> Draft:
         """Draft a tree or forest from each node's parent, −1 at roots."""
         has_parent = parent >= 0
         return cls(names, np.concatenate([[0], np.cumsum(has_parent)]), parent[has_parent], parts, sep)
+
+    def with_texts(self, titles: Any = None, descriptions: Any = None, synonyms: Any = None) -> Draft:
+        """Return the draft with these texts; None leaves them as they are."""
+        given = {"titles": titles, "descriptions": descriptions, "synonyms": synonyms}
+        return replace(self, **{key: texts for key, texts in given.items() if texts is not None})
 
     @classmethod
     def of_edges(cls, names: list[str], parent: Ids, child: Ids) -> Draft:

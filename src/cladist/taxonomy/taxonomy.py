@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,11 @@ from cladist.files import Source
 from cladist.notebook import frame, html_tree
 from cladist.taxonomy import construction, inspection, transforms
 from cladist.taxonomy.construction import Draft, OnCycle
-from cladist.taxonomy.structure import Structure, as_text, freeze, freeze_matrix
+from cladist.taxonomy.structure import Structure, freeze, freeze_matrix
+from cladist.taxonomy.texts import check_synonyms, check_texts, own_words
+
+if TYPE_CHECKING:
+    from cladist.taxonomy.revisions.crosswalk import Crosswalk
 
 
 class Taxonomy(Structure):
@@ -62,6 +66,8 @@ class Taxonomy(Structure):
 
     dropped_edges: tuple[tuple[str, str], ...]
     _titles: dict[str, str]
+    _descriptions: dict[str, str]
+    _synonyms: dict[str, tuple[str, ...]]
     _stop_leaves: dict[str, str]
 
     def __init__(self, draft: Draft) -> None:
@@ -69,18 +75,28 @@ class Taxonomy(Structure):
             raise TaxonomyError("A taxonomy needs at least one node; none was given.")
         order = self._arrange(draft.indptr, draft.parents)
         names = tuple(np.array(draft.names, dtype=object)[order])
-        title_of = {as_text(name): title for name, title in draft.titles.items()}
+        titles, descriptions = check_texts(draft.titles, "titles"), check_texts(draft.descriptions, "descriptions")
+        synonyms = check_synonyms(draft.synonyms)
         self.__dict__.update(
             names=names,
             parts=None if draft.parts is None else tuple(np.array(draft.parts, dtype=object)[order]),
             sep=draft.sep,
             dropped_edges=tuple(draft.dropped_edges),
-            _titles={name: title_of[name] for name in names if name in title_of},
+            _titles={name: titles[name] for name in names if name in titles},
+            _descriptions={name: descriptions[name] for name in names if name in descriptions},
+            _synonyms={name: synonyms[name] for name in names if name in synonyms},
             _stop_leaves=dict(draft.stop_leaves),
         )
 
     @classmethod
-    def from_parents(cls, parents: Mapping[Any, Any], *, titles: Mapping[str, str] | None = None) -> Taxonomy:
+    def from_parents(
+        cls,
+        parents: Mapping[Any, Any],
+        *,
+        titles: Mapping[str, str] | None = None,
+        descriptions: Mapping[str, str] | None = None,
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+    ) -> Taxonomy:
         """Build from ``{child: parent}``.
 
         Parameters
@@ -89,6 +105,10 @@ class Taxonomy(Structure):
             The parent of each child; None, or a name that is only a parent, is a root. A list of parents makes a DAG.
         titles : mapping, optional
             What nodes are called for people, by name.
+        descriptions : mapping, optional
+            What nodes are, in a sentence or more, by name.
+        synonyms : mapping, optional
+            Other titles of nodes, by name: sequences of texts.
 
         Examples
         --------
@@ -97,7 +117,7 @@ class Taxonomy(Structure):
         >>> Taxonomy.from_parents({"b": "a", "c": ["a", "b"]}).kind
         'dag'
         """
-        return cls(replace(construction.from_parents(parents), titles=titles or {}))
+        return cls(construction.from_parents(parents).with_texts(titles, descriptions, synonyms))
 
     @classmethod
     def from_edges(cls, edges: Iterable[Sequence[Any]], *, on_cycle: OnCycle = "error") -> Taxonomy:
@@ -199,6 +219,22 @@ class Taxonomy(Structure):
         """Return the same taxonomy with these titles, by name."""
         return Taxonomy(replace(self.draft(), titles=titles))
 
+    def with_texts(
+        self,
+        titles: Mapping[str, str] | None = None,
+        descriptions: Mapping[str, str] | None = None,
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+    ) -> Taxonomy:
+        """Return the same taxonomy with these texts of its nodes, by name; None leaves them as they are.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy.from_paths(["sport/chess"]).with_texts(synonyms={"chess": ["the royal game"]})
+        >>> taxonomy.synonyms
+        {'chess': ('the royal game',)}
+        """
+        return Taxonomy(self.draft().with_texts(titles, descriptions, synonyms))
+
     def with_separator(self, sep: str) -> Taxonomy:
         """Return the same taxonomy, in which joined paths are names of nodes too.
 
@@ -218,6 +254,27 @@ class Taxonomy(Structure):
     def titles(self) -> dict[str, str]:
         """What nodes are called for people, by name, where the source has titles; not part of equality."""
         return dict(self._titles)
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """What nodes are, in a sentence or more, by name, where the source says so; not part of equality."""
+        return dict(self._descriptions)
+
+    @property
+    def synonyms(self) -> dict[str, tuple[str, ...]]:
+        """Other titles of nodes, by name, where the source has some; not part of equality."""
+        return dict(self._synonyms)
+
+    def words_of(self, name: str) -> str:
+        """Return the words of a node: its title, description and synonyms, or its name where it has none.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy.from_parents({"J45": None}, titles={"J45": "Asthma"}, synonyms={"J45": ["wheezing"]})
+        >>> taxonomy.words_of("J45")
+        'Asthma. wheezing'
+        """
+        return own_words(name, self._titles, self._descriptions, self._synonyms)
 
     def suggestion(self, name: Any) -> str:
         """Return the end of an error about an unknown name: what it is the title of, or the way to write it."""
@@ -303,8 +360,9 @@ class Taxonomy(Structure):
         """Return everything the taxonomy holds, to change it and build another one."""
         edges = self.parents.indptr.astype(np.int64), self.parents.indices.astype(np.int64)
         parts = list(self.parts) if self.parts else None
-        dropped = list(self.dropped_edges)
-        return Draft(list(self.names), *edges, parts, self.sep, dropped, self._titles, self._stop_leaves)
+        draft = Draft(list(self.names), *edges, parts, self.sep, list(self.dropped_edges))
+        draft.stop_leaves = self._stop_leaves
+        return draft.with_texts(self._titles, self._descriptions, self._synonyms)
 
     def subtree(self, name: str) -> Taxonomy:
         """Return a node and all nodes below it, with the edges between them."""
@@ -387,14 +445,49 @@ class Taxonomy(Structure):
         """
         return transforms.add_node(self, name, parent)
 
+    def diff(self, new: Taxonomy, *, texts: Any = None, new_texts: Any = None) -> Crosswalk:
+        """Propose the crosswalk from this taxonomy to a later version of it, each entry with evidence and confidence.
+
+        Nodes are the same by name, then by title; an old leaf that is an inner node now is split into the leaves below
+        it; what is left is linked by words, codes and places, inner nodes by the leaves below them.
+
+        Parameters
+        ----------
+        new : Taxonomy
+            The later version.
+        texts, new_texts : mapping of str to sequence of str, or pair (texts, labels), optional
+            The texts of rows, by the node of the old or of the new taxonomy that they are labelled with. Their words
+            are compared as those of the nodes are.
+
+        Returns
+        -------
+        Crosswalk
+            The proposal; check entries of low confidence by hand.
+
+        Examples
+        --------
+        >>> old = Taxonomy.from_parents({"12": None, "12.0": "12", "13": None}, titles={"13": "Fax machines"})
+        >>> new = Taxonomy.from_parents({"12": None, "12.0": "12", "12.01": "12.0", "12.02": "12.0"})
+        >>> print(old.diff(new))
+        retire  13 Fax machines → nothing  (90% sure)
+        split   12.0 → 12.01  (98% sure)
+                     → 12.02  (98% sure)
+        1 node of 3 is unchanged
+        """
+        from cladist.taxonomy.revisions.proposal import propose
+
+        if not isinstance(new, Taxonomy):
+            raise TaxonomyError(f"Taxonomy.diff compares with another Taxonomy; got {type(new).__name__}.")
+        return propose(self, new, texts=texts, new_texts=new_texts)
+
     @property
     def stop_leaves(self) -> dict[str, str]:
         """The stop leaves added by `with_stop_leaves`, each with the inner node that it stands for."""
         return dict(self._stop_leaves)
 
     def __getstate__(self) -> dict[str, Any]:
-        stored = ("names", "parents", "depth", "dropped_edges", "parts", "sep", "_titles", "_stop_leaves")
-        return {name: self.__dict__[name] for name in stored}
+        stored = ("names", "parents", "depth", "dropped_edges", "parts", "sep", "_stop_leaves")
+        return {name: self.__dict__[name] for name in (*stored, "_titles", "_descriptions", "_synonyms")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

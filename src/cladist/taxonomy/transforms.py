@@ -40,7 +40,7 @@ def _positions(taxonomy: Taxonomy, ids: Ids) -> Ids:
 def _build(taxonomy: Taxonomy, ids: Ids, above: Ids, below: Ids) -> Taxonomy:
     names = [taxonomy.names[v] for v in ids]
     draft = Draft.of_edges(names, above, below)
-    draft.titles = taxonomy.titles
+    draft = draft.with_texts(taxonomy.titles, taxonomy.descriptions, taxonomy.synonyms)
     if taxonomy.parts:
         parts = [taxonomy.parts[v] for v in ids]
         parent = np.full(len(ids), -1, np.int64)

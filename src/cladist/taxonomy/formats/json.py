@@ -1,4 +1,7 @@
-"""Taxonomies written as JSON: ``{child: parent}``, nested objects and lists, or ``[[parent, child], …]``.
+"""Taxonomies written as JSON.
+
+The forms are ``{child: parent}``, nested objects and lists, ``[[parent, child], …]``, and with the texts of nodes
+``[{"node": …, "parent": …, "name": …, "description": …, "synonyms": […]}, …]``.
 
 The text is walked token by token and never decoded whole: Python's objects would take many times its memory.
 """
@@ -13,6 +16,7 @@ from typing import Any
 
 from cladist.errors import TaxonomyError, quoted
 from cladist.taxonomy.construction import Draft, Links, PathNodes
+from cladist.taxonomy.formats.node_rows import NodeRow, draft_rows
 
 DEEPEST = 1_000  # brackets within brackets; Python's own parser gives up at about this depth
 
@@ -24,9 +28,12 @@ _AFTER = {mark: re.compile(rf"[ \t\n\r]*{mark}[ \t\n\r]*") for mark in ("", ",",
 
 
 def parse_json(text: str, sep: str, on_cycle: str) -> Draft:
-    """Read a taxonomy of any of the three forms."""
+    """Read a taxonomy of any of the four forms."""
     try:
-        return _parse_parents(text, on_cycle) or _parse_edges(text, on_cycle) or _parse_nested(text, sep)
+        flat = _parse_parents(text, on_cycle) or _parse_edges(text, on_cycle)
+        if flat is None and _has_records(text):
+            flat = draft_rows(_read_records(text), on_cycle)
+        return flat or _parse_nested(text, sep)
     except json.JSONDecodeError as problem:
         raise TaxonomyError(f"line {problem.lineno}, column {problem.colno}: not JSON: {problem.msg}.") from None
 
@@ -93,6 +100,95 @@ def _read_edge(tokens: Iterator[Token]) -> tuple[list[str], int]:
             fits = kind == "value" and _is_name(value) and value != "" and len(edge) < 2
             edge.append(str(value))
     return (edge if fits else []), place + 1
+
+
+def _has_records(text: str) -> bool:
+    """Tell whether a text is a list of objects of which the first has the name of a node under "node"."""
+    tokens = iterate_tokens(text)
+    if next(tokens)[1] != "[" or next(tokens)[1] != "{":
+        return False
+    n_open, key = 1, ""
+    while n_open:
+        _, kind, value = next(tokens)
+        if n_open == 1 and key == "node" and kind == "value" and _is_name(value):
+            return True
+        key = value if kind == "key" and n_open == 1 else ""
+        n_open += (kind in CLOSING) - (kind in "}]")
+    return False
+
+
+def _read_records(text: str) -> Iterator[NodeRow]:
+    """Yield a row for each parent of each object in a list; an object without a parent is the row of a root."""
+    tokens = iterate_tokens(text)
+    next(tokens)
+    for place, kind, value in tokens:
+        if kind == "]":
+            continue  # what follows is checked too
+        line = text.count("\n", 0, place) + 1
+        if kind != "{":
+            shown = quoted(json.dumps(value, ensure_ascii=False)) if kind == "value" else "another list"
+            raise TaxonomyError(f"line {line}: a list of nodes holds objects; this entry is {shown}.")
+        yield from _rows_of(_read_record(tokens, text), line)
+
+
+def _read_record(tokens: Iterator[Token], text: str) -> dict[str, Any]:
+    """Return the object that has just begun: texts, numbers, null, and lists of them."""
+    record: dict[str, Any] = {}
+    key = ""
+    for place, kind, value in tokens:
+        if kind == "}":
+            break
+        if kind == "key":
+            if value in record:
+                raise _repeated_key(text, place, value)
+            key = value
+        elif kind == "value":
+            record[key] = value
+        else:
+            record[key] = _read_list(tokens) if kind == "[" else _skip_object(tokens)
+    return record
+
+
+def _read_list(tokens: Iterator[Token]) -> list[Any]:
+    """Return the entries of the list that has just begun; None stands for one that is no text and no number."""
+    entries: list[Any] = []
+    for _, kind, value in tokens:
+        if kind == "]":
+            break
+        if kind == "value":
+            entries.append(value)
+        else:
+            _skip_object(tokens)
+            entries.append(None)
+    return entries
+
+
+def _skip_object(tokens: Iterator[Token]) -> dict[str, Any]:
+    """Read over what has just begun; nodes have no use for objects within objects."""
+    n_open = 1
+    while n_open:
+        kind = next(tokens)[1]
+        n_open += (kind in CLOSING) - (kind in "}]")
+    return {}
+
+
+def _rows_of(record: dict[str, Any], line: int) -> Iterator[NodeRow]:
+    node, parents = record.get("node"), record.get("parent")
+    above = parents if isinstance(parents, list) else [] if parents in (None, "") else [parents]
+    if not _is_name(node) or not all(_is_name(parent) and parent != "" for parent in above):
+        shown = quoted(json.dumps({key: record.get(key) for key in ("node", "parent")}, ensure_ascii=False))
+        raise TaxonomyError(f'line {line}: "node" is a name, "parent" a name, a list of names or null; got {shown}.')
+    title, description = record.get("name", record.get("title")) or "", record.get("description") or ""
+    synonyms = record.get("synonyms") or []
+    synonyms = [synonyms] if isinstance(synonyms, str) else synonyms
+    listed = isinstance(synonyms, list)
+    if not listed or not all(isinstance(entry, str) for entry in (title, description, *synonyms)):
+        raise TaxonomyError(
+            f'line {line}: "name" and "description" are texts, "synonyms" is a list of texts; those of the node '
+            f"{quoted(node)} are not."
+        )
+    for parent in above or [""]:
+        yield NodeRow(line, str(node), str(parent), title, description, tuple(filter(None, synonyms)))
 
 
 def _parse_nested(text: str, sep: str) -> Draft:

@@ -46,8 +46,8 @@ def _name_class(number: int) -> str:
     return f"class {number}"
 
 
-def _obo_terms(text: str) -> Iterator[tuple[int, str, str, list[str]]]:
-    """Yield line, id, name and parents of each term that is not obsolete."""
+def iterate_stanzas(text: str) -> Iterator[tuple[int, dict[str, list[str]]]]:
+    """Yield line and fields of each stanza [Term] of an OBO file, obsolete ones too."""
     stanza, start = "", 0
     fields: dict[str, list[str]] = {}
     for number, line in (*iterate_lines(text), (0, "[End]")):
@@ -57,13 +57,19 @@ def _obo_terms(text: str) -> Iterator[tuple[int, str, str, list[str]]]:
             if stanza == "Term" and colon:
                 fields.setdefault(key.strip(), []).append(value.partition(" !")[0].partition(" {")[0].strip())
             continue
-        if stanza == "Term" and fields.get("is_obsolete") != ["true"]:
-            if len(fields.get("id", ())) != 1 or not all([*fields["id"], *fields.get("is_a", ())]):
-                raise TaxonomyError(
-                    f"line {start}: a term has one id and ids of its parents; here are {shorten(fields)}."
-                )
-            yield start, fields["id"][0], fields.get("name", [""])[0], list(dict.fromkeys(fields.get("is_a", ())))
+        if stanza == "Term":
+            yield start, fields
         stanza, start, fields = match[1], number, {}
+
+
+def _obo_terms(text: str) -> Iterator[tuple[int, str, str, list[str]]]:
+    """Yield line, id, name and parents of each term that is not obsolete."""
+    for start, fields in iterate_stanzas(text):
+        if fields.get("is_obsolete") == ["true"]:
+            continue
+        if len(fields.get("id", ())) != 1 or not all([*fields["id"], *fields.get("is_a", ())]):
+            raise TaxonomyError(f"line {start}: a term has one id and ids of its parents; here are {shorten(fields)}.")
+        yield start, fields["id"][0], fields.get("name", [""])[0], list(dict.fromkeys(fields.get("is_a", ())))
 
 
 def _owl_classes(text: str) -> Iterator[tuple[int, str, str, list[str]]]:

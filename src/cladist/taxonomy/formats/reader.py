@@ -4,8 +4,8 @@
 |---|---|
 | edges | ``parent child`` per line, or with a tab or ``->`` between them |
 | paths | ``sport/tennis`` per line, or ``1 2 20`` |
-| csv, tsv | columns ``node,parent[,name]``; several rows give a node several parents |
-| json | ``{child: parent}``, nested objects and lists, or a list of ``[parent, child]`` |
+| csv, tsv | columns ``node,parent[,name,description,synonyms]``; several rows give a node several parents |
+| json | ``{child: parent}``, nested objects and lists, a list of ``[parent, child]``, or objects with texts |
 | indented | a child is below its parent, indented further |
 | rcv1 | ``parent: CCAT child: C15 child-description: PERFORMANCE`` per line |
 | mesh | ``Abdomen;A01.047`` per line: a MeSH descriptor and one of its places; read only |
@@ -22,13 +22,12 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NoReturn
 
-import numpy as np
-
 from cladist.errors import TaxonomyError, quoted
 from cladist.files import Source, data_suffix, display_name, name_source, open_for_reading, read_text, workbook
 from cladist.files.delimited import DelimitedText, find_delimiter, split_plain
 from cladist.taxonomy.construction import Draft, Links, OnCycle, check_on_cycle, from_paths
 from cladist.taxonomy.formats.json import parse_json
+from cladist.taxonomy.formats.node_rows import NodeRow, draft_rows, split_synonyms
 from cladist.taxonomy.taxonomy import Taxonomy
 
 ENDINGS = {
@@ -334,38 +333,10 @@ def _read_indented_paths(numbered: Iterator[tuple[int, str]]) -> Iterator[list[s
 
 
 NODE_COLUMNS = ("node", "child", "id", "code")
+TITLE_COLUMNS = ("name", "title")
+TEXT_COLUMNS = (*TITLE_COLUMNS, "description", "synonyms")
 NO_PARENT = "None"  # how RCV1 writes that a node is a root
 _RCV1_LINE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:(.*))?\s*")
-
-
-NodeRow = tuple[int, str, str, str]  # line, node, parent or "", title or ""
-
-
-def _draft_rows(rows: Iterable[NodeRow], on_cycle: str) -> Draft:
-    """Draft the taxonomy of some rows; those of a node agree on its title and on being a root."""
-    links, titles = Links(), dict[str, str]()
-    root_at: dict[str, int] = {}
-    for line, node, parent, title in rows:
-        if not node:
-            raise TaxonomyError(f"A node needs a name; line {line} has an empty one.")
-        if parent:
-            links.link(parent, node, line)
-        else:
-            links.node(node)
-            if root_at.setdefault(node, line) != line:
-                raise TaxonomyError(f"line {line}: the node {quoted(node)} has a row without a parent already.")
-        if title and titles.setdefault(node, title) != title:
-            before = quoted(titles[node])
-            raise TaxonomyError(
-                f"line {line}: the node {quoted(node)} is called {quoted(title)} here, {before} before."
-            )
-    draft = links.draft(on_cycle, name_line)
-    for name, n_parents in zip(draft.names, np.diff(draft.indptr), strict=True):
-        if n_parents and name in root_at:
-            shown = quoted(name)
-            raise TaxonomyError(f"line {root_at[name]}: the node {shown} has no parent here, and one in another row.")
-    draft.titles = titles
-    return draft
 
 
 def _number_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -382,7 +353,7 @@ def _refuse_row(line: int, column: int | None, problem: str) -> NoReturn:
 
 
 def parse_columns(text: str, delimiters: str, on_cycle: str) -> Draft:
-    """Read ``node,parent[,name]`` rows; `name` becomes the node's title.
+    """Read ``node,parent[,name][,description][,synonyms]`` rows; `name`, or else `title`, is the node's title.
 
     The delimiter is the one that a first line ``sep=`` states, one of `delimiters`, or a tab.
     """
@@ -394,21 +365,25 @@ def parse_columns(text: str, delimiters: str, on_cycle: str) -> Draft:
             table.line, None, f"the columns 'node' and 'parent' must be in the header, which has {quoted(shown)}."
         )
     node = next(header.index(column) for column in NODE_COLUMNS if column in header)
-    for column in ("parent", header[node], "name"):
+    for column in ("parent", header[node], *TEXT_COLUMNS):
         if header.count(column) > 1:
             problem = f"the header names {quoted(column)} twice, so it is not clear which is meant."
             _refuse_row(table.line, None, problem)
     parent = header.index("parent")
-    name = header.index("name") if "name" in header else None
+    texts = [
+        next((header.index(column) for column in columns if column in header), None)
+        for columns in (TITLE_COLUMNS, ("description",), ("synonyms",))
+    ]
 
     def rows() -> Iterator[NodeRow]:
         for line, row in table:
             if len(row) != len(header):
                 shown = quoted(", ".join(row))
                 _refuse_row(line, None, f"{len(header)} columns are needed; there are {len(row)}: {shown}.")
-            yield line, row[node], row[parent], row[name] if name is not None else ""
+            called, described, others = ("" if column is None else row[column] for column in texts)
+            yield NodeRow(line, row[node], row[parent], called, described, split_synonyms(others))
 
-    return _draft_rows(rows(), on_cycle)
+    return draft_rows(rows(), on_cycle)
 
 
 def parse_rcv1(text: str, on_cycle: str) -> Draft:
@@ -420,6 +395,6 @@ def parse_rcv1(text: str, on_cycle: str) -> Draft:
             if match is None:
                 raise TaxonomyError(f"line {number}: 'parent: X child: Y' is wanted; got {quoted(line)}.")
             parent, child, title = match.groups()
-            yield number, child, "" if parent == NO_PARENT else parent, (title or "").strip()
+            yield NodeRow(number, child, "" if parent == NO_PARENT else parent, (title or "").strip())
 
-    return _draft_rows(rows(), on_cycle)
+    return draft_rows(rows(), on_cycle)

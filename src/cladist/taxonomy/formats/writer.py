@@ -18,11 +18,13 @@ import numpy as np
 from cladist.errors import TaxonomyError, quoted
 from cladist.files import LARGEST_TEXT, data_suffix, open_for_writing
 from cladist.taxonomy.construction import name_paths
+from cladist.taxonomy.formats.node_rows import BETWEEN_SYNONYMS, split_synonyms
 from cladist.taxonomy.formats.reader import ENDINGS, FORMATS, NO_PARENT, check_ending, check_format, recognise
 from cladist.taxonomy.structure import splits_back
 from cladist.taxonomy.taxonomy import Taxonomy
 
-HOLD_TITLES = ("csv", "tsv", "rcv1")  # formats that can hold the titles of nodes
+HOLD_TITLES = ("csv", "tsv", "json", "rcv1")  # formats that can hold the titles of nodes
+HOLD_TEXTS = ("csv", "tsv", "json")  # formats that can hold descriptions and synonyms too
 
 
 def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: str | None, sep: str) -> None:  # noqa: A002
@@ -138,16 +140,30 @@ def _measure_paths(taxonomy: Taxonomy) -> int:
 
 def _column_lines(taxonomy: Taxonomy, delimiter: str) -> Iterator[str]:
     out = io.StringIO()
-    titles = taxonomy.titles
+    joined = {name: _join_synonyms(name, texts) for name, texts in taxonomy.synonyms.items()}
+    texts = {"name": taxonomy.titles, "description": taxonomy.descriptions, "synonyms": joined}
+    texts = {column: of_name for column, of_name in texts.items() if of_name}
+    cells = (*taxonomy.names, *(text for of_name in texts.values() for text in of_name.values()))
     # The reader strips blanks outside quotes, and older versions of csv do not quote a lone carriage return.
-    quoted = any(text != text.strip(" ") or "\r" in text for text in (*taxonomy.names, *titles.values()))
-    style: dict[str, Any] = {"quoting": csv.QUOTE_ALL} if quoted else {}
+    all_quoted = any(text != text.strip(" ") or "\r" in text for text in cells)
+    style: dict[str, Any] = {"quoting": csv.QUOTE_ALL} if all_quoted else {}
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", **style)
-    writer.writerow(["node", "parent", "name"] if titles else ["node", "parent"])
+    writer.writerow(["node", "parent", *texts])
     for name, parent in _iterate_links(taxonomy):
-        row = [name, parent or ""]
-        writer.writerow([*row, titles.get(name, "")] if titles else row)
+        writer.writerow([name, parent or "", *(of_name.get(name, "") for of_name in texts.values())])
     yield out.getvalue().removesuffix("\n")
+
+
+def _join_synonyms(name: str, synonyms: tuple[str, ...]) -> str:
+    """Return the cell of the synonyms of a node; one that would not come back is refused."""
+    cell = BETWEEN_SYNONYMS.join(synonyms)
+    if split_synonyms(cell) != synonyms:
+        unfit = next(text for text in synonyms if split_synonyms(text) != (text,))
+        raise TaxonomyError(
+            f"A table cannot hold the synonym {quoted(unfit)} of {quoted(name)}, since it has {BETWEEN_SYNONYMS!r} or "
+            "blanks at an end; write JSON instead."
+        )
+    return cell
 
 
 def _iterate_links(taxonomy: Taxonomy) -> Iterator[tuple[str, str | None]]:
@@ -157,12 +173,26 @@ def _iterate_links(taxonomy: Taxonomy) -> Iterator[tuple[str, str | None]]:
 
 
 def _json_lines(taxonomy: Taxonomy) -> Iterator[str]:
-    """Yield {child: parent}, or for a DAG a list of [root] and [parent, child]."""
+    """Yield {child: parent}, for a DAG a list of [root] and [parent, child]; with texts, a list of objects."""
     rows = _iterate_links(taxonomy)
+    if taxonomy.titles or taxonomy.descriptions or taxonomy.synonyms:
+        yield "[\n" + ",\n".join(_json_records(taxonomy)) + "\n]"
+        return
     if taxonomy.kind == "dag":
         yield json.dumps([[child] if parent is None else [parent, child] for child, parent in rows], ensure_ascii=False)
     else:
         yield json.dumps(dict(rows), ensure_ascii=False, indent=0)
+
+
+def _json_records(taxonomy: Taxonomy) -> Iterator[str]:
+    """Yield an object per node, roots first, with the texts it has; in a DAG, "parent" may be a list."""
+    titles, descriptions, synonyms = taxonomy.titles, taxonomy.descriptions, taxonomy.synonyms
+    for name in taxonomy.names:
+        above = taxonomy.parents_of(name)
+        parent = above if len(above) > 1 else above[0] if above else None
+        texts = {"name": titles.get(name), "description": descriptions.get(name), "synonyms": synonyms.get(name)}
+        record = {"node": name, "parent": parent, **{key: text for key, text in texts.items() if text}}
+        yield json.dumps(record, ensure_ascii=False)
 
 
 def _walk_depth_first(taxonomy: Taxonomy) -> Iterator[int]:

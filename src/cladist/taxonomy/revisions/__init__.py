@@ -1,0 +1,1 @@
+"""Crosswalks between two versions of a taxonomy: what became of each node."""
