@@ -83,6 +83,7 @@ _LAZY = {
     "LabelMatrix": "cladist.labels",
     "auto": "cladist.learners.auto",
     "load": "cladist.persistence.models",
+    "migrate": "cladist.learners.migration.models",
     "save": "cladist.persistence.models",
     "show_versions": "cladist.versions",
     "Thresholded": "cladist.learners.thresholded",

@@ -34,6 +34,7 @@ from cladist.solvers import OneVsRest, Settings, Solution
 from cladist.solvers.linear.one_vs_rest import growth
 from cladist.solvers.relations import Coupling
 from cladist.solvers.warm_start import LastFit, scale_state
+from cladist.solvers.weight_start import WeightStart
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
 
 Ids = npt.NDArray[np.int64]
@@ -184,7 +185,10 @@ class LinearClassifier(HierarchicalClassifier):
 
     def last_state(self, problem: OneVsRest, C: float) -> Any:
         """Return the state of the last fit, to start from, if it fits this problem."""
-        last: LastFit | None = self.__dict__.pop("_last_fit", None)
+        last: LastFit | WeightStart | None = self.__dict__.pop("_last_fit", None)
+        if isinstance(last, WeightStart):
+            known = last.taxonomy == self.taxonomy_
+            return last.state_for(problem.at_C(C), self.target_nodes_, self._coupling) if known else None
         return None if last is None else last.state_for(problem.at_C(C), C, self._coupling)
 
     def keep(self, solution: Solution, problem: OneVsRest, C: float, started: float) -> Self:

@@ -86,12 +86,16 @@ def _kind(problem: OneVsRest, coupling: Coupling | None) -> tuple[Any, ...]:
     return len(rows), rows.n_used, problem.loss, root, tree.sharing == 0, *shape
 
 
-def _block_costs(problem: OneVsRest, b: int) -> npt.NDArray[np.float32]:
-    """Return the cost of an error of each row in the problems of a block (rows × 16), the last problem repeated."""
-    classes = np.minimum(np.arange(b * WIDTH, (b + 1) * WIDTH), problem.n_classes - 1)
-    costs, weights = problem.costs[:, classes].astype(np.float32), problem.weights32
+def block_costs(problem: OneVsRest, classes: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """Return the cost of an error of each row in up to sixteen problems (rows × 16), the last problem repeated."""
+    lanes = np.minimum(np.arange(WIDTH), len(classes) - 1)
+    costs, weights = problem.costs[:, classes[lanes]].astype(np.float32), problem.weights32
     of_rows = np.multiply.outer(weights, costs[1])
-    for lane, k in enumerate(classes.tolist()):
+    for lane, k in enumerate(classes[lanes].tolist()):
         members = problem.members_of(k)
         of_rows[members, lane] = weights[members] * costs[0, lane]
     return of_rows
+
+
+def _block_costs(problem: OneVsRest, b: int) -> npt.NDArray[np.float32]:
+    return block_costs(problem, np.arange(b * WIDTH, min((b + 1) * WIDTH, problem.n_classes)))

@@ -1,0 +1,1 @@
+"""Fitted models carried over to a revised taxonomy."""
