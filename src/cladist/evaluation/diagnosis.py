@@ -121,6 +121,9 @@ class Diagnosis:
     def __repr__(self) -> str:
         return f"Diagnosis({self.n_rows} rows, {len(self.findings)} findings)"
 
+    def _repr_html_(self) -> str:
+        return html_table(self.table)
+
 
 def _told(edits: Sequence[Edit]) -> str:
     if not edits:
