@@ -11,7 +11,7 @@ import numpy as np
 from cladist.datasets import load_icd10cm
 from cladist.evaluation import compare
 
-N_TRAIN = 1_500
+N_TRAIN = 1_000
 
 
 def main(page: str = "compare-methods.html") -> None:
