@@ -48,7 +48,7 @@ html_theme_options = {
     "footer_end": [],
 }
 html_static_path = ["_static"]
-html_sidebars = {page: [] for page in ("quickstart", "gallery", "command-line", "mathematics")}  # they have no subpages
+html_sidebars = {page: [] for page in ("quickstart", "command-line", "mathematics")}  # they have no subpages
 html_css_files = ["cladist.css"]
 # Formulas are written into the pages as MathML, which browsers draw by themselves; MathJax would be fetched.
 html_math_renderer = "mathml"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.cli.test_user_mistakes import MISTAKES as MISTAKES_OF_COMMANDS
 from tests.test_user_mistakes import MISTAKES
 
 TESTS = Path(__file__).parent
@@ -44,4 +45,5 @@ def test_a_missing_test_is_found() -> None:
 
 
 def test_the_number_of_mistakes_is_the_number_tested() -> None:
-    assert f"for {len(MISTAKES)} mistakes" in PAGE.read_text(encoding="utf-8")
+    told = {name: answer for name, answer, _ in rows() if name.startswith("answers")}
+    assert list(told.values()) == [f"yes, for {len(kind)} mistakes" for kind in (MISTAKES, MISTAKES_OF_COMMANDS)]

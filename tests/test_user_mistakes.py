@@ -8,9 +8,21 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
 
 import cladist
-from cladist import FlatSVM, LocalPerNode, RecursiveSVM, StructuralSVM, Taxonomy, TopDown
+from cladist import (
+    DecisionClassifier,
+    FlatLogistic,
+    FlatSVM,
+    LocalPerNode,
+    RecursiveSVM,
+    StructuralSVM,
+    Taxonomy,
+    TextClassifier,
+    TopDown,
+)
+from cladist.decisions import Confidence
 from cladist.errors import LabelWarning
 from cladist.labels import encode
 
@@ -103,6 +115,27 @@ MISTAKES = {
     ),
     "missing values": (lambda: FlatSVM(TREE).fit(np.full((12, 3), np.nan), Y), ["contains NaN", "imputer"]),
     "C by a wrong word": (lambda: StructuralSVM(TREE, C="auto").fit(X, Y), ["C must be positive"]),
+    "a single text": (
+        lambda: TextClassifier("top-down", TREE).fit(TEXTS, Y).predict("tennis ball"),
+        ["a list of texts, got one text", r"write \[text\]"],
+    ),
+    "rows as they come for a method of all rows": (
+        lambda: FlatSVM(TREE).partial_fit(X, Y),
+        ["FlatSVM has no partial_fit", "Hieron"],
+    ),
+    "a class in the place of a classifier": (
+        lambda: TopDown(TREE, estimator=LinearSVC).fit(X, Y),
+        ["estimator must be a classifier", r"a class; write LinearSVC\(\)"],
+    ),
+    "a number in the place of a rule": (
+        lambda: DecisionClassifier(FlatLogistic(TREE), rule=0.9).fit(X, Y),
+        ["must be a rule of cladist.decisions", r"Confidence\(0\.9\)"],
+    ),
+    "per cent for a level of confidence": (
+        lambda: DecisionClassifier(FlatLogistic(TREE), rule=Confidence(90)).fit(X, Y),
+        ["level must be over 0 and at most 1", "got 90"],
+    ),
+    "a misspelt name of a class": (lambda: cladist.RecursiveSvm, ["did you mean 'RecursiveSVM'"]),
     "a folder without a model": (lambda: cladist.load("nowhere"), ["nowhere is not a folder"]),
 }
 

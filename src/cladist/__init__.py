@@ -5,6 +5,7 @@ The public names, imported when first used, so that ``import cladist`` is quick.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,9 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_LAZY[name]), name)
     if name in _ROOMS:
         return import_module(f"cladist.{name}")
-    raise AttributeError(f"module 'cladist' has no attribute {name!r}")
+    near = get_close_matches(name.lower(), known := {known.lower(): known for known in __dir__()}, n=1, cutoff=0.75)
+    meant = f"; did you mean {known[near[0]]!r}?" if near else ""
+    raise AttributeError(f"module 'cladist' has no attribute {name!r}{meant}")
 
 
 def __dir__() -> list[str]:

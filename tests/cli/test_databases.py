@@ -4,6 +4,8 @@ import csv
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,17 @@ def test_workbooks(run, tmp_path, monkeypatch, kind):
     assert [row["n"] for row in rows] == ["11", "1.5", "TRUE"]
     assert [row["label"] for row in rows] == ["wear/coats", "home/cups", "home/lamps"]
     assert "5 nodes" in run("taxonomy", f"tree.{kind}").stdout
+
+
+def test_duckdb_ends_without_a_word(tmp_path):
+    """In a process of its own: what duckdb writes on standard error, it writes when the process ends."""
+    duckdb = pytest.importorskip("duckdb")
+    rows = "('wear > coats', 'rain coat'), ('wear > boots', 'rubber boots'), ('home', 'tea cup')"
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE items AS SELECT * FROM (VALUES {rows}) AS items(category, title)")
+    query = ("duckdb:///shop.duckdb", "--query", "SELECT * FROM items", "--text", "title", "--label", "category")
+    options = ("--path-sep", " > ", "--method", "top-down", "--out", "model", "--quiet")
+    command = [sys.executable, "-m", "cladist", "train", *query, *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (tmp_path / "model").is_dir()
+    assert done.stderr == ""

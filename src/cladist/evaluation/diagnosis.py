@@ -112,10 +112,17 @@ class Diagnosis:
     def __str__(self) -> str:
         from cladist.metrics.summary import text_table
 
-        return text_table(self.table.header, self.table.rows) if self.findings else "Nothing was found."
+        if not self.findings:
+            return "Nothing was found."
+        header, rows = self.table.header, self.table.rows
+        numbers = text_table(header[:2], [row[:2] for row in rows]).splitlines()
+        return "\n".join(f"{line}  {row[2]}" for line, row in zip(numbers, [header, *rows], strict=True))
 
     def __repr__(self) -> str:
         return f"Diagnosis({self.n_rows} rows, {len(self.findings)} findings)"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.table)
 
 
 def _told(edits: Sequence[Edit]) -> str:

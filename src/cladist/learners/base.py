@@ -121,11 +121,16 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Say which methods have probabilities, where a method is asked for that has none."""
+            """Say which methods have probabilities, or train row by row, where one is asked for that does not."""
             if name == "predict_proba":
                 raise AttributeError(
                     f"This {type(self).__name__} has no predict_proba; CalibratedClassifier(model) gives probabilities "
                     "to any method, and FlatLogistic, RecursiveLogistic and BayesianLogistic have their own."
+                )
+            if name == "partial_fit":
+                raise AttributeError(
+                    f"This {type(self).__name__} has no partial_fit: it trains on all rows at once; Hieron, "
+                    "HierarchicalRLS and HierarchicalPerceptron train on rows as they come."
                 )
             return object.__getattribute__(self, name)  # raises, with the reason if there is one
 

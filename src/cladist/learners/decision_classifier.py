@@ -136,7 +136,8 @@ class DecisionClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Raise a `ParameterError` if a parameter has no meaning."""
         rule = self._new_rule()
         if not isinstance(rule, Rule):
-            raise ParameterError(f"DecisionClassifier: rule must be a rule of cladist.decisions; got {self.rule!r}.")
+            wanted = "a rule of cladist.decisions, as Confidence(0.9)"
+            raise ParameterError(f"DecisionClassifier: rule must be {wanted}; got {self.rule!r}.")
         rule.check_parameters()
         for name in ("abstain", "held_out"):
             value = getattr(self, name)

@@ -43,7 +43,8 @@ def check_estimators(who: str, estimator: Any, methods: tuple[str, ...] = ("pred
     for value in listed(estimator):
         if isinstance(value, type) or is_regressor(value) or not any(hasattr(value, name) for name in methods):
             wanted = "" if methods == ("predict",) else f" with {' or '.join(methods)}"
-            raise ParameterError(f"{who}: estimator must be a classifier{wanted}; got {value!r}.")
+            made = f", a class; write {value.__name__}()" if isinstance(value, type) else ""
+            raise ParameterError(f"{who}: estimator must be a classifier{wanted}; got {value!r}{made}.")
 
 
 def estimator_at(
