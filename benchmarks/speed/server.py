@@ -79,6 +79,7 @@ def measure(name: str, model: Path, bodies: Path, seconds: int) -> dict[str, Any
         full = wrk(address, bodies, seconds)
         busy = cpu_seconds(process) - before
         rate = full["requests_per_second"]
+        size = memory(process)
         half = wrk(address, bodies, seconds, pause_ms=1000 * CONNECTIONS / (rate / 2))
     return {
         "server": name,
@@ -90,7 +91,7 @@ def measure(name: str, model: Path, bodies: Path, seconds: int) -> dict[str, Any
         "half_p50_ms": half["p50_ms"],
         "half_p99_ms": half["p99_ms"],
         "statuses": full["statuses"],
-        "memory_mib": memory(process),
+        "memory_mib": size,
     }
 
 
