@@ -189,9 +189,9 @@ def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool
     mmap : bool
         Leave the weights of ``weights="dense"``, ``"sparse"`` and ``"differences"`` in their file, and read only those
         that a prediction needs: for models that are larger than memory, loaded for a few rows, or by several processes,
-        which share them. Everything else is read and verified. The file must not be written to meanwhile; saving another model to the folder does not. For the
-        weights left there, type and shape are verified: a class or feature that does not exist is noticed when it is
-        used, and altered numbers are not.
+        which share them. Everything else is read and verified. The file must not be written to meanwhile; saving
+        another model to the folder does not. For the weights left there, type and shape are verified: a class or
+        feature that does not exist is noticed when it is used, and altered numbers are not.
     verify : bool
         With `mmap`: also read the weights left in the file once, to verify their checksum and their content.
         Without `mmap` everything is always verified.
