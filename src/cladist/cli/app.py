@@ -27,6 +27,7 @@ from cladist.cli import (
     doctor,
     evaluate,
     explain,
+    explore,
     methods,
     pack,
     predict,
@@ -181,7 +182,7 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 COMMANDS = (
-    demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, suggest, taxonomy,
+    demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, explore, suggest, taxonomy,
     serve, replay, methods, bench,
 )  # fmt: skip
 for command in COMMANDS:

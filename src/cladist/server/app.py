@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from cladist.server import annif_routes, browsing_routes, feedback_routes, label
 from cladist.server.counters import Share
 from cladist.server.evaluation import LabelledRows, evaluate
 from cladist.server.failures import add_handlers
+from cladist.server.findings import Finding
 from cladist.server.guard import Guard
 from cladist.server.served import ServedModel
 from cladist.server.settings import Settings
@@ -38,6 +39,7 @@ def create_app(
     *,
     data: LabelledRows | None = None,
     share: Share | None = None,
+    findings: Sequence[Finding] = (),
 ) -> FastAPI:
     """Return the web application that answers for some models.
 
@@ -51,6 +53,8 @@ def create_app(
         Rows whose predictions the numbers of nodes are computed from, for each model that takes them.
     share : Share, optional
         Where several processes of one server count.
+    findings : sequence of Finding, optional
+        What ``cladist doctor`` has found, to be shown at its nodes; see `read_findings`.
 
     Examples
     --------
@@ -87,13 +91,14 @@ def create_app(
         redoc_url=None,
     )
     app.state.slots, app.state.settings, app.state.is_ready = slots, settings, False
+    app.state.findings = list(findings)
     for router in ROUTERS:
         app.include_router(router)
     for prefix in ("/label-studio", "/label-studio/{model}"):
         for router in LABEL_STUDIO:
             app.include_router(router, prefix=prefix, include_in_schema=prefix == "/label-studio")
     app.include_router(label_studio_routes.router, include_in_schema=False)  # its /predict is told apart by its body
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/static", StaticFiles(directory=STATIC, packages=[("cladist.report", "static")]), name="static")
 
     @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:

@@ -95,6 +95,15 @@ async def automation(request: Request, model: ModelName = None) -> Response:
     return json_response({"model": slot.name, "version": slot.model.version, **curve})
 
 
+@router.get("/findings", summary="What doctor has found")
+async def findings(request: Request, model: ModelName = None) -> Response:
+    """Give the findings of ``cladist doctor`` that the server was started with, of nodes that the model has."""
+    slot = slots_of(request).find(model)
+    taxonomy = slot.model.nodes.taxonomy
+    found = [finding for finding in request.app.state.findings if all(name in taxonomy for name in finding.nodes)]
+    return json_response({"model": slot.name, "findings": [finding._asdict() for finding in found]})
+
+
 @router.get("/nodes/{node}", summary="One node")
 async def one_node(request: Request, node: int, model: ModelName = None) -> Response:
     """Give a node's path, numbers, confusions, top words and sample errors."""

@@ -79,8 +79,8 @@ export class Tree {
   nChildren(v) { return this.childStart[v + 2] - this.childStart[v + 1]; }
   isLeaf(v) { return this.nChildren(v) === 0; }
   contains(v, other) { return v < 0 || (this.place[other] >= this.place[v] && this.place[other] < this.place[v] + this.nBelow[v]); }
-  name(v) { return this.names ? this.names[v] : ""; }
-  title(v) { return (this.titles && this.titles[v]) || (this.names ? this.names[v] : ""); }
+  name(v) { return (this.names && this.names[v]) || ""; }
+  title(v) { return (this.titles && this.titles[v]) || (this.names && this.names[v]) || ""; }
 
   // The title, and the name where it says something else.
   label(v) {
