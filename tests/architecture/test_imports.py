@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 # From the top of the house to its foundations; rooms of one row do not import each other.
 ROWS = (
     ("cli",),
-    ("evaluation", "hiclass", "ray"),  # they use learners or models, and none the others
+    ("evaluation", "hiclass", "mlflow", "ray"),  # they use learners or models, and none the others
     ("server",),  # above report, whose map of nodes and whose styles the explorer shares
     ("report",),  # below evaluation, whose results draw their own pages
     ("learners",),

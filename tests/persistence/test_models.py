@@ -62,7 +62,7 @@ def test_a_loaded_model_answers_the_same(key, tmp_path):
     assert again.taxonomy_ == model.taxonomy_
     assert again.n_features_in_ == model.n_features_in_
     assert getattr(again, "history_", None) == getattr(model, "history_", None)
-    assert sorted(f.suffix for f in (tmp_path / "model").iterdir()) == [".json", ".safetensors"]
+    assert sorted(f.suffix for f in (tmp_path / "model").iterdir()) == [".json", ".md", ".safetensors"]
 
 
 @pytest.mark.parametrize("key", ["hieron", "hieron-rbf", "hieron-star"])

@@ -182,8 +182,8 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 COMMANDS = (
-    demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, explore, suggest, taxonomy,
-    serve, replay, methods, bench,
+    demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, explore, suggest,
+    taxonomy, serve, replay, methods, bench,
 )  # fmt: skip
 for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(with_output_options(command.command))

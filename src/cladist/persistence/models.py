@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from cladist import registry
 from cladist.errors import CladistError, ModelFormatError, shorten
 from cladist.labels import LabelForm
+from cladist.persistence import model_card
 from cladist.persistence.foreign import (
     ARRAY,
     FOREIGN,
@@ -32,7 +33,15 @@ from cladist.persistence.foreign import (
 )
 from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values, is_declared
 from cladist.persistence.transformers import check_width, decode_transformer, encode_transformer
-from cladist.storage import from_json_value, pack_strings, read_folder, to_json_value, unpack_strings, write_folder
+from cladist.storage import (
+    from_json_value,
+    pack_strings,
+    read_folder,
+    to_json_value,
+    unpack_strings,
+    write_beside,
+    write_folder,
+)
 from cladist.storage.array_groups import Arrays, are_row_ends, check_nodes, group, prefixed
 from cladist.taxonomy.arrays import pack_taxonomy, unpack_taxonomy
 from cladist.taxonomy.relations import RelationGraph
@@ -56,7 +65,8 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     """Write a fitted learner, or a Pipeline of text features and a learner, to a folder.
 
     The folder appears whole or not at all; an older model in it is replaced. It holds ``manifest.json`` and arrays in
-    safetensors, no pickle.
+    safetensors, no pickle, and a model card, ``README.md``; a card that was edited and no longer says that it was
+    written with the model is left as it is.
 
     Parameters
     ----------
@@ -89,6 +99,7 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
     content, arrays = pack_model(model)
     arrays.update(prefixed("notes", note_arrays or {}))
     write_folder(folder, {**content, "notes": _pack_notes(notes or {}, arrays)}, arrays)
+    write_beside(folder, model_card.NAME, model_card.model_card(content, model), replaces=model_card.is_ours)
 
 
 def pack_model(model: Any) -> tuple[dict[str, Any], Arrays]:

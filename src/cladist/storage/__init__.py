@@ -2,7 +2,7 @@
 
 from cladist.locks import lock_folder
 from cladist.storage.array_groups import pack_strings, unpack_strings
-from cladist.storage.folder import check_replaceable, read_folder, write_folder
+from cladist.storage.folder import check_replaceable, read_folder, write_beside, write_folder
 from cladist.storage.tensor_file import is_mapped, is_unread
 from cladist.storage.values import from_json_value, to_json_value
 
@@ -16,5 +16,6 @@ __all__ = [
     "read_folder",
     "to_json_value",
     "unpack_strings",
+    "write_beside",
     "write_folder",
 ]

@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,6 +31,7 @@ from cladist.storage.values import MAX_BYTES, check_size, parse_json
 FORMAT = "cladist"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
+MAX_TEXT = 1 << 20  # bytes of a file beside the manifest
 MOST_READINGS = 50  # a save takes far longer than opening its files: two readings nearly always suffice
 _ARRAY_FILE = re.compile(r"arrays-([0-9a-f]{12})\.safetensors", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -277,6 +278,25 @@ def _write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str,
     name = f"arrays-{digest[:12]}.safetensors"
     os.replace(temporary, folder / name)
     return {"file": name, "sha256": digest, "size": size, **parts}
+
+
+def write_beside(folder: str | os.PathLike[str], name: str, text: str, *, replaces: Callable[[str], bool]) -> None:
+    """Write a text file beside a manifest; a file of that name is only replaced if `replaces` accepts its text."""
+    target = Path(folder) / name
+    if os.path.lexists(target):
+        try:
+            if _regular_size(target) > MAX_TEXT or not replaces(target.read_text(encoding="utf-8")):
+                return
+        except (ModelFormatError, UnicodeDecodeError, OSError):
+            return  # a link, or no text: somebody else's
+    temporary = Path(folder) / f".manifest-{secrets.token_hex(8)}.tmp"  # the next save removes one that is left
+    try:
+        with name_errors(target), open(temporary, "xb") as file:
+            file.write(text.encode("utf-8"))
+            _sync(file)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _sweep(folder: Path, *, keep: set[str]) -> None:
