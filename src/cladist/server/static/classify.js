@@ -4,6 +4,7 @@ import { bdi, h, number, percent, searchBox } from "./widgets.js";
 
 const OUTCOMES = [["at_leaf", "filed at a leaf", "full"], ["above", "stopped higher", "partial"], ["unanswered", "for a person", "person"]];
 const MOST_WORDS = 6;
+const LEAST_LIT = 0.01; // probability of the candidates whose paths are shown on the map
 
 export class Classify {
   // `app` has source, model, tree, icicle; `onresult(row, prediction)` is called with each answer.
@@ -107,7 +108,8 @@ export class Classify {
 
   light(candidates) {
     const notes = new Map();
-    for (const candidate of [...candidates].reverse()) {
+    const likely = candidates.filter((c, k) => k === this.chosen || c.probability === undefined || c.probability >= LEAST_LIT);
+    for (const candidate of likely.reverse()) {
       for (const step of candidate.path) notes.set(step.node, step.probability === undefined ? "" : percent(step.probability));
     }
     const stop = this.stop(candidates[this.chosen]);
