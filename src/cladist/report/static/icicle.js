@@ -48,6 +48,7 @@ export class Icicle {
     this.view = { y: 0, h: 1, x: 0 };
     this.wrapped = new Map();
     this.setPalette("score");
+    host.icicle = this;
     this.build();
     this.readTheme();
     this.measure();
@@ -423,7 +424,7 @@ export class Icicle {
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       this.pressed = { x: event.clientX, y: event.clientY, moved: false };
-      if (event.pointerType === "mouse") canvas.setPointerCapture(event.pointerId);
+      if (event.pointerType === "mouse" && event.isTrusted) canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => this.moved(event));
     canvas.addEventListener("pointerup", (event) => this.released(event));

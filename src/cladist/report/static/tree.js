@@ -110,13 +110,16 @@ export class Tree {
     return at(u) + at(v) - 2 * at(m);
   }
 
+  // Keep all names and titles in lower case: what searches read.
+  prepareSearch() {
+    if (!this.folded) this.folded = this.names.map((name, v) => (this.titles ? name + "\n" + this.title(v) : name).toLowerCase());
+  }
+
   // Nodes whose name and title have all words of a query: names that are the query first, then by where they match.
   search(query, limit = 50) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     if (!words.length || !this.names) return [];
-    if (!this.folded) {
-      this.folded = this.names.map((name, v) => (this.titles ? name + "\n" + this.title(v) : name).toLowerCase());
-    }
+    this.prepareSearch();
     const whole = query.trim().toLowerCase(), found = [];
     for (let v = 0; v < this.n; v++) {
       const text = this.folded[v];

@@ -4,6 +4,9 @@ import { PALETTES } from "./icicle.js";
 
 const FOUND = 40; // nodes that a search lists
 
+// Do something when nothing else is to be done.
+export const whenIdle = (work) => ("requestIdleCallback" in window ? requestIdleCallback(work) : setTimeout(work, 200));
+
 // Return an element with attributes and children; functions among the attributes listen to events.
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);

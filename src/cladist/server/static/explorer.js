@@ -1,7 +1,7 @@
 // The explorer: the map of a taxonomy with panels to classify a text, look at a node, at findings, and to compare models.
 import { Tree, visible } from "./tree.js";
 import { Icicle } from "./icicle.js";
-import { bdi, choice, confusionList, confusionsOf, facts, h, legend, number, percent, plural, searchBox, trail } from "./widgets.js";
+import { whenIdle, bdi, choice, confusionList, confusionsOf, facts, h, legend, number, percent, plural, searchBox, trail } from "./widgets.js";
 import { FileSource, ServerSource } from "./source.js";
 import { Classify, wordChips } from "./classify.js";
 import { Compare } from "./compare.js";
@@ -87,6 +87,7 @@ class Explorer {
     this.icicle.wrapped.clear();
     this.icicle.draw();
     this.fill();
+    whenIdle(() => this.tree.prepareSearch());
     document.documentElement.dataset.ready = "true";
     await this.fillLater(model);
   }
