@@ -23,7 +23,6 @@ N_CANDIDATES = 5
 MOST_WORDS = 8  # of a node
 MOST_LETTERS = 2000  # of a row
 MOST_PAIRS = 50_000  # confusions, costliest first
-NUMBERS = ("n_leaves", "support", "f1", "precision", "recall", "error_cost")
 
 
 def explorer_page(
@@ -47,8 +46,7 @@ def explorer_page(
         How many rows the page shows, half of them wrong ones where there are enough.
     """
     entries = [model_data(name, model, data, findings, n_rows) for name, model in models.items()]
-    script = joined_script(*map(read_static, SHARED), *(read_own(name) for name in OWN))
-    style = "\n" + "".join([*map(read_static, STYLES), read_own("explorer.css")])
+    script, style = explorer_script(), "\n" + explorer_style()
     texts = "".join(
         f'<script type="application/json" id="texts-{k}">{script_json(texts_of(model))}</script>'
         for k, model in enumerate(models.values())
@@ -62,6 +60,16 @@ def explorer_page(
         f'<script type="application/json" id="explorer-data">{script_json({"models": entries})}</script>'
         f"<script>{script}</script>{texts}</body></html>\n"
     )
+
+
+def explorer_script() -> str:
+    """Return the script of the explorer."""
+    return joined_script(*map(read_static, SHARED), *(read_own(name) for name in OWN))
+
+
+def explorer_style() -> str:
+    """Return the style of the explorer."""
+    return "".join([*map(read_static, STYLES), read_own("explorer.css")])
 
 
 def read_own(name: str) -> str:
@@ -82,8 +90,8 @@ def model_data(
     if data is not None:
         model.evaluation = evaluate(model.model, data)
     evaluation, taxonomy = model.evaluation, model.nodes.taxonomy
-    columns: dict[str, Any] = {"n_leaves": model.nodes.n_leaves} | (evaluation.columns if evaluation else {})
-    numbers = {key: packed(_floats(columns[key]), "f4") for key in NUMBERS if key in columns}
+    columns: dict[str, Any] = {} if evaluation is None else evaluation.columns
+    numbers = {key: packed(_floats(columns[key]), "i4" if key == "support" else "f4") for key in columns}
     known = [finding._asdict() for finding in findings if all(node in taxonomy for node in finding.nodes)]
     content = {
         "name": name,

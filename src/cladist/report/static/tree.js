@@ -57,6 +57,11 @@ export class Tree {
     this.levelStart = Int32Array.from(starts);
     this.nLevels = starts.length - 1;
     // `place` in a walk that visits a node before its children: the nodes below v are those from place[v] to end[v].
+    const leaves = (this.nLeaves = new Int32Array(this.n));
+    for (let v = this.n - 1; v >= 0; v--) {
+      if (this.isLeaf(v)) leaves[v] = 1;
+      if (this.parent[v] >= 0) leaves[this.parent[v]] += leaves[v];
+    }
     const size = (this.nBelow = new Int32Array(this.n).fill(1)), place = (this.place = new Int32Array(this.n));
     for (let v = this.n - 1; v >= 0; v--) if (this.parent[v] >= 0) size[this.parent[v]] += size[v];
     const free = new Int32Array(this.n + 1);

@@ -56,16 +56,20 @@ class Explorer {
   // ------------------------------------------------------------ a model
 
   async start() {
-    const models = this.source.models(), first = this.load();
+    const first = this.load(), models = this.source.models();
+    models.catch(() => {});
+    this.columns = await first.columns;
+    this.draw();
     this.models = await models;
     await this.open(this.models[0].name, first);
   }
 
   // Ask for the numbers of all nodes, and for the names, which are longer.
   load(model) {
-    const columns = this.source.columns(model), early = this.source.early(model).catch(() => []), texts = this.source.texts(model);
-    texts.catch(() => {});
-    return { columns, early, texts };
+    const columns = this.source.columns(model), after = (ask) => columns.then(() => ask(model));
+    const loading = { columns, early: after((m) => this.source.early(m)).catch(() => []), more: after((m) => this.source.more(m)), texts: after((m) => this.source.texts(m)) };
+    for (const promise of Object.values(loading)) promise.catch(() => {});
+    return loading;
   }
 
   async open(model, loading = this.load(model)) {
@@ -78,10 +82,15 @@ class Explorer {
     if (this.models.length > 1 && !this.modelChoice.firstChild) {
       this.modelChoice.replaceChildren(choice("Model", this.models.map((entry) => [entry.name, visible(entry.name)]), (name) => this.open(name)));
     }
-    this.columns = await loading.columns;
-    this.draw();
+    const columns = await loading.columns;
+    if (columns !== this.columns) {
+      this.columns = columns;
+      this.draw();
+    }
     const early = await loading.early;
     if (early.length) this.earlyNames(early);
+    Object.assign(this.columns, await loading.more);
+    this.colours = this.readColours();
     const texts = await loading.texts;
     this.tree.setTexts(texts.names, texts.titles && texts.titles.length ? texts.titles : null);
     this.icicle.wrapped.clear();
@@ -120,21 +129,25 @@ class Explorer {
   describe(v) {
     const c = this.columns, lines = [];
     if (c.support && c.support[v]) {
-      lines.push(`${plural(c.support[v], "row")}, F1 ${(c.f1[v] || 0).toFixed(2)}`, `${number(c.error_cost[v])} edges per row`);
+      lines.push(`${plural(c.support[v], "row")}, F1 ${(c.f1[v] || 0).toFixed(2)}`);
+      if (c.error_cost) lines.push(`${number(c.error_cost[v])} edges per row`);
     } else if (c.support) lines.push("no rows");
-    if (!this.tree.isLeaf(v)) lines.push(plural(c.n_leaves[v], "leaf", "leaves") + " below");
+    if (!this.tree.isLeaf(v)) lines.push(plural(this.tree.nLeaves[v], "leaf", "leaves") + " below");
     return lines;
   }
 
   readColours() {
     const c = this.columns, shares = { palette: "score", low: 0, high: 1, ends: ["0", "1"] }, log = (values) => values.map((x) => Math.log(1 + x));
-    const leaves = log(c.n_leaves), most = (values) => values.reduce((a, b) => (b > a ? b : a), 0);
-    const size = { size: { words: "leaves below", values: leaves, palette: "count", low: 0, high: most(leaves), ends: ["1", number(most(c.n_leaves))], absent: "none" } };
+    const leaves = log(Float32Array.from(this.tree.nLeaves)), most = (values) => values.reduce((a, b) => (b > a ? b : a), 0);
+    const size = { size: { words: "leaves below", values: leaves, palette: "count", low: 0, high: most(leaves), ends: ["1", number(most(this.tree.nLeaves))], absent: "none" } };
     if (!c.support) return size;
-    const rows = log(c.support), known = [...c.error_cost].filter((x, v) => c.support[v] && this.tree.isLeaf(v)).sort((a, b) => a - b);
+    const rows = log(Float32Array.from(c.support));
+    const f1 = { words: "F1", values: c.f1, ...shares };
+    if (!c.error_cost) return { f1, ...size };
+    const known = [...c.error_cost].filter((x, v) => c.support[v] && this.tree.isLeaf(v)).sort((a, b) => a - b);
     const high = Math.max(1, Math.round(known[Math.floor(0.95 * known.length)] || 1));
     return {
-      f1: { words: "F1", values: c.f1, ...shares },
+      f1,
       cost: { words: "error cost per row", values: c.error_cost, palette: "cost", low: 0, high, ends: ["0", `${number(high)} or more edges`] },
       recall: { words: "recall", values: c.recall, ...shares },
       precision: { words: "precision", values: c.precision, ...shares },
@@ -188,8 +201,8 @@ class Explorer {
     if (!this.panels.classify.hidden && document.activeElement !== this.map) this.openTab("node");
     else if (document.activeElement === this.map) this.openTab("node");
     const { tree, columns: c } = this, panel = this.panels.node;
-    const values = [["leaves below", number(c.n_leaves[v])]];
-    if (c.support && c.support[v]) values.push(["rows", number(c.support[v])], ["precision", c.precision[v] >= 0 ? percent(c.precision[v]) : "never predicted"], ["recall", percent(c.recall[v])], ["F1", (c.f1[v] || 0).toFixed(3)], ["edges per row", number(c.error_cost[v])]);
+    const values = [["leaves below", number(this.tree.nLeaves[v])]];
+    if (c.support && c.support[v] && c.recall) values.push(["rows", number(c.support[v])], ["precision", c.precision[v] >= 0 ? percent(c.precision[v]) : "never predicted"], ["recall", percent(c.recall[v])], ["F1", (c.f1[v] || 0).toFixed(3)], ["edges per row", number(c.error_cost[v])]);
     const head = [h("nav", { class: "trail", "aria-label": "Path" }, ...trail(tree, tree.parent[v], (u) => this.choose(u), "Taxonomy")), h("h2", { dir: "auto" }, visible(tree.title(v)))];
     if (tree.name(v) !== tree.title(v)) head.push(h("p", { class: "soft" }, bdi(tree.name(v))));
     panel.replaceChildren(...head, facts(values), ...this.nodeFindings(v));

@@ -1,9 +1,11 @@
 // Where the explorer's data come from: a server, or the file that the page is.
 import { decode } from "./tree.js";
 
-export const FIRST = ["parent", "n_leaves", "support", "f1", "precision", "recall", "error_cost"];
+// The columns of the first picture, and those that come after it.
+const EARLIER = ["parent", "support", "f1"], LATER = ["precision", "recall", "error_cost"];
 
-const listed = (values, Kind) => (values === undefined ? null : Kind.from(values, (x) => (x === null ? NaN : x)));
+const unpack = (columns, key) => (columns[key] ? decode(columns[key], key === "parent" || key === "support" ? Int32Array : Float32Array) : null);
+const unpackAll = (columns, keys) => Object.fromEntries(keys.map((key) => [key, unpack(columns, key)]));
 
 export class ServerSource {
   isLive = true;
@@ -30,9 +32,10 @@ export class ServerSource {
   async models() { return (await this.ask("model")).models; }
 
   async columns(model) {
-    const { columns } = await this.query("taxonomy/arrays", model, "columns=" + FIRST.join(","));
-    const numbers = Object.fromEntries(FIRST.slice(1).map((key) => [key, listed(columns[key], Float32Array)]));
-    return { ...numbers, parent: listed(columns.parent, Int32Array) };
+    return unpackAll((await this.query("taxonomy/arrays", model, "packed=true&columns=" + EARLIER.join(","))).columns, EARLIER);
+  }
+  async more(model) {
+    return unpackAll((await this.query("taxonomy/arrays", model, "packed=true&columns=" + LATER.join(","))).columns, LATER);
   }
 
   async early(model) { return (await this.query("taxonomy", model, "limit=200")).children; }
@@ -62,10 +65,9 @@ export class FileSource {
   find(model) { return this.byName.get(model) || this.all[0]; }
   async models() { return this.all; }
   async columns(model) {
-    const { columns } = this.find(model);
-    const numbers = Object.fromEntries(FIRST.slice(1).map((key) => [key, columns[key] ? decode(columns[key], Float32Array) : null]));
-    return { ...numbers, parent: decode(columns.parent, Int32Array) };
+    return unpackAll(this.find(model).columns, EARLIER);
   }
+  async more(model) { return unpackAll(this.find(model).columns, LATER); }
   async early() { return []; }
   async texts(model) {
     if (document.readyState === "loading") await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve));
