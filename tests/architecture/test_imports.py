@@ -12,7 +12,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "cladist"
 ROWS = (
     ("cli",),
     ("evaluation", "hiclass", "mlflow", "ray"),  # they use learners or models, and none the others
-    ("report", "server"),  # below evaluation, whose results draw their own pages
+    ("server",),  # above report, whose map of nodes and whose styles the explorer shares
+    ("report",),  # below evaluation, whose results draw their own pages
     ("learners",),
     ("persistence",),  # below learners, whose classes it finds by name in the registry
     ("solvers",),

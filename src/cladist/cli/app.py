@@ -27,6 +27,7 @@ from cladist.cli import (
     doctor,
     evaluate,
     explain,
+    explore,
     methods,
     migrate,
     pack,
@@ -182,7 +183,8 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 COMMANDS = (
-    demo, sample, split, pack, doctor, apply, migrate, compare, train, predict, stream, evaluate, explain, suggest,
+    demo, sample, split, pack, doctor, apply, migrate, compare, train, predict, stream, evaluate, explain, explore,
+    suggest,
     taxonomy, serve, replay, methods, bench,
 )  # fmt: skip
 for command in COMMANDS:

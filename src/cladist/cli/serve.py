@@ -31,6 +31,12 @@ def command(
     data: Annotated[
         str | None, output.option("--data FILE", "Labelled rows, to show the numbers of each node.", MODELS)
     ] = None,
+    findings: Annotated[
+        Path | None,
+        output.option(
+            "--findings FILE", "What [bold]cladist doctor --json[/bold] found, to be shown at its nodes.", MODELS
+        ),
+    ] = None,
     feedback: Annotated[
         Path | None,
         output.option("--feedback FOLDER", "Where corrections are kept.", MODELS, show_default="beside each model"),
@@ -76,7 +82,7 @@ def command(
     does. A new version saved to the folder of a model is served from then on.
     """
     named = named_folders(models)
-    output.check_inputs(*([data] if data else []))
+    output.check_inputs(data, findings)
     for folder in named.values():
         output.check_inputs(model=folder)
     is_local = is_loopback(host)
@@ -88,6 +94,7 @@ def command(
     if feedback is not None and not feedback.is_dir():
         raise ParameterError(f"{feedback} is not a folder; make it, or name another one by --feedback.")
     _require_web()
+    from cladist.server.findings import read_findings
     from cladist.server.process import Plan, listen, run
     from cladist.server.settings import LOOPBACK, Settings
 
@@ -99,11 +106,12 @@ def command(
         feedback=feedback, reload_every=reload, mmap=workers > 1, uri_prefix=uri_prefix,
     )  # fmt: skip
     rows = None if data is None else read_rows(next(iter(named.values())), data, terminal)
+    found = () if findings is None else read_findings(findings)
     listener = listen(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
     terminal.note(f"The server listens at {address}{f'#token={token}' if is_new else ''} Ctrl+C stops it.")
     terminal.answer({"address": address, "token": token if is_new else None, "models": list(named)})
-    run(Plan(named, settings, rows, tuple(proxy or ())), listener, workers=workers)
+    run(Plan(named, settings, rows, tuple(proxy or ()), found), listener, workers=workers)
 
 
 def named_folders(models: list[str]) -> dict[str, Path]:

@@ -23,8 +23,8 @@ def map_section(report: Report, errors: Errors | None) -> str:
     data = script_json(map_data(report, errors))
     hint = (
         "Choose a node to see its numbers and confusions. Click to zoom in, click the branch that fills the map to "
-        "zoom out, drag to move, and scroll with Ctrl to zoom. On the keyboard: arrows, Enter, Backspace, Space to fold, / "
-        "to search."
+        "zoom out, drag to move, and scroll with Ctrl to zoom. On the keyboard: arrows, Enter, Backspace, Space to "
+        "fold, / to search."
     )
     return (
         '<div class="error-map"><div class="tools"></div><div class="keyline">'

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
-from starlette.responses import FileResponse
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from cladist._version import __version__
@@ -18,7 +19,9 @@ from cladist.server import annif_routes, browsing_routes, feedback_routes, label
 from cladist.server.counters import Share
 from cladist.server.evaluation import LabelledRows, evaluate
 from cladist.server.failures import add_handlers
+from cladist.server.findings import Finding
 from cladist.server.guard import Guard
+from cladist.server.offline import explorer_script, explorer_style
 from cladist.server.served import ServedModel
 from cladist.server.settings import Settings
 from cladist.server.slots import Slot, Slots
@@ -38,6 +41,7 @@ def create_app(
     *,
     data: LabelledRows | None = None,
     share: Share | None = None,
+    findings: Sequence[Finding] = (),
 ) -> FastAPI:
     """Return the web application that answers for some models.
 
@@ -51,6 +55,8 @@ def create_app(
         Rows whose predictions the numbers of nodes are computed from, for each model that takes them.
     share : Share, optional
         Where several processes of one server count.
+    findings : sequence of Finding, optional
+        What ``cladist doctor`` has found, to be shown at its nodes; see `read_findings`.
 
     Examples
     --------
@@ -87,13 +93,16 @@ def create_app(
         redoc_url=None,
     )
     app.state.slots, app.state.settings, app.state.is_ready = slots, settings, False
+    app.state.findings = list(findings)
     for router in ROUTERS:
         app.include_router(router)
     for prefix in ("/label-studio", "/label-studio/{model}"):
         for router in LABEL_STUDIO:
             app.include_router(router, prefix=prefix, include_in_schema=prefix == "/label-studio")
     app.include_router(label_studio_routes.router, include_in_schema=False)  # its /predict is told apart by its body
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    for name, kind, content in page_files():
+        app.add_route(f"/static/{name}", fixed_answer(content, kind), include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=STATIC, packages=[("cladist.report", "static")]), name="static")
 
     @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
@@ -106,6 +115,22 @@ def create_app(
     app.state.counters = counters
     app.add_middleware(Guard, settings=settings, counters=counters)
     return app
+
+
+def page_files() -> Iterator[tuple[str, str, str]]:
+    """Yield name, type and text of the script and the style of the explorer, each joined from the files in `static`."""
+    yield "all.js", "text/javascript", explorer_script()
+    yield "all.css", "text/css", explorer_style()
+
+
+def fixed_answer(content: str, kind: str) -> Callable[[Request], Response]:
+    """Return a route that always answers the same text."""
+    body = content.encode("utf-8")
+
+    def answer(_: Request) -> Response:
+        return Response(body, media_type=kind, headers={"Cache-Control": "no-cache"})
+
+    return answer
 
 
 def route_paths() -> list[str]:

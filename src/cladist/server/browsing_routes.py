@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from cladist.server.columns import COLUMNS, encoded_column
 from cladist.server.evaluation import automation_of
 from cladist.server.model_routes import json_response, slots_of
 from cladist.server.slots import Slot
@@ -16,7 +18,6 @@ from cladist.server.words import top_words
 router = APIRouter()
 
 ModelName = Annotated[str | None, Query(description="The model; the first one of the server without.", max_length=200)]
-COLUMNS = ("parent", "names", "titles", "n_leaves", "support", "f1", "precision", "recall", "error_cost")
 
 
 def entry(slot: Slot, v: int) -> dict[str, Any]:
@@ -63,25 +64,21 @@ async def arrays(
     columns: Annotated[
         str, Query(max_length=200, description=f"Columns, joined by commas, of {', '.join(COLUMNS)}.")
     ] = ",".join(COLUMNS),
+    packed: Annotated[
+        bool,
+        Query(description="Give columns of numbers as base64 of little-endian int32 or float32, with NaN for null."),
+    ] = False,
 ) -> Response:
     """Give one list per column, with an entry per node; columns that need an evaluation are left out without one."""
     slot = slots_of(request).find(model)
-    nodes, listed = slot.model.nodes, dict[str, Any]()
-    wanted = columns.split(",")
+    wanted = list(dict.fromkeys(columns.split(",")))
     if unknown := sorted(set(wanted) - set(COLUMNS)):
         raise HTTPException(422, f"There is no column {unknown[0][:40]!r}; there are {', '.join(COLUMNS)}.")
-    if "parent" in wanted:
-        listed["parent"] = nodes.parent.tolist()
-    if "names" in wanted:
-        listed["names"] = list(nodes.taxonomy.names)
-    if "titles" in wanted:
-        listed["titles"] = nodes.titles
-    if "n_leaves" in wanted:
-        listed["n_leaves"] = nodes.n_leaves.tolist()
-    if slot.evaluation is not None:
-        listed |= {name: values for name, values in slot.evaluation.columns.items() if name in wanted}
-    head = {"model": slot.name, "version": slot.model.version, "n_nodes": nodes.taxonomy.n_nodes}
-    return json_response({**head, "columns": listed})
+    head = {"model": slot.name, "version": slot.model.version, "n_nodes": slot.model.nodes.taxonomy.n_nodes}
+    parts = [(name, encoded_column(slot.model, name, packed)) for name in wanted]
+    listed = b",".join(json.dumps(name).encode() + b":" + part for name, part in parts if part is not None)
+    start = json.dumps(head, ensure_ascii=False)[:-1].encode("utf-8", "replace")
+    return Response(start + b', "columns": {' + listed + b"}}", media_type="application/json")
 
 
 @router.get("/automation", summary="How many rows are answered at each level of confidence")
@@ -93,6 +90,15 @@ async def automation(request: Request, model: ModelName = None) -> Response:
     slot = slots_of(request).find(model)
     curve = await slot.call(automation_of)
     return json_response({"model": slot.name, "version": slot.model.version, **curve})
+
+
+@router.get("/findings", summary="What doctor has found")
+async def findings(request: Request, model: ModelName = None) -> Response:
+    """Give the findings of ``cladist doctor`` that the server was started with, of nodes that the model has."""
+    slot = slots_of(request).find(model)
+    taxonomy = slot.model.nodes.taxonomy
+    found = [finding for finding in request.app.state.findings if all(name in taxonomy for name in finding.nodes)]
+    return json_response({"model": slot.name, "findings": [finding._asdict() for finding in found]})
 
 
 @router.get("/nodes/{node}", summary="One node")

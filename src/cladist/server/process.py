@@ -19,6 +19,7 @@ import uvicorn
 from cladist.server.app import create_app
 from cladist.server.counters import Share
 from cladist.server.evaluation import LabelledRows
+from cladist.server.findings import Finding
 from cladist.server.settings import Settings
 
 LOGGER = logging.getLogger("cladist.server")
@@ -34,6 +35,7 @@ class Plan(NamedTuple):
     settings: Settings
     data: LabelledRows | None = None
     proxies: tuple[str, ...] = ()  # addresses whose word about clients is taken
+    findings: tuple[Finding, ...] = ()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -66,7 +68,7 @@ def run(plan: Plan, listener: socket.socket, *, workers: int = 1) -> None:
 
 def answer(plan: Plan, listener: socket.socket, share: Share) -> None:
     """Answer requests in this process."""
-    app = create_app(plan.models, plan.settings, data=plan.data, share=share)
+    app = create_app(plan.models, plan.settings, data=plan.data, share=share, findings=plan.findings)
     config = uvicorn.Config(
         app,
         log_level="warning",

@@ -65,6 +65,7 @@ class ServedModel:
         self.model, self.notes, self.calibration = model, notes or {}, calibration or {}
         self.version = version
         self.learner = last_step(model)
+        self.encoded_columns: dict[tuple[str, bool], bytes] = {}  # see `encoded_column`
         self.nodes = Nodes(self.learner.taxonomy_)
         self.evaluation: Evaluation | None = None
 

@@ -15,6 +15,7 @@ const NONE = 256; // the colour of nodes without a value
 export const PALETTES = {
   score: ["#f3f0a3", "#c7e9b4", "#7fcdbb", "#41b6c4", "#1d91c0", "#225ea8", "#2b3a96"],
   cost: ["#f7efc9", "#fbd98a", "#f9b457", "#f28a3a", "#df5a27", "#b92e22", "#86172a"],
+  change: ["#a3480b", "#d97b2f", "#eec08d", "#dfe2e6", "#9cc6e6", "#4393c3", "#1b5fa0"],
   count: ["#e6e4f0", "#c9c5e3", "#a9a3d2", "#8a80c0", "#6d5dae", "#54409a", "#3d2583"],
 };
 
@@ -47,6 +48,7 @@ export class Icicle {
     this.view = { y: 0, h: 1, x: 0 };
     this.wrapped = new Map();
     this.setPalette("score");
+    host.icicle = this;
     this.build();
     this.readTheme();
     this.measure();
@@ -422,7 +424,7 @@ export class Icicle {
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       this.pressed = { x: event.clientX, y: event.clientY, moved: false };
-      if (event.pointerType === "mouse") canvas.setPointerCapture(event.pointerId);
+      if (event.pointerType === "mouse" && event.isTrusted) canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => this.moved(event));
     canvas.addEventListener("pointerup", (event) => this.released(event));

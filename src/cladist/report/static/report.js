@@ -1,7 +1,7 @@
 // The page of an error report: the map of errors and the numbers of a node.
 import { Tree, decode, visible } from "./tree.js";
 import { Icicle } from "./icicle.js";
-import { bdi, choice, confusionList, confusionsOf, facts, h, legend, number, percent, plural, searchBox, trail } from "./widgets.js";
+import { whenIdle, bdi, choice, confusionList, confusionsOf, facts, h, legend, number, percent, plural, searchBox, trail } from "./widgets.js";
 
 const content = (id) => JSON.parse(document.getElementById(id).textContent);
 
@@ -113,6 +113,7 @@ function start(root) {
     for (const link of document.querySelectorAll("[data-node]")) {
       link.addEventListener("click", () => { go(Number(link.dataset.node)); root.scrollIntoView({ block: "start" }); });
     }
+    whenIdle(() => tree.prepareSearch());
     document.documentElement.dataset.ready = "true";
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", finish);

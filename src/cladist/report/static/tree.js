@@ -57,6 +57,11 @@ export class Tree {
     this.levelStart = Int32Array.from(starts);
     this.nLevels = starts.length - 1;
     // `place` in a walk that visits a node before its children: the nodes below v are those from place[v] to end[v].
+    const leaves = (this.nLeaves = new Int32Array(this.n));
+    for (let v = this.n - 1; v >= 0; v--) {
+      if (this.isLeaf(v)) leaves[v] = 1;
+      if (this.parent[v] >= 0) leaves[this.parent[v]] += leaves[v];
+    }
     const size = (this.nBelow = new Int32Array(this.n).fill(1)), place = (this.place = new Int32Array(this.n));
     for (let v = this.n - 1; v >= 0; v--) if (this.parent[v] >= 0) size[this.parent[v]] += size[v];
     const free = new Int32Array(this.n + 1);
@@ -79,8 +84,8 @@ export class Tree {
   nChildren(v) { return this.childStart[v + 2] - this.childStart[v + 1]; }
   isLeaf(v) { return this.nChildren(v) === 0; }
   contains(v, other) { return v < 0 || (this.place[other] >= this.place[v] && this.place[other] < this.place[v] + this.nBelow[v]); }
-  name(v) { return this.names ? this.names[v] : ""; }
-  title(v) { return (this.titles && this.titles[v]) || (this.names ? this.names[v] : ""); }
+  name(v) { return (this.names && this.names[v]) || ""; }
+  title(v) { return (this.titles && this.titles[v]) || (this.names && this.names[v]) || ""; }
 
   // The title, and the name where it says something else.
   label(v) {
@@ -110,13 +115,16 @@ export class Tree {
     return at(u) + at(v) - 2 * at(m);
   }
 
+  // Keep all names and titles in lower case: what searches read.
+  prepareSearch() {
+    if (!this.folded) this.folded = this.names.map((name, v) => (this.titles ? name + "\n" + this.title(v) : name).toLowerCase());
+  }
+
   // Nodes whose name and title have all words of a query: names that are the query first, then by where they match.
   search(query, limit = 50) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     if (!words.length || !this.names) return [];
-    if (!this.folded) {
-      this.folded = this.names.map((name, v) => (this.titles ? name + "\n" + this.title(v) : name).toLowerCase());
-    }
+    this.prepareSearch();
     const whole = query.trim().toLowerCase(), found = [];
     for (let v = 0; v < this.n; v++) {
       const text = this.folded[v];

@@ -4,6 +4,9 @@ import { PALETTES } from "./icicle.js";
 
 const FOUND = 40; // nodes that a search lists
 
+// Do something when nothing else is to be done.
+export const whenIdle = (work) => ("requestIdleCallback" in window ? requestIdleCallback(work) : setTimeout(work, 200));
+
 // Return an element with attributes and children; functions among the attributes listen to events.
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -25,7 +28,11 @@ export const number = (x) => {
   if (Number.isInteger(x)) return x.toLocaleString("en");
   return Math.abs(x) >= 100 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(3)));
 };
-export const percent = (x) => (x > 0 && x < 0.0005 ? "<0.1%" : (100 * x).toFixed(1) + "%");
+export const percent = (x) => {
+  if (x > 0 && x < 0.0005) return "<0.1%";
+  if (x < 1 && x >= 0.9995) return ">99.9%";
+  return (100 * x).toFixed(x === 1 || x === 0 ? 0 : 1) + "%";
+};
 export const plural = (n, one, many = one + "s") => number(n) + " " + (n === 1 ? one : many);
 
 // A field that finds nodes while one types; arrow keys choose among them.
