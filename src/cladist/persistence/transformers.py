@@ -72,6 +72,8 @@ class _Writer:
             )
         params = {k: v for k, v in value.get_params(deep=False).items() if k not in _UNSAVED}
         fitted = {k: v for k, v in vars(value).items() if k not in params and k not in _UNSAVED}
+        if cls is Embedding:
+            params, fitted = _embedding_members(value, where)
         if unknown := fitted.keys() - COMMON.keys() - FITTED[cls.__name__].keys():
             raise ModelFormatError(
                 f"{where}: the attribute {min(unknown)!r} is not one that fit gives to {cls.__name__} in the"
@@ -80,8 +82,6 @@ class _Writer:
         _check_files(params, where)
         if cls is TextFeatures and value.embedding is not None:
             params["embedding"] = as_embedding(value.embedding)
-        if cls is Embedding:
-            params, fitted = _embedding_members(value, where)
         encoded: dict[str, Any] = {"class": cls.__name__}
         for key, values in (("params", params), ("fitted", fitted)):
             encoded[key] = {

@@ -97,7 +97,7 @@ class Relations(BaseEstimator):
 
     def check(self, who: str, *, sharing: Any, empty_leaf: str, solver: str, warm_start: bool, weights: str) -> None:
         """Raise a `ParameterError` if an option, or a parameter of the learner that depends on it, has no meaning."""
-        one_of(who, "empty_leaf", empty_leaf, ("skip", "negative"))
+        one_of(who, "empty_leaf", empty_leaf, ("skip", "negative", "text"))
         searched = isinstance(sharing, str) and sharing == "cv"
         in_range = is_positive(sharing) and SMALLEST_SHARING <= sharing <= LARGEST_SHARING
         if not (searched or in_range or (isinstance(sharing, Real) and sharing == 0)):
