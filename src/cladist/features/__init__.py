@@ -1,13 +1,14 @@
-"""Texts → CSR: TF-IDF of words and of the characters in them, with settings for short texts in deep taxonomies."""
+"""Texts → CSR: TF-IDF of words and of the characters in them, for short texts in deep taxonomies, and embeddings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cladist.features.embedding import Embedding as Embedding
     from cladist.features.vectorizer import TextFeatures as TextFeatures
 
-__all__ = ["TextFeatures", "text_features"]
+__all__ = ["Embedding", "TextFeatures", "text_features"]
 
 
 def text_features(**options: Any) -> TextFeatures:
@@ -38,8 +39,12 @@ def text_features(**options: Any) -> TextFeatures:
 
 
 def __getattr__(name: str) -> Any:
-    if name != "TextFeatures":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from cladist.features.vectorizer import TextFeatures
+    if name == "TextFeatures":
+        from cladist.features.vectorizer import TextFeatures
 
-    return TextFeatures
+        return TextFeatures
+    if name == "Embedding":
+        from cladist.features.embedding import Embedding
+
+        return Embedding
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

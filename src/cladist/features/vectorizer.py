@@ -17,6 +17,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from cladist.errors import ParameterError, is_count, one_of
+from cladist.features.embedding import as_embedding
+from cladist.features.embedding_share import choose_share
 
 # scikit-learn's own pattern drops words of one letter, which "type 1" and "vitamin D" need.
 WORDS = r"(?u)\b\w+\b"
@@ -57,6 +59,11 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         The number of columns with `hashing`; if both words and characters are wanted, one half is for each.
     dtype : numpy dtype
         The type of the features.
+    embedding : Embedding, or what names a model, optional
+        Dense vectors of the texts beside words and characters, see `Embedding`; "wordllama" needs no network.
+    embedding_share : float or "auto"
+        The part of a row's squared length that its embedding has. "auto": chosen on the training rows if there are
+        labels, 0.2 if not.
 
     Attributes
     ----------
@@ -66,6 +73,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         Counts the n-grams of one word.
     tfidf_ : TfidfTransformer or None
         Weighs the n-grams of a text.
+    embedding_ : Embedding or None
+        The fitted embedding; its columns are the last ones.
+    embedding_share_ : float
+        The share of the embedding used.
 
     Examples
     --------
@@ -88,6 +99,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         hashing: bool = False,
         n_features: int = 2**18,
         dtype: npt.DTypeLike = np.float32,
+        embedding: Any = None,
+        embedding_share: float | str = "auto",
     ) -> None:
         self.words = words
         self.characters = characters
@@ -98,10 +111,12 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         self.hashing = hashing
         self.n_features = n_features
         self.dtype = dtype
+        self.embedding = embedding
+        self.embedding_share = embedding_share
 
     def fit(self, texts: Iterable[str], y: Any = None) -> TextFeatures:
         """Learn the vocabulary of `texts` and how frequent it is; with `hashing`, only check the parameters."""
-        self.fit_transform(texts)
+        self.fit_transform(texts, y)
         return self
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> sparse.csr_matrix:
@@ -123,7 +138,14 @@ class TextFeatures(TransformerMixin, BaseEstimator):
             counts = self._prune(counts @ self.characters_.fit_transform(words))
             self.tfidf_ = TfidfTransformer(sublinear_tf=self.sublinear_tf)
             blocks.append(self.tfidf_.fit_transform(counts))
-        return self._join(blocks)
+        rows = self._join(blocks)
+        if self.embedding is None:
+            return rows
+        self.embedding_ = as_embedding(self.embedding)
+        vectors = self.embedding_.fit_transform(texts)
+        share = self.embedding_share
+        self.embedding_share_ = choose_share(rows, vectors, y) if isinstance(share, str) else float(share)
+        return self._append(rows, vectors)
 
     def transform(self, texts: Iterable[str]) -> sparse.csr_matrix:
         """Return the features of texts as CSR, each row of unit length, or 0 if nothing in its text is known."""
@@ -137,7 +159,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):
             counts, distinct = count_words(texts, self.dtype)
             counts = counts @ counter.transform(distinct)
             blocks.append(normalize(counts, copy=False) if self.hashing else self.tfidf_.transform(counts))
-        return self._join(blocks)
+        rows = self._join(blocks)
+        return rows if self.embedding is None else self._append(rows, self.embedding_.transform(texts))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns: words, words joined by spaces, and n-grams in brackets, as in "[frac]"."""
@@ -147,6 +170,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         names = [] if self.words_ is None else self.words_.get_feature_names_out().tolist()
         if self.characters_ is not None:
             names += [f"[{name}]" for name in self.characters_.get_feature_names_out()]
+        if self.embedding is not None:
+            names += self.embedding_.get_feature_names_out().tolist()
         return np.array(names, dtype=object)
 
     def find_features(self, text: str) -> tuple[str, list[tuple[int, int]], dict[int, tuple[str, Places]]]:
@@ -220,6 +245,11 @@ class TextFeatures(TransformerMixin, BaseEstimator):
                 "TextFeatures: min_df must be 1 and max_features None with hashing=True, which keeps no vocabulary; "
                 f"got {self.min_df!r} and {self.max_features!r}."
             )
+        if self.hashing and self.embedding is not None:
+            raise ParameterError("TextFeatures: embedding must be None with hashing=True, where nothing is fitted.")
+        share = self.embedding_share
+        if not (share == "auto" if isinstance(share, str) else 0 < share < 1):
+            raise ParameterError(f"TextFeatures: embedding_share must be in (0, 1) or 'auto'; got {share!r}.")
 
     def _word_vectorizer(self) -> TfidfVectorizer | HashingVectorizer:
         shared = {
@@ -271,6 +301,12 @@ class TextFeatures(TransformerMixin, BaseEstimator):
             blocks = [normalize(sparse.hstack(blocks, format="csr"), copy=False)]
         blocks[0].sort_indices()
         return blocks[0]
+
+    def _append(self, rows: sparse.csr_matrix, vectors: npt.NDArray[np.float32]) -> sparse.csr_matrix:
+        """Return unit rows with the embedding behind them, in the share that was chosen, as unit rows."""
+        rows.data *= np.sqrt(1 - self.embedding_share_, dtype=rows.dtype)
+        dense = sparse.csr_matrix(vectors.astype(self.dtype) * np.sqrt(self.embedding_share_, dtype=self.dtype))
+        return normalize(sparse.hstack([rows, dense], format="csr"), copy=False)
 
 
 def count_words(texts: Sequence[str], dtype: npt.DTypeLike) -> tuple[sparse.csr_matrix, list[str]]:

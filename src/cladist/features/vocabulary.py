@@ -66,6 +66,8 @@ class VocabularyCount:
         features.check_parameters()
         if features.max_features is not None:
             raise ParameterError("TextFeatures: max_features must be None where texts are counted piece by piece.")
+        if features.embedding is not None:
+            raise ParameterError("TextFeatures: embedding must be None where texts are counted piece by piece.")
         self.features, self.n_texts = features, 0
         self.words: Counter[str] = Counter()
         self.characters: Counter[str] = Counter()

@@ -194,13 +194,17 @@ class CalibratedClassifier(ProbabilityClassifier):
         self.unpack_calibrator(state, arrays)
 
 
-def calibrate_pipeline(steps: list[tuple[str, Any]], learner: Any, X: Any, y: Any) -> Pipeline:
-    """Return a fitted Pipeline of steps and a calibrated learner.
+def calibrate_pipeline(
+    steps: list[tuple[str, Any]], learner: Any, X: Any, y: Any, pipeline: Pipeline | None = None
+) -> Pipeline:
+    """Return a fitted Pipeline of steps and a calibrated learner; `pipeline` is an unfitted one that is more than that.
 
     Clones learn the steps anew, so that they know no feature that only rows of their own fold have: new rows have such
     features, too.
     """
-    calibrated = CalibratedClassifier(Pipeline([*steps, ("model", learner)]), random_state=0).fit(X, y)
+    calibrated = CalibratedClassifier(
+        Pipeline([*steps, ("model", learner)]) if pipeline is None else pipeline, random_state=0
+    ).fit(X, y)
     fitted = calibrated.estimator_
     calibrated.estimator, calibrated.estimator_ = learner, fitted[-1]
     calibrated.copy_features(fitted[-1])

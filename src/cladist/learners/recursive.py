@@ -8,20 +8,30 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import clone
 
 from cladist import progress
 from cladist.checkpoints import resumable
-from cladist.errors import ModelFormatError, one_of
+from cladist.errors import ModelFormatError, ParameterError, one_of
 from cladist.execution import executor_for
 from cladist.labels import LabelMatrix
 from cladist.learners.candidate_sets import fit_candidates
+from cladist.learners.label_text import (
+    add_label_text,
+    check_label_text,
+    lower_costs,
+    pack_label_text,
+    prior_of,
+    unpack_label_text,
+    with_features_of,
+)
 from cladist.learners.linear_classifier import FORMS, SOLVERS, LinearClassifier
 from cladist.learners.select_c import choose_C_and_sharing
 from cladist.solvers import OneVsRest, Solution
 from cladist.solvers.problem import Targets
-from cladist.solvers.relations import DEFAULTS, LARGEST_SHARING, Relations, as_relations
-from cladist.storage.array_groups import Arrays, group, prefixed
+from cladist.solvers.relations import DEFAULTS, LARGEST_SHARING, Relations, TreeCoupling, as_relations
+from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 from cladist.taxonomy import RelationGraph
 
 Learner = TypeVar("Learner")
@@ -72,6 +82,10 @@ class _Training(_Learner):
     relations: Any
     sharing: Any
     empty_leaf: str
+    label_text: str | None
+    label_weight: Any
+    empty_cost: Any
+    label_features: Any
     relations_: RelationGraph | None
     sharing_: float
 
@@ -84,6 +98,22 @@ class _Training(_Learner):
         """Raise a `ParameterError` if a parameter has no meaning."""
         super().check_parameters()
         as_relations(self.relations).check(type(self).__name__, empty_leaf=self.empty_leaf, **self._beside_relations())
+        check_label_text(self)
+        if self.label_text == "prior":
+            self._check_prior()
+
+    def _check_prior(self) -> None:
+        """Refuse what a prior cannot be combined with."""
+        who, relations = type(self).__name__, as_relations(self.relations)
+        if relations.root == "free" or relations.graph is not None or relations.targets != "leaves":
+            raise ParameterError(
+                f"{who}: label_text='prior' is for a tree with its usual root; take label_text='rows'."
+            )
+        if self.weights in ("dual", "differences") or self.solver not in ("auto", "coordinate"):
+            raise ParameterError(
+                f"{who}: label_text='prior' has weights='auto', 'dense' or 'sparse' and solver='auto' or 'coordinate'; "
+                f"got {self.weights!r} and {self.solver!r}. label_text='rows' has no such limits."
+            )
 
     def _beside_relations(self) -> dict[str, Any]:
         """Return the parameters that depend on options of relations."""
@@ -107,6 +137,7 @@ class _Training(_Learner):
             return fit_candidates(self, X, y, sample_weight)
         X, labels, weights = self.validate_weighted(X, y, sample_weight)
         with progress.show_lines(self.verbose):
+            X, labels, weights = add_label_text(self, X, labels, weights)
             goes_on = self.warm_start and "_last_fit" in vars(self) and self.sharing == "auto"  # with what was chosen
             searches = isinstance(self.C, str) or (isinstance(self.sharing, str) and not goes_on)
             C = choose_C_and_sharing(self, X, labels, weights) if searches else float(self.C)
@@ -140,13 +171,21 @@ class _Training(_Learner):
             self.sharing_ = float(self.sharing)
         all_nodes = relations.targets == "nodes"
         targets = Targets.of(labels, all_nodes=all_nodes, sets=not all_nodes or self.decodes_sets)
-        if self.empty_leaf == "negative":
+        if self.empty_leaf == "negative" or (self.empty_leaf == "text" and self.label_text == "prior"):
             targets = targets.with_nodes(self.taxonomy_.leaves)
         self._coupling = relations.couple(self.taxonomy_, targets.nodes, self.sharing_, self.relations_)
         self.target_nodes_ = targets.nodes
         self.set_classes(targets.labels)
         shared = {"loss": self.loss, "fit_intercept": self.fit_intercept, "class_weight": self.class_weight}
-        return targets.problem(type(self).__name__, X, labels, sample_weight, **shared)
+        problem = targets.problem(type(self).__name__, X, labels, sample_weight, **shared)
+        lower_costs(self, problem, targets.nodes)
+        prior = prior_of(self, targets.nodes, X.shape[1])
+        if prior is None:
+            return problem
+        if not isinstance(self._coupling, TreeCoupling):
+            raise ParameterError(f"{type(self).__name__}: label_text='prior' is for trees; take label_text='rows'.")
+        self._coupling = replace(self._coupling, prior=prior)
+        return with_features_of(problem, X, prior, constant=bool(self.fit_intercept))
 
     def solve(self, problem: OneVsRest, C: float, state: Any = None, *, keep_state: bool = False) -> Solution:
         """Minimise the objective over the weights of all nodes, to a certified duality gap."""
@@ -155,6 +194,7 @@ class _Training(_Learner):
         if form == "auto":
             is_dense = problem.fits_dense(or_dual=self.relations_ is None)
             form = "dense" if is_dense else coupling.compact_form(type(self).__name__, problem)
+            form = "sparse" if form == "dual" and self.label_text == "prior" else form
         return coupling.solve(
             problem.at_C(C),
             self.settings(),
@@ -170,6 +210,10 @@ class _Training(_Learner):
         from cladist.persistence.models import pack_relations
 
         state, arrays = super().pack_state()
+        state |= pack_label_text(self)
+        prior = getattr(self._coupling, "prior", None)
+        if prior is not None:
+            arrays |= prefixed("prior", pack_matrix(prior))
         state |= {"sharing": self.sharing_, "has_relations": as_relations(self.relations).graph is not None}
         if isinstance(self.relations, Relations):
             state["relations"] = self.relations.options()
@@ -196,6 +240,12 @@ class _Training(_Learner):
         self.check_parameters()
         relations = as_relations(self.relations)
         self._coupling = relations.couple(self.taxonomy_, self.target_nodes_, self.sharing_, self.relations_)
+        unpack_label_text(self, state)
+        if self.label_text == "prior" and "prior/indptr" in arrays and isinstance(self._coupling, TreeCoupling):
+            prior = unpack_matrix(group("prior", arrays), self.n_features_in_)
+            if prior.shape[0] != len(self.target_nodes_):
+                raise ModelFormatError("Its texts are not those of its labels.")
+            self._coupling = replace(self._coupling, prior=sparse.csr_array(prior))
 
 
 @refuse_options
@@ -237,9 +287,21 @@ class RecursiveSVM(_Training, LinearClassifier):
         if labels are to share nothing. "auto": 0, unless 1 or 0.1 is better by more than 1.5 standard errors on rows
         held out; 1 with fewer than 200 rows, with more than 2 · 10⁹ nonzeros × labels, and on graphs. "cv": the best of
         1, 0.1 and 0. Both together with C if that is "cv".
-    empty_leaf : {"skip", "negative"}
+    empty_leaf : {"skip", "negative", "text"}
         Leaves without rows take no part and are not predicted, or all rows are negative for them, as in the paper's
-        formula, and they are labels like others.
+        formula, and they are labels like others. "text": they are labels like others, known through their text.
+    label_text : None, "prior" or "rows"
+        What the texts of the taxonomy's nodes are used for: "rows", the text of each leaf is one more training row of
+        it; "prior", the penalty of a leaf is ‖w_n − w_π(n) − u_n‖², u_n being `label_weight` times its text, and the
+        leaf is pulled to its parent and to its own words. On trees.
+    label_weight : float or "auto"
+        The weight of that row, other rows having 1, or the factor of u. "auto": chosen on rows held out.
+    empty_cost : float or "auto"
+        The factor of C for all other rows in the problem of a leaf that is known through its text alone: nobody has
+        looked there for its rows, so they say less. "auto": chosen together with `label_weight`.
+    label_features : matrix (nodes × features) or None
+        The features of the nodes' texts, in the order of ``taxonomy.names``, made by the transformer that made X; see
+        `TextClassifier`, which makes them. Not saved with models.
     fit_intercept : bool
         Whether classifiers have an intercept, the weight of a constant feature of 1, pulled like the others.
     class_weight : None, "balanced" or mapping of label to number
@@ -286,6 +348,8 @@ class RecursiveSVM(_Training, LinearClassifier):
     node_coef_ : CSR (nodes × features)
     sharing_ : float
         The κ used.
+    label_weight_, empty_cost_, text_leaves_ : float, float, array
+        With `label_text`, the weight and factor used, and the names of the leaves known through their text alone.
     relations_ : RelationGraph or None
         The graph that relates labels; None on a tree.
     C_, cv_results_
@@ -327,6 +391,10 @@ class RecursiveSVM(_Training, LinearClassifier):
     relations: Any = None
     sharing: Any = "auto"
     empty_leaf: str = "skip"
+    label_text: str | None = None
+    label_weight: Any = "auto"
+    empty_cost: Any = "auto"
+    label_features: Any = None
     fit_intercept: bool = True
     class_weight: Any = None
     weights: str = "auto"
@@ -381,9 +449,21 @@ class RecursiveLogistic(_Training, LinearClassifier):
         if labels are to share nothing. "auto": 0, unless 1 or 0.1 is better by more than 1.5 standard errors on rows
         held out; 1 with fewer than 200 rows, with more than 2 · 10⁹ nonzeros × labels, and on graphs. "cv": the best of
         1, 0.1 and 0. Both together with C if that is "cv".
-    empty_leaf : {"skip", "negative"}
+    empty_leaf : {"skip", "negative", "text"}
         Leaves without rows take no part and are not predicted, or all rows are negative for them, as in the paper's
-        formula, and they are labels like others.
+        formula, and they are labels like others. "text": they are labels like others, known through their text.
+    label_text : None, "prior" or "rows"
+        What the texts of the taxonomy's nodes are used for: "rows", the text of each leaf is one more training row of
+        it; "prior", the penalty of a leaf is ‖w_n − w_π(n) − u_n‖², u_n being `label_weight` times its text, and the
+        leaf is pulled to its parent and to its own words. On trees.
+    label_weight : float or "auto"
+        The weight of that row, other rows having 1, or the factor of u. "auto": chosen on rows held out.
+    empty_cost : float or "auto"
+        The factor of C for all other rows in the problem of a leaf that is known through its text alone: nobody has
+        looked there for its rows, so they say less. "auto": chosen together with `label_weight`.
+    label_features : matrix (nodes × features) or None
+        The features of the nodes' texts, in the order of ``taxonomy.names``, made by the transformer that made X; see
+        `TextClassifier`, which makes them. Not saved with models.
     fit_intercept : bool
         Whether classifiers have an intercept, the weight of a constant feature of 1, pulled like the others.
     class_weight : None, "balanced" or mapping of label to number
@@ -430,6 +510,8 @@ class RecursiveLogistic(_Training, LinearClassifier):
     node_coef_ : CSR (nodes × features)
     sharing_ : float
         The κ used.
+    label_weight_, empty_cost_, text_leaves_ : float, float, array
+        With `label_text`, the weight and factor used, and the names of the leaves known through their text alone.
     relations_ : RelationGraph or None
         The graph that relates labels; None on a tree.
     C_, cv_results_
@@ -468,6 +550,10 @@ class RecursiveLogistic(_Training, LinearClassifier):
     relations: Any = None
     sharing: Any = "auto"
     empty_leaf: str = "skip"
+    label_text: str | None = None
+    label_weight: Any = "auto"
+    empty_cost: Any = "auto"
+    label_features: Any = None
     fit_intercept: bool = True
     class_weight: Any = None
     weights: str = "auto"

@@ -15,6 +15,7 @@ from cladist.errors import ParameterError, quoted, shorten
 from cladist.features import text_features
 from cladist.learners.text_explanation import TextExplanation, explain
 from cladist.taxonomy.structure import is_missing
+from cladist.taxonomy.taxonomy import as_taxonomy
 
 AUTO = "auto"
 Steps = list[tuple[str, Any]]
@@ -40,6 +41,13 @@ class TextClassifier(Pipeline):
         `partial_fit` comes first.
     calibrate : bool
         Whether to fit calibrated probabilities, see `CalibratedClassifier`.
+    embedding : Embedding, or what names a model, optional
+        Dense vectors of the texts beside their words, see `TextFeatures`; "wordllama" needs no network.
+    label_text : None, "prior" or "rows"
+        Learn from the words of the taxonomy's nodes, too: their titles, descriptions and synonyms, for `RecursiveSVM`,
+        `RecursiveLogistic` and (rows only) `TopDown`. The features of these texts are made by the same transformer,
+        which is fitted on them and on the training texts. ``params={"empty_leaf": "text"}`` predicts leaves that have
+        no rows.
 
     Attributes
     ----------
@@ -75,12 +83,16 @@ class TextClassifier(Pipeline):
         params: Mapping[str, object] | None = None,
         features: Any = None,
         calibrate: bool = False,
+        embedding: Any = None,
+        label_text: str | None = None,
     ) -> None:
         self.method = method
         self.taxonomy = taxonomy
         self.params = params
         self.features = features
         self.calibrate = calibrate
+        self.embedding = embedding
+        self.label_text = label_text
 
     @classmethod
     def of_steps(cls, steps: Steps, **parameters: Any) -> TextClassifier:
@@ -151,7 +163,16 @@ class TextClassifier(Pipeline):
         return learner
 
     def _new_features(self, *, hashing: bool) -> Any:
-        return text_features(hashing=hashing) if self.features is None else clone(self.features)
+        if self.features is None:
+            return text_features(hashing=hashing, embedding=self.embedding)
+        features = clone(self.features)
+        if self.embedding is not None:
+            if "embedding" not in features.get_params(deep=False):
+                raise ParameterError(
+                    f"TextClassifier: embedding is for TextFeatures, not {type(features).__name__}; leave one out."
+                )
+            features.set_params(embedding=self.embedding)
+        return features
 
     def _new_steps(self, *, hashing: bool) -> Steps:
         learner = None if self.method == AUTO else self._learner()
@@ -182,16 +203,46 @@ class TextClassifier(Pipeline):
         if self.calibrate and sample_weight is None:
             from cladist.learners.calibrated import calibrate_pipeline
 
-            self.steps = calibrate_pipeline(steps[:-1], learner.estimator, texts, y).steps
+            model = None if self.label_text is None else clone(self).set_params(calibrate=False)
+            self.steps = calibrate_pipeline(steps[:-1], learner.estimator, texts, y, model).steps
             return self
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        learner.fit(features.fit_transform(texts, y), y, **weights)
+        rows = (
+            features.fit_transform(texts, y) if self.label_text is None else self._fit_both(features, learner, texts, y)
+        )
+        learner.fit(rows, y, **weights)
+        if self.label_text is not None:
+            _innermost(learner).set_params(label_features=None)  # which only training needs
         self.steps = steps
         return self
+
+    def _fit_both(self, features: Any, learner: Any, texts: Any, y: Any) -> Any:
+        """Fit features to the texts of rows and nodes, give those of nodes to the learner, and return those of rows."""
+        inner = _innermost(learner)
+        if "label_text" not in inner.get_params(deep=False):
+            raise ParameterError(
+                f"TextClassifier: label_text is for hr-svm, hr-lr and top-down, not for {self._method_name()}."
+            )
+        if inner.taxonomy is None:
+            raise ParameterError(
+                "TextClassifier: label_text needs a taxonomy, whose nodes have titles or descriptions."
+            )
+        tree = as_taxonomy(inner.taxonomy)
+        words = [tree.words_of(name) for name in tree.names]
+        n_texts = len(texts)
+        together = np.concatenate([texts, np.array(words, dtype=object)])
+        if isinstance(getattr(features, "embedding_share", None), str) and features.embedding is not None:
+            share = clone(features).fit(texts, y).embedding_share_  # chosen on rows, which have labels
+            features.set_params(embedding_share=share)
+        rows = features.fit_transform(together)
+        inner.set_params(taxonomy=tree, label_text=self.label_text, label_features=rows[n_texts:])
+        return rows[:n_texts]
 
     def _fit_auto(self, texts: Any, y: Any, sample_weight: Any) -> None:
         from cladist.learners.auto import auto
 
+        if self.label_text is not None:
+            raise ParameterError("TextClassifier: label_text needs a method with a name, such as 'hr-svm'.")
         if sample_weight is not None:
             raise ParameterError("TextClassifier: method='auto' takes no sample weights; name a method.")
         options: dict[str, Any] = dict(self.params or {})
@@ -291,6 +342,13 @@ class TextClassifier(Pipeline):
     def pack_parameters(self) -> dict[str, Any]:
         """Return the parameters that a model folder keeps beside the steps."""
         return {"method": self._method_name(), "calibrate": bool(self.calibrate)}
+
+
+def _innermost(learner: Any) -> Any:
+    """Return the learner inside wrappers, such as `CalibratedClassifier`."""
+    while hasattr(learner, "estimator") and hasattr(learner.estimator, "taxonomy"):
+        learner = learner.estimator
+    return learner
 
 
 def as_texts(who: str, texts: Any) -> Any:

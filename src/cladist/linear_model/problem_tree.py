@@ -7,13 +7,14 @@ block needs no vector of its own: it follows from the block's α. The other node
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cladist.kernels import joint as kernels
 from cladist.kernels.lanes import WIDTH
@@ -178,6 +179,18 @@ class BlockAlphas(NamedTuple):
         return cls(np.zeros(0, np.int32), np.zeros((0, WIDTH), np.float32))
 
 
+class LanePrior(NamedTuple):
+    """Vectors u of a block's leaves, known before training: what a leaf is pulled to is its parent plus u."""
+
+    features: Ids
+    lanes: Ids
+    values: Floats32
+
+    def add(self, W: Any, times: float = 1.0) -> None:
+        """Add the vectors to the weights of the lanes."""
+        W[self.features, self.lanes] += np.float32(times) * self.values
+
+
 @dataclass(frozen=True)
 class LeafBlock:
     """Up to sixteen leaves and the nodes above them."""
@@ -186,6 +199,7 @@ class LeafBlock:
     stored: Ids  # the stored nodes above any of them
     above: npt.NDArray[np.uint32]  # the lanes below each node of `stored`, as bits
     local: Floats32  # (16 × 16) the nodes that two paths share and that are not stored; inner ones count `sharing`
+    prior: LanePrior | None = None
 
     @property
     def local_above(self) -> Floats32:
@@ -208,12 +222,15 @@ class LeafBlock:
     def put_weights(self, W: Any, V: Any, rows: TrainingRows, mask: Any, *parts: tuple[BlockAlphas, Floats32]) -> None:
         """Set W to the sums of stored vectors along the lanes' paths (none if V is None), plus Σ α y x of each part.
 
-        A part is the α of some rows and the factors (16 × 16) by which those of one lane count in another.
+        A part is the α of some rows and the factors (16 × 16) by which those of one lane count in another. With V, the
+        vectors known before training are added too.
         """
         if V is None:
             W[:] = 0
         else:
             kernels.put_paths(V, self.stored, self.above, W)
+            if self.prior is not None:
+                self.prior.add(W)
         for alphas, factors in parts:
             kernels.add_rows(rows.arrays, mask, *alphas, factors, W)
 
@@ -226,6 +243,25 @@ class LeafBlocks:
     stored_nodes: Ids  # parents before their children
     free: Ids  # the numbers among `stored_nodes` of roots without a penalty
     sharing: float  # κ of the tree
+
+    @property
+    def has_prior(self) -> bool:
+        """Whether leaves are pulled to more than their parents."""
+        return any(block.prior is not None for block in self.blocks)
+
+    def with_prior(self, prior: sparse.csr_array, feature_of: Ids) -> LeafBlocks:
+        """Return the blocks with the vectors u of the problems (problems × columns of the original matrix)."""
+        place = np.full(max(prior.shape[1], int(feature_of.max(initial=-1)) + 1), -1, np.int64)
+        place[feature_of] = np.arange(len(feature_of))
+        blocks = []
+        for block in self.blocks:
+            part = sparse.coo_array(prior[block.classes])
+            features, used = place[part.coords[1]], place[part.coords[1]] >= 0
+            vectors = LanePrior(
+                features[used], part.coords[0][used].astype(np.int64), part.data[used].astype(np.float32)
+            )
+            blocks.append(replace(block, prior=vectors))
+        return replace(self, blocks=blocks)
 
     def set_vectors(
         self,

@@ -80,9 +80,11 @@ STATE: dict[str, tuple[Check, str]] = {
         ("gamma", "C", "c", "alpha", "constant"), (_or_none(_is_not_negative), "a number from 0 up, or null")
     ),
     **dict.fromkeys(("radius", "step", "eta"), (_or_none(_is_real), "a number, or null")),
-    **dict.fromkeys(("sharing", "least_probability"), (_is_not_negative, "a number from 0 up")),
+    **dict.fromkeys(
+        ("sharing", "least_probability", "label_weight", "empty_cost"), (_is_not_negative, "a number from 0 up")
+    ),
     "solver": _TEXT,
-    "stops": (_list_of(_is(str)), "a list of names"),
+    **dict.fromkeys(("stops", "text_leaves"), (_list_of(_is(str)), "a list of names")),
     "decisions": (_list_of(lambda value: type(value) is int), "a list of node ids"),
     **dict.fromkeys(("estimators", "estimator", "strategy", "relations", "calibration", "rule"), _OBJECT),
     "models": (_list_of(_is(dict)), "a list of objects"),
@@ -176,6 +178,7 @@ LINEAR: Table = {
     **_csr("weights/paths/vectors", "n_vectors", "n_features", _F4),
     **_csr("weights/paths/state", "n_targets", "n_vectors", _F4),
     **_csr("weights/paths/own", "n_targets", "n_vectors", _F4),
+    **_csr("prior", "n_targets", "n_features", _F4),
     **_strings("relations/names", "n_related + 1"),
     "relations/indptr": _ids("n_related + 1"),
     "relations/indices": _ids("n_relations", "n_related"),

@@ -58,6 +58,7 @@ NOT_PART_OF_A_MODEL = (
     "rule",
     "checkpoint",
     "executor",
+    "label_features",
 )  # packed separately, or not saved
 
 

@@ -12,11 +12,12 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
+from cladist.features.embedding import Embedding
 from cladist.features.vectorizer import TextFeatures
-from cladist.persistence.model_schema import MOST_FEATURES, is_count, is_flag
+from cladist.persistence.model_schema import MOST_FEATURES, is_count, is_flag, is_number
 from cladist.storage.array_groups import REAL, WHOLE, ArraySpec
 
-TEXT_VECTORIZERS = (CountVectorizer, TfidfVectorizer, HashingVectorizer, TextFeatures)
+TEXT_VECTORIZERS = (CountVectorizer, TfidfVectorizer, HashingVectorizer, TextFeatures, Embedding)
 
 
 class Attribute(NamedTuple):
@@ -87,7 +88,10 @@ FITTED: dict[str, dict[str, Attribute]] = {
         "words_": _is_of(TfidfVectorizer),
         "characters_": _is_of(CountVectorizer),
         "tfidf_": _is_of(TfidfTransformer),
+        "embedding_": _is_of(Embedding)._replace(needed=False),
+        "embedding_share_": Attribute(value=lambda value: is_number(value) and 0 < value < 1),
     },
+    "Embedding": {"n_columns_": _IS_COUNT._replace(needed=True)},
     "StandardScaler": {
         **_N_FEATURES,
         "n_samples_seen_": _N_SAMPLES._replace(array=ArraySpec((*WHOLE, *REAL), ("n_features",), low=0)),

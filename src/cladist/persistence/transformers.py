@@ -8,9 +8,11 @@ completely. Loading checks parameters by scikit-learn's own declarations, as `fi
 from __future__ import annotations
 
 import inspect
+import os
 import warnings
 from collections import UserList
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from cladist.errors import ModelFormatError
+from cladist.features.embedding import Embedding, as_embedding
 from cladist.features.vectorizer import TextFeatures
 from cladist.persistence.foreign import FOREIGN, is_foreign, pack_foreign, unpack_foreign
 from cladist.persistence.model_schema import is_count, is_number
@@ -69,12 +72,16 @@ class _Writer:
             )
         params = {k: v for k, v in value.get_params(deep=False).items() if k not in _UNSAVED}
         fitted = {k: v for k, v in vars(value).items() if k not in params and k not in _UNSAVED}
+        if cls is Embedding:
+            params, fitted = _embedding_members(value, where)
         if unknown := fitted.keys() - COMMON.keys() - FITTED[cls.__name__].keys():
             raise ModelFormatError(
                 f"{where}: the attribute {min(unknown)!r} is not one that fit gives to {cls.__name__} in the"
                 " versions of scikit-learn known here, so it cannot be saved; delete it first."
             )
         _check_files(params, where)
+        if cls is TextFeatures and value.embedding is not None:
+            params["embedding"] = as_embedding(value.embedding)
         encoded: dict[str, Any] = {"class": cls.__name__}
         for key, values in (("params", params), ("fitted", fitted)):
             encoded[key] = {
@@ -108,6 +115,18 @@ class _Writer:
         except ModelFormatError as error:
             raise ModelFormatError(f"{where}: {error}") from error
         return {tag: where}
+
+
+def _embedding_members(embedding: Embedding, where: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is saved of an embedding: the name of its model; a loaded one fetches nothing and has no cache."""
+    if not isinstance(embedding.model, (str, os.PathLike)):
+        kind = "vectors computed before" if isinstance(embedding.model, tuple) else "a function"
+        raise ModelFormatError(
+            f"{where}: an embedding that is {kind} cannot be saved; give Embedding the name of a model or the path of "
+            "a file or folder, or save the learner alone (model[-1])."
+        )
+    params = {"model": str(embedding.model), "batch_size": embedding.batch_size, "cache": None, "allow_download": False}
+    return params, {"n_columns_": embedding.n_columns_} if hasattr(embedding, "n_columns_") else {}
 
 
 def _check_files(params: dict[str, Any], where: str) -> None:
@@ -206,12 +225,26 @@ def _check_transformer(transformer: Any, fitted: dict[str, Any], where: str, *, 
     if type(transformer).__name__ == "ColumnTransformer" and fitted:
         _check_columns(transformer, where)
     if isinstance(transformer, TEXT_VECTORIZERS) and (fitted or _is_hashing(transformer)):
+        if isinstance(transformer, Embedding):  # its model may be missing here, which is said when it is needed
+            return
+        transformer = _without_embedding(transformer)
         try:  # its parameters are many, and not all are declared
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 transformer.transform(["A text, or two.", ""])
         except Exception as problem:  # every prediction would raise it
             raise ModelFormatError(f"{where}: the vectorizer does not work ({problem!r}).") from problem
+
+
+def _without_embedding(transformer: Any) -> Any:
+    """Return text features without their embedding, which is checked by itself; any other transformer as it is."""
+    if not isinstance(transformer, TextFeatures) or transformer.embedding is None:
+        return transformer
+    if not hasattr(transformer, "embedding_") or not hasattr(transformer, "embedding_share_"):
+        raise ModelFormatError("TextFeatures lacks the fitted embedding that its parameters name.")
+    words = copy(transformer)
+    words.embedding = None
+    return words
 
 
 def _check_params(transformer: Any, params: dict[str, Any], where: str) -> None:
@@ -228,7 +261,7 @@ def _check_params(transformer: Any, params: dict[str, Any], where: str) -> None:
     try:
         if hasattr(transformer, "_parameter_constraints"):
             transformer._validate_params()
-        if isinstance(transformer, TextFeatures):
+        if isinstance(transformer, (Embedding, TextFeatures)):
             transformer.check_parameters()
     except (ValueError, TypeError) as problem:
         raise ModelFormatError(f"{where}: {problem}") from problem
@@ -346,7 +379,11 @@ def _trace(transformer: Any, width: int | None, is_missing: bool, where: str) ->
             n_grams = len(transformer.characters_.vocabulary_)
             _trace(transformer.tfidf_, n_grams, is_missing, where)
             total += n_grams
+        if transformer.embedding is not None:
+            total += _trace(transformer.embedding_, None, is_missing, where)[0] or 0
         return total, is_missing
+    if cls is Embedding:
+        return int(transformer.n_columns_), is_missing
     if cls is TfidfVectorizer:
         return _trace(transformer._tfidf, len(transformer.vocabulary_), is_missing, where)
     if cls is CountVectorizer:

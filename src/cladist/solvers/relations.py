@@ -97,7 +97,7 @@ class Relations(BaseEstimator):
 
     def check(self, who: str, *, sharing: Any, empty_leaf: str, solver: str, warm_start: bool, weights: str) -> None:
         """Raise a `ParameterError` if an option, or a parameter of the learner that depends on it, has no meaning."""
-        one_of(who, "empty_leaf", empty_leaf, ("skip", "negative"))
+        one_of(who, "empty_leaf", empty_leaf, ("skip", "negative", "text"))
         searched = isinstance(sharing, str) and sharing == "cv"
         in_range = is_positive(sharing) and SMALLEST_SHARING <= sharing <= LARGEST_SHARING
         if not (searched or in_range or (isinstance(sharing, Real) and sharing == 0)):
@@ -213,6 +213,7 @@ class TreeCoupling:
     sharing: float
     root: str = "zero"
     blocks_per_round: int = 1
+    prior: sparse.csr_array | None = None  # u (labels × features): labels are pulled to their parent's weights plus u
 
     @cached_property
     def tree(self) -> ProblemTree:
@@ -241,10 +242,12 @@ class TreeCoupling:
     ) -> Solution:
         """Minimise the coupled objective of all problems."""
         tree, root, local = self.tree, self.root, local_executor(executor)
-        if settings.solver == "alternating" and self.sharing > 0:
+        if settings.solver == "alternating" and self.sharing > 0 and self.prior is None:
             return solve_alternating(problem, tree, settings, root=root, exact_inner=True, executor=local)
         options = {"form": form, "prune": prune, "state": state, "keep_state": keep_state, "executor": executor}
         descend = partial(solve_recursive, problem, tree, settings, root=root, blocks_per_round=self.blocks_per_round)
+        if self.prior is not None:
+            return descend(prior=self.prior, **options)
         if is_flat(tree, root):
             return descend(**options)
         dense = form in DENSE_FORMS and state is None and not keep_state
@@ -285,7 +288,8 @@ class TreeCoupling:
         inner = InnerVectors(tree, self.root, leaves.shape[1])
         if self.sharing > 0:
             sums = np.zeros((len(inner.nodes) + 1, leaves.shape[1]), np.float32)
-            np.add.at(sums, inner.position[tree.parent[tree.leaves]], leaves)
+            shared = leaves if self.prior is None else leaves - self.prior.toarray()
+            np.add.at(sums, inner.position[tree.parent[tree.leaves]], shared)
             inner.solve(sums[:-1])
         vectors = np.zeros((self.taxonomy.n_nodes, leaves.shape[1]), np.float32)
         node_of = self._taxonomy_nodes()

@@ -291,7 +291,7 @@ class Taxonomy(Structure):
         return dict(self._synonyms)
 
     def words_of(self, name: str) -> str:
-        """Return the words of a node: its title, description and synonyms, or its name where it has none.
+        """Return the words of a node: its title, description and synonyms; without any, those of its name.
 
         Examples
         --------
@@ -299,7 +299,8 @@ class Taxonomy(Structure):
         >>> taxonomy.words_of("J45")
         'Asthma. wheezing'
         """
-        return own_words(name, self._titles, self._descriptions, self._synonyms)
+        words = own_words(name, self._titles, self._descriptions, self._synonyms)
+        return words or (name if self.parts is None else self.parts[self.index(name)]).replace("_", " ")
 
     def suggestion(self, name: Any) -> str:
         """Return the end of an error about an unknown name: what it is the title of, or the way to write it."""

@@ -50,7 +50,7 @@ def _items(texts: Any, what: str) -> Iterable[tuple[Any, Any]]:
 def own_words(
     name: str, titles: Mapping[str, str], descriptions: Mapping[str, str], synonyms: Mapping[str, Any]
 ) -> str:
-    """Return the words of one node: its title, its description and its synonyms, or its name where it has none."""
+    """Return the words of one node: its title, its description and its synonyms, "" where it has none."""
     listed = (titles.get(name, ""), descriptions.get(name, ""), *synonyms.get(name, ()))
     texts = [text for text in dict.fromkeys(text.strip(" .") for text in listed) if text]
-    return ". ".join(texts) if texts else name
+    return ". ".join(texts)

@@ -28,6 +28,7 @@ from cladist.learners.base import HierarchicalClassifier, take_rows
 from cladist.learners.candidate_sets import fit_candidates
 from cladist.learners.explanation import Explanation, rows_of_numbers
 from cladist.learners.label_losses import path_losses
+from cladist.learners.label_text import add_label_text, check_label_text, pack_label_text, unpack_label_text
 from cladist.learners.label_warnings import warn_of_lost
 from cladist.learners.linear_classifier import check_linear, check_values, warn_of_gap
 from cladist.learners.local.choice_explanation import explain_by_leads, explained_paths, parents_on
@@ -130,6 +131,15 @@ class TopDown(HierarchicalClassifier):
         cost more than they would, for instance where features have very different scales. All reach the same optimum.
     random_state : int, RandomState or None
         Seed of the order in which rows are visited.
+    label_text : None or "rows"
+        "rows": the text of each leaf is one more training row of it, at every node above.
+    label_weight : float or "auto"
+        The weight of that row, other rows having 1. "auto": chosen on rows held out.
+    label_features : matrix (nodes × features) or None
+        The features of the nodes' texts, in the order of ``taxonomy.names``, made by the transformer that made X; see
+        `TextClassifier`, which makes them. Not saved with models.
+    empty_leaf : {"skip", "text"}
+        Leaves without rows are not predicted, or are known through their text, with `label_text`.
     stop : bool
         Whether inner nodes that are labels of rows get a class "stop here". Without it, prediction always goes on to a
         node below which no label was seen.
@@ -162,6 +172,8 @@ class TopDown(HierarchicalClassifier):
         `objective`, the sum over all classifiers (for our own SVM), `nodes` with a classifier, `seconds`.
     coef_, intercept_ : CSR, array
         One row per class, and `node_coef_`, CSR (nodes × features): of our own linear SVM.
+    label_weight_, text_leaves_ : float, array
+        With `label_text`, the weight used, and the names of the leaves that are known through their text alone.
     walked_ : Taxonomy
         `taxonomy_`, with stop leaves if `stop`.
 
@@ -196,6 +208,10 @@ class TopDown(HierarchicalClassifier):
     max_iter: int = 1000
     solver: str = "auto"
     random_state: Any = 0
+    label_text: str | None = None
+    label_weight: Any = "auto"
+    label_features: Any = None
+    empty_leaf: str = "skip"
     stop: bool = False
     n_jobs: int | None = None
     executor: Any = None
@@ -224,6 +240,7 @@ class TopDown(HierarchicalClassifier):
         check_takes_weights("TopDown", self.estimator, sample_weight)
         X, labels, weights = self._weighted(X, labels, sample_weight)
         with progress.show_lines(self.verbose):
+            X, labels, weights = add_label_text(self, X, labels, weights)
             C = choose_C(self, X, labels, weights)
             self.walked_, nodes = self.taxonomy_, labels.nodes("TopDown")
             if self.stop:
@@ -246,6 +263,10 @@ class TopDown(HierarchicalClassifier):
         one_of("TopDown", "loss", self.loss, LOSSES)
         one_of("TopDown", "combine", self.combine, COMBINERS)
         check_estimators("TopDown", self.estimator)
+        one_of("TopDown", "empty_leaf", self.empty_leaf, ("skip", "text"))
+        check_label_text(self, ("rows",))
+        if self.label_text is not None:
+            check_takes_weights("TopDown", self.estimator, 1.0)
         if self.estimator is not None and isinstance(self.C, str):
             raise ParameterError("TopDown: C='cv' is for our own linear SVM; tune another estimator by GridSearchCV.")
 
@@ -444,6 +465,7 @@ class TopDown(HierarchicalClassifier):
             "n_iter": self.n_iter_,
             "converged": self.converged_,
             **pack_choice(self),
+            **pack_label_text(self),
         }
         return state, {"end_nodes": self.end_nodes_, **arrays}
 
@@ -453,6 +475,7 @@ class TopDown(HierarchicalClassifier):
         check_nodes(self.end_nodes_, self.walked_.n_nodes, len(self.class_nodes_))
         self.history_, self.n_iter_, self.converged_ = state["history"], state["n_iter"], state["converged"]
         unpack_choice(self, state)
+        unpack_label_text(self, state)
         self.decisions_ = unpack_decisions(state, arrays, self.walked_, self.end_nodes_, self.n_features_in_)
 
 

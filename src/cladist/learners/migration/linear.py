@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cladist.kernels.lanes import WIDTH
 from cladist.learners.linear_classifier import LinearClassifier
 from cladist.learners.migration.node_map import NodeMap
 from cladist.learners.migration.vectors import Vector, average, combine, stack, turn_towards
 from cladist.linear_model.sparse import SparseWeights
 from cladist.linear_model.weights import DenseWeights, Weights, to_block
-from cladist.kernels.lanes import WIDTH
 from cladist.solvers.relations import as_relations
 from cladist.solvers.weight_start import WeightStart
 

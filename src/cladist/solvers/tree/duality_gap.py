@@ -107,14 +107,22 @@ def _sum_dual(joint: JointDual, terms: list[_BlockTerms]) -> DualValue:
     return DualValue(gain, product + joint.stored_energy(), float(np.sum(w * s)), apart)
 
 
+def _needs_own_product(joint: JointDual, b: int) -> bool:
+    """Tell whether Σ α m at the weights of a block is not what the dual needs, or not exact enough."""
+    return len(joint.free) > 0 or joint.layout.blocks[b].prior is not None or joint.needs_float64(b)
+
+
 def _dual_product(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace) -> float:
     """Return Σ α m of a block's leaves at w(α), without stored nodes if there are free roots.
 
-    The block's α are in the workspace; `space.W` is overwritten.
+    The block's α are in the workspace; `space.W` is overwritten. With vectors u known before training, w = v + u: the
+    dual is Σ c gain − Σ α y u·x − ½ E(v), and Σ α y (v + 2u)·x = E(v) + 2 Σ α y u·x is the energy that it needs.
     """
     block, alphas = joint.layout.blocks[b], joint.states[b].alphas
     W = np.zeros(space.W.shape) if joint.needs_float64(b) else space.W
     block.put_weights(W, None if len(joint.free) else joint.V, joint.rows, lanes.mask, (alphas, block.local))
+    if block.prior is not None:
+        block.prior.add(W, 2.0 if len(joint.free) else 1.0)
     return float(kernels.margin_products(lanes, alphas.rows, W, space.alpha))
 
 
@@ -154,7 +162,7 @@ def _evaluate_leaves(joint: JointDual, b: int, _: None) -> _BlockTerms:
         lost, gap, product = kernels.joint_terms(lanes, joint.surrogate, space.W, space.alpha)
         gain, longest = lost + product - gap, _longest(joint, space.W, lanes.n_lanes)
         leaves = kernels.squared_distance(space.W, space.above, lanes.n_lanes)
-        if len(joint.free) or joint.needs_float64(b):
+        if _needs_own_product(joint, b):
             product = _dual_product(joint, b, lanes, space)
         kernels.clear(alphas.rows, space.alpha)
         return _BlockTerms(gain, product, inner, leaves, lost, longest)
@@ -188,7 +196,7 @@ def _solve_leaves(
         kernels.put_rows(*alphas, alpha)
         gain = kernels.dual_gain(lanes, joint.surrogate, alphas.rows, alpha)
         inner = _put_parents(joint, b, lanes, space)
-        if len(joint.free) or joint.needs_float64(b):
+        if _needs_own_product(joint, b):
             product = _dual_product(joint, b, lanes, space)
             _add_own(lanes, alphas, space)
         else:

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from cladist import checkpoints, progress
 from cladist.errors import ParameterError, one_of
@@ -83,6 +84,7 @@ def solve_recursive(
     state: Any = None,
     keep_state: bool = False,
     limit: DescentLimit | None = None,
+    prior: sparse.csr_array | None = None,
 ) -> Solution:
     """Minimise ½ Σ_n ‖w_n − w_parent(n)‖² / κ_n + Σ_leaves Σ_i c_i ℓ(y_i w·x_i), κ = 1 but for inner nodes `sharing`.
 
@@ -110,6 +112,10 @@ def solve_recursive(
         Whether to return the state.
     limit : DescentLimit, optional
         Raises a `SlowDescentError` once Newton steps cost less than what remains to be done.
+    prior : CSR (problems × columns), optional
+        Vectors u known before training: the penalty of a leaf is ‖w_n − w_parent(n) − u_n‖². With v = w less the u of
+        leaves it is the problem above, for rows whose margins begin at y u·x, and is certified as that is. Roots are
+        not free then, and weights are "dense" or "sparse".
 
     Returns
     -------
@@ -135,13 +141,17 @@ def solve_recursive(
     if blocks_per_round < 1:
         raise ParameterError(f"solve_recursive: blocks_per_round must be 1 or more; got {blocks_per_round}.")
     settings = settings or Settings(max_iter=100)
-    if is_flat(tree, root):
+    if prior is not None:
+        if root == "free" or form in ("dual", "differences"):
+            raise ParameterError("solve_recursive: with a prior, root is not 'free' and form is 'dense' or 'sparse'.")
+        tree = _as_star(tree) if is_flat(tree, root) else tree
+    elif is_flat(tree, root):
         options = {"executor": executor, "prune": prune, "state": state, "keep_state": keep_state}
         if form != "differences":
             return _solve_flat(problem, settings, form=form, **options)
         flat = _solve_flat(problem, settings, form="sparse", **options)
         return replace(flat, weights=differences_of_leaves(flat.weights, replace(tree, sharing=0.0), root))
-    search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, form)
+    search = _Search(problem, tree, settings, root, blocks_per_round, executor, state, form, prior)
     kept, parts = checkpoints.scope("sweeps"), search.kept_parts(limit)
     task = progress.task("recursive regularisation", settings.max_iter, unit="sweeps")
     with closing(search.joint), task as running:
@@ -166,6 +176,12 @@ def is_flat(tree: ProblemTree, root: str) -> bool:
     """Tell whether leaves share nothing."""
     held = root == "fixed" and bool(np.all(tree.parent[tree.inner] < 0))
     return tree.sharing == 0 or not len(tree.inner) or held
+
+
+def _as_star(tree: ProblemTree) -> ProblemTree:
+    """Return a tree whose leaves are all roots, which is what leaves that share nothing are."""
+    n_leaves = len(tree.leaves)
+    return ProblemTree(np.full(n_leaves, -1, np.int64), np.arange(n_leaves))
 
 
 def _solve_flat(problem: OneVsRest, settings: Settings, **options: Any) -> Solution:
@@ -197,6 +213,7 @@ class _Search:
         executor: Executor | None,
         state: State | None,
         form: str,
+        prior: sparse.csr_array | None = None,
     ) -> None:
         # In memory, too, rows are in a random order: see `cladist.solvers.linear.one_vs_rest`.
         self.order = np.random.default_rng(settings.seed).permutation(len(problem.rows))
@@ -205,6 +222,7 @@ class _Search:
         self.problem, self.settings = problem.reorder(self.order), settings
         self.tree, self.root = tree, root
         layout = build_leaf_blocks(tree, root)
+        layout = layout if prior is None else layout.with_prior(prior, problem.rows.feature_of)
         self.rounds = schedule_rounds(len(layout.blocks), blocks_per_round)
         self.joint = open_joint(self.problem, layout, executor, settings.seed, blocks_per_round)
         self.largest_cost = max(1.0, float(np.max(problem.costs, initial=0.0)))
@@ -355,7 +373,7 @@ class _Search:
             state = State(copies, self.order, self.joint.centres.copy())
         weights = self._weights(self.best, form, prune)
         # Other forms hold the inner nodes of the search, with which the last entry was computed.
-        if isinstance(weights, (DenseWeights, SparseWeights)) and not prune:
+        if isinstance(weights, (DenseWeights, SparseWeights)) and not prune and not self.joint.layout.has_prior:
             self._replace_primal(leaf_energy(weights.columns(), self.tree, self.root) / 2 + self.best.lost)
         return Solution(weights, weights.intercepts, self.history, self.gap <= self.settings.tol, state)
 
