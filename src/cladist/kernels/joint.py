@@ -12,6 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from cladist.kernels.dense_rows import (
+    TILE,
+    add_row,
+    add_sparse,
+    add_tile,
+    add_to_vector,
+    carry_step,
+    dot,
+    dot_tile,
+    has_dense,
+    row_length,
+    tile_product,
+)
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, load, spread, store, where
 from cladist.kernels.one_vs_rest import (
@@ -20,8 +33,6 @@ from cladist.kernels.one_vs_rest import (
     HIGHEST,
     LOWEST,
     VISITS,
-    add_row,
-    dot,
     put_terms,
     rest_beyond,
     row_costs,
@@ -136,19 +147,30 @@ def sweep_joint(problem, surrogate, visits, W, alpha, overlap, state, skip, acti
     rows = problem.rows
     store(state, HIGHEST, spread(-np.inf, state))
     store(state, LOWEST, spread(np.inf, state))
-    n_active = 0
-    for i in visits:
-        store(scratch, PRODUCTS, dot(rows, i, W, W))
+    products, steps, full = np.empty((TILE, WIDTH), W.dtype), np.zeros((TILE, WIDTH), W.dtype), has_dense(rows)
+    n_active, n_moved = 0, 0
+    for v in range(visits.shape[0]):
+        i, place = visits[v], v % TILE
+        if full and place == 0:
+            dot_tile(rows, visits, v, W, products)
+        store(scratch, PRODUCTS, tile_product(rows, i, place, W, products) if full else dot(rows, i, W, W))
         moves, at_rest = inspect_row(problem, surrogate, i, alpha, scratch, state, skip)
         if moves:
             if surrogate.sparse_dual:
                 moved = move_row(i, problem, surrogate, alpha, overlap, skip, scratch)
             else:
                 moved = move_lanes(i, problem, surrogate, alpha, overlap, skip, scratch)
-            if moved:
+            if moved and full:
+                n_moved += 1
+                carry_step(rows, visits, v, load(scratch, DELTAS), products, steps)
+                add_sparse(rows, i, W, load(scratch, DELTAS))
+            elif moved:
                 add_row(rows, i, W, load(scratch, DELTAS))
             if not surrogate.sparse_dual:
                 at_rest = not moved
+        if n_moved > 0 and (place == TILE - 1 or v == visits.shape[0] - 1):
+            add_tile(rows, visits, v - place, W, steps)
+            n_moved = 0
         if not at_rest:
             active[n_active] = i
             n_active += 1
@@ -300,13 +322,9 @@ def changes(alpha, mask, listed, values, above, coefficients, changed):
 @kernel
 def add_change(rows, changed, steps, vector):
     """Add `steps` times the rows that `changes` has found to a vector."""
-    indptr, indices, data = rows
     for s in range(changed.shape[0]):
-        step = steps[s]
-        if step != 0:
-            i = changed[s]
-            for p in range(indptr[i], indptr[i + 1]):
-                vector[indices[p]] += step * data[p]
+        if steps[s] != 0:
+            add_to_vector(rows, changed[s], steps[s], vector)
 
 
 @kernel
@@ -386,7 +404,6 @@ def leaf_losses(problem, surrogate, W, alpha, resting, active):
     """
     sums, state = np.zeros((1, WIDTH)), np.zeros((4, WIDTH))
     rows, norms, mask, weight, costs, n_lanes = problem
-    indptr, _, _ = rows
     lanes = (np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1)
     rest_beyond(state, np.float64(resting))
     above, below, lost, n_active = load(state, ABOVE), load(state, BELOW), load(sums, 0), 0
@@ -398,7 +415,7 @@ def leaf_losses(problem, surrogate, W, alpha, resting, active):
     for i in range(mask.shape[0]):
         positive = bits(mask[i])
         sign, cost = where(positive, 1.0, -1.0), row_costs(costs, weight[i], positive)
-        largest_error = (indptr[i + 1] - indptr[i]) * np.sqrt(norms[i]) * rounding
+        largest_error = row_length(rows, i) * np.sqrt(norms[i]) * rounding
         if 2 * largest_error < resting:
             margin = sign * dot(rows, i, W, W)
             if all_of(bits(~lanes) | rests(surrogate, margin, load(alpha, i), cost, far, never)):
