@@ -222,11 +222,15 @@ def objectives(problem, surrogate, W, alpha, primal, gap):
     squared_norms(W, primal)
     primal /= 2
     gap[:] = 0
-    terms = np.empty((2, WIDTH))
+    terms, products = np.empty((2, WIDTH)), np.empty((TILE, WIDTH))
     rows, _, mask, weight, costs, _ = problem
+    visits, full = np.arange(np.int32(mask.shape[0])), has_dense(rows)
     for i in range(mask.shape[0]):
+        if full and i % TILE == 0:
+            dot_tile(rows, visits, i, W, products)
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, terms)
+        product = tile_product(rows, i, i % TILE, W, products) if full else dot(rows, i, W, terms)
+        margin = where(positive, 1.0, -1.0) * product
         put_terms(surrogate, margin, load(alpha, i), row_costs(costs, weight[i], positive), terms)
         for k in range(WIDTH):
             primal[k] += terms[0, k]
@@ -247,11 +251,15 @@ def primals(problem, surrogate, W, primal):
     """Set the primal (float64) of the sixteen problems at w = W."""
     sums, norms = np.zeros((1, WIDTH)), np.empty(WIDTH)
     squared_norms(W, norms)
-    lost = load(sums, 0)
+    lost, products = load(sums, 0), np.empty((TILE, WIDTH))
     rows, _, mask, weight, costs, _ = problem
+    visits, full = np.arange(np.int32(mask.shape[0])), has_dense(rows)
     for i in range(mask.shape[0]):
+        if full and i % TILE == 0:
+            dot_tile(rows, visits, i, W, products)
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, sums)
+        product = tile_product(rows, i, i % TILE, W, products) if full else dot(rows, i, W, sums)
+        margin = where(positive, 1.0, -1.0) * product
         lost = row_costs(costs, weight[i], positive) * value(surrogate, margin) + lost
     store(sums, 0, lost)
     primal[:] = norms / 2 + sums[0]
