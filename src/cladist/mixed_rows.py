@@ -23,7 +23,7 @@ class MixedRows:
 
     Parameters
     ----------
-    blocks : sequence of arrays and sparse matrices
+    blocks : list of arrays and sparse matrices
         Each of as many rows; columns follow each other in their order. Dense blocks may be float16, float32, float64 or
         integers, memory-mapped, or arrays of other libraries in the memory of the CPU, by DLPack.
 
@@ -50,9 +50,10 @@ class MixedRows:
 
     ndim = 2
 
-    def __init__(self, blocks: Sequence[Any]) -> None:
-        if isinstance(blocks, np.ndarray) or sparse.issparse(blocks) or hasattr(blocks, "columns"):
-            raise DatasetError("MixedRows takes a list of blocks; got one block: write MixedRows([block]).")
+    def __init__(self, blocks: Sequence[object]) -> None:
+        if not isinstance(blocks, (list, tuple)):
+            kind = type(blocks).__name__
+            raise DatasetError(f"MixedRows takes a list of blocks; got a {kind}: write MixedRows([block]).")
         self.blocks: tuple[Block, ...] = tuple(_as_block(block, k) for k, block in enumerate(blocks))
         if not self.blocks:
             raise DatasetError("MixedRows takes one block or more; got none.")
@@ -143,6 +144,13 @@ def _as_block(block: Any, k: int) -> Block:
         if rows.dtype.kind != "f":
             rows = rows.astype(np.float32 if rows.dtype.itemsize <= 2 else np.float64)
     return rows
+
+
+def array_of_library(X: Any) -> Any:
+    """Return an array of another library, such as a tensor of torch, as numpy's, by DLPack; other rows as they are."""
+    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__") or hasattr(X, "columns"):
+        return X
+    return as_array(X)
 
 
 def as_array(X: Any) -> npt.NDArray[Any]:

@@ -134,10 +134,15 @@ def four_rows(rows, visits, v):
 
 @kernel
 def dot_tile(rows, visits, v, W, products):
-    """Set the products of w with the dense parts of four rows, the first of which is the visit `v`, in their own type."""
+    """Set the products of w with the dense parts of four rows, from the visit `v` on, summed in their own type."""
     p, q, r, s = four_rows(rows, visits, v)
     start = np.uint64(W.shape[0] - p.shape[0])
-    first, second, third, fourth = spread(0.0, products), spread(0.0, products), spread(0.0, products), spread(0.0, products)
+    first, second, third, fourth = (
+        spread(0.0, products),
+        spread(0.0, products),
+        spread(0.0, products),
+        spread(0.0, products),
+    )
     for j in range(np.uint64(p.shape[0])):
         w = load(W, start + j)
         first = fused(p[j], w, first)

@@ -27,9 +27,9 @@ from cladist.features.rows_on_disk import take_rows as take_mapped_rows
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.labels.encoder import frame_library
 from cladist.learners.label_warnings import warn_of_joined_paths
-from cladist.learners.row_arrays import array_of_library, check_mixed
+from cladist.learners.row_arrays import check_mixed
 from cladist.metrics import zero_one_loss
-from cladist.mixed_rows import MixedRows
+from cladist.mixed_rows import MixedRows, array_of_library
 from cladist.storage import is_mapped
 from cladist.storage.array_groups import Arrays
 from cladist.taxonomy import Taxonomy, as_taxonomy

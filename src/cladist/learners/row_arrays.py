@@ -11,20 +11,13 @@ from sklearn.utils.validation import check_array, validate_data
 
 from cladist.errors import DatasetError, ModelFormatError, TooLargeError
 from cladist.linear_model.dense_columns import canonical_csr
-from cladist.mixed_rows import MixedRows, as_array
+from cladist.mixed_rows import MixedRows
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
 # ‖x‖². float32 ends at 3e38 and float64 at 1e308; learners sum products of squared lengths.
 LONGEST = {np.dtype(np.float32): 1e24, np.dtype(np.float64): 1e150}
 # For a learner that divides by ‖x‖²: short rows are as bad as long ones.
 LONGEST_DIVISOR = {np.dtype(np.float32): 1e60, np.dtype(np.float64): 1e300}
-
-
-def array_of_library(X: Any) -> Any:
-    """Return an array of another library, such as a tensor of torch, as numpy's, by DLPack; other rows as they are."""
-    if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__") or hasattr(X, "columns"):
-        return X
-    return as_array(X)
 
 
 def check_mixed(model: Any, X: MixedRows, *, reset: bool) -> MixedRows:
