@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.learners.text import TextClassifier as TextClassifier
     from cladist.learners.text_explanation import explain as explain
     from cladist.learners.thresholded import Thresholded as Thresholded
+    from cladist.mixed_rows import MixedRows as MixedRows
     from cladist.persistence.models import load as load
     from cladist.persistence.models import save as save
     from cladist.solvers.relations import Relations as Relations
@@ -77,6 +78,7 @@ _LAZY = {
     "HierarchicalClassifier": "cladist.learners.base",
     "RelationGraph": "cladist.taxonomy",
     "Relations": "cladist.solvers.relations",
+    "MixedRows": "cladist.mixed_rows",
     "RiverClassifier": "cladist.learners.online.river_adapter",
     "TextClassifier": "cladist.learners.text",
     "explain": "cladist.learners.text_explanation",

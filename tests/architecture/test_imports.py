@@ -26,7 +26,7 @@ ROWS = (
     ("kernels", "execution", "storage"),
     ("files",),  # above progress and errors, which it reports to
     ("locks",),  # below files and storage, whose writers both need them
-    ("registry", "progress", "notebook"),
+    ("registry", "progress", "notebook", "mixed_rows"),
     ("errors",),  # below registry, which reports an unknown name with the library's own error
 )
 LEVEL = {room: len(ROWS) - depth for depth, row in enumerate(ROWS) for room in row}

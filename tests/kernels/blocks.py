@@ -41,17 +41,24 @@ def losses(loss, margins):
     }[type(loss)]
 
 
+def mixed_rows(X, n_dense):
+    """Rows as kernels take them, whose last `n_dense` features are dense columns."""
+    n_sparse = X.shape[1] - n_dense
+    others, dense = X[:, :n_sparse], np.ascontiguousarray(X[:, n_sparse:], np.float32)
+    present = others != 0
+    indptr = np.append(0, np.cumsum(present.sum(axis=1))).astype(np.int64)
+    return indptr, np.nonzero(present)[1].astype(np.uint32), others[present].astype(np.float32), dense
+
+
 class Block:
     """Sixteen random problems over the same few rows, one of which is empty, as the kernels take them."""
 
-    def __init__(self, seed, dtype=np.float64, n_rows=9, n_features=6):
+    def __init__(self, seed, dtype=np.float64, n_rows=9, n_features=6, n_dense=0):
         random = np.random.default_rng(seed)
         self.X = random.normal(size=(n_rows, n_features)) * (random.random((n_rows, n_features)) < 0.7)
         self.X[n_rows // 2] = 0
         self.X = self.X.astype(np.float32).astype(np.float64)
-        present = self.X != 0
-        indptr = np.append(0, np.cumsum(present.sum(axis=1))).astype(np.int64)
-        self.rows = indptr, np.nonzero(present)[1].astype(np.uint32), self.X[present].astype(np.float32)
+        self.rows = mixed_rows(self.X, n_dense)
         self.mask = random.integers(0, 2**WIDTH, n_rows).astype(np.uint32)
         self.weight = random.uniform(0.5, 2, n_rows).astype(np.float32)
         self.costs = random.uniform(0.5, 3, (2, WIDTH)).astype(np.float32).astype(dtype)

@@ -5,10 +5,13 @@ from contextlib import contextmanager
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+from cladist.kernels import dense_rows
+
 
 @contextmanager
 def as_python(*modules):
-    """Let every kernel of some modules be its Python source for a while."""
+    """Let every kernel of some modules, and of those on rows, be its Python source for a while."""
+    modules = tuple(dict.fromkeys((*modules, dense_rows)))
     before = [{name: value for name, value in vars(m).items() if isinstance(value, Dispatcher)} for m in modules]
     try:
         for module, kernels in zip(modules, before, strict=True):

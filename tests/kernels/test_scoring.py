@@ -12,6 +12,7 @@ from scipy import sparse
 from cladist.kernels import lanes, linear_scores
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH
+from tests.kernels.blocks import mixed_rows
 from tests.kernels.sources import close_to_python
 from tests.twins import kernels_not_named_in, same_as_python
 
@@ -175,6 +176,32 @@ def test_weights_kept_are_of_the_columns_wanted(problem, n_columns, first):
     features, columns = np.nonzero(large)
     np.testing.assert_array_equal(classes, lanes[columns])
     np.testing.assert_array_equal(values, W[features, columns])
+
+
+def test_scores_are_those_of_csr():
+    random = np.random.default_rng(7)
+    X = random.normal(size=(10, 6)).astype(np.float32)
+    W, bias = random.normal(size=(5, WIDTH)).astype(np.float32), random.normal(size=(1, WIDTH)).astype(np.float32)
+    position, classes = np.array([4, -1, 0, 3, 1, 2], np.int32), np.arange(2, 15)
+    arguments = position, W, bias, classes
+    expected, best = np.zeros((10, 20), np.float32), [np.full(10, -np.inf, np.float32), np.zeros(10, np.int64)]
+    linear_scores.score_block(mixed_rows(X, 0)[:3], *arguments, expected)
+    linear_scores.best_of_block(mixed_rows(X, 0)[:3], *arguments, *best)
+    for n_dense, same in ((6, np.testing.assert_array_equal), (4, np.testing.assert_allclose)):
+        positions = position[: 6 - n_dense], position[6 - n_dense :]
+        rows, scores = mixed_rows(X, n_dense), np.zeros((10, 20), np.float32)
+        close = {"rtol": 1e-5, "atol": 1e-6}
+        close_to_python(
+            linear_scores, linear_scores.put_products, rows, positions, 7, W, np.zeros((4, WIDTH), np.float32), **close
+        )
+        close_to_python(linear_scores, linear_scores.score_mixed, rows, positions, *arguments[1:], scores, **close)
+        linear_scores.score_mixed(rows, positions, *arguments[1:], scores)
+        same(scores, expected, **({} if n_dense == 6 else close))
+        found = [np.full(10, -np.inf, np.float32), np.zeros(10, np.int64)]
+        close_to_python(linear_scores, linear_scores.best_of_mixed, rows, positions, *arguments[1:], *found, **close)
+        linear_scores.best_of_mixed(rows, positions, *arguments[1:], *found)
+        same(found[0], best[0], **({} if n_dense == 6 else close))
+        np.testing.assert_array_equal(found[1], best[1])
 
 
 def test_every_kernel_is_compared_with_its_source():

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from cladist.execution import Threads
 from cladist.solvers import Settings, TrainingRows, members_by_class, solve_one_vs_rest
-from cladist.solvers.linear import dense_solvers, one_vs_rest
+from cladist.solvers.linear import one_vs_rest
 from cladist.solvers.linear.dense_solvers import minimise_hinge, minimise_smooth
 from tests.solvers.problems import LOSSES, case, dual_bounds, random_case, random_rows
 
@@ -122,7 +122,7 @@ def test_rows_without_features(loss, constant):
 def test_dense_rows_are_those_of_the_matrix():
     X = random_rows(np.random.default_rng(0), 9, 5, 0.5).astype(np.float32)
     rows = TrainingRows.from_matrix(X, constant=True)
-    np.testing.assert_array_equal(dense_solvers.dense_rows(rows), np.column_stack([X, np.ones(9)])[:, rows.feature_of])
+    np.testing.assert_array_equal(rows.to_dense(), np.column_stack([X, np.ones(9)])[:, rows.feature_of])
 
 
 def test_weights_within_tol_are_taken_as_they_are_whatever_the_number_of_classes(monkeypatch):

@@ -1,11 +1,14 @@
-"""Visits to four dense rows at a time: one pass over the weights of sixteen problems serves all of them.
+"""Rows with dense columns beside sparse ones: four of them share one pass over the weights of sixteen problems.
 
-Rows are full if each has an entry for every feature in use, in their order. The products of four rows are computed from
-the same weights. A step along one of them changes the products of the rows after it by its own product with them, so
-that rows still move one after the other; the weights follow once all four have moved.
+Rows are (indptr, indices, data, dense): a CSR part and an array of dense columns, none if it has no columns. The
+weights of dense columns are the last ones. The products of four rows are computed from the same weights. A step along
+one of them changes the products of the rows after it by its own product with them, so that rows still move one after
+the other; the weights of dense columns follow once all four have moved, those of sparse ones at once.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import fused, load, spread, store
@@ -14,23 +17,113 @@ TILE = 4  # as many sums hide the delay of a product, and share the reads and wr
 
 
 @kernel
-def is_full(rows, W):
-    """Tell whether every row has an entry for every feature."""
-    indptr, _, data = rows
-    return data.shape[0] == (indptr.shape[0] - 1) * W.shape[0]
+def has_dense(rows):
+    """Tell whether rows have dense columns."""
+    return rows[3].shape[1] > 0
+
+
+@kernel
+def row_length(rows, i):
+    """Return the number of entries of a row."""
+    indptr, _, _, dense = rows
+    return indptr[i + 1] - indptr[i] + dense.shape[1]
+
+
+# ---------------------------------------------------------------- one row
+
+
+@kernel
+def dot(rows, i, W, like):
+    """Return the sixteen products w·x_i, summed in the type of an array: in W's own, or in float64 to be exact."""
+    indptr, indices, data, dense = rows
+    if dense.shape[1] > 0:
+        total = dot_dense(dense[i], W, like)
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total = fused(data[p], load(W, indices[p]), total)
+        return total
+    # Unsigned, so that compiled code does not test whether an index counts from the end.
+    p, end, one = np.uint64(indptr[i]), np.uint64(indptr[i + 1]), np.uint64(1)
+    even, odd = spread(0.0, like), spread(0.0, like)  # two sums, so that one product need not wait for the other
+    while p + one < end:
+        even = fused(data[p], load(W, indices[p]), even)
+        odd = fused(data[p + one], load(W, indices[p + one]), odd)
+        p += np.uint64(2)
+    if p < end:
+        even = fused(data[p], load(W, indices[p]), even)
+    return even + odd
+
+
+@kernel
+def dot_dense(row, W, like):
+    """Return the sixteen products of w with the dense part of a row, summed in the type of an array."""
+    start, n, four = np.uint64(W.shape[0] - row.shape[0]), np.uint64(row.shape[0]), np.uint64(4)
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    first, second, third, fourth = spread(0.0, like), spread(0.0, like), spread(0.0, like), spread(0.0, like)
+    whole = n - n % four
+    for j in range(np.uint64(0), whole, four):
+        first = fused(row[j], load(W, start + j), first)
+        second = fused(row[j + one], load(W, start + j + one), second)
+        third = fused(row[j + two], load(W, start + j + two), third)
+        fourth = fused(row[j + three], load(W, start + j + three), fourth)
+    for j in range(whole, n):
+        first = fused(row[j], load(W, start + j), first)
+    return (first + second) + (third + fourth)
+
+
+@kernel
+def add_row(rows, i, W, steps):
+    """Add steps_k · x_i to each w_k."""
+    add_sparse(rows, i, W, steps)
+    dense = rows[3]
+    if dense.shape[1] > 0:
+        row, first = dense[i], np.uint64(W.shape[0] - dense.shape[1])
+        for j in range(np.uint64(row.shape[0])):
+            store(W, first + j, fused(row[j], steps, load(W, first + j)))
+
+
+@kernel
+def add_sparse(rows, i, W, steps):
+    """Add steps_k · x_i to each w_k for the sparse part of a row."""
+    indptr, indices, data, _ = rows
+    for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+        store(W, indices[p], fused(data[p], steps, load(W, indices[p])))
+
+
+@kernel
+def add_to_column(rows, i, step, W, k):
+    """Add a multiple of a row to column k of W."""
+    indptr, indices, data, dense = rows
+    for p in range(indptr[i], indptr[i + 1]):
+        W[indices[p], k] += step * data[p]
+    first = W.shape[0] - dense.shape[1]
+    for j in range(dense.shape[1]):
+        W[first + j, k] += step * dense[i, j]
+
+
+@kernel
+def add_to_vector(rows, i, step, vector):
+    """Add a multiple of a row to a vector."""
+    indptr, indices, data, dense = rows
+    for p in range(indptr[i], indptr[i + 1]):
+        vector[indices[p]] += step * data[p]
+    if dense.shape[1] > 0:
+        row, last = dense[i], vector[vector.shape[0] - dense.shape[1] :]
+        for j in range(row.shape[0]):
+            last[j] += step * row[j]
+
+
+# ---------------------------------------------------------------- four rows
 
 
 @kernel
 def row_of(rows, visits, v):
-    """Return the entries of the row of a visit, or of the last one; compiled code does not test indices of a slice."""
-    indptr, _, data = rows
-    i = visits[min(v, visits.shape[0] - 1)]
-    return data[indptr[i] : indptr[i + 1]]
+    """Return the dense part of the row of a visit, or of the last one; compiled code does not test indices of a row."""
+    return rows[3][visits[min(v, visits.shape[0] - 1)]]
 
 
 @kernel
 def four_rows(rows, visits, v):
-    """Return the entries of the rows of four visits."""
+    """Return the dense parts of the rows of four visits."""
     return (
         row_of(rows, visits, v),
         row_of(rows, visits, v + 1),
@@ -41,11 +134,17 @@ def four_rows(rows, visits, v):
 
 @kernel
 def dot_tile(rows, visits, v, W, products):
-    """Set the products w·x of four rows, the first of which is the visit `v`."""
+    """Set the products of w with the dense parts of four rows, from the visit `v` on, summed in their own type."""
     p, q, r, s = four_rows(rows, visits, v)
-    first, second, third, fourth = spread(0.0, W), spread(0.0, W), spread(0.0, W), spread(0.0, W)
-    for j in range(W.shape[0]):
-        w = load(W, j)
+    start = np.uint64(W.shape[0] - p.shape[0])
+    first, second, third, fourth = (
+        spread(0.0, products),
+        spread(0.0, products),
+        spread(0.0, products),
+        spread(0.0, products),
+    )
+    for j in range(np.uint64(p.shape[0])):
+        w = load(W, start + j)
         first = fused(p[j], w, first)
         second = fused(q[j], w, second)
         third = fused(r[j], w, third)
@@ -54,6 +153,16 @@ def dot_tile(rows, visits, v, W, products):
     store(products, 1, second)
     store(products, 2, third)
     store(products, 3, fourth)
+
+
+@kernel
+def tile_product(rows, i, place, W, products):
+    """Return the products of w with the row at a place of its tile."""
+    indptr, indices, data, _ = rows
+    total = load(products, place)
+    for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+        total = fused(data[p], load(W, indices[p]), total)
+    return total
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
@@ -79,11 +188,12 @@ def carry_step(rows, visits, v, step, products, steps):
 def add_tile(rows, visits, v, W, steps):
     """Add the steps along four rows, the first of which is the visit `v`, to the weights; set the steps to 0."""
     p, q, r, s = four_rows(rows, visits, v)
+    start = np.uint64(W.shape[0] - p.shape[0])
     first, second, third, fourth = load(steps, 0), load(steps, 1), load(steps, 2), load(steps, 3)
-    for j in range(W.shape[0]):
-        w = fused(p[j], first, load(W, j))
+    for j in range(np.uint64(p.shape[0])):
+        w = fused(p[j], first, load(W, start + j))
         w = fused(q[j], second, w)
         w = fused(r[j], third, w)
-        store(W, j, fused(s[j], fourth, w))
+        store(W, start + j, fused(s[j], fourth, w))
     for k in range(TILE):
         store(steps, k, spread(0.0, steps))

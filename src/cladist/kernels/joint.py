@@ -12,6 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from cladist.kernels.dense_rows import (
+    TILE,
+    add_row,
+    add_sparse,
+    add_tile,
+    add_to_vector,
+    carry_step,
+    dot,
+    dot_tile,
+    has_dense,
+    row_length,
+    tile_product,
+)
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, load, spread, store, where
 from cladist.kernels.one_vs_rest import (
@@ -20,8 +33,6 @@ from cladist.kernels.one_vs_rest import (
     HIGHEST,
     LOWEST,
     VISITS,
-    add_row,
-    dot,
     put_terms,
     rest_beyond,
     row_costs,
@@ -136,19 +147,30 @@ def sweep_joint(problem, surrogate, visits, W, alpha, overlap, state, skip, acti
     rows = problem.rows
     store(state, HIGHEST, spread(-np.inf, state))
     store(state, LOWEST, spread(np.inf, state))
-    n_active = 0
-    for i in visits:
-        store(scratch, PRODUCTS, dot(rows, i, W, W))
+    products, steps, full = np.empty((TILE, WIDTH), W.dtype), np.zeros((TILE, WIDTH), W.dtype), has_dense(rows)
+    n_active, n_moved = 0, 0
+    for v in range(visits.shape[0]):
+        i, place = visits[v], v % TILE
+        if full and place == 0:
+            dot_tile(rows, visits, v, W, products)
+        store(scratch, PRODUCTS, tile_product(rows, i, place, W, products) if full else dot(rows, i, W, W))
         moves, at_rest = inspect_row(problem, surrogate, i, alpha, scratch, state, skip)
         if moves:
             if surrogate.sparse_dual:
                 moved = move_row(i, problem, surrogate, alpha, overlap, skip, scratch)
             else:
                 moved = move_lanes(i, problem, surrogate, alpha, overlap, skip, scratch)
-            if moved:
+            if moved and full:
+                n_moved += 1
+                carry_step(rows, visits, v, load(scratch, DELTAS), products, steps)
+                add_sparse(rows, i, W, load(scratch, DELTAS))
+            elif moved:
                 add_row(rows, i, W, load(scratch, DELTAS))
             if not surrogate.sparse_dual:
                 at_rest = not moved
+        if n_moved > 0 and (place == TILE - 1 or v == visits.shape[0] - 1):
+            add_tile(rows, visits, v - place, W, steps)
+            n_moved = 0
         if not at_rest:
             active[n_active] = i
             n_active += 1
@@ -300,13 +322,9 @@ def changes(alpha, mask, listed, values, above, coefficients, changed):
 @kernel
 def add_change(rows, changed, steps, vector):
     """Add `steps` times the rows that `changes` has found to a vector."""
-    indptr, indices, data = rows
     for s in range(changed.shape[0]):
-        step = steps[s]
-        if step != 0:
-            i = changed[s]
-            for p in range(indptr[i], indptr[i + 1]):
-                vector[indices[p]] += step * data[p]
+        if steps[s] != 0:
+            add_to_vector(rows, changed[s], steps[s], vector)
 
 
 @kernel
@@ -322,12 +340,16 @@ def joint_terms(problem, surrogate, W, alpha):
 
     Margins are summed in float64.
     """
-    terms, products = np.empty((2, WIDTH)), np.empty((1, WIDTH))
+    terms, products, scores = np.empty((2, WIDTH)), np.empty((1, WIDTH)), np.empty((TILE, WIDTH))
     lost, gap, product = 0.0, 0.0, 0.0
     rows, _, mask, weight, costs, n_lanes = problem
+    visits, full = np.arange(np.int32(mask.shape[0])), has_dense(rows)
     for i in range(mask.shape[0]):
+        if full and i % TILE == 0:
+            dot_tile(rows, visits, i, W, scores)
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, terms)
+        score = tile_product(rows, i, i % TILE, W, scores) if full else dot(rows, i, W, terms)
+        margin = where(positive, 1.0, -1.0) * score
         put_terms(surrogate, margin, load(alpha, i), row_costs(costs, weight[i], positive), terms)
         store(products, 0, margin * load(alpha, i))
         for k in range(n_lanes):
@@ -354,12 +376,16 @@ def dual_gain(problem, surrogate, listed, alpha):
 @kernel
 def margin_products(problem, listed, W, alpha):
     """Return Σ α m over some rows, in float64."""
-    products = np.empty((1, WIDTH))
+    products, scores = np.empty((1, WIDTH)), np.empty((TILE, WIDTH))
     rows, _, mask, _, _, n_lanes = problem
-    total = 0.0
-    for i in listed:
+    total, full = 0.0, has_dense(rows)
+    for v in range(listed.shape[0]):
+        i = listed[v]
+        if full and v % TILE == 0:
+            dot_tile(rows, listed, v, W, scores)
         sign = where(bits(mask[i]), 1.0, -1.0)
-        store(products, 0, sign * dot(rows, i, W, products) * load(alpha, i))
+        score = tile_product(rows, i, v % TILE, W, scores) if full else dot(rows, i, W, products)
+        store(products, 0, sign * score * load(alpha, i))
         for k in range(n_lanes):
             total += products[0, k]
     return total
@@ -386,7 +412,6 @@ def leaf_losses(problem, surrogate, W, alpha, resting, active):
     """
     sums, state = np.zeros((1, WIDTH)), np.zeros((4, WIDTH))
     rows, norms, mask, weight, costs, n_lanes = problem
-    indptr, _, _ = rows
     lanes = (np.uint32(1) << np.uint32(n_lanes)) - np.uint32(1)
     rest_beyond(state, np.float64(resting))
     above, below, lost, n_active = load(state, ABOVE), load(state, BELOW), load(sums, 0), 0
@@ -395,12 +420,16 @@ def leaf_losses(problem, surrogate, W, alpha, resting, active):
         lost = lost + load(W, j) * (spread(0.0, sums) + load(W, j))
     store(sums, 0, lost)
     rounding, lost = np.sqrt(np.sum(sums)) * 2.0**-23, spread(0.0, sums)
+    visits, full, scores = np.arange(np.int32(mask.shape[0])), has_dense(rows), np.empty((TILE, WIDTH), W.dtype)
     for i in range(mask.shape[0]):
+        if full and i % TILE == 0:
+            dot_tile(rows, visits, i, W, scores)
         positive = bits(mask[i])
         sign, cost = where(positive, 1.0, -1.0), row_costs(costs, weight[i], positive)
-        largest_error = (indptr[i + 1] - indptr[i]) * np.sqrt(norms[i]) * rounding
+        largest_error = row_length(rows, i) * np.sqrt(norms[i]) * rounding
         if 2 * largest_error < resting:
-            margin = sign * dot(rows, i, W, W)
+            score = tile_product(rows, i, i % TILE, W, scores) if full else dot(rows, i, W, W)
+            margin = sign * score
             if all_of(bits(~lanes) | rests(surrogate, margin, load(alpha, i), cost, far, never)):
                 continue
         margin = sign * dot(rows, i, W, sums)
@@ -421,12 +450,17 @@ def best_lengths(problem, surrogate, listed, W, P, alpha, lengths):
     """
     rows, _, mask, weight, costs, _ = problem
     starts, moves = np.empty((listed.shape[0], WIDTH)), np.empty((listed.shape[0], WIDTH))
-    n, lost = 0, np.empty_like(listed)
+    n, lost, full = 0, np.empty_like(listed), has_dense(rows)
+    before, after = np.empty((TILE, WIDTH)), np.empty((TILE, WIDTH))
     norm, low, high = spread(0.0, starts), spread(LENGTHS[0], starts), spread(LENGTHS[1], starts)
-    for i in listed:
+    for v in range(listed.shape[0]):
+        i, place = listed[v], v % TILE
+        if full and place == 0:
+            dot_tile(rows, listed, v, P, before)
+            dot_tile(rows, listed, v, W, after)
         sign = where(bits(mask[i]), 1.0, -1.0)
-        start = sign * dot(rows, i, P, starts)
-        move = sign * dot(rows, i, W, starts) - start
+        start = sign * (tile_product(rows, i, place, P, before) if full else dot(rows, i, P, starts))
+        move = sign * (tile_product(rows, i, place, W, after) if full else dot(rows, i, W, starts)) - start
         norm = load(alpha, i) * move + norm
         # Margins are linear in s: a row that loses nothing at either end loses nothing between them.
         if any_of((value(surrogate, start + move * low) > 0.0) | (value(surrogate, start + move * high) > 0.0)):

@@ -2,12 +2,16 @@
 
 `rows` are (indptr, indices, data) of CSR rows with sorted indices. An `index` is (features, indptr, classes, values):
 feature features[l], sorted, adds x_j · values[p] to class classes[p] for p from indptr[l] to indptr[l + 1].
+
+Rows with dense columns are `mixed`: (indptr, indices, data, dense), with a row of W for each column of the CSR part and
+for each dense column. Without a CSR part, their scores are those of the same rows as CSR, bit for bit.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from cladist.kernels.dense_rows import TILE
 from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH, fused, load, spread, store
 
@@ -44,6 +48,63 @@ def best_of_block(rows, position, W, intercepts, classes, best, best_class):
             if lanes[0, k] > best[i] or (lanes[0, k] == best[i] and classes[k] < best_class[i]):
                 best[i] = lanes[0, k]
                 best_class[i] = classes[k]
+
+
+@kernel
+def put_products(mixed, positions, first, W, products):
+    """Write the products w·x of four rows, the first of them given; beyond the last row, that one is repeated."""
+    indptr, indices, data, dense = mixed
+    of_sparse, of_dense = positions
+    last = dense.shape[0] - 1
+    p, q, r, s = dense[first], dense[min(first + 1, last)], dense[min(first + 2, last)], dense[min(first + 3, last)]
+    one, two, three, four = spread(0.0, W), spread(0.0, W), spread(0.0, W), spread(0.0, W)
+    for j in range(p.shape[0]):
+        at = of_dense[j]
+        if at >= 0:
+            w = load(W, at)
+            one = fused(p[j], w, one)
+            two = fused(q[j], w, two)
+            three = fused(r[j], w, three)
+            four = fused(s[j], w, four)
+    store(products, 0, one)
+    store(products, 1, two)
+    store(products, 2, three)
+    store(products, 3, four)
+    for k in range(min(TILE, last + 1 - first)):
+        total = load(products, k)
+        for e in range(indptr[first + k], indptr[first + k + 1]):
+            at = of_sparse[indices[e]]
+            if at >= 0:
+                total = fused(np.float32(data[e]), load(W, at), total)
+        store(products, k, total)
+
+
+@kernel
+def score_mixed(mixed, positions, W, intercepts, classes, out):
+    """Write the scores of a block as `score_block` does, for rows with dense columns."""
+    products = np.empty((TILE, WIDTH), np.float32)
+    for first in range(0, out.shape[0], TILE):
+        put_products(mixed, positions, first, W, products)
+        for r in range(min(TILE, out.shape[0] - first)):
+            store(products, r, load(products, r) + load(intercepts, 0))
+            for k in range(classes.shape[0]):
+                out[first + r, classes[k]] = products[r, k]
+
+
+@kernel
+def best_of_mixed(mixed, positions, W, intercepts, classes, best, best_class):
+    """Keep the best score and its class as `best_of_block` does, for rows with dense columns."""
+    products = np.empty((TILE, WIDTH), np.float32)
+    for first in range(0, best.shape[0], TILE):
+        put_products(mixed, positions, first, W, products)
+        for r in range(min(TILE, best.shape[0] - first)):
+            store(products, r, load(products, r) + load(intercepts, 0))
+            i = first + r
+            for k in range(classes.shape[0]):
+                score = products[r, k]
+                if score > best[i] or (score == best[i] and classes[k] < best_class[i]):
+                    best[i] = score
+                    best_class[i] = classes[k]
 
 
 @kernel

@@ -16,9 +16,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cladist.kernels.dense_rows import TILE, add_tile, carry_step, dot_tile, is_full
+from cladist.kernels.dense_rows import (
+    TILE,
+    add_row,
+    add_sparse,
+    add_tile,
+    add_to_column,
+    carry_step,
+    dot,
+    dot_tile,
+    has_dense,
+    tile_product,
+)
 from cladist.kernels.jit import kernel
-from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, fused, load, spread, store, where
+from cladist.kernels.lanes import WIDTH, all_of, any_of, bits, load, spread, store, where
 from cladist.kernels.surrogate import dual_step, lower_bound, rests, slope, value
 
 HIGHEST, LOWEST, ABOVE, BELOW = 0, 1, 2, 3  # rows of `state`
@@ -44,36 +55,12 @@ class LaneProblem(NamedTuple):
     loops: compiled code counts references whenever a field is read.
     """
 
-    rows: Any  # (indptr, indices, data) of CSR rows, float32
+    rows: Any  # (indptr, indices, data, dense): CSR rows and dense columns beside them, float32
     norms: Any  # (rows,) ‖x_i‖²
     mask: Any  # (rows,) uint32: bit k of mask[i] is set where row i is positive in problem k
     weight: Any  # (rows,) float32
     costs: Any  # (2 × 16) c_ik is weight[i] · costs[0, k] for positive rows, weight[i] · costs[1, k] for negative ones
     n_lanes: int = WIDTH  # the number of problems, the first lanes
-
-
-@kernel
-def dot(rows, i, W, like):
-    """Return the sixteen products w·x_i, summed in the type of an array: in W's own, or in float64 to be exact."""
-    indptr, indices, data = rows
-    # Unsigned, so that compiled code does not test whether an index counts from the end.
-    p, end, one = np.uint64(indptr[i]), np.uint64(indptr[i + 1]), np.uint64(1)
-    even, odd = spread(0.0, like), spread(0.0, like)  # two sums, so that one product need not wait for the other
-    while p + one < end:
-        even = fused(data[p], load(W, indices[p]), even)
-        odd = fused(data[p + one], load(W, indices[p + one]), odd)
-        p += np.uint64(2)
-    if p < end:
-        even = fused(data[p], load(W, indices[p]), even)
-    return even + odd
-
-
-@kernel
-def add_row(rows, i, W, steps):
-    """Add steps_k · x_i to each w_k."""
-    indptr, indices, data = rows
-    for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-        store(W, indices[p], fused(data[p], steps, load(W, indices[p])))
 
 
 @kernel
@@ -92,7 +79,7 @@ def sweep(problem, surrogate, visits, W, alpha, state, skip, active):
     rows, norms, mask, weight, costs, _ = problem
     highest, lowest = spread(-np.inf, state), spread(np.inf, state)
     above, below = load(state, ABOVE), load(state, BELOW)
-    products, steps, full = np.empty((TILE, WIDTH), W.dtype), np.zeros((TILE, WIDTH), W.dtype), is_full(rows, W)
+    products, steps, full = np.empty((TILE, WIDTH), W.dtype), np.zeros((TILE, WIDTH), W.dtype), has_dense(rows)
     n_active, n_moved = 0, 0
     for v in range(visits.shape[0]):
         i, place = visits[v], v % TILE
@@ -100,7 +87,8 @@ def sweep(problem, surrogate, visits, W, alpha, state, skip, active):
             dot_tile(rows, visits, v, W, products)
         positive = bits(mask[i])
         sign, cost = where(positive, 1.0, -1.0), row_costs(costs, weight[i], positive)
-        before, margin = load(alpha, i), sign * (load(products, place) if full else dot(rows, i, W, W))
+        product = tile_product(rows, i, place, W, products) if full else dot(rows, i, W, W)
+        before, margin = load(alpha, i), sign * product
         after, violated = dual_step(surrogate, margin, before, cost, norms[i])
         highest = where(violated > highest, violated, highest)
         lowest = where(violated < lowest, violated, lowest)
@@ -112,6 +100,7 @@ def sweep(problem, surrogate, visits, W, alpha, state, skip, active):
             if full:
                 n_moved += 1
                 carry_step(rows, visits, v, (after - before) * sign, products, steps)
+                add_sparse(rows, i, W, (after - before) * sign)
             else:
                 add_row(rows, i, W, (after - before) * sign)
         if n_moved > 0 and (place == TILE - 1 or v == visits.shape[0] - 1):
@@ -233,11 +222,15 @@ def objectives(problem, surrogate, W, alpha, primal, gap):
     squared_norms(W, primal)
     primal /= 2
     gap[:] = 0
-    terms = np.empty((2, WIDTH))
+    terms, products = np.empty((2, WIDTH)), np.empty((TILE, WIDTH))
     rows, _, mask, weight, costs, _ = problem
+    visits, full = np.arange(np.int32(mask.shape[0])), has_dense(rows)
     for i in range(mask.shape[0]):
+        if full and i % TILE == 0:
+            dot_tile(rows, visits, i, W, products)
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, terms)
+        product = tile_product(rows, i, i % TILE, W, products) if full else dot(rows, i, W, terms)
+        margin = where(positive, 1.0, -1.0) * product
         put_terms(surrogate, margin, load(alpha, i), row_costs(costs, weight[i], positive), terms)
         for k in range(WIDTH):
             primal[k] += terms[0, k]
@@ -258,11 +251,15 @@ def primals(problem, surrogate, W, primal):
     """Set the primal (float64) of the sixteen problems at w = W."""
     sums, norms = np.zeros((1, WIDTH)), np.empty(WIDTH)
     squared_norms(W, norms)
-    lost = load(sums, 0)
+    lost, products = load(sums, 0), np.empty((TILE, WIDTH))
     rows, _, mask, weight, costs, _ = problem
+    visits, full = np.arange(np.int32(mask.shape[0])), has_dense(rows)
     for i in range(mask.shape[0]):
+        if full and i % TILE == 0:
+            dot_tile(rows, visits, i, W, products)
         positive = bits(mask[i])
-        margin = where(positive, 1.0, -1.0) * dot(rows, i, W, sums)
+        product = tile_product(rows, i, i % TILE, W, products) if full else dot(rows, i, W, sums)
+        margin = where(positive, 1.0, -1.0) * product
         lost = row_costs(costs, weight[i], positive) * value(surrogate, margin) + lost
     store(sums, 0, lost)
     primal[:] = norms / 2 + sums[0]
@@ -406,16 +403,13 @@ def put_positives(rows, positives, weight, costs, share, alpha_before, W, alpha,
 
     Their α, `alpha_before` as negative rows, becomes `share` times c, and W follows.
     """
-    indptr, indices, data = rows
     starts, members = positives
     for k in range(WIDTH):
         for s in range(starts[k], starts[k + 1]):
             i = members[s]
             mask[i] |= np.uint32(1) << np.uint32(k)
             alpha[i, k] = share * costs[0, k] * weight[i]
-            step = alpha_before[i] + alpha[i, k]
-            for p in range(indptr[i], indptr[i + 1]):
-                W[indices[p], k] += step * data[p]
+            add_to_column(rows, i, alpha_before[i] + alpha[i, k], W, k)
 
 
 @kernel

@@ -28,6 +28,7 @@ from cladist.learners.candidates import Candidate, candidates_for, fit_steps, pr
 from cladist.learners.label_warnings import without_label_warnings
 from cladist.learners.select_c import Key, Search
 from cladist.learners.thresholded import Thresholded
+from cladist.mixed_rows import MixedRows
 from cladist.taxonomy import as_taxonomy
 
 FEW_ROWS = 100  # with fewer, methods cannot be told apart
@@ -267,7 +268,7 @@ class _Comparison:
         Both are tried at the C that the lengths of their rows suggest. Columns of 0 and 1 are left as they are, and
         columns of very different scales, on which training takes long, are standardised without a trial.
         """
-        if sparse.issparse(self.rows):
+        if sparse.issparse(self.rows) or isinstance(self.rows, MixedRows):
             return False
         ratio = scale_ratio(self.rows)
         if ratio == 1:

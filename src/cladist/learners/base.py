@@ -27,7 +27,9 @@ from cladist.features.rows_on_disk import take_rows as take_mapped_rows
 from cladist.labels import LabelForm, LabelMatrix, encode
 from cladist.labels.encoder import frame_library
 from cladist.learners.label_warnings import warn_of_joined_paths
+from cladist.learners.row_arrays import check_mixed
 from cladist.metrics import zero_one_loss
+from cladist.mixed_rows import MixedRows, array_of_library
 from cladist.storage import is_mapped
 from cladist.storage.array_groups import Arrays
 from cladist.taxonomy import Taxonomy, as_taxonomy
@@ -47,7 +49,8 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
     - `predict_nodes`, only if the prediction is not the class of highest score;
     - `predict_sets`, with ``answers_sets = True``, only if it can predict sets of labels;
     - `check_parameters`, only if there are parameters to check: `fit` calls it first, and `cladist.load` last;
-    - ``takes_dags = True``, only if nodes may have several parents.
+    - ``takes_dags = True``, only if nodes may have several parents;
+    - ``takes_mixed_rows = True``, only if its rows may also be `MixedRows`, or arrays of float16.
 
     In return it has `predict`, `predict_paths`, `predict_top_k`, `decision_function`, `score` and `save`, takes y in
     every form and answers in the same one. An entry point of the group ``cladist.methods`` in its package's metadata,
@@ -98,6 +101,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
     takes_dags: ClassVar[bool] = False
     answers_sets: ClassVar[bool] = False
+    takes_mixed_rows: ClassVar[bool] = False  # MixedRows and arrays of float16 as they are
     moved_parameters: ClassVar[tuple[str, ...]] = ()  # which `__init__` refuses in words of its own
 
     taxonomy: Any
@@ -179,7 +183,7 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        X : float32 or float64, an array or CSR
+        X : float32 or float64, an array or CSR; with `takes_mixed_rows` also float16 or `MixedRows`
         labels : LabelMatrix
             The nodes of every row, ancestors included; ``labels.nodes(who)`` has the one label of every row, and
             refuses rows with several.
@@ -221,11 +225,21 @@ class HierarchicalClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = self.label_form_.values(self.taxonomy_, nodes)
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        """Return X as float32 or float64, dense or CSR, or raise scikit-learn's own error."""
+        """Return X as float32 or float64, dense or CSR, or raise scikit-learn's own error.
+
+        Learners that take mixed rows also get these and float16 as they are; others get CSR and float32.
+        """
+        if isinstance(X, MixedRows):
+            rows = check_mixed(self, X, reset=reset)
+            return rows if self.takes_mixed_rows else rows.tocsr()
         frame_library(X)  # refuses a frame without rows
+        X = array_of_library(X)
         accepted = "csr" if self.__sklearn_tags__().input_tags.sparse else False
+        types = [np.float64, np.float32]
+        if isinstance(X, np.ndarray) and X.dtype == np.float16:
+            types = [np.float16] if self.takes_mixed_rows else [np.float32]
         try:
-            X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=[np.float64, np.float32])
+            X = validate_data(self, X, reset=reset, accept_sparse=accepted, dtype=types)
         except ValueError as problem:
             if "could not convert string to float" not in str(problem):
                 raise
@@ -485,7 +499,7 @@ def take_rows(X: Any, rows: npt.NDArray[np.int64]) -> Any:
     """Return some rows of an array, a matrix or a data frame; those of a mapped matrix stay on disk if large."""
     if sparse.issparse(X) and X.format == "csr" and is_mapped(X.data):
         return take_mapped_rows(X, rows)
-    return X[rows] if isinstance(X, np.ndarray) or sparse.issparse(X) else _safe_indexing(X, rows)
+    return X[rows] if isinstance(X, (np.ndarray, MixedRows)) or sparse.issparse(X) else _safe_indexing(X, rows)
 
 
 def random_generator(who: str, random_state: Any) -> np.random.RandomState:

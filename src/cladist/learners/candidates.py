@@ -15,6 +15,7 @@ from cladist.learners.local.nodewise import NodewiseSVM
 from cladist.learners.local.top_down import TopDown
 from cladist.learners.recursive import RecursiveLogistic, RecursiveSVM
 from cladist.learners.select_c import Key
+from cladist.mixed_rows import MixedRows
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ def preparation(X: Any, features: Any = None) -> list[tuple[str, Any]]:
         features = text_features()
     if features is not None:
         return [("features", features)]
+    if isinstance(X, MixedRows):
+        return []
     rows = X if sparse.issparse(X) else np.asarray(X)
     if not sparse.issparse(rows) and rows.dtype.kind == "f" and np.isnan(rows).any():
         from sklearn.impute import SimpleImputer
@@ -83,7 +86,7 @@ def fit_steps(steps: list[tuple[str, Any]], X: Any) -> Any:
     """Return the rows as numbers; the steps given stay unfitted."""
     for _, step in steps:
         X = clone(step).fit_transform(X)
-    return X if sparse.issparse(X) else np.asarray(X)
+    return X if sparse.issparse(X) or isinstance(X, MixedRows) else np.asarray(X)
 
 
 def are_texts(X: Any) -> bool:

@@ -61,6 +61,8 @@ def check_label_text(model: Any, uses: tuple[str, ...] = USES) -> None:
         raise ParameterError(f"{who}: empty_cost must be in (0, 1], or 'auto' to choose it; got {cost!r}.")
     if model.taxonomy is None:
         raise ParameterError(f"{who}: label_text={use!r} needs a taxonomy, whose nodes have the texts.")
+    if model.partial_labels:
+        raise ParameterError(f"{who}: label_text and partial_labels cannot be combined; leave one of them out.")
 
 
 def features_of_nodes(model: Any, n_columns: int) -> sparse.csr_array:

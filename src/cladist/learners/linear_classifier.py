@@ -30,6 +30,7 @@ from cladist.learners.select_c import check_search, pack_choice, unpack_choice
 from cladist.linear_model.arrays import pack_weights, unpack_weights
 from cladist.linear_model.node_differences import DifferenceWeights
 from cladist.linear_model.weights import Weights
+from cladist.mixed_rows import MixedRows, csr_if_mixed
 from cladist.solvers import OneVsRest, Settings, Solution
 from cladist.solvers.linear.one_vs_rest import growth
 from cladist.solvers.relations import Coupling
@@ -68,10 +69,12 @@ def check_linear(model: Any) -> None:
 
 def check_values(who: str, rows: Any) -> None:
     """Refuse rows with values so large that scores would overflow."""
-    values = rows.data if sparse.issparse(rows) else rows
-    if values.size and not np.max(np.abs(values)) < LARGEST_VALUE:
-        size = f"a value of {np.max(np.abs(values)):.0e} is too large to compute with"
-        raise DatasetError(f"{who}: {size}; scale the features as those of the training rows.")
+    for block in rows.blocks if isinstance(rows, MixedRows) else [rows]:
+        values = block.data if sparse.issparse(block) else block
+        largest = max(np.max(values, initial=0), -np.min(values, initial=0))  # without a copy of all
+        if not largest < LARGEST_VALUE:
+            size = f"a value of {largest:.0e} is too large to compute with"
+            raise DatasetError(f"{who}: {size}; scale the features as those of the training rows.")
 
 
 def warn_of_gap(model: Any, worst: float) -> None:
@@ -129,6 +132,7 @@ class LinearClassifier(HierarchicalClassifier):
     answers_sets: ClassVar[bool] = True
     forms: ClassVar[tuple[str, ...]] = FORMS
     has_probabilities: ClassVar[bool] = False
+    takes_mixed_rows: ClassVar[bool] = True
 
     C: Any
     scoring: Any
@@ -431,7 +435,7 @@ class LinearClassifier(HierarchicalClassifier):
         nodes : sequence of labels, optional
             The label to explain for every row; the one of highest score by default.
         """
-        rows = self._fitted_rows(X)
+        rows = csr_if_mixed(self._fitted_rows(X))
         if nodes is None and not len(self.class_nodes_):
             raise LabelError(f"{type(self).__name__}: there is no label to explain; the training rows had none.")
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
 
 from cladist.errors import DatasetError, ModelFormatError, TooLargeError
+from cladist.linear_model.dense_columns import canonical_csr
+from cladist.mixed_rows import MixedRows
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_matrix
 
 # ‖x‖². float32 ends at 3e38 and float64 at 1e308; learners sum products of squared lengths.
@@ -17,9 +20,21 @@ LONGEST = {np.dtype(np.float32): 1e24, np.dtype(np.float64): 1e150}
 LONGEST_DIVISOR = {np.dtype(np.float32): 1e60, np.dtype(np.float64): 1e300}
 
 
+def check_mixed(model: Any, X: MixedRows, *, reset: bool) -> MixedRows:
+    """Return `MixedRows` after scikit-learn's checks of each block, and of the number of columns."""
+    validate_data(model, X, reset=reset, skip_check_array=True)
+    for k, block in enumerate(X.blocks):
+        check_array(
+            block, accept_sparse="csr", dtype=None, ensure_min_features=0, input_name=f"block {k} of X", estimator=model
+        )
+    return X
+
+
 def squared_lengths(X: Any) -> npt.NDArray[np.float64]:
     """Return ‖x‖² for every row x of X, dense or CSR; infinity where it overflows float64."""
     with np.errstate(over="ignore"):
+        if isinstance(X, MixedRows):
+            return np.sum([squared_lengths(block) for block in X.blocks], axis=0)
         if not sparse.issparse(X):
             return np.einsum("ij,ij->i", X, X, dtype=np.float64)
         squares = np.square(X.data, dtype=np.float64)
@@ -43,8 +58,8 @@ def check_lengths(who: str, X: Any, *, divides: bool = False) -> None:
 
 
 def to_csr_arrays(X: Any) -> tuple[Any, Any, Any]:
-    """Return (indptr, indices, data) of X; dense rows lose their zeros."""
-    rows = X if sparse.issparse(X) else sparse.csr_array(X)
+    """Return (indptr, indices, data) of X; dense rows lose their zeros, or are read in place if they have none."""
+    rows = X if sparse.issparse(X) else canonical_csr(X)
     return rows.indptr, rows.indices, rows.data
 
 

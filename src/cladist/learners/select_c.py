@@ -25,8 +25,10 @@ from cladist.errors import LabelWarning, ParameterError, is_positive, one_of
 from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator
 from cladist.learners.label_warnings import warn_caller
+from cladist.learners.row_arrays import squared_lengths
 from cladist.losses import Loss
 from cladist.metrics import scorers
+from cladist.mixed_rows import MixedRows
 
 GRID = tuple(10.0**k for k in range(-3, 4))  # as in Gopal & Yang 2013
 LIMITS = (1e-6, 1e6)  # how far the grid is widened
@@ -346,7 +348,12 @@ class Search:
         if self.name != "C":
             return 1.0
         X = self.X
-        squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=np.float64)
+        if isinstance(X, MixedRows):
+            squares = np.sum(squared_lengths(X))
+        elif sparse.issparse(X):
+            squares = X.multiply(X).sum()
+        else:
+            squares = np.einsum("ij,ij->", X, X, dtype=np.float64)
         length = max(float(squares) / X.shape[0], np.finfo(np.float64).tiny)
         steepness = 0.1 if getattr(self.model, "loss", "") == "logistic" else 1.0  # its losses are flatter
         return float(np.clip(_decade(1.0 / (steepness * length)), GRID[0], GRID[-1]))

@@ -26,6 +26,7 @@ INDEX_BELOW = 0.1  # density below which scores come from the lists, and not fro
 MANY_ROWS = 256  # for fewer rows, building blocks costs more than it saves
 FULL_ABOVE = 0.125  # fraction of nodes with a weight, above which a whole row costs less than a list
 MOST_FULL_BYTES = 2**28
+ENTRIES_AT_ONCE = 2**22  # of rows with dense columns, which become CSR
 SCORES_AT_ONCE = 2**22  # 16 MB: scores of all nodes for some rows
 NO_PARENTS = np.zeros(0, np.int64)
 
@@ -124,7 +125,17 @@ class SparseWeights(BlockedWeights):
         """Return w_k·x_i + b_k for all rows and classes."""
         if self.rebuilds_blocks(X.shape[0]):
             return super().scores(X)
-        return self.scores_of(csr_arrays(X), np.arange(X.shape[0]))
+        return self.scores_of_rows(X, np.arange(X.shape[0]))
+
+    def scores_of_rows(self, X: Any, row_ids: Ids) -> Floats32:
+        """Return the scores of the chosen rows of X, which becomes CSR some rows at a time if it is not."""
+        if sparse.issparse(X):
+            return self.scores_of(csr_arrays(X), row_ids)
+        scores, step = np.empty((len(row_ids), self.n_classes), np.float32), max(1, ENTRIES_AT_ONCE // X.shape[1])
+        for first in range(0, len(row_ids), step):
+            part = row_ids[first : first + step]
+            scores[first : first + step] = self.scores_of(csr_arrays(X[part]), np.arange(len(part)))
+        return scores
 
     def scores_of(self, rows: CsrArrays, row_ids: Ids) -> Floats32:
         """Return the scores of the chosen rows."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,14 @@ from scipy import sparse
 from cladist.errors import ModelFormatError, TooLargeError
 from cladist.kernels import linear_scores
 from cladist.kernels.lanes import WIDTH
+from cladist.linear_model.dense_columns import DenseColumns, canonical_csr, read_rows
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.linear_model.training_rows import CsrArrays, Floats32, Ids, TrainingRows, aligned_zeros
+from cladist.mixed_rows import MixedRows
 from cladist.storage import is_mapped
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
 
+SCORED_ENTRIES = 2**26  # of dense columns in float32, which are scored at once
 COLUMN_BYTES = 2**21  # of float64, for passes over features: little enough to stay in the cache
 
 
@@ -93,17 +96,20 @@ class BlockedWeights(Weights):
     def scores(self, X: Any) -> Floats32:
         """Return w_k·x_i + b_k for all rows and classes."""
         scores = np.empty((X.shape[0], self.n_classes), np.float32)
-        rows, position = csr_arrays(X), self._feature_positions()
-        for classes, block, intercepts in self.iter_blocks():
-            linear_scores.score_block(rows, position, block, intercepts, classes, scores)
+        for part, rows in row_pieces(X, self._feature_positions()):
+            kernel = linear_scores.score_mixed if rows.is_mixed else linear_scores.score_block
+            for classes, block, intercepts in self.iter_blocks():
+                kernel(rows.arrays, rows.positions, block, intercepts, classes, scores[part])
         return scores
 
     def best(self, X: Any) -> Ids:
         """Return the class of highest score for each row, ties to the first."""
         best_scores, best_classes = np.full(X.shape[0], -np.inf, np.float32), np.zeros(X.shape[0], np.int64)
-        rows, position = csr_arrays(X), self._feature_positions()
-        for classes, block, intercepts in self.iter_blocks():
-            linear_scores.best_of_block(rows, position, block, intercepts, classes, best_scores, best_classes)
+        for part, rows in row_pieces(X, self._feature_positions()):
+            kernel = linear_scores.best_of_mixed if rows.is_mixed else linear_scores.best_of_block
+            best = best_scores[part], best_classes[part]
+            for classes, block, intercepts in self.iter_blocks():
+                kernel(rows.arrays, rows.positions, block, intercepts, classes, *best)
         return best_classes
 
     def _feature_positions(self) -> npt.NDArray[np.int32]:
@@ -259,9 +265,40 @@ class DualWeights(BlockedWeights):
         return (self.shares[classes].astype(np.float64) @ self.vectors).toarray().astype(np.float32)
 
 
+class ScoredRows(NamedTuple):
+    """Rows as kernels score them: their arrays, and the rows of a block that their features have.
+
+    Mixed rows have two arrays of these positions, of the columns of their CSR part and of their dense columns.
+    """
+
+    arrays: tuple[Any, ...]
+    positions: Any
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there are dense columns."""
+        return len(self.arrays) == 4
+
+
+def row_pieces(X: Any, position: npt.NDArray[np.int32]) -> Iterator[tuple[slice, ScoredRows]]:
+    """Yield rows as kernels score them, and where they are in X; rows with dense columns some at a time."""
+    rows = X if sparse.issparse(X) else read_rows(X)
+    if not isinstance(rows, MixedRows):
+        yield slice(None), ScoredRows(csr_arrays(rows), position)
+        return
+    columns, others, numbers = DenseColumns.split(rows, None)
+    positions, step = (position[numbers], position[columns.numbers]), max(1, SCORED_ENTRIES // columns.n_columns)
+    for start in range(0, len(rows), step):
+        part = slice(start, min(start + step, len(rows)))
+        dense = np.require(columns.take(part), requirements="W")  # kernels are compiled for arrays that are writable
+        yield part, ScoredRows((*csr_arrays(others[part]), dense), positions)
+
+
 def csr_arrays(X: Any) -> CsrArrays:
     """Return the arrays of X as CSR with sorted indices."""
-    rows = X if sparse.issparse(X) and X.format == "csr" else sparse.csr_array(X)
+    if isinstance(X, MixedRows):
+        X = X.tocsr()
+    rows = X if sparse.issparse(X) and X.format == "csr" else canonical_csr(X)
     if not rows.has_sorted_indices:
         rows = rows.sorted_indices()
     return rows.indptr, rows.indices, rows.data

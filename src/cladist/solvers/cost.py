@@ -34,6 +34,7 @@ MOST_SYSTEM_ENTRIES = 2**27  # of all nodes of a tree, features × features each
 ENTRY_OF_VISIT, FULL_ENTRY = 1.1, 0.5  # a nonzero of a row, for sixteen classes; of rows that are visited by fours
 VISIT, LOGISTIC_VISIT = 35.0, 110.0  # the rest of a visit to a row
 JOINT_ENTRY, JOINT_VISIT, JOINT_LOGISTIC_VISIT = 2.6, 450.0, 650.0  # in a tree, where leaves of a block move in turn
+JOINT_FULL_ENTRY = 1.2  # there, of a dense column
 PRODUCT, ROW_OF_STEP, STEP = 0.042, 50.0, 30_000.0  # of a Newton step: for n d², for n, and once
 TREE_PRODUCT, TREE_ROW_OF_STEP, TREE_STEP = 0.08, 180.0, 100_000.0  # of one for a leaf of a tree
 JUDGED_FROM = 0.1  # of the cost of Newton steps, or more: from here on the rate of descent is judged
@@ -183,12 +184,12 @@ class DescentLimit:
 
 def _visit_cost(problem: OneVsRest) -> float:
     """Return the cost of a visit to a row of usual length, for sixteen classes."""
-    entry = FULL_ENTRY if len(problem.rows.data) == len(problem.rows) * problem.rows.n_used else ENTRY_OF_VISIT
-    return entry * _row_length(problem) + (LOGISTIC_VISIT if _has_logarithms(problem.surrogate) else VISIT)
+    entries = FULL_ENTRY * _dense_length(problem) + ENTRY_OF_VISIT * _sparse_length(problem)
+    return entries + (LOGISTIC_VISIT if _has_logarithms(problem.surrogate) else VISIT)
 
 
 def _joint_visit_cost(problem: OneVsRest) -> float:
-    entries = JOINT_ENTRY * _row_length(problem)
+    entries = JOINT_FULL_ENTRY * _dense_length(problem) + JOINT_ENTRY * _sparse_length(problem)
     if _has_logarithms(problem.surrogate):
         return entries + JOINT_LOGISTIC_VISIT
     return entries + JOINT_VISIT * min(1.0, problem.n_classes / WIDTH)
@@ -221,9 +222,12 @@ def _is_unscaled(problem: OneVsRest) -> bool:
     if _stiffness(problem) > UNSCALED:
         return True
     rows = problem.rows
-    if not len(rows.data) or len(rows.data) != len(rows) * rows.n_used:
+    if rows.columns is not None:
+        values = rows.columns.take(slice(SCALE_ROWS))
+    elif len(rows.data) and len(rows.data) == len(rows) * rows.n_used:
+        values = rows.data.reshape(len(rows), rows.n_used)[:SCALE_ROWS, : rows.n_used - rows.has_constant]
+    else:
         return False
-    values = rows.data.reshape(len(rows), rows.n_used)[:SCALE_ROWS, : rows.n_used - rows.has_constant]
     if not values.size:
         return False
     squares = np.mean(np.square(values, dtype=np.float64), axis=0)
@@ -234,7 +238,11 @@ def _rows_per_feature(problem: OneVsRest) -> float:
     return len(problem.rows) / max(1, problem.rows.n_used)
 
 
-def _row_length(problem: OneVsRest) -> float:
+def _dense_length(problem: OneVsRest) -> float:
+    return 0.0 if problem.rows.columns is None else float(problem.rows.columns.n_columns)
+
+
+def _sparse_length(problem: OneVsRest) -> float:
     return len(problem.rows.data) / max(1, len(problem.rows))
 
 

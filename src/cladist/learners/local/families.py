@@ -21,7 +21,6 @@ from cladist.kernels.lanes import WIDTH
 from cladist.learners.base import random_generator, take_rows
 from cladist.learners.local.linear_choice import LinearChoice
 from cladist.linear_model.sparse import SparseWeights, WeightLists
-from cladist.linear_model.weights import csr_arrays
 from cladist.persistence.model_schema import OLD_NODE
 from cladist.solvers import OneVsRest, Settings, TrainingRows, solve_one_vs_rest
 from cladist.solvers.problem import Members
@@ -47,10 +46,10 @@ class Family:
         return self.weights is not None
 
     def scores(self, X: Any, rows: Ids) -> npt.NDArray[np.float32]:
-        """Return the score of every child for some rows of a CSR matrix."""
+        """Return the score of every child for some rows of a CSR matrix, or of `MixedRows`."""
         if self.weights is None:
             return np.zeros((len(rows), len(self.children)), np.float32)
-        scores = self.weights.scores_of(csr_arrays(X), rows)
+        scores = self.weights.scores_of_rows(X, rows)
         if scores.shape[1] < len(self.children):  # the sign of one decides between two
             return np.hstack([-scores / 2, scores / 2])
         return scores

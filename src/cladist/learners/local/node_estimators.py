@@ -20,6 +20,7 @@ from cladist.execution import Executor
 from cladist.labels.encoder import frame_library
 from cladist.labels.frames import read_frame
 from cladist.learners.base import CHUNK_BYTES, take_rows
+from cladist.mixed_rows import csr_if_mixed
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
@@ -101,6 +102,7 @@ def rows_for(model: Any, estimator: Any, X: Any, *, reset: bool) -> Any:
     Texts, categories and frames with columns that are no numbers are left as they are, and so are frames for a
     Pipeline, which may name their columns.
     """
+    X = csr_if_mixed(X)
     has_columns = frame_library(X) != "" and hasattr(X, "columns")
     if _are_numbers(X) and not (has_columns and any(isinstance(value, Pipeline) for value in listed(estimator))):
         X = validate_data(

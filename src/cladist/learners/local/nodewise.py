@@ -30,6 +30,8 @@ from cladist.learners.local.families import (
     weights_of_nodes,
 )
 from cladist.learners.select_c import choose_C, pack_choice, unpack_choice
+from cladist.linear_model.dense_columns import read_rows
+from cladist.mixed_rows import csr_if_mixed
 from cladist.solvers.problem import members_by_class
 from cladist.storage.array_groups import Arrays, check_nodes, group, prefixed, unpack_ids
 
@@ -117,6 +119,7 @@ class NodewiseSVM(HierarchicalClassifier):
     """
 
     answers_sets: ClassVar[bool] = True
+    takes_mixed_rows: ClassVar[bool] = True
 
     taxonomy: Any = None
     _: KW_ONLY
@@ -158,8 +161,7 @@ class NodewiseSVM(HierarchicalClassifier):
             C = choose_C(self, X, labels, weights)
             executor = executor_for(self.n_jobs, self.executor)
             problems, self.always_ = family_problems(labels)
-            rows = X if sparse.issparse(X) else sparse.csr_array(X)
-            families = fit_families(self, rows, problems, weights, C, executor)
+            families = fit_families(self, read_rows(X), problems, weights, C, executor)
         self.families_ = dict(sorted(families.items()))
         self.set_classes(np.unique(labels.indices if self.decodes_sets else labels.frontier[1]).astype(np.int64))
         self._keep_history(time.perf_counter() - started)
@@ -187,7 +189,7 @@ class NodewiseSVM(HierarchicalClassifier):
 
     def _node_scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the score of every node, whatever its parent's."""
-        X = X if sparse.issparse(X) else sparse.csr_array(X)
+        X = X if sparse.issparse(X) else read_rows(X)
         scores = np.full((X.shape[0], self.taxonomy_.n_nodes), NEVER)
         scores[:, self.always_] = ALWAYS
         everything = np.arange(X.shape[0])
@@ -253,7 +255,7 @@ class NodewiseSVM(HierarchicalClassifier):
         nodes : sequence of labels, optional
             The label to explain for every row; that of the largest margin (see Notes) by default.
         """
-        rows = sparse.csr_array(self._fitted_rows(X))
+        rows = sparse.csr_array(csr_if_mixed(self._fitted_rows(X)))
         if not len(self.class_nodes_):
             raise LabelError("NodewiseSVM: there is no label to explain; the training rows had none.")
         ids = self.predict_nodes(rows) if nodes is None else nodes_to_explain(nodes, rows.shape[0], self.taxonomy_)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,8 @@ from cladist.learners.local.node_estimators import (
 )
 from cladist.learners.local.walk import COMBINERS, PROBABILITIES_OF, combine_scores
 from cladist.learners.select_c import choose_C, pack_choice, unpack_choice
+from cladist.linear_model.dense_columns import read_rows
+from cladist.mixed_rows import csr_if_mixed
 from cladist.solvers.problem import members_by_class, with_stops
 from cladist.storage.array_groups import Arrays, check_nodes, unpack_ids
 from cladist.taxonomy import Taxonomy
@@ -193,6 +195,8 @@ class TopDown(HierarchicalClassifier):
     >>> model.predict_paths([[2, 2]])
     [['sport', 'chess']]
     """
+
+    takes_mixed_rows: ClassVar[bool] = True
 
     taxonomy: Any = None
     _: KW_ONLY
@@ -365,8 +369,8 @@ class TopDown(HierarchicalClassifier):
         return label_of[here]
 
     def _as_read(self, X: Any) -> Any:
-        """Return rows as the classifiers read them: our own need CSR."""
-        return X if self.estimator is not None or sparse.issparse(X) else sparse.csr_array(X)
+        """Return rows as the classifiers read them: our own read CSR, and dense columns beside it."""
+        return X if self.estimator is not None or sparse.issparse(X) else read_rows(X)
 
     def class_scores(self, X: Any) -> npt.NDArray[Any]:
         """Return the sum of regrets along the path to each class."""
@@ -451,7 +455,7 @@ class TopDown(HierarchicalClassifier):
         nodes : sequence of labels, optional
             The label to explain for every row; the predicted one by default.
         """
-        rows = self._fitted_rows(X)
+        rows = csr_if_mixed(self._fitted_rows(X))
         labels, paths = explained_paths(self, rows, nodes)
         families = {v: linear(self.decisions_[v]) for v in parents_on(paths, self.walked_.parent)}
         return explain_by_leads(self, rows_of_numbers(rows), families, self.walked_, labels, paths)

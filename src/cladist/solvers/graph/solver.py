@@ -206,8 +206,7 @@ def _add_shares(
 ) -> None:
     """Write Σ α y x of some nodes into `shares`."""
     r, q = factors
-    indptr, indices, data = problem.rows.arrays
-    X = sparse.csr_array((data, indices.astype(np.int64), indptr), shape=(len(weight), problem.rows.n_used))
+    X = problem.rows.to_csr()
     alike = (weight * q) @ X
     pairs = sparse.diags_array(costs[0]) @ own @ sparse.diags_array(r)
     pairs = pairs + sparse.diags_array(costs[1]) @ own @ sparse.diags_array(q)

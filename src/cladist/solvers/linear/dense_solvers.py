@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from cladist import checkpoints, progress
 from cladist.execution import Executor, Serial
-from cladist.linear_model.training_rows import Floats64, TrainingRows
+from cladist.linear_model.training_rows import Floats64
 from cladist.solvers.problem import OneVsRest, Settings
 from cladist.storage.array_pool import storable
 from cladist.surrogates import Hinge, Surrogate
@@ -58,7 +58,7 @@ def solve_directly(
 ) -> list[BinarySolution]:
     """Solve the problems of some or all classes, from `start` (classes × features in use); return α if asked to."""
     classes = range(problem.n_classes) if classes is None else classes
-    X, surrogate = dense_rows(problem.rows), problem.surrogate
+    X, surrogate = problem.rows.to_dense(), problem.surrogate
     weights = np.ones(len(X)) if problem.row_weights is None else problem.row_weights.astype(np.float64)
 
     def solve(k: int) -> BinarySolution:
@@ -79,13 +79,6 @@ def solve_directly(
             solutions.append(solution)
             running.advance()
     return solutions
-
-
-def dense_rows(rows: TrainingRows) -> Floats64:
-    """Return rows as a plain matrix over the features in use."""
-    X = np.zeros((len(rows), rows.n_used))
-    X[np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), rows.indices] = rows.data
-    return X
 
 
 # ---------------------------------------------------------------- Newton's method for smooth losses

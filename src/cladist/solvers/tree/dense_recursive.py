@@ -29,7 +29,7 @@ from cladist.execution import Executor, Serial
 from cladist.linear_model.problem_tree import ROOTS, ProblemTree
 from cladist.linear_model.training_rows import Floats64 as Floats
 from cladist.linear_model.weights import DenseWeights
-from cladist.solvers.linear.dense_solvers import CLOSEST, MOST_STEPS, SHORTEST_STEP, STEP_TO_BOUND, dense_rows
+from cladist.solvers.linear.dense_solvers import CLOSEST, MOST_STEPS, SHORTEST_STEP, STEP_TO_BOUND
 from cladist.solvers.linear.one_vs_rest import EPSILON, ROUNDINGS
 from cladist.solvers.problem import SMALLEST_WEIGHT, OneVsRest, Settings, Solution, duality_gap
 
@@ -101,7 +101,7 @@ class _Steps(ABC):
 
     def __init__(self, problem: OneVsRest, tree: ProblemTree, root: str, executor: Executor) -> None:
         self.surrogate = problem.surrogate
-        self.X = dense_rows(problem.rows)
+        self.X = problem.rows.to_dense()
         self.signs = np.full((problem.n_classes, len(self.X)), -1.0)
         self.costs = np.repeat(problem.costs[1].astype(np.float64)[:, None], len(self.X), axis=1)
         for k in range(problem.n_classes):

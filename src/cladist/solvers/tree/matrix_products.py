@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from cladist import progress
@@ -130,7 +129,7 @@ class _Losses:
     def of(cls, problem: OneVsRest, executor: Executor) -> _Losses:
         """Return the losses of a problem, rows and signs in float32."""
         rows, n_leaves = problem.rows, problem.n_classes
-        X = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(len(rows), rows.n_used)).toarray()
+        X = rows.to_dense(np.float32)
         signs = np.full((n_leaves, len(rows)), -1, np.float32)
         signs[np.repeat(np.arange(n_leaves), np.diff(problem.members[0])), problem.members[1]] = 1
         costs = problem.costs[1][:, None]
