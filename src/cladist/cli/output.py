@@ -21,6 +21,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Task as RichTask
 from rich.segment import Segment
+from rich.table import Column as RichColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -104,7 +105,8 @@ class Terminal:
         if self.json or self.quiet or not console.is_terminal:
             yield
             return
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(30), _StepCount(), _Times())
+        description = TextColumn("{task.description}", markup=False, table_column=RichColumn(no_wrap=True))
+        columns = (description, BarColumn(30), _StepCount(), _Times())
         with Progress(*columns, console=console) as drawing, progress.report_to(Bars(drawing)):
             try:
                 yield
@@ -179,6 +181,9 @@ def join_names(names: Sequence[str]) -> str:
 class _StepCount(ProgressColumn):
     """The number of steps done, and of all steps if known, with their unit."""
 
+    def get_table_column(self) -> RichColumn:
+        return RichColumn(no_wrap=True)
+
     def render(self, task: RichTask) -> Text:
         unit, size = task.fields.get("unit") or "", 1.0
         if unit == "bytes" and (task.total or task.completed) >= 10_000:
@@ -195,7 +200,7 @@ class _Times(ProgressColumn):
     max_refresh = 0.5
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(table_column=RichColumn(no_wrap=True))
         self.elapsed, self.remaining = TimeElapsedColumn(), TimeRemainingColumn(compact=True)
 
     def render(self, task: RichTask) -> Text:

@@ -163,8 +163,7 @@ class TextExplanation:
     def to_html(self) -> str:
         """Return an HTML fragment: the text with its words marked, and the largest contributions at each node."""
         rows = "".join(
-            f"<tr><th style='{CELL}'>{html.escape(title)}</th><td style='{CELL}'>"
-            f"{html.escape(_shown(words))}</td></tr>"
+            f"<tr><th style='{CELL}'>{html.escape(title)}</th><td style='{CELL}'>{html.escape(_shown(words))}</td></tr>"
             for title, words in self._titled()
         )
         path = " › ".join(map(html.escape, self.path))
