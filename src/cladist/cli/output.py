@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -32,6 +33,7 @@ from cladist.locks import make_temporary
 PathLike = str | os.PathLike[str]
 UNLIMITED_WIDTH = 10_000
 MAX_SHOWN = 10  # names in one list
+_WORD = re.compile(r"[^\W\d_]{3}")  # in a cell; units of numbers are shorter
 
 
 DATA = "Data"  # a panel of the help
@@ -157,10 +159,11 @@ def _width_of(renderables: tuple[Any, ...]) -> int | None:
 
 
 def table(header: list[str], rows: list[list[str]], best: Collection[tuple[int, int]] = ()) -> RichTable:
-    """Return a table, as `cladist.report.Table` holds it, with all columns but the first aligned right."""
+    """Return a table, as `cladist.report.Table` holds it: the first column and those of words are aligned left."""
     drawing = RichTable(box=SIMPLE_HEAD)
     for k, name in enumerate(header):
-        drawing.add_column(visible(name), justify="right" if k else "left", no_wrap=k == 0)
+        is_text = k == 0 or any(_WORD.search(row[k]) for row in rows)
+        drawing.add_column(visible(name), justify="left" if is_text else "right", no_wrap=k == 0)
     for k, row in enumerate(rows):
         styles = ("bold green" if (k, column) in best else "" for column in range(len(row)))
         drawing.add_row(*(Text(visible(cell), style=style) for cell, style in zip(row, styles, strict=True)))

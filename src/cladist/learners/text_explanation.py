@@ -170,8 +170,8 @@ class TextExplanation:
         rule = self.explanation.rule_text.removeprefix(", ")
         note = f"<p>The score is {html.escape(rule)}:</p>" if rule else ""
         return (
-            f"<div class='cladist-explanation'><p><strong>{path}</strong> {self.score:.4g}</p><p>{self._marked()}</p>{note}"
-            f"<table style='color: inherit; background: transparent'>{rows}</table></div>"
+            f"<div class='cladist-explanation'><p><strong>{path}</strong> {self.score:.4g}</p>"
+            f"<p>{self._marked()}</p>{note}<table style='color: inherit; background: transparent'>{rows}</table></div>"
         )
 
     _repr_html_ = to_html
