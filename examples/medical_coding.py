@@ -4,10 +4,12 @@ Run as ``python examples/medical_coding.py [page.html]``.
 """
 
 import sys
+from pathlib import Path
 
 from cladist import TextClassifier
 from cladist.datasets import load_icd10cm
 from cladist.metrics import accuracy
+from cladist.report.page import plain_page
 
 N_TRAIN, N_TEST = 6_000, 1_000
 
@@ -22,8 +24,7 @@ def main(page: str = "medical-coding.html") -> None:
     whys = model.explain(["broken left wrist", "severe asthma attack", "bitten by a dog"])
     for why in whys:
         print(f"{why.text}: {' > '.join(data.descriptions[node] for node in why.path)}")
-    with open(page, "w", encoding="utf-8") as file:
-        file.write("".join(why.to_html() for why in whys))
+    Path(page).write_text(plain_page("Diagnoses", "".join(why.to_html() for why in whys)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 MOST_ROWS = 20  # of a table
 MOST_NODES = 300  # of a tree
 OPEN_LEVELS = 2  # of a tree, at first
-PLAIN = "color: inherit; background: transparent; border-collapse: collapse"
+PLAIN = "color: inherit; background: transparent; border-collapse: collapse; margin: 0 0 1em"
 CELL = "padding: 0.15em 0.8em; border-bottom: 1px solid rgba(128, 128, 128, 0.3)"
 
 

@@ -27,6 +27,13 @@ def test_a_database_from_training_to_joined_predictions(run, refused, shop):
     found = list(csv.DictReader(run("predict", "new", *data, "--keep", "id").stdout.splitlines()))
     assert [row["id"] for row in found] == [str(k + 1) for k in range(len(rows))]
     assert json.loads(run("explain", "new", *data, "--rows", "1", "--json").stdout)[0]["label"] == found[0]["label"]
+    tree = ("--label", "category", "--quiet")
+    told = [
+        run("taxonomy", "taxonomy.csv", *given, *tree).stdout for given in (("--data", *data), ("--data", "train.csv"))
+    ]
+    assert told[0].replace(data[0], "train.csv") == told[1]
+    assert "every label is in the taxonomy" in told[0]
+    assert "let two queries choose the rows" in refused("split", "sqlite:///shop.db")
     assert "is a database: say which rows to read" in refused("predict", "new", "sqlite:///shop.db")
     assert "A query is for databases" in refused("predict", "new", "test.csv", "--query", "SELECT 1")
 

@@ -55,7 +55,7 @@ def test_the_page_lists_them_all():
 def test_a_page_shows_the_code_and_what_it_prints(name):
     page = (PAGES / f"{page_of(name)}.md").read_text()
     included = re.findall(r"^```\{literalinclude\} (\S+)$", page, re.MULTILINE)
-    assert included == [f"../../examples/{name}", f"../_static/gallery/{page_of(name)}.txt"]
+    assert included == [f"../_static/gallery/{page_of(name)}.txt", f"../../examples/{name}"]
     assert f"](gallery/{page_of(name)}.md)**" in (ROOT / "docs" / "gallery.md").read_text()
     assert page_of(name) in re.findall(r"^gallery/(\S+)$", (ROOT / "docs" / "gallery.md").read_text(), re.MULTILINE)
 

@@ -116,7 +116,7 @@ def test_a_classifier_of_scikit_learn():
 
 
 def test_what_is_refused(calibrated, tmp_path):
-    with pytest.raises(ParameterError, match=r"rule must be a rule of cladist\.decisions; got 'sure'"):
+    with pytest.raises(ParameterError, match=r"rule must be a rule of cladist\.decisions, as Confidence.*; got 'sure'"):
         DecisionClassifier(FlatLogistic(TREE), rule="sure").fit(X, Y)
     with pytest.raises(ParameterError, match="abstain must be between 0 and 1; got 2"):
         DecisionClassifier(FlatLogistic(TREE), abstain=2).fit(X, Y)

@@ -370,7 +370,7 @@ def test_progress_counts_fits_and_names_the_value(monkeypatch):
     _, rows = scripted(monkeypatch, lambda *_: 0.5, n_rows=6000)
     with progress.report_to(Listener()):
         FlatSVM(TAXONOMY, C="cv").fit(*rows)
-    assert said[:5] == [("choosing C", 7), "choosing C: fits, now C=1", 1, "choosing C: fits, now C=10", 1]
+    assert said[:5] == [("choosing C", 7), "choosing: C=1", 1, "choosing: C=10", 1]
 
 
 @pytest.mark.parametrize("scoring", ["h_loss", metrics.h_loss])

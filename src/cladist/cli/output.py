@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Task as RichTask
 from rich.segment import Segment
+from rich.table import Column as RichColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -31,6 +33,7 @@ from cladist.locks import make_temporary
 PathLike = str | os.PathLike[str]
 UNLIMITED_WIDTH = 10_000
 MAX_SHOWN = 10  # names in one list
+_WORD = re.compile(r"[^\W\d_]{3}")  # in a cell; units of numbers are shorter
 
 
 DATA = "Data"  # a panel of the help
@@ -104,7 +107,8 @@ class Terminal:
         if self.json or self.quiet or not console.is_terminal:
             yield
             return
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(30), _StepCount(), _Times())
+        description = TextColumn("{task.description}", markup=False, table_column=RichColumn(no_wrap=True))
+        columns = (description, BarColumn(30), _StepCount(), _Times())
         with Progress(*columns, console=console) as drawing, progress.report_to(Bars(drawing)):
             try:
                 yield
@@ -155,10 +159,11 @@ def _width_of(renderables: tuple[Any, ...]) -> int | None:
 
 
 def table(header: list[str], rows: list[list[str]], best: Collection[tuple[int, int]] = ()) -> RichTable:
-    """Return a table, as `cladist.report.Table` holds it, with all columns but the first aligned right."""
+    """Return a table, as `cladist.report.Table` holds it: the first column and those of words are aligned left."""
     drawing = RichTable(box=SIMPLE_HEAD)
     for k, name in enumerate(header):
-        drawing.add_column(visible(name), justify="right" if k else "left", no_wrap=k == 0)
+        is_text = k == 0 or any(_WORD.search(row[k]) for row in rows)
+        drawing.add_column(visible(name), justify="left" if is_text else "right", no_wrap=k == 0)
     for k, row in enumerate(rows):
         styles = ("bold green" if (k, column) in best else "" for column in range(len(row)))
         drawing.add_row(*(Text(visible(cell), style=style) for cell, style in zip(row, styles, strict=True)))
@@ -179,6 +184,9 @@ def join_names(names: Sequence[str]) -> str:
 class _StepCount(ProgressColumn):
     """The number of steps done, and of all steps if known, with their unit."""
 
+    def get_table_column(self) -> RichColumn:
+        return RichColumn(no_wrap=True)
+
     def render(self, task: RichTask) -> Text:
         unit, size = task.fields.get("unit") or "", 1.0
         if unit == "bytes" and (task.total or task.completed) >= 10_000:
@@ -195,7 +203,7 @@ class _Times(ProgressColumn):
     max_refresh = 0.5
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(table_column=RichColumn(no_wrap=True))
         self.elapsed, self.remaining = TimeElapsedColumn(), TimeRemainingColumn(compact=True)
 
     def render(self, task: RichTask) -> Text:

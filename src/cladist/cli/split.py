@@ -39,7 +39,14 @@ def command(
 
     Rows are drawn at random, and written in their order and as they are.
     """
+    from cladist.datasets.formats.tables.query import is_database
+
     output.check_inputs(data)
+    if is_database(data):
+        raise ParameterError(
+            f"split writes the rows of a file as they are, and {data} is a database; let two queries choose the rows, "
+            "or give --test-size to cladist train."
+        )
     source = Path(data)
     if not 0 < test_size < 1:
         raise ParameterError(f"--test-size must be a share of the rows between 0 and 1; got {test_size:g}.")

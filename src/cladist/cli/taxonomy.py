@@ -69,6 +69,7 @@ def command(
     data_format: Annotated[
         output.DataFormat | None, output.option("--data-format", output.FORMAT_HELP, output.DATA)
     ] = None,
+    query: output.Query = None,
 ) -> None:
     """Describe, check, draw and convert a taxonomy."""
     if path_sep == "":
@@ -95,8 +96,10 @@ def command(
     from cladist.report.taxonomy_drawing import taxonomy_drawing
 
     columns = (label, label_sep, path_sep)
-    source = None if data is None else DataSource(data, data_format and data_format.value, (), *columns, labelled=True)
-    _check_data(source, {"--label": label, "--label-sep": label_sep, "--data-format": data_format})
+    source = None
+    if data is not None:
+        source = DataSource(data, data_format and data_format.value, (), *columns, labelled=True, query=query)
+    _check_data(source, {"--label": label, "--label-sep": label_sep, "--data-format": data_format, "--query": query})
     check_convertible(convert_to, flatten=flatten, spanning_forest=spanning_forest)
     output.check_target(convert_to, file, data)
     output.check_target(svg, file, data, convert_to)

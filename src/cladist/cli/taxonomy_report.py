@@ -187,7 +187,7 @@ def compare(
 
 def _read_table(source: DataSource) -> LabelRows:
     stream, column = source.stream, source.label or ""
-    with open_table(stream, text=(), label=column, format=source.format) as rows:
+    with open_table(stream, text=(), label=column, format=source.format, query=source.query) as rows:
         labels = LabelColumn(stream, rows.unit, column, source.label_sep)
         for number, (value,) in rows:
             labels.add(number, value)

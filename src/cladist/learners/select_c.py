@@ -266,7 +266,7 @@ class Search:
         scores = self.scores.setdefault(key, [])
         for fold in range(len(scores), n_folds):
             words = ", ".join(f"{name}={value:g}" for name, value in ((self.name, key[0]), *key[1]))
-            progress.describe(self.task, f"choosing {self.title}: fits, now {words}")
+            progress.describe(self.task, f"choosing: {words}")
             number = sum(map(len, self.scores.values()))
             with progress.hide(), self.kept.child(str(number)).active():
                 fitted = self._fit(fold, key)

@@ -19,6 +19,7 @@ from cladist.learners.out_of_fold import last_step, transformed
 Words = dict[str, float]
 WORD = re.compile(r"\w+")
 FOR, AGAINST = "31, 119, 180", "217, 95, 2"  # red, green, blue of marks: blue for, orange against
+CELL = "text-align: left; vertical-align: top; white-space: normal"  # lists of words may take several lines
 SHOWN = 8  # words of a node in text and HTML
 
 
@@ -162,15 +163,15 @@ class TextExplanation:
     def to_html(self) -> str:
         """Return an HTML fragment: the text with its words marked, and the largest contributions at each node."""
         rows = "".join(
-            f"<tr><th style='text-align: left'>{html.escape(title)}</th><td style='text-align: left'>"
-            f"{html.escape(_shown(words))}</td></tr>"
+            f"<tr><th style='{CELL}'>{html.escape(title)}</th><td style='{CELL}'>{html.escape(_shown(words))}</td></tr>"
             for title, words in self._titled()
         )
         path = " › ".join(map(html.escape, self.path))
-        head = f"<p><strong>{path}</strong> {self.score:.4g}{html.escape(self.explanation.rule_text)}</p>"
+        rule = self.explanation.rule_text.removeprefix(", ")
+        note = f"<p>The score is {html.escape(rule)}:</p>" if rule else ""
         return (
-            f"<div class='cladist-explanation'>{head}<p>{self._marked()}</p>"
-            f"<table style='color: inherit; background: transparent'>{rows}</table></div>"
+            f"<div class='cladist-explanation'><p><strong>{path}</strong> {self.score:.4g}</p>"
+            f"<p>{self._marked()}</p>{note}<table style='color: inherit; background: transparent'>{rows}</table></div>"
         )
 
     _repr_html_ = to_html
