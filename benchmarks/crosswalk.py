@@ -197,7 +197,7 @@ def write_table(path: Path, old: Taxonomy, new: Taxonomy, walk: Crosswalk, n_row
     Half of the rows have a label that was split, and a tenth of these have their new label already.
     """
     rng = random.Random(seed)
-    split = sorted({e.old for e in walk if e.kind == "split" and e.old and e.new})
+    split = sorted({e.old for e in walk if e.kind == "split" and e.old and old.is_leaf[old.index(e.old)]})
     plain = [e.old for e in walk if e.kind == "one-to-one" and e.old and old.is_leaf[old.index(e.old)]]
     words = {n: (new.title_of(n) + " " + " ".join(new.synonyms.get(n, ()))).lower().split() for n in new.names}
     truth = []
@@ -218,9 +218,12 @@ def migrate(folder: str) -> dict[str, Any]:
     """Run the command in this process, and return its seconds and its peak memory."""
     from cladist.cli.app import app
 
-    files = {name: str(Path(folder) / name) for name in ("rows.csv", "walk.csv", "new.csv", "out.csv", "work.csv")}
+    files = {
+        name: str(Path(folder) / name) for name in ("rows.csv", "walk.csv", "old.csv", "new.csv", "out.csv", "work.csv")
+    }
     arguments = ["migrate", files["rows.csv"], "--text", "text", "--label", "code", "--known", "recoded"]
-    arguments += ["--crosswalk", files["walk.csv"], "--to", files["new.csv"], "--out", files["out.csv"]]
+    arguments += ["--crosswalk", files["walk.csv"], "--from", files["old.csv"]]
+    arguments += ["--to", files["new.csv"], "--out", files["out.csv"]]
     arguments += ["--worklist", files["work.csv"], "--report", str(Path(folder) / "report.json"), "--quiet"]
     started = time.perf_counter(), time.process_time()
     try:
@@ -243,6 +246,7 @@ def run_rows(counts: Iterable[int]) -> list[dict[str, Any]]:
         old, new = (install(version, folder) for version in ("2021", "2026"))
         walk = old.diff(new)
         walk.write(folder / "walk.csv")
+        old.write(folder / "old.csv")
         new.write(folder / "new.csv")
         for n_rows in counts:
             truth = write_table(folder / "rows.csv", old, new, walk, n_rows)
