@@ -151,3 +151,24 @@ def test_unknown_labels_may_stay_open(folder: Path, run: Any) -> None:
     Path("odd.csv").write_text("code\na.1\nz\n")
     run("migrate", "odd.csv", "--label", "code", *TREES, "--unknown", "open", "--out", "o.csv")
     assert [row["status"] for row in read("o.csv")] == ["mapped", "unknown"]
+
+
+def test_evaluate_on_labels_of_another_version(folder: Path, run: Any, refused: Any) -> None:
+    Path("train.csv").write_text("text,code\n" + "rye bread,a.1\nwheat loaf,a.1\ntoffee,a.2\ncocoa,a.2\nhammer,b\n" * 3)
+    run("train", "train.csv", "--text", "text", "--label", "code", "--taxonomy", "old.csv", "--method", "top-down",
+        "--out", "model", "--quiet")  # fmt: skip
+    Path("test.csv").write_text("text,code\nrye bread,a.1\ntoffee,a.22\nhammer,b\n")
+    Path("walk.csv").write_text("old,new\na.2,a.21\na.2,a.22\n")
+    plain = run("evaluate", "model", "test.csv", "--taxonomy", "new.csv")
+    assert "2 nodes are new ('a.21', 'a.22')" in " ".join(plain.stderr.split())
+    mapped = json.loads(
+        run("evaluate", "model", "test.csv", "--taxonomy", "new.csv", "--crosswalk", "walk.csv", "--json").stdout
+    )
+    same = json.loads(run("evaluate", "model", "train.csv", "--taxonomy", "old.csv", "--json").stdout)
+    assert same == json.loads(run("evaluate", "model", "train.csv", "--json").stdout)
+    assert mapped["tree_induced_error"] == pytest.approx(1 / 3), "toffee is mapped to the node above its candidates"
+    assert "--crosswalk needs the version" in refused("evaluate", "model", "test.csv", "--crosswalk", "walk.csv")
+    Path("bad.csv").write_text("old,new\na.2,z\n")
+    assert "is not in the new taxonomy: 'z'" in refused(
+        "evaluate", "model", "test.csv", "--taxonomy", "new.csv", "--crosswalk", "bad.csv"
+    )
