@@ -27,7 +27,7 @@ from cladist.evaluation.candidate_models import (
 from cladist.evaluation.sureness import Threshold, find_threshold, fit_temperature
 from cladist.taxonomy import Crosswalk
 
-BATCH_ROWS = 4096
+BATCH_ROWS = 1 << 15  # many, since each batch calls the model of every group in it
 MOST_TEXTS = 200_000  # rows drawn for the models, of all labels together
 MOST_OF_A_LABEL = 1_000
 LONGEST_TEXT = 5_000  # characters of a drawn row that are kept
