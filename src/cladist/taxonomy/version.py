@@ -19,7 +19,17 @@ LONGEST = 200  # characters of a name or a date
 
 @dataclass(frozen=True)
 class Version:
-    """Which version a taxonomy is: what people call it, its date, and the digest of its nodes and edges."""
+    """Which version a taxonomy is.
+
+    Parameters
+    ----------
+    name : str or None
+        What people call the version.
+    date : str or None
+        Its date, as a text.
+    digest : str
+        The digest of its nodes and edges.
+    """
 
     name: str | None
     date: str | None
@@ -51,6 +61,11 @@ def check_label(value: Any, what: str) -> str | None:
 
 def describe_changes(old: Taxonomy, new: Taxonomy) -> str:
     """Return a sentence about what differs between two versions; "" if nothing does.
+
+    Parameters
+    ----------
+    old, new : Taxonomy
+        The two versions.
 
     Examples
     --------

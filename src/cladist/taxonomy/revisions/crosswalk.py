@@ -58,7 +58,7 @@ class Crosswalk:
     old: Taxonomy | None
     new: Taxonomy | None
 
-    def __init__(self, entries: Iterable[Any], *, old: Taxonomy | None = None, new: Taxonomy | None = None) -> None:
+    def __init__(self, entries: Iterable[object], *, old: Taxonomy | None = None, new: Taxonomy | None = None) -> None:
         self.__dict__.update(entries=as_entries(entries), old=old, new=new)
 
     @classmethod
