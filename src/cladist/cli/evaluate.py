@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cladist import progress
 from cladist.cli import output
+from cladist.errors import ParameterError
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
@@ -22,6 +23,8 @@ EXAMPLE = (
 )
 Unknown = StrEnum("Unknown", "wrong skip error")
 UNKNOWN_HELP = "Labels that are not in the model's taxonomy: count them as wrong, skip them, or refuse the data."
+VERSION_HELP = "The version of the taxonomy that the labels of DATA are of, if not the one of training."
+CROSSWALK_HELP = "With --taxonomy, the crosswalk from the version of training to this one."
 
 
 def command(
@@ -30,6 +33,8 @@ def command(
     data: output.DataFile,
     html: Annotated[Path | None, output.option("--html FILE", "Also write the report as a web page.")] = None,
     unknown: Annotated[Unknown, output.option("--unknown", UNKNOWN_HELP)] = Unknown.error,
+    taxonomy: Annotated[Path | None, output.option("--taxonomy FILE", VERSION_HELP)] = None,
+    crosswalk: Annotated[Path | None, output.option("--crosswalk FILE", CROSSWALK_HELP)] = None,
     text: output.Texts = None,
     label: output.Label = None,
     label_sep: output.LabelSep = None,
@@ -42,7 +47,11 @@ def command(
 
     Columns and separators default to those of training.
     """
-    output.check_inputs(data, model=model)
+    output.check_inputs(data, taxonomy, crosswalk, model=model)
+    if crosswalk is not None and taxonomy is None:
+        raise ParameterError("--crosswalk needs the version that it leads to; name it with --taxonomy FILE.")
+    if taxonomy is not None and (html is not None or unknown is not Unknown.error):
+        raise ParameterError("--taxonomy goes with neither --html nor --unknown; leave them out.")
     from cladist.cli.input import DataSource, open_model, resolve
 
     fitted, notes = open_model(model)
@@ -50,6 +59,12 @@ def command(
     option_source = DataSource(str(data), format and format.value, *columns, zero_based, labelled=True, query=query)
     source = resolve(option_source, fitted, notes, model)
     output.check_target(html, data, model)
+    if taxonomy is not None:
+        from cladist.cli.other_version import evaluate_across
+
+        with terminal.bars():
+            show(terminal, evaluate_across(fitted, source, taxonomy, crosswalk, terminal.note))
+        return
     with terminal.bars():
         rows = read_rows(fitted, source, unknown=unknown.value, notify=terminal.note)
         report, predicted = evaluate_rows(fitted, rows)
@@ -58,6 +73,11 @@ def command(
             output.write_text(html, page(fitted, rows, report, predicted, title=title))
     if html is not None:
         terminal.note(f"The report is in {html}")
+    show(terminal, report)
+
+
+def show(terminal: output.Terminal, report: Report) -> None:
+    """Print a report."""
     terminal.answer(report.to_dict())
     taxonomy = report.counts.taxonomy
     heading = f"{report.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"

@@ -27,7 +27,7 @@ from cladist.evaluation.candidate_models import (
 from cladist.evaluation.sureness import Threshold, find_threshold, fit_temperature
 from cladist.taxonomy import Crosswalk
 
-BATCH_ROWS = 4096
+BATCH_ROWS = 1 << 15  # many, since each batch calls the model of every group in it
 MOST_TEXTS = 200_000  # rows drawn for the models, of all labels together
 MOST_OF_A_LABEL = 1_000
 LONGEST_TEXT = 5_000  # characters of a drawn row that are kept
@@ -176,19 +176,23 @@ class Migration:
                 self.known_of[row.old] += 1
             if len(labels) > 1:
                 self._check_known(row, labels, number)
-                store, key = (self.drawn, row.old) if row.known is None else (self.checked, row.old)
-                store.setdefault(key, Drawn()).add(number, row, most, random)
+                if row.known is None or row.known in labels:  # an inner node says too little to learn from
+                    store = self.drawn if row.known is None else self.checked
+                    store.setdefault(row.old, Drawn()).add(number, row, most, random)
             elif len(labels) == 1 and labels[0] in wanted:
                 self.settled.setdefault(labels[0], Drawn()).add(number, row, most, random)
         self._fit_groups([old for old in ambiguous if self.rows_of[old]])
         return self
 
     def _check_known(self, row: Row, labels: Sequence[str], number: int) -> None:
-        if row.known is not None and row.known not in labels:
+        if row.known is not None and row.known not in (*labels, *self._targets(row.old)):
             raise DatasetError(
                 f"Row {number}: its new label {quoted(row.known)} is none of those that the crosswalk gives for "
                 f"{quoted(row.old)}: {', '.join(map(quoted, labels[:5]))}; correct one of the two."
             )
+
+    def _targets(self, old: str) -> tuple[str, ...]:
+        return self.crosswalk.targets(old) if old in self.crosswalk else ()
 
     def _fit_groups(self, ambiguous: Sequence[str]) -> None:
         groups = group_labels((old, self.candidates(old)) for old in ambiguous)

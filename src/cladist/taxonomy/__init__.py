@@ -6,6 +6,7 @@ from cladist.taxonomy.relations import RelationGraph
 from cladist.taxonomy.revisions.crosswalk import Crosswalk
 from cladist.taxonomy.revisions.entries import Entry
 from cladist.taxonomy.taxonomy import Taxonomy, as_taxonomy
+from cladist.taxonomy.version import Version, describe_changes
 
 __all__ = [
     "Crosswalk",
@@ -13,7 +14,9 @@ __all__ = [
     "IpcSymbol",
     "RelationGraph",
     "Taxonomy",
+    "Version",
     "as_taxonomy",
+    "describe_changes",
     "ipc_taxonomy",
     "mesh_taxonomy",
     "parse_ipc",

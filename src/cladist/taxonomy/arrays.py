@@ -11,6 +11,7 @@ from cladist.storage import pack_strings, unpack_strings
 from cladist.storage.array_groups import Arrays, are_row_ends, group, prefixed
 from cladist.taxonomy.construction import Draft
 from cladist.taxonomy.taxonomy import Taxonomy
+from cladist.taxonomy.version import check_label
 
 
 def pack_taxonomy(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
@@ -35,7 +36,8 @@ def pack_taxonomy(taxonomy: Taxonomy) -> tuple[dict[str, Any], Arrays]:
             arrays.update(prefixed(key, pack_strings(strings)))
     if synonyms:
         arrays["n_synonyms"] = np.array([len(synonyms.get(name, ())) for name in taxonomy.names], np.int64)
-    return {"sep": taxonomy.sep, "stop_leaves": taxonomy.stop_leaves}, arrays
+    version = {"name": taxonomy.version.name, "date": taxonomy.version.date, "digest": taxonomy.version.digest}
+    return {"sep": taxonomy.sep, "stop_leaves": taxonomy.stop_leaves, "version": version}, arrays
 
 
 def unpack_taxonomy(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
@@ -60,12 +62,22 @@ def unpack_taxonomy(content: dict[str, Any], arrays: Arrays) -> Taxonomy:
         draft.descriptions = dict(zip(names, descriptions or (), strict=False))
         draft.synonyms = _divide(names, synonyms or [], arrays)
         draft.stop_leaves = stops
+        draft.version = _read_version(content.get("version"))
         taxonomy = Taxonomy(draft)
     except TaxonomyError as problem:
         raise ModelFormatError(f"The taxonomy is damaged: {problem}") from problem
     if taxonomy.names != tuple(draft.names):
         raise ModelFormatError("The taxonomy is damaged: its nodes are not in order.")
     return taxonomy
+
+
+def _read_version(content: Any) -> tuple[str | None, str | None]:
+    """Return name and date of a version; models of earlier versions of cladist have none."""
+    if content is None:
+        return None, None
+    if not isinstance(content, dict):
+        raise TaxonomyError("its version is no object.")
+    return check_label(content.get("name"), "name"), check_label(content.get("date"), "date")
 
 
 def _divide(names: list[str], synonyms: list[str], arrays: Arrays) -> dict[str, list[str]]:

@@ -44,6 +44,7 @@ class Draft:
     stop_leaves: dict[str, str] = field(default_factory=dict)
     descriptions: Mapping[Any, str] = field(default_factory=dict)
     synonyms: Mapping[Any, Sequence[str]] = field(default_factory=dict)
+    version: tuple[str | None, str | None] = (None, None)  # its name and its date
 
     @classmethod
     def of_forest(cls, names: list[str], parent: Ids, parts: list[str] | None = None, sep: str | None = None) -> Draft:

@@ -17,6 +17,7 @@ from cladist.taxonomy import construction, inspection, transforms
 from cladist.taxonomy.construction import Draft, OnCycle
 from cladist.taxonomy.structure import Structure, freeze, freeze_matrix
 from cladist.taxonomy.texts import check_synonyms, check_texts, own_words
+from cladist.taxonomy.version import Version, check_label, digest
 
 if TYPE_CHECKING:
     from cladist.taxonomy.revisions.crosswalk import Crosswalk
@@ -69,6 +70,7 @@ class Taxonomy(Structure):
     _descriptions: dict[str, str]
     _synonyms: dict[str, tuple[str, ...]]
     _stop_leaves: dict[str, str]
+    _version: tuple[str | None, str | None]
 
     def __init__(self, draft: Draft) -> None:
         if not draft.names:
@@ -86,6 +88,7 @@ class Taxonomy(Structure):
             _descriptions={name: descriptions[name] for name in names if name in descriptions},
             _synonyms={name: synonyms[name] for name in names if name in synonyms},
             _stop_leaves=dict(draft.stop_leaves),
+            _version=draft.version,
         )
 
     @classmethod
@@ -387,7 +390,7 @@ class Taxonomy(Structure):
         edges = self.parents.indptr.astype(np.int64), self.parents.indices.astype(np.int64)
         parts = list(self.parts) if self.parts else None
         draft = Draft(list(self.names), *edges, parts, self.sep, list(self.dropped_edges))
-        draft.stop_leaves = self._stop_leaves
+        draft.stop_leaves, draft.version = self._stop_leaves, self._version
         return draft.with_texts(self._titles, self._descriptions, self._synonyms)
 
     def subtree(self, name: str) -> Taxonomy:
@@ -506,6 +509,26 @@ class Taxonomy(Structure):
             raise TaxonomyError(f"Taxonomy.diff compares with another Taxonomy; got {type(new).__name__}.")
         return propose(self, new, texts=texts, new_texts=new_texts)
 
+    def with_version(self, name: str | None, date: str | None = None) -> Taxonomy:
+        """Return the same taxonomy with the name and the date of its version, which models keep.
+
+        Examples
+        --------
+        >>> taxonomy = Taxonomy.from_paths(["a/b", "a/c"]).with_version("shop tree", "2026-04-01")
+        >>> print(taxonomy.version)
+        shop tree of 2026-04-01 (...)
+        """
+        version = check_label(name, "name"), check_label(date, "date")
+        return Taxonomy(replace(self.draft(), version=version))
+
+    @cached_property
+    def version(self) -> Version:
+        """The version: its name and date, where they are known, and a digest of the nodes and their parents.
+
+        Taxonomies of the same nodes and edges have the same digest, in whatever order they are; texts do not count.
+        """
+        return Version(*self._version, digest(self))
+
     @property
     def stop_leaves(self) -> dict[str, str]:
         """The stop leaves added by `with_stop_leaves`, each with the inner node that it stands for."""
@@ -513,7 +536,7 @@ class Taxonomy(Structure):
 
     def __getstate__(self) -> dict[str, Any]:
         stored = ("names", "parents", "depth", "dropped_edges", "parts", "sep", "_stop_leaves")
-        return {name: self.__dict__[name] for name in (*stored, "_titles", "_descriptions", "_synonyms")}
+        return {name: self.__dict__[name] for name in (*stored, "_titles", "_descriptions", "_synonyms", "_version")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -128,10 +128,13 @@ def parse(text: str, format: str, *, sep: str = "/", on_cycle: OnCycle = "error"
 
 def recognise(text: str, ending: str, sep: str) -> str:
     """Return the format of a file by its ending or, if that is not known, by its content."""
-    from cladist.taxonomy.formats import mesh, rdf
+    from cladist.taxonomy.formats import mesh
 
-    if (kind := rdf.recognise_rdf(text, ending)) is not None:
-        return kind
+    if ending in (".ttl", ".jsonld") or "skos/core#" in text[:20_000]:
+        from cladist.taxonomy.formats import rdf
+
+        if (kind := rdf.recognise_rdf(text, ending)) is not None:
+            return kind
     if ending in READ_ENDINGS:
         return READ_ENDINGS[ending]
     if text.startswith("format-version:"):

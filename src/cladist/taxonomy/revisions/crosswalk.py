@@ -58,7 +58,7 @@ class Crosswalk:
     old: Taxonomy | None
     new: Taxonomy | None
 
-    def __init__(self, entries: Iterable[Any], *, old: Taxonomy | None = None, new: Taxonomy | None = None) -> None:
+    def __init__(self, entries: Iterable[object], *, old: Taxonomy | None = None, new: Taxonomy | None = None) -> None:
         self.__dict__.update(entries=as_entries(entries), old=old, new=new)
 
     @classmethod
@@ -158,6 +158,38 @@ class Crosswalk:
                 leaves.update(dict.fromkeys(self.new.names[u] for u in below))
             self._candidates[old_name] = tuple(leaves)
         return self._candidates[old_name]
+
+    def translate(self, old_names: Iterable[str | None]) -> list[str | None]:
+        """Return the new name of each old one: its only target, or of several the nearest node above them all.
+
+        A retired node, targets without a common ancestor, and None have no new name, which is None.
+
+        Examples
+        --------
+        >>> from cladist import Taxonomy
+        >>> new = Taxonomy.from_paths(["food/sweets/toffee", "food/sweets/chocolate", "food/bread"])
+        >>> walk = Crosswalk({"candy": ["toffee", "chocolate"], "loaf": "bread", "fax": None}, new=new)
+        >>> walk.translate(["candy", "loaf", "fax"])
+        ['sweets', 'bread', None]
+        """
+        return [None if name is None else self._translated(name) for name in old_names]
+
+    def _translated(self, old_name: str) -> str | None:
+        if old_name not in self._translations:
+            first, *others = self.targets(old_name) or (None,)
+            if others and self.new is None:
+                raise TaxonomyError(
+                    "Crosswalk.translate needs the new taxonomy; give it as Crosswalk(…, new=taxonomy)."
+                )
+            for other in others:
+                if first is not None and self.new is not None:
+                    first = self.new.common_ancestor(first, str(other))
+            self._translations[old_name] = first
+        return self._translations[old_name]
+
+    @cached_property
+    def _translations(self) -> dict[str, str | None]:
+        return {}
 
     @cached_property
     def _candidates(self) -> dict[str, tuple[str, ...]]:

@@ -20,7 +20,18 @@ OF_PAIRS: tuple[Kind, ...] = ("one-to-one", "move", "rename")  # kinds that the 
 class Entry:
     """A node of the old taxonomy, a node of the new one that holds some or all of it, and why.
 
-    `old` is None for a node that is new, `new` is None for one that is retired without a successor.
+    Parameters
+    ----------
+    old : str or None
+        The node of the old taxonomy; None for a node that is new.
+    new : str or None
+        The node of the new taxonomy; None for a node that is retired.
+    kind : {"one-to-one", "split", "merge", "move", "rename", "retire", "new"}
+        What happened; of split, merge, retire and new, a crosswalk sees to that they agree with its other entries.
+    confidence : float
+        How sure the entry is, from 0 to 1.
+    evidence : str
+        What the entry follows from.
     """
 
     old: str | None
@@ -57,7 +68,7 @@ def as_entry(value: Any, position: int) -> Entry:
     return entry
 
 
-def as_entries(values: Iterable[Any]) -> tuple[Entry, ...]:
+def as_entries(values: Iterable[object]) -> tuple[Entry, ...]:
     """Return entries whose kinds agree with each other; a pair given twice, and a retired successor, are errors."""
     if isinstance(values, Mapping):
         values = [(old, new) for old, targets in values.items() for new in _as_targets(targets)]
