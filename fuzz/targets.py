@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from cladist import RelationGraph, Taxonomy, datasets
+from cladist import Crosswalk, RelationGraph, Taxonomy, datasets
 from cladist.errors import CladistError
 from cladist.taxonomy.formats.ipc import ipc_taxonomy
 from cladist.taxonomy.formats.mesh import mesh_taxonomy
@@ -190,6 +190,37 @@ def workbooks() -> dict[str, Target]:
     return targets
 
 
+TREES = FILES.parents[1] / "taxonomy"
+WALKS = (
+    b'old,new,kind,confidence,evidence\na,b,rename,0.9,"x, y"\nc,,retire,1,\n,d,new,1,\n',
+    *(path.read_bytes() for path in sorted((TREES / "revisions" / "files").glob("*.[ct]sv"))),
+)
+OBSOLETE = OBO[0] + b"[Term]\nid: GO:4\nis_obsolete: true\nreplaced_by: GO:2\n[Term]\nid: GO:5\nalt_id: GO:9\n"
+SKOS_WORDS = (b"skos:broader", b"skos:narrower", b"skos:notation", b"skos:exactMatch", b"@en", b"skos:Concept")
+
+
+def crosswalk(ending: str) -> Callable[[bytes], Any]:
+    """Read, draw and invert a crosswalk."""
+    return at_path(lambda path: (str(Crosswalk.read(path)), Crosswalk.read(path).invert()), f"walk.{ending}")
+
+
+def vocabularies() -> dict[str, Target]:
+    """Read SKOS vocabularies as taxonomies and as mappings, if rdflib is there to read them."""
+    if find_spec("rdflib") is None:
+        return {}
+    turtle, xml = (next((TREES / "files" / "skos").glob(f"*.{ending}")).read_bytes() for ending in ("ttl", "rdf"))
+    listed = b'{"@context": {"skos": "http://www.w3.org/2004/02/skos/core#"}, "@id": "urn:a", "@type": "skos:Concept"}'
+    mapped = b'{"@context": {"skos": "http://www.w3.org/2004/02/skos/core#"}, "@id": "urn:a", '
+    mapped += b'"skos:exactMatch": {"@id": "urn:b"}}'
+    return {
+        "skos-turtle": Target(taxonomy("turtle"), (turtle,), SKOS_WORDS),
+        "skos-rdfxml": Target(taxonomy("rdfxml"), (xml,), (b"<!ENTITY", b"SYSTEM", *SKOS_WORDS)),
+        "skos-jsonld": Target(taxonomy("jsonld"), (listed,), (b"@context", b"@graph", b"@import", b"http://x")),
+        "crosswalk-skos": Target(crosswalk("ttl"), (turtle,), SKOS_WORDS),
+        "crosswalk-jsonld": Target(crosswalk("jsonld"), (mapped,), (b"@context", b"@graph")),
+    }
+
+
 NUMBERS = (b"nan", b"inf", b"1e999", b"-0", b"1e-400", b"99999999999999999999", b"0.1e")
 TARGETS: dict[str, Target] = {
     "taxonomy": Target(taxonomy(None), (*EDGES, *PATHS, *CSV_TREE, *JSON_TREE, *INDENTED, *RCV1_TREE)),
@@ -203,6 +234,9 @@ TARGETS: dict[str, Target] = {
     "taxonomy-mesh": Target(as_text(lambda text: mesh_taxonomy(text, on_cycle="drop")), MESH),
     "taxonomy-obo": Target(taxonomy("obo"), OBO, (b"[Term]", b"id:", b"is_a:", b"is_obsolete: true")),
     "taxonomy-owl": Target(taxonomy("owl"), OWL, (b"<!ENTITY", b"owl:Class", b"rdf:about", b"rdfs:subClassOf")),
+    "crosswalk": Target(crosswalk("csv"), WALKS, (b"old", b"new", b"split", b"code", b"Previous Code(s)")),
+    "crosswalk-obo": Target(crosswalk("obo"), (OBSOLETE,), (b"alt_id:", b"consider:", b"replaced_by:", b"[Term]")),
+    **vocabularies(),
     **workbooks(),
     "taxonomy-ipc": Target(as_text(lambda text: ipc_taxonomy(text.split("\n"), level="subgroup")), IPC),
     "relations": Target(at_path(RelationGraph.read, "relations"), RELATIONS),

@@ -102,6 +102,10 @@ class CladistWarning(UserWarning):
     """Base class of all warnings of cladist; learners that do not converge warn as scikit-learn's do."""
 
 
+class TaxonomyWarning(CladistWarning):
+    """A taxonomy that can be read, but was probably meant differently."""
+
+
 class LabelWarning(CladistWarning):
     """Labels that can be trained on, but were probably meant differently, or can never be predicted."""
 

@@ -28,6 +28,7 @@ from cladist.cli import (
     evaluate,
     explain,
     methods,
+    migrate,
     pack,
     predict,
     sample,
@@ -179,8 +180,8 @@ def with_output_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 COMMANDS = (
-    demo, sample, split, pack, doctor, apply, compare, train, predict, stream, evaluate, explain, suggest, taxonomy,
-    methods, bench,
+    demo, sample, split, pack, doctor, apply, migrate, compare, train, predict, stream, evaluate, explain, suggest,
+    taxonomy, methods, bench,
 )  # fmt: skip
 for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], epilog=command.EXAMPLE)(with_output_options(command.command))

@@ -22,6 +22,7 @@ EXAMPLE = (
     "\n\n[bold]cladist taxonomy tree.csv --data train.csv --label category[/bold]"
     "\n\n[bold]cladist taxonomy train.csv --label category --path-sep ' > ' --convert tree.csv[/bold]"
     "\n\n[bold]cladist taxonomy tree.csv --convert tree.json.gz[/bold]"
+    "\n\n[bold]cladist taxonomy old.csv --diff new.csv --out crosswalk.csv[/bold]"
     "\n\n[bold]zcat tree.txt.gz | cladist taxonomy - --format edges[/bold]"
 )
 # The formats that are written; those that are read are these, ARFF headers and LSHTC hierarchies, among others.
@@ -35,6 +36,10 @@ FILE_HELP = (
 CONVERT_HELP = "Write it to this file, in the format of its extension, as in .csv or .csv.gz."
 FOREST_HELP = "Convert it to a forest with one parent per node, the deepest."
 SEP_HELP = "The separator of path parts, in FILE and in labels."
+CROSSWALK = "Crosswalk"
+DIFF_HELP = "Propose the crosswalk from FILE to this new version of it; with --data, also by the words of rows."
+OUT_HELP = "Write the crosswalk to this file: .csv or .tsv."
+HTML_HELP = "Write the crosswalk as a page."
 LABELS_HELP = f"Compare it with labelled data. {output.DATA_HELP}"
 
 
@@ -47,6 +52,9 @@ def command(
     ] = False,
     spanning_forest: Annotated[bool, output.option("--spanning-forest", FOREST_HELP)] = False,
     svg: Annotated[Path | None, output.option("--svg FILE", "Write a drawing to this file.")] = None,
+    diff: Annotated[Path | None, output.option("--diff NEW", DIFF_HELP, CROSSWALK)] = None,
+    out: Annotated[Path | None, output.option("--out -o FILE", OUT_HELP, CROSSWALK)] = None,
+    html: Annotated[Path | None, output.option("--html FILE", HTML_HELP, CROSSWALK)] = None,
     drop_cycles: Annotated[
         bool, output.option("--drop-cycles", "Drop the edges that close cycles, and list them.")
     ] = False,
@@ -55,6 +63,7 @@ def command(
     ] = None,
     path_sep: Annotated[str | None, output.option("--path-sep TEXT", SEP_HELP, show_default="/ in FILE")] = None,
     data: Annotated[str | None, output.option("--data FILE", LABELS_HELP, output.DATA)] = None,
+    text: output.Texts = None,
     label: output.Label = None,
     label_sep: output.LabelSep = None,
     data_format: Annotated[
@@ -67,6 +76,17 @@ def command(
     if file == data == "-":
         raise ParameterError("FILE and --data are both standard input; name a file for one of them.")
     output.check_inputs(file, data)
+    reading: dict[str, Any]
+    if diff is None and (out is not None or html is not None):
+        raise ParameterError("--out and --html are of the crosswalk; name the new version of FILE with --diff NEW.")
+    if text and diff is None:
+        raise ParameterError("--text is for --diff NEW, which compares the words of rows.")
+    if diff is not None:
+        from cladist.cli import revision
+
+        reading = {"format": format and format.value, "path_sep": path_sep, "drop_cycles": drop_cycles}
+        revision.run(terminal, file, diff, out, html, data, (label, label_sep, tuple(text or ())), **reading)
+        return
     of_column = label is not None and data is None  # the taxonomy is the tree of a column
     if of_column:
         data = file
@@ -80,7 +100,7 @@ def command(
     check_convertible(convert_to, flatten=flatten, spanning_forest=spanning_forest)
     output.check_target(convert_to, file, data)
     output.check_target(svg, file, data, convert_to)
-    reading: dict[str, Any] = {"format": format and format.value, "path_sep": path_sep, "drop_cycles": drop_cycles}
+    reading = {"format": format and format.value, "path_sep": path_sep, "drop_cycles": drop_cycles}
     with terminal.bars():
         description = describe(None if of_column else file, source, **reading)
     values = taxonomy_report.to_dict(description)
@@ -129,7 +149,7 @@ def describe(
         return Description(taxonomy, inspect(taxonomy), coverage)
 
     try:
-        taxonomy = _read(file, format=format, path_sep=path_sep, drop_cycles=drop_cycles)
+        taxonomy = read_file(file, format=format, path_sep=path_sep, drop_cycles=drop_cycles)
     except TaxonomyError as problem:
         if "must be in the header" in str(problem):
             problem.add_note("If this is labelled data, name the column of its labels with --label COLUMN.")
@@ -138,7 +158,8 @@ def describe(
     return Description(taxonomy, findings, *(() if source is None else compare(taxonomy, source)))
 
 
-def _read(file: str, *, format: str | None, path_sep: str | None, drop_cycles: bool) -> Taxonomy:  # noqa: A002
+def read_file(file: str, *, format: str | None, path_sep: str | None, drop_cycles: bool) -> Taxonomy:  # noqa: A002
+    """Return the taxonomy of a file, or of standard input."""
     from cladist.cli.input import read_taxonomy
 
     # Reading a file reports its progress, and building the taxonomy takes time after its last byte.

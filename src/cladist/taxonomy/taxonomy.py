@@ -168,19 +168,33 @@ class Taxonomy(Structure):
         return cls(construction.from_networkx(graph, on_cycle=on_cycle))
 
     @classmethod
-    def read(cls, path: Source, *, format: str | None = None, sep: str = "/", on_cycle: OnCycle = "error") -> Taxonomy:  # noqa: A002
+    def read(
+        cls,
+        path: Source,
+        *,
+        format: str | None = None,  # noqa: A002
+        sep: str = "/",
+        on_cycle: OnCycle = "error",
+        scheme: str | None = None,
+        lang: str | None = None,
+    ) -> Taxonomy:
         """Read a taxonomy from a file.
 
         Parameters
         ----------
         path : path or binary stream
             The file; gzip, xz and bzip2 are unpacked.
-        format : {"edges", "paths", "csv", "tsv", "json", "indented", "rcv1", "mesh"}, optional
-            None recognises the format by the file's ending, then by its content.
+        format : str, optional
+            "edges", "paths", "csv", "tsv", "json", "indented", "rcv1", "mesh", "obo", "owl", "xlsx", "ods", or of SKOS
+            "turtle", "rdfxml" or "jsonld"; None recognises the format by the file's ending, then by its content.
         sep : str
             The separator of paths.
         on_cycle : {"error", "drop"}
             As in `from_edges`.
+        scheme : str, optional
+            Of a SKOS vocabulary of several schemes, the one to read: its address, the end of it, or its title.
+        lang : str, optional
+            The language of the texts of a SKOS vocabulary; None: the one that most titles are in.
 
         Examples
         --------
@@ -190,23 +204,34 @@ class Taxonomy(Structure):
         """
         from cladist.taxonomy.formats.reader import read_taxonomy
 
-        return read_taxonomy(path, format=format, sep=sep, on_cycle=on_cycle)
+        return read_taxonomy(path, format=format, sep=sep, on_cycle=on_cycle, scheme=scheme, lang=lang)
 
-    def write(self, path: str | PathLike[str], *, format: str | None = None, sep: str = "/") -> None:  # noqa: A002
+    def write(
+        self,
+        path: str | PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002
+        sep: str = "/",
+        lang: str | None = "en",
+    ) -> None:
         """Write the taxonomy to a file.
 
         Parameters
         ----------
         path : path
             The file; an ending .gz, .xz or .bz2 compresses it.
-        format : {"edges", "paths", "csv", "tsv", "json", "indented", "rcv1"}, optional
-            None takes the format from the ending (.json, .csv, .tsv, .paths, .indented, .rcv1; edges otherwise).
+        format : str, optional
+            "edges", "paths", "csv", "tsv", "json", "indented", "rcv1", or for SKOS "turtle", "rdfxml" or "jsonld". None
+            takes the format from the ending (.json, .csv, .tsv, .paths, .indented, .rcv1, .ttl, .rdf, .jsonld; edges
+            otherwise).
         sep : str
             The separator of paths.
+        lang : str or None
+            The language that the texts of a SKOS vocabulary are marked with.
         """
         from cladist.taxonomy.formats.writer import write_taxonomy
 
-        write_taxonomy(self, path, format=format, sep=sep)
+        write_taxonomy(self, path, format=format, sep=sep, lang=lang)
 
     def to_networkx(self) -> Any:
         """Return a networkx ``DiGraph`` with edges from parent to child."""

@@ -10,6 +10,7 @@
 | rcv1 | ``parent: CCAT child: C15 child-description: PERFORMANCE`` per line |
 | mesh | ``Abdomen;A01.047`` per line: a MeSH descriptor and one of its places; read only |
 | obo, owl | an ontology: terms below those that they are a kind of; read only |
+| turtle, rdfxml, jsonld | a SKOS vocabulary, as RDF |
 | xlsx, ods | a workbook, its first sheet as in csv, or a path per row, a part per cell; read only |
 """
 
@@ -41,6 +42,7 @@ ENDINGS = {
 }
 FORMATS = tuple(ENDINGS.values())
 READ_ONLY = ("mesh", "obo", "owl", "xlsx", "ods")
+RDF = ("turtle", "rdfxml", "jsonld")
 READ_ENDINGS = {**ENDINGS, ".obo": "obo", ".owl": "owl", **workbook.FORMATS}
 OTHER_FILES = {
     ".arff": " (cladist.datasets.read_arff_hmc reads their taxonomy with their rows)",
@@ -48,9 +50,17 @@ OTHER_FILES = {
 }
 
 
-def read_taxonomy(path: Source, *, format: str | None, sep: str, on_cycle: OnCycle = "error") -> Taxonomy:  # noqa: A002
+def read_taxonomy(
+    path: Source,
+    *,
+    format: str | None,  # noqa: A002
+    sep: str,
+    on_cycle: OnCycle = "error",
+    scheme: str | None = None,
+    lang: str | None = None,
+) -> Taxonomy:
     """Read a taxonomy from a file; `format` None recognises it by ending, then by content."""
-    check_format(format, (*FORMATS, *READ_ONLY))
+    check_format(format, (*FORMATS, *READ_ONLY, *RDF))
     check_ending(path, format)
     kind = format or READ_ENDINGS.get(data_suffix(path))
     if kind in workbook.FORMATS.values():
@@ -60,7 +70,14 @@ def read_taxonomy(path: Source, *, format: str | None, sep: str, on_cycle: OnCyc
             return _parse_sheet(text, on_cycle)
     text = read_text(path, error=TaxonomyError)
     with name_source(path):
-        return parse(text, format or recognise(text, data_suffix(path), sep), sep=sep, on_cycle=on_cycle)
+        kind = format or recognise(text, data_suffix(path), sep)
+        if kind in RDF:
+            from cladist.taxonomy.formats.skos import skos_taxonomy
+
+            return skos_taxonomy(text, kind, on_cycle=on_cycle, scheme=scheme, lang=lang)
+        if scheme is not None or lang is not None:
+            raise TaxonomyError(f"scheme and lang are of SKOS vocabularies; this file is read as {kind}.")
+        return parse(text, kind, sep=sep, on_cycle=on_cycle)
 
 
 def _parse_sheet(text: str, on_cycle: OnCycle) -> Taxonomy:
@@ -111,8 +128,10 @@ def parse(text: str, format: str, *, sep: str = "/", on_cycle: OnCycle = "error"
 
 def recognise(text: str, ending: str, sep: str) -> str:
     """Return the format of a file by its ending or, if that is not known, by its content."""
-    from cladist.taxonomy.formats import mesh
+    from cladist.taxonomy.formats import mesh, rdf
 
+    if (kind := rdf.recognise_rdf(text, ending)) is not None:
+        return kind
     if ending in READ_ENDINGS:
         return READ_ENDINGS[ending]
     if text.startswith("format-version:"):

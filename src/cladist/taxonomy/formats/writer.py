@@ -18,8 +18,9 @@ import numpy as np
 from cladist.errors import TaxonomyError, quoted
 from cladist.files import LARGEST_TEXT, data_suffix, open_for_writing
 from cladist.taxonomy.construction import name_paths
+from cladist.taxonomy.formats import rdf
 from cladist.taxonomy.formats.node_rows import BETWEEN_SYNONYMS, split_synonyms
-from cladist.taxonomy.formats.reader import ENDINGS, FORMATS, NO_PARENT, check_ending, check_format, recognise
+from cladist.taxonomy.formats.reader import ENDINGS, FORMATS, NO_PARENT, RDF, check_ending, check_format, recognise
 from cladist.taxonomy.structure import splits_back
 from cladist.taxonomy.taxonomy import Taxonomy
 
@@ -27,13 +28,25 @@ HOLD_TITLES = ("csv", "tsv", "json", "rcv1")  # formats that can hold the titles
 HOLD_TEXTS = ("csv", "tsv", "json")  # formats that can hold descriptions and synonyms too
 
 
-def write_taxonomy(taxonomy: Taxonomy, path: str | PathLike[str], *, format: str | None, sep: str) -> None:  # noqa: A002
+def write_taxonomy(
+    taxonomy: Taxonomy,
+    path: str | PathLike[str],
+    *,
+    format: str | None,  # noqa: A002
+    sep: str,
+    lang: str | None = "en",
+) -> None:
     """Write a taxonomy; the file appears whole or not at all."""
-    check_format(format, FORMATS)
+    check_format(format, (*FORMATS, *RDF))
     check_ending(path, format)
     target = Path(path)
-    kind = format or ENDINGS.get(data_suffix(target), "edges")
-    text = format_taxonomy(taxonomy, kind, sep=sep)
+    kind = format or (ENDINGS | rdf.FORMATS).get(data_suffix(target), "edges")
+    if kind in RDF:
+        from cladist.taxonomy.formats.skos import format_skos
+
+        text = format_skos(taxonomy, kind, lang=lang)
+    else:
+        text = format_taxonomy(taxonomy, kind, sep=sep)
     if format is None and recognise(text, data_suffix(target), sep) != kind:
         raise TaxonomyError(
             f"{target}: with these names the file would not be recognised as edges; end its name in .edges, or "

@@ -95,7 +95,10 @@ class Crosswalk:
         return cls(read_entries(path, old, new, columns=columns), old=old, new=new)
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the entries as CSV, or as TSV where the name ends so; an ending .gz, .xz or .bz2 compresses it."""
+        """Write the entries as CSV, as TSV or as SKOS mappings (.ttl, .rdf, .jsonld), as the name ends.
+
+        An ending .gz, .xz or .bz2 compresses the file. SKOS has no word for new nodes, and does not keep evidence.
+        """
         from cladist.taxonomy.revisions.tables import write_crosswalk
 
         write_crosswalk(self.entries, path)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Confidences: how often pairs of this kind were right on planted revisions; benchmarks/crosswalk.py measures them.
 SAME_NAME, SAME_TITLE, OTHER_TITLE, UNLIKE_TITLE = 1.0, 0.97, 0.9, 0.6
 REUSED = 0.15  # a title less like that of the old node does not show that the code means the same
+PERSIST = 0.5  # of the names: if more persist, they are codes that stay, and one that is gone means something
 NESTED = 0.5  # two inner nodes are the same if they share at least this part of the leaves of both
 
 Reason = tuple[float, str]
@@ -63,6 +64,7 @@ class Matching:
     new_of: dict[int, int] = field(default_factory=dict)
     old_of: dict[int, int] = field(default_factory=dict)
     reasons: dict[int, Reason] = field(default_factory=dict)
+    codes_persist: bool = False
 
     def pair(self, old: int, new: int, confidence: float, evidence: str) -> None:
         """Store a pair."""
@@ -76,16 +78,16 @@ class Matching:
         """Return the new nodes without a pair, parents before children."""
         return [v for v in range(self.new.taxonomy.n_nodes) if v not in self.old_of]
 
-    def are_under_the_same(self, old: int, new: int) -> bool:
-        """Tell whether the parents of two nodes are a pair, or both nodes are roots."""
-        above, other = self.old.parent[old], self.new.parent[new]
-        return (above < 0 and other < 0) or (above >= 0 and self.new_of.get(above) == other)
+    def is_renumbered(self, old: int) -> bool:
+        """Tell whether a node has lost its code while codes persist in general: it may also have been split."""
+        return self.codes_persist and self.old.taxonomy.names[old] not in self.new.taxonomy
 
 
 def match_nodes(old: Taxonomy, new: Taxonomy, likeness: Likeness) -> Matching:
     """Return the nodes that are the same: by name, then by title, then by the leaves below them."""
     matching = Matching(Side.of(old), Side.of(new), likeness)
     _match_names(matching)
+    matching.codes_persist = len(matching.new_of) > PERSIST * old.n_nodes
     _match_titles(matching)
     return matching
 
@@ -182,8 +184,8 @@ def match_inner_nodes(matching: Matching, targets: dict[int, list[int]]) -> dict
             for above in new.above(u):
                 sources[above].add(v)
     result: dict[int, list[int]] = {}
-    for v in reversed(matching.unmatched_old()):
-        if old.is_leaf[v]:
+    for v in range(old.taxonomy.n_nodes - 1, -1, -1):
+        if old.is_leaf[v] or (v in matching.new_of and not matching.is_renumbered(v)):
             continue
         leaves = {leaf for leaf in old.leaves_below(v) if targets.get(leaf)}
         share: dict[int, float] = {}
@@ -192,6 +194,9 @@ def match_inner_nodes(matching: Matching, targets: dict[int, list[int]]) -> dict
             both = len(leaves & sources[u])
             share[u], inside[u] = both / len(leaves | sources[u]), both / len(leaves)
         free = [u for u in share if u not in matching.old_of and share[u] >= NESTED and not new.is_leaf[u]]
+        if v in matching.new_of:  # by its title
+            result[v] = sorted({matching.new_of[v], *(_topmost(new, free, share) if free else ())})
+            continue
         if free:
             result[v] = _topmost(new, free, share)
             if len(result[v]) == 1 and result[v][0] not in matching.old_of:

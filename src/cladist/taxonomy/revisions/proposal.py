@@ -82,7 +82,7 @@ def _leaf_targets(matching: Matching) -> Targets:
             found.update(dict.fromkeys(below, (sure, "now an inner node")) if below else {u: reason})
     taken = {u for found in targets.values() for u in found}
     free = [u for u in matching.unmatched_new() if new.is_leaf[u] and u not in taken]
-    gone = [v for v, found in targets.items() if not found]
+    gone = [v for v, found in targets.items() if not found or matching.is_renumbered(v)]
     _link_in_place(matching, targets, gone, free)
     _link_merged(matching, targets, [v for v in gone if not targets[v]])
     return targets
@@ -107,19 +107,19 @@ def _evidence(matching: Matching, v: int, u: int, where: str) -> str:
 
 def _link_in_place(matching: Matching, targets: Targets, gone: Sequence[int], free: Sequence[int]) -> None:
     """Link every new leaf to the most similar old leaf that is gone from the same place."""
-    places: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    below: dict[int, list[int]] = defaultdict(list)  # leaves that are gone, by the nearest pair above them
     for v in gone:
-        places[_place(matching, 0, v)][0].append(v)
+        pairs = [above for above in matching.old.above(matching.old.parent[v]) if above in matching.new_of]
+        lasting = [above for above in pairs if not matching.is_renumbered(above)]  # which new nodes are below, too
+        for above in {*pairs[:1], *lasting[:1]}:
+            below[matching.new_of[above]].append(v)
     for u in free:
-        places[_place(matching, 1, u)][1].append(u)
-    for place, (olds, news) in places.items():
-        if place < 0 or not olds or len(olds) * len(news) > WIDEST_PLACE**2:
+        place = _place(matching, 1, u)
+        if not below.get(place) or len(below[place]) > WIDEST_PLACE:
             continue
-        for u in news:
-            score, v = max((_score(matching, v, u), -v) for v in olds)
-            if score >= ALIKE_HERE:
-                sure = 0.6 + 0.4 * score
-                targets[-v][u] = (sure, _evidence(matching, -v, u, "in place of it"))
+        score, v = max((_score(matching, v, u), -v) for v in below[place])
+        if score >= ALIKE_HERE:
+            targets[-v][u] = (0.6 + 0.4 * score, _evidence(matching, -v, u, "in place of it"))
 
 
 def _link_merged(matching: Matching, targets: Targets, gone: Sequence[int]) -> None:
@@ -181,8 +181,8 @@ def _entries(matching: Matching, targets: Targets, inner: Mapping[int, Sequence[
     """Yield the entries of all old nodes, in their order, then those of new nodes without a source."""
     old, new = matching.old, matching.new
     parents: dict[int, set[int]] = defaultdict(set)  # new nodes that stand for an old inner node
-    for v, found in inner.items():
-        parents[v].update(found)
+    for v, nodes in inner.items():
+        parents[v].update(nodes)
     for v, u in matching.new_of.items():
         parents[v].add(u)
     reached: set[int] = set()
@@ -190,10 +190,10 @@ def _entries(matching: Matching, targets: Targets, inner: Mapping[int, Sequence[
         found: Mapping[int, Reason]
         if old.is_leaf[v]:
             found = targets[v]
-        elif v in matching.new_of:
-            found = {matching.new_of[v]: matching.reasons[v]}
         else:
             found = dict.fromkeys(inner.get(v, ()), (0.8, "the leaves below"))
+            if v in matching.new_of:
+                found = {**found, matching.new_of[v]: matching.reasons[v]}
         if not found:
             yield Entry(name, None, "retire", 0.9, "no node like it")
         for u, (sure, evidence) in found.items():
@@ -212,5 +212,12 @@ def _kind(matching: Matching, parents: Mapping[int, set[int]], v: int, u: int) -
     stays = (above < 0) == (other < 0) and (above < 0 or other in parents.get(above, ()))
     if not stays:
         return "move"
-    same = old.taxonomy.names[v] == new.taxonomy.names[u] and old.titles[v] == new.titles[u]
+    name, titles = old.taxonomy.names[v], [t.title_of(n) for t, n in _named(matching, v, u)]
+    same = name == new.taxonomy.names[u] and (titles[0] == titles[1] or not all(titles))
     return "one-to-one" if same else "rename"
+
+
+def _named(matching: Matching, v: int, u: int) -> tuple[tuple[Taxonomy, str], tuple[Taxonomy, str]]:
+    """Return taxonomy and name of an old and of a new node."""
+    old, new = matching.old.taxonomy, matching.new.taxonomy
+    return (old, old.names[v]), (new, new.names[u])

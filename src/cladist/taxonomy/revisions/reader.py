@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cladist.errors import TaxonomyError
 from cladist.files import Source, data_suffix, display_name, name_source, read_text
+from cladist.taxonomy.formats.rdf import FORMATS
 from cladist.taxonomy.revisions.entries import Entry
 from cladist.taxonomy.revisions.tables import read_crosswalk
 
@@ -27,6 +28,12 @@ def read_entries(
         text = read_text(path, error=TaxonomyError)
         with name_source(path):
             return parse_obsolete(text)
+    if ending in FORMATS:
+        from cladist.taxonomy.revisions.mappings import parse_mappings
+
+        text = read_text(path, error=TaxonomyError)
+        with name_source(path):
+            return parse_mappings(text, FORMATS[ending], old, new)
     entries = read_crosswalk(path, columns=columns)
     spell_old, spell_new = Spelling(old), Spelling(new)
     return [replace(entry, old=spell_old(entry.old), new=spell_new(entry.new)) for entry in entries]

@@ -23,6 +23,7 @@ from cladist.files import (
     workbook,
 )
 from cladist.files.delimited import DelimitedText, split_header
+from cladist.taxonomy.formats.rdf import FORMATS
 from cladist.taxonomy.formats.reader import iterate_physical_lines
 from cladist.taxonomy.revisions.entries import KINDS, Entry, as_entry, without_contradictions
 from cladist.taxonomy.revisions.layouts import LINES_ABOVE_HEADER, Layout, find_layout, split_codes
@@ -122,9 +123,15 @@ def _refuse(line: int, column: int | str | None, problem: str) -> NoReturn:
 
 def write_crosswalk(entries: Iterable[Entry], path: str | PathLike[str]) -> None:
     """Write entries as a table; the file appears whole or not at all."""
-    delimiter = "\t" if data_suffix(path) == ".tsv" else ","
+    ending = data_suffix(path)
+    if ending in FORMATS:
+        from cladist.taxonomy.revisions.mappings import format_mappings
+
+        text = format_mappings(entries, FORMATS[ending])
+    else:
+        text = format_crosswalk(entries, "\t" if ending == ".tsv" else ",")
     try:
-        content = format_crosswalk(entries, delimiter).encode("utf-8")
+        content = text.encode("utf-8")
     except UnicodeEncodeError as problem:
         raise TaxonomyError(f"{display_name(path)}: a name cannot be written as UTF-8: {problem.reason}.") from None
     if b"\0" in content:
