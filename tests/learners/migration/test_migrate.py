@@ -21,6 +21,7 @@ from cladist import (
     RecursiveLogistic,
     RecursiveSVM,
     Taxonomy,
+    TextClassifier,
     TopDown,
     migrate,
 )
@@ -193,6 +194,19 @@ def test_a_text_tells_what_a_new_label_is_about() -> None:
     assert told.predict(["board of black and white", "chess board queen"]).tolist() == ["go", "chess"]
     titled = Crosswalk([(None, "go")], old=old, new=new.with_texts(descriptions={"go": "board of black and white"}))
     assert migrate(model, titled).predict(["board of black and white"]).tolist() == ["go"]
+
+
+def test_a_text_classifier_stays_one(tmp_path: Any) -> None:
+    old = Taxonomy.from_paths(["sport/tennis", "sport/chess", "film"])
+    new = Taxonomy.from_paths(["sport/tennis", "games/chess", "movie"])
+    texts = ["tennis racket", "a net", "king and queen", "chess board", "actors", "a movie"]
+    model = TextClassifier("svm", taxonomy=old).fit(texts, ["tennis", "tennis", "chess", "chess", "film", "film"])
+    moved = migrate(model, Crosswalk({"film": "movie"}, old=old, new=new))
+    assert isinstance(moved, TextClassifier)
+    assert moved.predict_paths(["chess board", "actors"]) == [["games", "chess"], ["movie"]]
+    assert model.predict(["actors"]).tolist() == ["film"]
+    moved.save(tmp_path / "moved")
+    assert cladist.load(tmp_path / "moved").predict(["actors"]).tolist() == ["movie"]
 
 
 def test_labels_that_are_numbers_stay_numbers() -> None:

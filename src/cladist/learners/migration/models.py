@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -37,8 +38,8 @@ def migrate(model: Any, crosswalk: Crosswalk, *, taxonomy: Any = None, texts: An
 
     Parameters
     ----------
-    model : FlatSVM, FlatLogistic, RecursiveSVM, RecursiveLogistic, TopDown, Hieron, HierarchicalPerceptron, or Pipeline
-        A fitted learner, or a pipeline that ends with one.
+    model : FlatSVM, FlatLogistic, RecursiveSVM, RecursiveLogistic, TopDown, Hieron, HierarchicalPerceptron
+        A fitted learner, or a Pipeline or TextClassifier that ends with one.
     crosswalk : Crosswalk
         From the taxonomy of the model to the new one. Nodes that it does not name keep their names.
     taxonomy : Taxonomy, mapping, edges or path of a file, optional
@@ -107,7 +108,11 @@ def _migrate_pipeline(model: Pipeline, crosswalk: Crosswalk, taxonomy: Any, text
     if isinstance(texts, Mapping) and texts and all(isinstance(text, str) for text in texts.values()):
         features = model[:-1].transform(list(texts.values()))
         rows = {label: features[[k]] for k, label in enumerate(texts)}
-    return Pipeline([*steps, (name, migrate(last, crosswalk, taxonomy=new, texts=rows))], memory=model.memory)
+    moved = copy(model)
+    moved.steps = [*steps, (name, migrate(last, crosswalk, taxonomy=new, texts=rows))]
+    if "taxonomy" in model.get_params(deep=False):  # of a TextClassifier
+        moved.taxonomy = moved.steps[-1][1].taxonomy
+    return moved
 
 
 def _reads_texts(model: Pipeline) -> bool:
