@@ -17,6 +17,7 @@ from cladist import (
     FlatLogistic,
     FlatSVM,
     HierarchicalPerceptron,
+    HierarchicalRLS,
     Hieron,
     RecursiveLogistic,
     RecursiveSVM,
@@ -64,6 +65,10 @@ MODELS: dict[str, Any] = {
     "top-down": TopDown(OLD),
     "hieron": Hieron(OLD, random_state=0),
     "h-perc": HierarchicalPerceptron(OLD, random_state=0),
+    "h-rls": HierarchicalRLS(OLD, random_state=0),
+    "h-rls dual": HierarchicalRLS(OLD, solver="dual", random_state=0),
+    "sh-rls": HierarchicalRLS(OLD, sparse=True, random_state=0),
+    "s-rls": HierarchicalRLS(OLD, gated=False, random_state=0),
     "h-perc average": HierarchicalPerceptron(OLD, average=True, random_state=0),
 }
 FITTED = {name: model.fit(X, LABELS) for name, model in MODELS.items()}
@@ -147,7 +152,7 @@ def test_prototypes_of_unchanged_labels_are_the_same() -> None:
     np.testing.assert_allclose(rows_of(moved, ["0.0a"]), rows_of(model, ["0.0"]), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["hieron", "h-perc", "h-perc average"])
+@pytest.mark.parametrize("name", ["hieron", "h-perc", "h-perc average", "h-rls", "h-rls dual", "sh-rls", "s-rls"])
 def test_online_models_go_on_learning(name: str) -> None:
     moved = migrate(FITTED[name], CROSSWALK)
     before = moved.score(X, AFTER)
@@ -156,6 +161,17 @@ def test_online_models_go_on_learning(name: str) -> None:
         moved.partial_fit(X, AFTER)
     assert moved.score(X, AFTER) > before
     assert moved.rows_seen_ == seen + 5 * len(AFTER)
+
+
+def test_merged_least_squares_are_those_of_merged_labels() -> None:
+    """Both are solutions for the same examples, with targets that are 1 for rows of either label."""
+    new = Taxonomy.from_parents({**{v: p for v, p in PARENTS.items() if v not in ("1.0", "1.1")}, "merged": "1"})
+    crosswalk = Crosswalk([("1.0", "merged"), ("1.1", "merged")], old=OLD, new=new)
+    options = {"solver": "dual", "shuffle": False}
+    moved = migrate(HierarchicalRLS(OLD, **options).fit(X[:120], LABELS[:120]), crosswalk)
+    labels = ["merged" if label in ("1.0", "1.1") else label for label in LABELS[:120]]
+    trained = HierarchicalRLS(new, **options).fit(X[:120], labels)
+    np.testing.assert_allclose(moved.node_margins(X[120:]), trained.node_margins(X[120:]), atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["svm", "lr", "hr-svm", "hr-lr"])

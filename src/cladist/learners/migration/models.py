@@ -23,9 +23,13 @@ from cladist.learners.migration.online import migrate_online
 from cladist.learners.migration.top_down import migrate_top_down
 from cladist.learners.online.hieron import Hieron
 from cladist.learners.online.perceptron import HierarchicalPerceptron
+from cladist.learners.online.rls import HierarchicalRLS
 from cladist.taxonomy import Crosswalk, Taxonomy, as_taxonomy
 
-CARRIED = ("n_features_in_", "feature_names_in_", "history_", "n_iter_", "converged_", "C_", "cv_results_", "sharing_")
+CARRIED = (
+    *("n_features_in_", "feature_names_in_", "history_", "n_iter_", "converged_"),
+    *("C_", "cv_results_", "sharing_", "gamma_"),
+)
 
 
 def migrate(model: Any, crosswalk: Crosswalk, *, taxonomy: Any = None, texts: Any = None) -> Any:
@@ -38,7 +42,7 @@ def migrate(model: Any, crosswalk: Crosswalk, *, taxonomy: Any = None, texts: An
 
     Parameters
     ----------
-    model : FlatSVM, FlatLogistic, RecursiveSVM, RecursiveLogistic, TopDown, Hieron, HierarchicalPerceptron
+    model : FlatSVM, FlatLogistic, RecursiveSVM, RecursiveLogistic, TopDown, Hieron, HierarchicalPerceptron or RLS
         A fitted learner, or a Pipeline or TextClassifier that ends with one.
     crosswalk : Crosswalk
         From the taxonomy of the model to the new one. Nodes that it does not name keep their names.
@@ -132,10 +136,10 @@ def _text_of(taxonomy: Taxonomy, label: str) -> str:
 def _require_migrant(model: Any) -> None:
     """Refuse models whose weights do not belong to nodes one by one."""
     who = type(model).__name__
-    if not isinstance(model, (LinearClassifier, TopDown, Hieron, HierarchicalPerceptron)):
+    if not isinstance(model, (LinearClassifier, TopDown, Hieron, HierarchicalPerceptron, HierarchicalRLS)):
         raise ParameterError(
             f"migrate: what a {who} has learnt cannot be taken apart by nodes; train it again on relabelled rows. "
-            "Linear classifiers, TopDown, Hieron and HierarchicalPerceptron can be migrated."
+            "Linear classifiers, TopDown, Hieron, HierarchicalPerceptron and HierarchicalRLS can be migrated."
         )
     if getattr(model, "relations_", None) is not None:
         raise ParameterError("migrate: labels related by a graph have no place in a crosswalk; train again.")
