@@ -114,16 +114,43 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return lines
 
 
+def read_rows() -> list[dict[str, Any]]:
+    """Return the cells that are measured."""
+    path = RESULTS / f"{NAME}.json"
+    return json.loads(path.read_text())["rows"] if path.exists() else []
+
+
+def write_table(page: Path, rows: list[dict[str, Any]]) -> None:
+    """Write the means over the revisions between the marks of a page."""
+    lines = [
+        "| data | method | revisions | dropped | candidate sets | truth | gained |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for row in summary(rows):
+        found = " | ".join(f"{row[name]:.1%}" for name in ("dropped", "candidates", "truth"))
+        lines.append(f"| {row['data']} | `{row['method']}` | {row['revisions']} | {found} | {row['gain']:.0%} |")
+    begin, end = (f"<!-- candidate-sets:{mark} -->" for mark in ("begin", "end"))
+    before, rest = page.read_text().split(begin)
+    page.write_text(f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}" + rest.split(end)[1])
+
+
+def _is_cell(row: dict[str, Any], key: dict[str, Any]) -> bool:
+    return all(row[name] == value for name, value in key.items())
+
+
 def main() -> None:
     """Measure the cells that are missing, and write all after each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", nargs="+", default=["naics2017", "onet-titles"], choices=sorted(DATA))
     parser.add_argument("--method", nargs="+", default=["top-down"], choices=sorted(METHODS))
     parser.add_argument("--revisions", type=int, default=20, help="planted revisions of each data set")
+    parser.add_argument("--markdown", type=Path, help="write the table into a page, instead of measuring")
     parser.add_argument("--again", action="store_true", help="measure cells that are there, too")
     chosen = parser.parse_args()
-    path = RESULTS / f"{NAME}.json"
-    rows = json.loads(path.read_text())["rows"] if path.exists() else []
+    if chosen.markdown is not None:
+        write_table(chosen.markdown, read_rows())
+        return
+    rows = read_rows()
     for name in chosen.data:
         source = DATA[name].source()
         if source is None:
@@ -133,13 +160,12 @@ def main() -> None:
         for method in chosen.method:
             for seed in range(chosen.revisions):
                 key = {"data": name, "method": method, "revision": seed}
-                there = [row for row in rows if all(row[k] == v for k, v in key.items())]
-                if there and not chosen.again:
+                if not chosen.again and any(_is_cell(row, key) for row in read_rows()):
                     continue
-                rows = [row for row in rows if row not in there]
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    rows.append({**key, **measure(data, method, seed)})
+                    cell = {**key, **measure(data, method, seed)}
+                rows = [row for row in read_rows() if not _is_cell(row, key)] + [cell]
                 rows.sort(key=lambda row: (row["data"], row["method"], row["revision"]))
                 write_results(NAME, rows, quiet=True, means=summary(rows))
     print_rows(summary(rows))

@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # names for type checkers and editors; at run time they are i
     from cladist.learners.local.per_level import LocalPerLevel as LocalPerLevel
     from cladist.learners.local.per_node import LocalPerNode as LocalPerNode
     from cladist.learners.local.top_down import TopDown as TopDown
+    from cladist.learners.migration.models import migrate as migrate
     from cladist.learners.online.hieron import Hieron as Hieron
     from cladist.learners.online.perceptron import HierarchicalPerceptron as HierarchicalPerceptron
     from cladist.learners.online.river_adapter import RiverClassifier as RiverClassifier

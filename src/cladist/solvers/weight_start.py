@@ -1,4 +1,4 @@
-"""`WeightStart`: a start for solvers from weights, whatever rows they were trained on."""
+"""`WeightStart`: a start for flat solvers from weights, whatever rows they were trained on."""
 
 from __future__ import annotations
 
@@ -9,23 +9,27 @@ import numpy as np
 import numpy.typing as npt
 
 from cladist.kernels.lanes import WIDTH
-from cladist.linear_model.problem_tree import BlockAlphas, build_leaf_blocks
 from cladist.linear_model.weights import Weights
 from cladist.solvers.problem import OneVsRest
 from cladist.solvers.relations import Coupling, TreeCoupling
-from cladist.solvers.tree.recursive import State, is_flat
+from cladist.solvers.tree.recursive import is_flat
 from cladist.solvers.warm_start import block_costs
+from cladist.surrogates import Surrogate
 from cladist.taxonomy import Taxonomy
 
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 RAMP = 0.1  # width of the margins around 1 at which α of the hinge goes from its cost to 0
 SMALLEST_SHARE = 1e-6  # of its cost; a smaller α is left out
+INTERCEPT_STEPS, LONGEST_STEP = 6, 0.5
 
 
 @dataclass(frozen=True)
 class WeightStart:
     """Weights of nodes, from which the α of a dual problem follow: α_i = −c_i ℓ'(y_i w·x_i) at its optimum.
 
-    Where the weights are nearly those of the new optimum, so are the α, and little is left to do.
+    Where the weights are nearly those of the new optimum, so are the α, and little is left to do. Small errors of all
+    margins together would sum up in the intercept, so its best value is found first.
 
     Attributes
     ----------
@@ -34,59 +38,74 @@ class WeightStart:
     nodes : array of node ids
         Ascending, one per vector of weights.
     weights : Weights
+    unchanged : array of bool
+        Of which nodes the weights are those of an old optimum. Problems of the others start at the mean α of these,
+        near the solution for a label without rows.
     """
 
     taxonomy: Taxonomy
-    nodes: npt.NDArray[np.int64]
+    nodes: Ids
     weights: Weights
+    unchanged: npt.NDArray[np.bool_]
 
-    def state_for(self, problem: OneVsRest, targets: npt.NDArray[np.int64], coupling: Coupling | None) -> Any:
-        """Return the state to start from, for problems of these nodes; None if none of them has weights.
+    def state_for(self, problem: OneVsRest, targets: Ids, coupling: Coupling | None) -> Any:
+        """Return α in blocks of sixteen problems, as flat solvers begin with; None if there is nothing to begin from.
 
-        As of solvers: α in blocks of sixteen problems, or the α of the blocks of a tree.
+        Where a tree couples labels, the errors of all leaves would sum up in its inner nodes, and the logistic loss has
+        an α for every row: both start as usual.
         """
-        is_tree = isinstance(coupling, TreeCoupling)
-        is_there = np.isin(targets, self.nodes)
-        usable = len(targets) == problem.n_classes and np.any(is_there) and self.weights.n_features == problem.rows.n_features
-        if not usable or (coupling is not None and not is_tree):
+        is_flat_tree = isinstance(coupling, TreeCoupling) and is_flat(*coupling.tree_and_root())
+        there = np.isin(targets, self.nodes[self.unchanged])
+        fits = len(targets) == problem.n_classes and self.weights.n_features == problem.rows.n_features
+        fits &= problem.surrogate.sparse_dual
+        if not fits or not np.any(there) or (coupling is not None and not is_flat_tree):
             return None
-        scores = self._scores(problem, targets, is_there)
-        if coupling is None or is_flat(*coupling.tree_and_root()):
-            return [
-                self._alphas(problem, scores, np.arange(first, min(first + WIDTH, problem.n_classes)))
-                for first in range(0, problem.n_classes, WIDTH)
-            ]
-        tree, root = coupling.tree_and_root()
-        if root == "free":  # the positions of its roots do not follow from the weights of leaves
-            return None
-        order = np.random.default_rng(0).permutation(len(problem.rows))
-        parts = []
-        for block in build_leaf_blocks(tree, root).blocks:
-            alphas = self._alphas(problem, scores, block.classes)[order]
-            rows = np.flatnonzero(alphas.any(axis=1)).astype(np.int32)
-            parts.append(BlockAlphas(rows, np.ascontiguousarray(alphas[rows])))
-        return State(parts, order, np.zeros((0, problem.rows.n_used), np.float32))
+        matrix = problem.rows.matrix(np.arange(len(problem.rows)))
+        blocks, usual = [], None
+        for first in range(0, problem.n_classes, WIDTH):
+            classes = np.arange(first, min(first + WIDTH, problem.n_classes))
+            alphas = np.zeros((len(problem.rows), WIDTH), np.float32)
+            lanes = np.flatnonzero(there[classes])
+            if len(lanes):
+                places = np.searchsorted(self.nodes, targets[classes[lanes]])
+                weights = self.weights.matrix(places)
+                alphas[:, lanes] = _alphas(problem, classes, lanes, matrix @ weights.T, self.weights.intercepts[places])
+                usual = alphas[:, lanes].mean(axis=1)
+            if usual is not None:
+                _begin_near(problem, classes, np.flatnonzero(~there[classes]), usual, alphas)
+            blocks.append(alphas)
+        return blocks
 
-    def _scores(self, problem: OneVsRest, targets: npt.NDArray[np.int64], is_there: Any) -> npt.NDArray[np.float32]:
-        """Return the scores (rows × problems); NaN for problems without weights."""
-        scores = np.full((len(problem.rows), problem.n_classes), np.nan, np.float32)
-        found = self.weights.scores(problem.rows.matrix(np.arange(len(problem.rows))))
-        scores[:, is_there] = found[:, np.searchsorted(self.nodes, targets[is_there])]
-        return scores
 
-    @staticmethod
-    def _alphas(problem: OneVsRest, scores: Any, classes: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """Return the α (rows × 16) of some problems, each between its bounds; 0 where there are no scores."""
-        alphas, surrogate = np.zeros((len(problem.rows), WIDTH), np.float32), problem.surrogate
-        costs = block_costs(problem, classes)[:, : len(classes)]
-        signs = np.full((len(problem.rows), len(classes)), -1.0)
-        for lane, k in enumerate(classes.tolist()):
-            signs[problem.members_of(k), lane] = 1.0
-        margins = signs * scores[:, classes]
-        if surrogate.smooth:
-            shares = -np.asarray(surrogate.slope(margins))
-        else:
-            shares = np.clip(0.5 + (1 - margins) / RAMP, 0, 1)
-        shares[~(shares > SMALLEST_SHARE)] = 0  # and NaN
-        alphas[:, : len(classes)] = costs * shares
-        return alphas
+def _begin_near(problem: OneVsRest, classes: Ids, lanes: Ids, usual: Any, alphas: Any) -> None:
+    """Set the α of lanes to usual ones; those of their own rows to where descent begins without a start."""
+    alphas[:, lanes] = usual[:, None]
+    for lane in lanes.tolist():
+        members = problem.members_of(int(classes[lane]))
+        cost = problem.costs[0, classes[lane]] * problem.weights32[members]
+        alphas[members, lane] = problem.surrogate.positive_share * cost
+
+
+def _alphas(problem: OneVsRest, classes: Ids, lanes: Ids, products: Any, intercepts: Any) -> Floats:
+    """Return the α (rows × lanes) that belong to products w·x and intercepts, each between its bounds."""
+    surrogate, costs = problem.surrogate, block_costs(problem, classes)[:, lanes].astype(np.float64)
+    products = np.asarray(products.toarray() if hasattr(products, "toarray") else products, np.float64)
+    signs = np.full(products.shape, -1.0)
+    for lane, k in enumerate(classes[lanes].tolist()):
+        signs[problem.members_of(k), lane] = 1.0
+    b = np.asarray(intercepts, np.float64).copy()
+    if problem.rows.has_constant:
+        for _ in range(INTERCEPT_STEPS):  # Newton's method on ½ b² + Σ c ℓ(y (w·x + b))
+            shares, curvatures = _slopes(surrogate, signs * (products + b))
+            slope = b - np.sum(costs * shares * signs, axis=0)
+            b -= np.clip(slope / (1 + np.sum(costs * curvatures, axis=0)), -LONGEST_STEP, LONGEST_STEP)
+    shares = _slopes(surrogate, signs * (products + b))[0]
+    return np.where(shares > SMALLEST_SHARE, costs * shares, 0.0)
+
+
+def _slopes(surrogate: Surrogate, margins: Floats) -> tuple[Floats, Floats]:
+    """Return −ℓ' and ℓ''; the step of the hinge at 1 is replaced by a ramp."""
+    if surrogate.smooth:
+        return -np.asarray(surrogate.slope(margins)), np.asarray(surrogate.curvature(margins))
+    shares = np.clip(0.5 + (1 - margins) / RAMP, 0, 1)
+    return shares, np.where((shares > 0) & (shares < 1), 1 / RAMP, 0.0)

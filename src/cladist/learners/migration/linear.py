@@ -32,8 +32,13 @@ def migrate_linear(model: LinearClassifier, fitted: Any, nodes: NodeMap, texts: 
         The texts of new labels as features.
     """
     vector_of = _old_vectors(model)
-    problems, labels = _new_nodes(nodes, set(vector_of), texts), _new_nodes(nodes, set(model.class_nodes_.tolist()), texts)
-    vectors = {v: combine([vector_of[u] for u in nodes.sources[v] if u in vector_of]) for v in problems if v in nodes.sources}
+    problems, labels = (
+        _new_nodes(nodes, set(vector_of), texts),
+        _new_nodes(nodes, set(model.class_nodes_.tolist()), texts),
+    )
+    vectors = {
+        v: combine([vector_of[u] for u in nodes.sources[v] if u in vector_of]) for v in problems if v in nodes.sources
+    }
     inherited = dict(vectors)
     for v in problems:
         if v not in vectors:
@@ -44,9 +49,10 @@ def migrate_linear(model: LinearClassifier, fitted: Any, nodes: NodeMap, texts: 
     fitted.set_classes(np.array(labels, np.int64))
     fitted.weights_ = _in_form(matrix, intercepts, model.weights_)
     if model._coupling is not None:
-        relations, sharing = as_relations(model.relations), model.sharing_  # type: ignore[attr-defined]
+        relations, sharing = as_relations(model.relations), model.sharing_
         fitted._coupling = relations.couple(fitted.taxonomy_, fitted.target_nodes_, sharing, None)
-    fitted._last_fit = WeightStart(fitted.taxonomy_, fitted.target_nodes_, fitted.weights_)
+    unchanged = np.array([nodes.is_whole(v) and v in inherited for v in problems], np.bool_)
+    fitted._last_fit = WeightStart(fitted.taxonomy_, fitted.target_nodes_, fitted.weights_, unchanged)
     return fitted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -22,23 +23,27 @@ from cladist.learners.migration.online import migrate_online
 from cladist.learners.migration.top_down import migrate_top_down
 from cladist.learners.online.hieron import Hieron
 from cladist.learners.online.perceptron import HierarchicalPerceptron
+from cladist.learners.online.rls import HierarchicalRLS
 from cladist.taxonomy import Crosswalk, Taxonomy, as_taxonomy
 
-CARRIED = ("n_features_in_", "feature_names_in_", "history_", "n_iter_", "converged_", "C_", "cv_results_", "sharing_")
+CARRIED = (
+    *("n_features_in_", "feature_names_in_", "history_", "n_iter_", "converged_"),
+    *("C_", "cv_results_", "sharing_", "gamma_"),
+)
 
 
 def migrate(model: Any, crosswalk: Crosswalk, *, taxonomy: Any = None, texts: Any = None) -> Any:
     """Return a fitted model for a revised taxonomy; the one given does not change.
 
-    Labels that are unchanged, renamed or moved keep their weights bit for bit. The parts of a split label begin with its
-    weights, and have its score until they see rows. A label that several were merged into has the sum of their
-    weights and the mean of their intercepts. A new label has the mean weights of the labels below its parent, turned so
-    that its text, if it has one, scores 1. Retired labels go.
+    Labels that are unchanged, renamed or moved keep their weights bit for bit. The parts of a split label begin with
+    its weights, and have its score until they see rows. A label that several were merged into has the sum of their
+    weights and the mean of their intercepts. A new label has the mean weights of the labels below its parent, turned
+    so that its text, if it has one, scores 1. Retired labels go.
 
     Parameters
     ----------
-    model : FlatSVM, FlatLogistic, RecursiveSVM, RecursiveLogistic, TopDown, Hieron, HierarchicalPerceptron, or Pipeline
-        A fitted learner, or a pipeline that ends with one.
+    model : FlatSVM, FlatLogistic, RecursiveSVM, RecursiveLogistic, TopDown, Hieron, HierarchicalPerceptron or RLS
+        A fitted learner, or a Pipeline or TextClassifier that ends with one.
     crosswalk : Crosswalk
         From the taxonomy of the model to the new one. Nodes that it does not name keep their names.
     taxonomy : Taxonomy, mapping, edges or path of a file, optional
@@ -50,14 +55,17 @@ def migrate(model: Any, crosswalk: Crosswalk, *, taxonomy: Any = None, texts: An
     Returns
     -------
     model
-        Of the same class. `partial_fit` goes on from it, and so does ``fit`` with ``warm_start=True``, on whatever rows,
-        to the optimum of the new problem.
+        Of the same class. `partial_fit` goes on from it. With ``warm_start=True``, `fit` begins from it, on whatever
+        rows, and ends at the optimum of the new problem.
 
     Notes
     -----
     `TopDown` has the weights of a node among its siblings: families with the same children are unchanged, and where a
     node moved to another branch, the choices above it do not know it yet. `Hieron` keeps prototypes: that of an
     unchanged label is the same wherever it is; merged ones are averaged.
+
+    A fit starts from migrated weights where labels share nothing and the loss is a hinge: `FlatSVM`, and `RecursiveSVM`
+    with ``sharing=0``. Others start as usual, and only their parameters are those of before.
 
     Examples
     --------
@@ -104,7 +112,11 @@ def _migrate_pipeline(model: Pipeline, crosswalk: Crosswalk, taxonomy: Any, text
     if isinstance(texts, Mapping) and texts and all(isinstance(text, str) for text in texts.values()):
         features = model[:-1].transform(list(texts.values()))
         rows = {label: features[[k]] for k, label in enumerate(texts)}
-    return Pipeline([*steps, (name, migrate(last, crosswalk, taxonomy=new, texts=rows))], memory=model.memory)
+    moved = copy(model)
+    moved.steps = [*steps, (name, migrate(last, crosswalk, taxonomy=new, texts=rows))]
+    if "taxonomy" in model.get_params(deep=False):  # of a TextClassifier
+        moved.taxonomy = moved.steps[-1][1].taxonomy
+    return moved
 
 
 def _reads_texts(model: Pipeline) -> bool:
@@ -124,15 +136,17 @@ def _text_of(taxonomy: Taxonomy, label: str) -> str:
 def _require_migrant(model: Any) -> None:
     """Refuse models whose weights do not belong to nodes one by one."""
     who = type(model).__name__
-    if not isinstance(model, (LinearClassifier, TopDown, Hieron, HierarchicalPerceptron)):
+    if not isinstance(model, (LinearClassifier, TopDown, Hieron, HierarchicalPerceptron, HierarchicalRLS)):
         raise ParameterError(
-            f"migrate: what a {who} has learnt cannot be taken apart by nodes; train it again on relabelled rows. Linear "
-            "classifiers, TopDown, Hieron and HierarchicalPerceptron can be migrated."
+            f"migrate: what a {who} has learnt cannot be taken apart by nodes; train it again on relabelled rows. "
+            "Linear classifiers, TopDown, Hieron, HierarchicalPerceptron and HierarchicalRLS can be migrated."
         )
     if getattr(model, "relations_", None) is not None:
         raise ParameterError("migrate: labels related by a graph have no place in a crosswalk; train again.")
     if isinstance(model, TopDown) and model.estimator is not None:
-        raise ParameterError("migrate: of TopDown, only classifiers of its own can be migrated, not those of `estimator`.")
+        raise ParameterError(
+            "migrate: of TopDown, only classifiers of its own can be migrated, not those of `estimator`."
+        )
     if isinstance(model, TopDown) and model.walked_ is not model.taxonomy_ and model.walked_.stop_leaves:
         raise ParameterError("migrate: a TopDown with stop=True has classifiers that end above leaves; train it again.")
 
@@ -164,6 +178,8 @@ def _rows_of(texts: Any, taxonomy: Taxonomy, n_features: int) -> dict[int, Any]:
             )
         row = sparse.csr_array(text if sparse.issparse(text) else np.atleast_2d(np.asarray(text, np.float32)))
         if row.shape != (1, n_features):
-            raise ParameterError(f"migrate: the text of {label!r} has shape {row.shape}; (1, {n_features}) is expected.")
+            raise ParameterError(
+                f"migrate: the text of {label!r} has shape {row.shape}; (1, {n_features}) is expected."
+            )
         rows[taxonomy.index(label)] = row
     return rows

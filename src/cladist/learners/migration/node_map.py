@@ -17,8 +17,8 @@ Ids = npt.NDArray[np.int64]
 class NodeMap:
     """The old nodes that each new node comes from, and the new nodes that each old one goes to, as ids.
 
-    A leaf that goes to an inner node goes to the leaves below it, too. An inner node that goes to a leaf takes along the
-    leaves below it that go nowhere else.
+    A leaf that goes to an inner node goes to the leaves below it, too. An inner node that goes to a leaf takes along
+    the leaves below it that go nowhere else.
     """
 
     old: Taxonomy
@@ -29,7 +29,7 @@ class NodeMap:
     @classmethod
     def of(cls, old: Taxonomy, crosswalk: Crosswalk, new: Taxonomy) -> NodeMap:
         """Return the map of a crosswalk; nodes that it does not name keep their names."""
-        if not any(name in old for name in crosswalk.old_names):
+        if crosswalk.old_names and not any(name in old for name in crosswalk.old_names):
             raise TaxonomyError(
                 "migrate: the crosswalk names no node of the model's taxonomy; is it for another one, or inverted?"
             )

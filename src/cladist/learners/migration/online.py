@@ -11,8 +11,10 @@ from cladist.errors import ParameterError
 from cladist.kernels import tree as tree_kernels
 from cladist.learners import row_arrays
 from cladist.learners.migration.node_map import NodeMap
+from cladist.learners.migration.ridge import migrate_ridge
 from cladist.learners.online.hieron import Hieron, WeightPrototypes
 from cladist.learners.online.perceptron import HierarchicalPerceptron, WeightPerceptrons
+from cladist.learners.online.rls import HierarchicalRLS
 
 Ids = npt.NDArray[np.int64]
 
@@ -22,6 +24,8 @@ def migrate_online(model: Any, fitted: Any, nodes: NodeMap) -> Any:
     for name in ("rows_seen_", "n_iter_", "history_", "converged_"):
         setattr(fitted, name, getattr(model, name))
     fitted.set_classes(_classes(model, nodes))
+    if isinstance(model, HierarchicalRLS):
+        return migrate_ridge(model, fitted, nodes)
     if isinstance(model, Hieron):
         old: Any = model.prototypes_
         if isinstance(old, WeightPrototypes):

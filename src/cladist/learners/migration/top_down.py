@@ -37,7 +37,7 @@ class _Families:
         self.reached = set(np.unique(closed.indices).tolist())
 
     def _ends(self) -> list[int]:
-        """Return the labels of the new tree: those that come from old labels, and new ones beside them or with texts."""
+        """Return the labels of the new tree: those of old labels, and new ones beside them or with texts."""
         tree, labels = self.nodes.new, set(self.model.class_nodes_.tolist())
         found = {v for v, sources in self.nodes.sources.items() if labels.intersection(sources)}
         near = {int(tree.parent[v]) for v in found}
