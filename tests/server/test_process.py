@@ -14,7 +14,7 @@ import pytest
 from cladist.cli.serve import read_token
 from cladist.persistence.models import load_noted, save
 from cladist.server.feedback_log import FeedbackLog
-from cladist.server.learning import Learning
+from cladist.server.learner import Learning
 from cladist.server.served import ServedModel
 from tests.cli.conftest import call
 from tests.server.conftest import AUTHORISED, TEXTS

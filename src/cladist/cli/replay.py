@@ -39,7 +39,7 @@ def command(
     _require_web()
     from cladist.persistence.models import load_noted, save
     from cladist.server.feedback_log import FeedbackLog
-    from cladist.server.learning import Learning
+    from cladist.server.learner import Learning
     from cladist.server.served import ServedModel
 
     fitted, notes, arrays = load_noted(model)

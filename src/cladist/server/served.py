@@ -67,6 +67,7 @@ class ServedModel:
         self.learner = last_step(model)
         self.nodes = Nodes(self.learner.taxonomy_)
         self.evaluation: Evaluation | None = None
+        self.columns: dict[frozenset[str], bytes] = {}  # of the taxonomy as JSON, by their names
 
     @classmethod
     def load(cls, folder: Path, version: str = "", *, mmap: bool = False) -> ServedModel:
