@@ -4,6 +4,8 @@ import json
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -151,6 +153,20 @@ def test_the_token_is_found_where_it_is_kept(tmp_path: Path, monkeypatch: pytest
     monkeypatch.delenv("CLADIST_TOKEN_FILE")
     monkeypatch.setenv("CLADIST_TOKEN", "fedcba9876543210")
     assert read_token(None) == "fedcba9876543210"
+
+
+def test_replay_needs_no_web_framework(folder: Path, tmp_path: Path) -> None:
+    FeedbackLog(tmp_path / "model.feedback").append(corrections(0, 1))
+    code = "import sys\nsys.modules['fastapi'] = sys.modules['pydantic'] = sys.modules['uvicorn'] = None\n"
+    code += f"from cladist.cli.app import app\napp(['replay', {str(folder)!r}, '--out', {str(tmp_path / 'out')!r}])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "1 are new" in done.stdout
+    code = "import sys\nsys.modules['fastapi'] = None\n"
+    code += f"from cladist.cli.app import app\napp(['serve', {str(folder)!r}])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "cladist[web]" in done.stderr
 
 
 def test_replay_refuses_what_it_cannot_do(folder: Path, tmp_path: Path, calibrated: Any) -> None:
