@@ -157,7 +157,7 @@ def test_the_token_is_found_where_it_is_kept(tmp_path: Path, monkeypatch: pytest
 
 def test_replay_needs_no_web_framework(folder: Path, tmp_path: Path) -> None:
     FeedbackLog(tmp_path / "model.feedback").append(corrections(0, 1))
-    code = "import sys\nsys.modules['fastapi'] = sys.modules['pydantic'] = sys.modules['uvicorn'] = None\n"
+    code = "import sys\nsys.modules['fastapi'] = sys.modules['starlette'] = sys.modules['uvicorn'] = None\n"
     code += f"from cladist.cli.app import app\napp(['replay', {str(folder)!r}, '--out', {str(tmp_path / 'out')!r}])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
