@@ -22,6 +22,7 @@ EXAMPLE = (
     "\n\n[bold]cladist evaluate model test.csv --unknown wrong[/bold]"
 )
 Unknown = StrEnum("Unknown", "wrong skip error")
+STORE_HELP = "Keep rows and predictions beside the model, where cladist serve finds them for the numbers of nodes."
 UNKNOWN_HELP = "Labels that are not in the model's taxonomy: count them as wrong, skip them, or refuse the data."
 VERSION_HELP = "The version of the taxonomy that the labels of DATA are of, if not the one of training."
 CROSSWALK_HELP = "With --taxonomy, the crosswalk from the version of training to this one."
@@ -32,6 +33,7 @@ def command(
     model: output.ModelFolder,
     data: output.DataFile,
     html: Annotated[Path | None, output.option("--html FILE", "Also write the report as a web page.")] = None,
+    store: Annotated[bool, output.option("--store", STORE_HELP)] = False,
     unknown: Annotated[Unknown, output.option("--unknown", UNKNOWN_HELP)] = Unknown.error,
     taxonomy: Annotated[Path | None, output.option("--taxonomy FILE", VERSION_HELP)] = None,
     crosswalk: Annotated[Path | None, output.option("--crosswalk FILE", CROSSWALK_HELP)] = None,
@@ -73,6 +75,10 @@ def command(
             output.write_text(html, page(fitted, rows, report, predicted, title=title))
     if html is not None:
         terminal.note(f"The report is in {html}")
+    if store:
+        from cladist.server.stored_evaluation import store_rows
+
+        terminal.note(f"The predictions are kept in {store_rows(fitted, rows, model)}")
     show(terminal, report)
 
 

@@ -17,9 +17,9 @@ EXAMPLE = (
     "Examples: [bold]cladist serve model --data test.csv[/bold]"
     '\n\n[bold]curl localhost:8000/predict --json \'{"texts": ["acute bronchitis"], "top_k": 3}\'[/bold]'
 )
-TOKEN_VARIABLE = "CLADIST_TOKEN"
+TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "CLADIST_TOKEN", "CLADIST_TOKEN_FILE"
 LEAST_TOKEN = 16  # characters
-TOKEN_HELP = f"The file with the token; without, the environment variable {TOKEN_VARIABLE}, or a new one on loopback."
+TOKEN_HELP = f"The file with the token; without, that in {TOKEN_VARIABLE} or the file in {TOKEN_FILE_VARIABLE}."
 LIMITS, MODELS = "Limits", "Models"
 
 
@@ -109,7 +109,8 @@ def command(
     found = () if findings is None else read_findings(findings)
     listener = listen(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
-    terminal.note(f"The server listens at {address}{f'#token={token}' if is_new else ''} Ctrl+C stops it.")
+    # The address has a line of its own, so that it can be copied; the page takes the token from behind the #.
+    terminal.note("The server listens until Ctrl+C stops it, at", f"{address}{f'#token={token}' if is_new else ''}")
     terminal.answer({"address": address, "token": token if is_new else None, "models": list(named)})
     run(Plan(named, settings, rows, tuple(proxy or ()), found), listener, workers=workers)
 
@@ -139,6 +140,8 @@ def is_loopback(host: str) -> bool:
 def read_token(file: Path | None) -> str | None:
     """Return the token in a file, or in the environment; None without either."""
     token, where = os.environ.get(TOKEN_VARIABLE), f"The environment variable {TOKEN_VARIABLE}"
+    if file is None and (named := os.environ.get(TOKEN_FILE_VARIABLE)):
+        file = Path(named)
     if file is not None:
         token, where = file.read_text(encoding="utf-8"), str(file)
         if os.name == "posix" and file.stat().st_mode & (S_IRWXG | S_IRWXO):
