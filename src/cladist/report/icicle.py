@@ -89,6 +89,11 @@ def icicle(
     )
 
 
+def node_title(taxonomy: Taxonomy, v: int) -> str:
+    """Return what a node is called for people: its title, or the last part of its path."""
+    return taxonomy.title_of(taxonomy.names[v]) or taxonomy.shortest_path_parts(v)[-1]
+
+
 def _numbers(values: Any, taxonomy: Taxonomy, what: str) -> Floats:
     """Return one number per node from an array or a mapping of names."""
     if isinstance(values, Mapping):
@@ -137,7 +142,7 @@ def _blocks(
     for v, (name, shade) in enumerate(zip(taxonomy.names, shades, strict=True)):
         if size[v] < MIN_BLOCK:
             continue
-        title = taxonomy.titles.get(name, taxonomy.shortest_path_parts(v)[-1])
+        title = node_title(taxonomy, v)
         x, y = width * int(taxonomy.depth[v]), top[v]
         height = size[v] - (GAP if size[v] > 4 * GAP else 0.0)
         fill = None if np.isnan(shade) else colour(shade)

@@ -12,7 +12,7 @@ from cladist.metrics import Report
 from cladist.metrics.calibration import ReliabilityCurve
 from cladist.report.errors import Errors
 from cladist.report.figure import COLOURS, TEXT, Figure, Plot, legend_height, shorten_to, shown
-from cladist.report.icicle import colour, text_colour
+from cladist.report.icicle import colour, node_title, text_colour
 from cladist.taxonomy import Taxonomy
 
 MOST_CLASSES = 40  # in a confusion matrix
@@ -235,7 +235,7 @@ def confusion_matrix(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, node: str 
     2
     """
     names, table = confusion_counts(y_true, y_pred, taxonomy, node=node)
-    titles = [taxonomy.title_of(name) for name in names]
+    titles = [node_title(taxonomy, taxonomy.index(name)) for name in names]
     columns = [*titles, "elsewhere"]
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     head = min(LABEL_WIDTH, 12 + 5.2 * max(map(len, columns)))
@@ -256,9 +256,7 @@ def confusion_matrix(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, node: str 
         for j, share in enumerate(shares[i].tolist()):
             words = f"{title} → {columns[j]}: {table[i, j]:,} of {table[i].sum():,} rows"
             parts.append(_cell(LABEL_WIDTH + CELL * j, y, share, words))
-    label = (
-        f"Confusions of the children of {taxonomy.title_of(node) if node else 'the root'}: true rows, predicted columns"
-    )
+    label = f"Confusions of the children of {node or 'the root'}: true rows, predicted columns"
     return Figure(
         f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" aria-label="{shown(label)}" {TEXT}>{"".join(parts)}</svg>'

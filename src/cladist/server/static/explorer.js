@@ -136,14 +136,18 @@ class Explorer {
     return lines;
   }
 
+  // What nodes can be coloured by; values that take a pass over all nodes are computed when they are chosen.
   readColours() {
-    const c = this.columns, shares = { palette: "score", low: 0, high: 1, ends: ["0", "1"] }, log = (values) => values.map((x) => Math.log(1 + x));
-    const leaves = log(Float32Array.from(this.tree.nLeaves)), most = (values) => values.reduce((a, b) => (b > a ? b : a), 0);
-    const size = { size: { words: "leaves below", values: leaves, palette: "count", low: 0, high: most(leaves), ends: ["1", number(most(this.tree.nLeaves))], absent: "none" } };
-    if (!c.support) return size;
-    const rows = log(Float32Array.from(c.support));
+    const c = this.columns, shares = { palette: "score", low: 0, high: 1, ends: ["0", "1"] };
+    const most = (values) => values.reduce((a, b) => (b > a ? b : a), 0);
+    const counts = (words, values, absent) => {
+      const highest = most(values);
+      return { words, values: () => Float32Array.from(values, (x) => Math.log(1 + x)), palette: "count", low: 0, high: Math.log(1 + highest), ends: ["1", number(highest)], absent };
+    };
+    const size = { ...counts("leaves below", this.tree.nLeaves, "none"), all: true };
+    if (!c.support) return { size };
     const f1 = { words: "F1", values: c.f1, ...shares };
-    if (!c.error_cost) return { f1, ...size };
+    if (!c.error_cost) return { f1, size };
     const known = [...c.error_cost].filter((x, v) => c.support[v] && this.tree.isLeaf(v)).sort((a, b) => a - b);
     const high = Math.max(1, Math.round(known[Math.floor(0.95 * known.length)] || 1));
     return {
@@ -151,15 +155,16 @@ class Explorer {
       cost: { words: "error cost per row", values: c.error_cost, palette: "cost", low: 0, high, ends: ["0", `${number(high)} or more edges`] },
       recall: { words: "recall", values: c.recall, ...shares },
       precision: { words: "precision", values: c.precision, ...shares },
-      rows: { words: "rows (support)", values: rows, palette: "count", low: 0, high: most(rows), ends: ["1", number(most(c.support))] },
-      ...size,
+      rows: counts("rows (support)", c.support),
+      size,
     };
   }
 
   colour(name) {
     const own = this.colours[name];
     this.colourName = name;
-    this.icicle.setColours(own.values, own.palette, own.low, own.high, own.values === this.colours.size?.values ? null : this.columns.support);
+    const values = typeof own.values === "function" ? own.values() : own.values;
+    this.icicle.setColours(values, own.palette, own.low, own.high, own.all ? null : this.columns.support);
     this.key.replaceChildren(legend(own));
   }
 
