@@ -1,10 +1,12 @@
 """Throughput and latency of ``cladist serve``, beside the same model behind FastAPI without batches, and an overload.
 
-    python benchmarks/speed/server.py [--seconds 15] [--overload 90]
+    python benchmarks/speed/server.py [--seconds 4] [--rounds 5] [--overload 60]
 
-wrk sends single descriptions of diagnoses on the same machine, so that client and server share its cores. Half load is
-half of the requests per second that were answered before. In the overload, connections that never wait ask for more
-than can be answered, with room for few rows in the queue; every answer must be 200 or 429, and memory must not grow.
+wrk sends single descriptions of diagnoses on the same machine, so that client and server share its cores. Both servers
+run at the same time, and wrk asks them in turn: other work on the machine changes from second to second. The ratio is
+the median of those of the rounds. Half load is half of the requests per second that a server answered in the median.
+In the overload, connections that never wait ask for more than can be answered, with room for few rows in the queue;
+every answer must be 200 or 429, and memory must not grow.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx
@@ -33,6 +36,7 @@ from cladist import TextClassifier
 from cladist.datasets import load_icd10cm
 
 HERE = Path(__file__).parent
+OURS, BARE = "cladist serve", "FastAPI without batches"
 CONNECTIONS = 64
 N_BODIES = 2000
 SMALL_QUEUE = 32  # rows that may wait in the overload
@@ -40,8 +44,9 @@ SMALL_QUEUE = 32  # rows that may wait in the overload
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=int, default=15)
-    parser.add_argument("--overload", type=int, default=90)
+    parser.add_argument("--seconds", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--overload", type=int, default=60)
     parser.add_argument("--model", type=Path, help="a saved model of the categories of ICD-10-CM; trained without")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -50,19 +55,57 @@ def main() -> None:
         model = arguments.model or folder / "icd"
         if arguments.model is None:
             cladist.save(TextClassifier("top-down", taxonomy=data.taxonomy).fit(data.texts_train, data.y_train), model)
-        bodies = folder / "bodies"
-        plain = {"paths": False}
-        write_bodies(bodies, data.texts_test, plain)
-        write_bodies(folder / "bare", data.texts_test, {})
-        rows = [
-            measure("cladist serve", model, bodies, arguments.seconds),
-            measure("FastAPI without batches", model, folder / "bare", arguments.seconds),
-        ]
-        rows[0]["times_bare"] = round(rows[0]["requests_per_second"] / rows[1]["requests_per_second"], 2)
-        overload = overloaded(model, bodies, arguments.overload)
+        bodies = {OURS: folder / "bodies", BARE: folder / "bare"}
+        write_bodies(bodies[OURS], data.texts_test, {"paths": False})
+        write_bodies(bodies[BARE], data.texts_test, {})
+        rows = compare(model, bodies, arguments.seconds, arguments.rounds)
+        overload = overloaded(model, bodies[OURS], arguments.overload)
+        class_name = type(cladist.load(model)[-1]).__name__
     print_rows(rows)
     print(json.dumps(overload, indent=2))
-    write_results("server", rows, connections=CONNECTIONS, overload=overload, data="ICD-10-CM, categories")
+    facts = {"connections": CONNECTIONS, "rounds": arguments.rounds, "data": "ICD-10-CM, categories"}
+    write_results("server", rows, overload=overload, model=class_name, **facts)
+
+
+def compare(model: Path, bodies: dict[str, Path], seconds: int, rounds: int) -> list[dict[str, Any]]:
+    """Return the throughput of two servers under full load, and their latency under half of it."""
+    full: dict[str, list[dict[str, Any]]] = {OURS: [], BARE: []}
+    busy = dict.fromkeys(full, 0.0)
+    with running(OURS, model) as ours, running(BARE, model) as bare:
+        servers = {OURS: ours, BARE: bare}
+        for name, (address, _) in servers.items():
+            wrk(address, bodies[name], 3)  # compiles, and fills caches
+        for _ in range(rounds):
+            for name, (address, process) in servers.items():
+                before = cpu_seconds(process)
+                full[name].append(wrk(address, bodies[name], seconds))
+                busy[name] += cpu_seconds(process) - before
+        rates = {name: median(run["requests_per_second"] for run in runs) for name, runs in full.items()}
+        sizes = {name: memory(process) for name, (_, process) in servers.items()}
+        half: dict[str, list[dict[str, Any]]] = {OURS: [], BARE: []}
+        for _ in range(rounds):
+            for name, (address, _) in servers.items():
+                pause = 1000 * CONNECTIONS / (rates[name] / 2)
+                half[name].append(wrk(address, bodies[name], seconds, pause_ms=pause))
+    rows = []
+    for name, runs in full.items():
+        rows.append(
+            {
+                "server": name,
+                "requests_per_second": rates[name],
+                "cpu_seconds_per_1000": round(1000 * busy[name] / sum(run["requests"] for run in runs), 2),
+                "p50_ms": median(run["p50_ms"] for run in runs),
+                "p99_ms": median(run["p99_ms"] for run in runs),
+                "half_requests_per_second": median(run["requests_per_second"] for run in half[name]),
+                "half_p50_ms": median(run["p50_ms"] for run in half[name]),
+                "half_p99_ms": median(run["p99_ms"] for run in half[name]),
+                "memory_mib": sizes[name],
+            }
+        )
+    pairs = zip(full[OURS], full[BARE], strict=True)
+    ratios = [round(a["requests_per_second"] / b["requests_per_second"], 2) for a, b in pairs]
+    rows[0] |= {"times_bare": median(ratios), "ratios": str(sorted(ratios))}
+    return rows
 
 
 def write_bodies(path: Path, texts: Any, options: dict[str, Any]) -> None:
@@ -71,32 +114,9 @@ def write_bodies(path: Path, texts: Any, options: dict[str, Any]) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-def measure(name: str, model: Path, bodies: Path, seconds: int) -> dict[str, Any]:
-    """Return the throughput of a server under full load, and its latency under half of that."""
-    with running(name, model) as (address, process):
-        wrk(address, bodies, 3)  # compiles, and fills caches
-        before = cpu_seconds(process)
-        full = wrk(address, bodies, seconds)
-        busy = cpu_seconds(process) - before
-        rate = full["requests_per_second"]
-        half = wrk(address, bodies, seconds, pause_ms=1000 * CONNECTIONS / (rate / 2))
-    return {
-        "server": name,
-        "requests_per_second": rate,
-        "cpu_seconds_per_1000": round(1000 * busy / max(1, full["requests"]), 2),
-        "p50_ms": full["p50_ms"],
-        "p99_ms": full["p99_ms"],
-        "half_requests_per_second": half["requests_per_second"],
-        "half_p50_ms": half["p50_ms"],
-        "half_p99_ms": half["p99_ms"],
-        "statuses": full["statuses"],
-        "memory_mib": memory(process),
-    }
-
-
 def overloaded(model: Path, bodies: Path, seconds: int) -> dict[str, Any]:
     """Return statuses and memory of a server that is asked for more than it can answer."""
-    with running("cladist serve", model, "--queue", str(SMALL_QUEUE)) as (address, process):
+    with running(OURS, model, "--queue", str(SMALL_QUEUE)) as (address, process):
         wrk(address, bodies, 5, connections=4)
         samples: list[float] = []
         stop = threading.Event()
@@ -133,7 +153,7 @@ def running(name: str, model: Path, *options: str) -> Iterator[tuple[str, Any]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    if name == "cladist serve":
+    if name == OURS:
         command = [sys.executable, "-m", "cladist", "serve", str(model), "--port", port, "--quiet", *options]
     else:
         module = "benchmarks.speed.bare_server:app"

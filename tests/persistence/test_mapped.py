@@ -64,3 +64,18 @@ def test_the_content_of_mapped_weights_is_verified_if_wanted(tmp_path, name):
     assert cladist.load(tmp_path / "forged", mmap=True).predict(X).shape == Y.shape
     with pytest.raises(ModelFormatError, match="finite numbers"):
         cladist.load(tmp_path / "forged", mmap=True, verify=True)
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_dense_weights_are_mapped_and_read_only(tmp_path, warm_start):
+    model = RecursiveSVM(TAXONOMY, weights="dense", warm_start=warm_start).fit(X, Y)
+    model.save(tmp_path / "model")
+    plain, mapped = cladist.load(tmp_path / "model"), cladist.load(tmp_path / "model", mmap=True)
+    blocks = mapped.weights_._blocks
+    assert is_mapped(blocks)
+    assert not blocks.flags.writeable
+    same(plain, mapped)
+    np.testing.assert_array_equal(plain.coef_, mapped.coef_)
+    for loaded in (plain, mapped):
+        loaded.fit(X[:30], Y[:30])
+    same(plain, mapped)

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from cladist.cli.serve import read_token
 from cladist.persistence.models import load_noted, save
 from cladist.server.feedback_log import FeedbackLog
 from cladist.server.learning import Learning
@@ -127,12 +128,29 @@ def test_mistakes_are_refused_before_anything_listens(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CLADIST_TOKEN", raising=False)
+    monkeypatch.delenv("CLADIST_TOKEN_FILE", raising=False)
     for name, text in (("short", "abc\n"), ("long", "0123456789abcdef\n")):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o600)
     result = call("serve", *arguments)
     assert result.exit_code == 2
     assert word in result.stderr
+
+
+def test_the_token_is_found_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CLADIST_TOKEN", "CLADIST_TOKEN_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    assert read_token(None) is None
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    with pytest.warns(UserWarning, match="chmod 600"):
+        assert read_token(file) == "0123456789abcdef"
+    file.chmod(0o600)
+    monkeypatch.setenv("CLADIST_TOKEN_FILE", str(file))
+    assert read_token(None) == "0123456789abcdef"
+    monkeypatch.delenv("CLADIST_TOKEN_FILE")
+    monkeypatch.setenv("CLADIST_TOKEN", "fedcba9876543210")
+    assert read_token(None) == "fedcba9876543210"
 
 
 def test_replay_refuses_what_it_cannot_do(folder: Path, tmp_path: Path, calibrated: Any) -> None:

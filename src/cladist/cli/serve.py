@@ -17,9 +17,9 @@ EXAMPLE = (
     "Examples: [bold]cladist serve model --data test.csv[/bold]"
     '\n\n[bold]curl localhost:8000/predict --json \'{"texts": ["acute bronchitis"], "top_k": 3}\'[/bold]'
 )
-TOKEN_VARIABLE = "CLADIST_TOKEN"
+TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "CLADIST_TOKEN", "CLADIST_TOKEN_FILE"
 LEAST_TOKEN = 16  # characters
-TOKEN_HELP = f"The file with the token; without, the environment variable {TOKEN_VARIABLE}, or a new one on loopback."
+TOKEN_HELP = f"The file with the token; without, that in {TOKEN_VARIABLE} or the file in {TOKEN_FILE_VARIABLE}."
 LIMITS, MODELS = "Limits", "Models"
 
 
@@ -139,6 +139,8 @@ def is_loopback(host: str) -> bool:
 def read_token(file: Path | None) -> str | None:
     """Return the token in a file, or in the environment; None without either."""
     token, where = os.environ.get(TOKEN_VARIABLE), f"The environment variable {TOKEN_VARIABLE}"
+    if file is None and (named := os.environ.get(TOKEN_FILE_VARIABLE)):
+        file = Path(named)
     if file is not None:
         token, where = file.read_text(encoding="utf-8"), str(file)
         if os.name == "posix" and file.stat().st_mode & (S_IRWXG | S_IRWXO):

@@ -19,6 +19,7 @@ from cladist.kernels import linear_scores
 from cladist.kernels.lanes import WIDTH
 from cladist.linear_model.problem_tree import ProblemTree
 from cladist.linear_model.training_rows import CsrArrays, Floats32, Ids, TrainingRows, aligned_zeros
+from cladist.storage import is_mapped
 from cladist.storage.array_groups import Arrays, group, pack_matrix, prefixed, unpack_ids, unpack_matrix
 
 COLUMN_BYTES = 2**21  # of float64, for passes over features: little enough to stay in the cache
@@ -199,6 +200,8 @@ class DenseWeights(BlockedWeights):
         intercepts, blocks, features = arrays["intercepts"], arrays["blocks"], unpack_ids(arrays["feature_of"])
         require_fit(len(blocks) == -(-len(intercepts) // WIDTH), "its blocks are not as many as its intercepts need")
         require_fit(len(np.unique(features)) == len(features), "a feature occurs twice")
+        if is_mapped(blocks) and blocks.dtype == np.float32 and blocks.shape[1:] == (len(features), WIDTH):
+            return cls(blocks, intercepts, features, n_features)  # they stay in the file, which processes share
         return cls([to_block(block.T) for block in blocks], intercepts, features, n_features)
 
     def blocks(self) -> Iterator[Floats32]:

@@ -31,7 +31,9 @@ def model_card(content: dict[str, Any], model: Any) -> str:
     if hasattr(learner, "taxonomy_"):
         taxonomy = learner.taxonomy_
         facts["taxonomy"] = f"a {taxonomy.kind} of {taxonomy.n_nodes:,} nodes in {len(taxonomy.levels)} levels"
-        facts["labels"] = f"{len(learner.classes_):,} of them{', in sets' if learner.decodes_sets else ''}"
+        facts["labels"] = (
+            f"{len(learner.classes_):,} of them{', in sets' if getattr(learner, 'decodes_sets', True) else ''}"
+        )
     facts["written by"] = f"cladist {__version__}"
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
     return f"""---

@@ -46,8 +46,8 @@ from cladist.storage.array_groups import Arrays, are_row_ends, check_nodes, grou
 from cladist.taxonomy.arrays import pack_taxonomy, unpack_taxonomy
 from cladist.taxonomy.relations import RelationGraph
 
-# Arrays that `mmap=True` leaves in their file: the weights of weights="sparse" and "differences", which are only read.
-LARGE = re.compile(r".*/weights/(sparse/(classes|values)|differences/(features|ends|lanes|values))")
+# Arrays that `mmap=True` leaves in their file: weights of linear models in all forms, which are only read.
+LARGE = re.compile(r".*/weights/(blocks|sparse/(classes|values)|differences/(features|ends|lanes|values))")
 LONG_LIST = 10_000  # texts in notes, such as the names of features, above which they are written as arrays
 NOT_PART_OF_A_MODEL = (
     "taxonomy",
@@ -187,11 +187,11 @@ def load(folder: Any, *, mmap: bool = False, verify: bool = False, trusted: bool
     folder : path
         The folder of the model.
     mmap : bool
-        Leave the weights of ``weights="sparse"`` and ``"differences"`` in their file, and read only those that a
-        prediction needs: for models that are larger than memory, or loaded for a few rows. Everything else is read and
-        verified. The file must not be written to meanwhile; saving another model to the folder does not. For the
-        weights left there, type and shape are verified: a class or feature that does not exist is noticed when it is
-        used, and altered numbers are not.
+        Leave the weights of ``weights="dense"``, ``"sparse"`` and ``"differences"`` in their file, and read only those
+        that a prediction needs: for models that are larger than memory, loaded for a few rows, or by several processes,
+        which share them. Everything else is read and verified. The file must not be written to meanwhile; saving
+        another model to the folder does not. For the weights left there, type and shape are verified: a class or
+        feature that does not exist is noticed when it is used, and altered numbers are not.
     verify : bool
         With `mmap`: also read the weights left in the file once, to verify their checksum and their content.
         Without `mmap` everything is always verified.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-STATUSES = (200, 304, 400, 401, 404, 405, 408, 409, 413, 415, 421, 422, 429, 500, 503)
+STATUSES = (200, 201, 304, 307, 400, 401, 404, 405, 408, 409, 413, 415, 421, 422, 429, 500, 503)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024)
 OTHER = "other"  # routes and statuses that are not listed
