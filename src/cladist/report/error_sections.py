@@ -32,7 +32,7 @@ class Group(NamedTuple):
 
     true: int
     pred: int
-    count: int
+    n_rows: int
     cost: int
     pairs: list[int]
 
@@ -128,7 +128,7 @@ def _group_list(errors: Errors, groups: list[Group], texts: Texts | None, words:
 
 def _group_item(errors: Errors, group: Group, share: float, texts: Texts | None, words: Words, told: set[int]) -> str:
     title = _taken_for(errors, group.true, group.pred)
-    sizes = f"{_rows(group.count)}, cost {group.cost:,}"
+    sizes = f"{_rows(group.n_rows)}, cost {group.cost:,}"
     bar = _bar("amount", 'aria-hidden="true"', max(0.01, share))
     inner = []
     for k in group.pairs:

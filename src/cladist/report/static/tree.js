@@ -147,7 +147,7 @@ export class Tree {
 
 // Compute where each node is drawn: `top` and `size`, as shares of the whole height.
 // `weight`: what the height of a node is in proportion to; `folded`: 1 for branches that are closed;
-// `opened`: nodes that get much of their parent's height, so that a path can be seen from the root to a leaf.
+// `opened`: an array of nodes that get much of their parent's height, so that a path can be seen from the root to a leaf.
 export function layOut(tree, weight, folded, opened, top, size) {
   const { n, parent, order } = tree, own = new Float64Array(n), below = new Float64Array(n + 1);
   const rest = folded ? new Float64Array(n) : null; // what a node has beside its children
@@ -181,9 +181,9 @@ export function layOut(tree, weight, folded, opened, top, size) {
 // Return the share of its parent of every opened node, and under -2 - p by what the other children of p shrink.
 function openedShares(tree, own, opened, below) {
   const shares = new Map();
-  for (const p of new Set([...(opened || [])].map((v) => tree.parent[v]))) {
+  for (const p of new Set((opened || []).map((v) => tree.parent[v]))) {
     const whole = p < 0 ? below[0] || 1 : Math.max(own[p], below[p + 1]);
-    const chosen = [...opened].filter((v) => tree.parent[v] === p), least = OPEN_SHARE / chosen.length;
+    const chosen = opened.filter((v) => tree.parent[v] === p), least = OPEN_SHARE / chosen.length;
     let before = 0, after = 0;
     for (const v of chosen) {
       const share = own[v] / whole, wanted = Math.max(share, Math.min(least, tree.nChildren(p) === 1 ? share : least));
