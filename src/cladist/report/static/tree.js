@@ -2,7 +2,7 @@
 // Nodes are numbered from the roots down: a parent comes before its children.
 
 const SMALLEST_FOLD = 1 / 240; // the share of the height that a folded branch keeps
-const OPEN_SHARE = 0.46; // of its parent's height, which the nodes of an opened path get at least
+const OPEN_SHARE = 0.62; // of its parent's height, which the nodes of an opened path get at least
 
 // Return the array of a base64 text; `Kind` is a typed array, little-endian as all machines that run browsers are.
 export function decode(text, Kind) {

@@ -206,7 +206,7 @@ class Explorer {
     if (!this.panels.classify.hidden && document.activeElement !== this.map) this.openTab("node");
     else if (document.activeElement === this.map) this.openTab("node");
     const { tree, columns: c } = this, panel = this.panels.node;
-    const values = [["leaves below", number(this.tree.nLeaves[v])]];
+    const values = tree.isLeaf(v) ? [] : [["leaves below", number(tree.nLeaves[v])]];
     if (c.support && c.support[v] && c.recall) values.push(["rows", number(c.support[v])], ["precision", c.precision[v] >= 0 ? percent(c.precision[v]) : "never predicted"], ["recall", percent(c.recall[v])], ["F1", (c.f1[v] || 0).toFixed(3)], ["edges per row", number(c.error_cost[v])]);
     const head = [h("nav", { class: "trail", "aria-label": "Path" }, ...trail(tree, tree.parent[v], (u) => this.choose(u), "Taxonomy")), h("h2", { dir: "auto" }, visible(tree.title(v)))];
     if (tree.name(v) !== tree.title(v)) head.push(h("p", { class: "soft" }, bdi(tree.name(v))));
