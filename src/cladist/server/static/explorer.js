@@ -139,12 +139,15 @@ class Explorer {
   // What nodes can be coloured by; values that take a pass over all nodes are computed when they are chosen.
   readColours() {
     const c = this.columns, shares = { palette: "score", low: 0, high: 1, ends: ["0", "1"] };
-    const most = (values) => values.reduce((a, b) => (b > a ? b : a), 0);
-    const counts = (words, values, absent) => {
-      const highest = most(values);
-      return { words, values: () => Float32Array.from(values, (x) => Math.log(1 + x)), palette: "count", low: 0, high: Math.log(1 + highest), ends: ["1", number(highest)], absent };
+    const counts = (words, values, more) => {
+      let highest;
+      const most = () => (highest ??= values().reduce((a, b) => (b > a ? b : a), 0));
+      return {
+        words, palette: "count", low: 0, ...more, values: () => Float32Array.from(values(), (x) => Math.log(1 + x)),
+        range: () => ({ high: Math.log(1 + most()), ends: ["1", number(most())] }),
+      };
     };
-    const size = { ...counts("leaves below", this.tree.nLeaves, "none"), all: true };
+    const size = counts("leaves below", () => this.tree.nLeaves, { absent: "none", all: true });
     if (!c.support) return { size };
     const f1 = { words: "F1", values: c.f1, ...shares };
     if (!c.error_cost) return { f1, size };
@@ -155,14 +158,14 @@ class Explorer {
       cost: { words: "error cost per row", values: c.error_cost, palette: "cost", low: 0, high, ends: ["0", `${number(high)} or more edges`] },
       recall: { words: "recall", values: c.recall, ...shares },
       precision: { words: "precision", values: c.precision, ...shares },
-      rows: counts("rows (support)", c.support),
+      rows: counts("rows (support)", () => c.support),
       size,
     };
   }
 
   colour(name) {
     const own = this.colours[name];
-    this.colourName = name;
+    if (own.range) Object.assign(own, own.range());
     const values = typeof own.values === "function" ? own.values() : own.values;
     this.icicle.setColours(values, own.palette, own.low, own.high, own.all ? null : this.columns.support);
     this.key.replaceChildren(legend(own));
