@@ -26,6 +26,8 @@ def test_open(visit, address):
     assert "10 nodes" in page.locator(".facts-line").inner_text()
     assert "token" not in page.url
     assert page.evaluate("performance.getEntriesByName('first-picture').length") == 1
+    asked = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert len([name for name in asked if "columns=parent" in name]) == 1  # the request that the page began
     assert page.locator("#map").get_attribute("role") == "tree"
     assert [tab.inner_text() for tab in page.locator("[role=tab]").all()] == [
         "Classify",
@@ -117,8 +119,8 @@ def test_findings_in_place(visit, address):
 def test_correct_a_prediction(visit, address):
     page = visit(address)
     page.select_option(".model select", "old")
-    page.locator("h1", has_text="old").wait_for()
-    page.locator(".facts-line", has_text="Hieron").wait_for()
+    page.wait_for_selector("html[data-ready=old]", state="attached")
+    assert page.locator("h1").inner_text() == "old"
     page.fill("#text", "a wooden racket")
     page.click("button.primary")
     page.click("text=Wrong? Correct it")

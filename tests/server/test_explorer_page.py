@@ -37,6 +37,14 @@ def test_the_page_is_of_files_of_the_server(serve, calibrated):
     assert client.get("/static/app.py").status_code == 404
 
 
+def test_the_page_asks_at_once_only_where_it_may(serve, calibrated):
+    assert 'rel="preload"' in serve({"topics": calibrated}).get("/").text
+    closed = serve({"topics": calibrated}, is_open=False)
+    assert closed.get("/").status_code == 200
+    assert "preload" not in closed.get("/").text
+    assert closed.get("/taxonomy/arrays").status_code == 401
+
+
 def test_packed_columns_equal_the_lists(serve, calibrated, labelled):
     client = serve({"topics": calibrated}, data=labelled)
     listed = client.get("/taxonomy/arrays").json()["columns"]

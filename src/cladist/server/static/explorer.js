@@ -74,6 +74,9 @@ class Explorer {
 
   async open(model, loading = this.load(model)) {
     this.model = model;
+    delete document.documentElement.dataset.ready;
+    for (const panel of Object.values(this.panels)) panel.replaceChildren(h("p", { class: "soft", role: "status" }, "Loading …"));
+    this.tools.replaceChildren();
     this.about = this.models.find((entry) => entry.name === model);
     this.title.replaceChildren(bdi(model));
     const { about } = this, right = about.evaluation ? `, ${percent(about.evaluation.accuracy)} of ${plural(about.evaluation.rows, "row")} right` : "";
@@ -82,22 +85,24 @@ class Explorer {
     if (this.models.length > 1 && !this.modelChoice.firstChild) {
       this.modelChoice.replaceChildren(choice("Model", this.models.map((entry) => [entry.name, visible(entry.name)]), (name) => this.open(name)));
     }
-    const columns = await loading.columns;
+    const columns = await loading.columns, isCurrent = () => this.model === model; // unless another one is chosen meanwhile
+    if (!isCurrent()) return;
     if (columns !== this.columns) {
       this.columns = columns;
       this.draw();
     }
     const early = await loading.early;
-    if (early.length) this.earlyNames(early);
-    Object.assign(this.columns, await loading.more);
+    if (early.length && isCurrent()) this.earlyNames(early);
+    const more = await loading.more, texts = await loading.texts;
+    if (!isCurrent()) return;
+    Object.assign(this.columns, more);
     this.colours = this.readColours();
-    const texts = await loading.texts;
     this.tree.setTexts(texts.names, texts.titles && texts.titles.length ? texts.titles : null);
     this.icicle.wrapped.clear();
     this.icicle.draw();
     this.fill();
     whenIdle(() => this.tree.prepareSearch());
-    document.documentElement.dataset.ready = "true";
+    document.documentElement.dataset.ready = model;
     await this.fillLater(model);
   }
 
