@@ -84,8 +84,9 @@ def icicle(
     blocks = "".join(_blocks(taxonomy, shades, hovered, top * height, size * height))
     description = f"Icicle plot of the taxonomy: one block per node, coloured by {words}, {heights}."
     return Figure(
-        f'<svg class="icicle" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" role="img" '
-        f'aria-label="{shown(description)}" font-size="11">{blocks}</svg>'
+        f'<svg class="icicle" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" '
+        f'width="{WIDTH:g}" height="{height:g}" role="img" '
+        f'aria-label="{shown(description)}" font-size="11" font-family="system-ui, sans-serif">{blocks}</svg>'
     )
 
 
