@@ -11,7 +11,7 @@ from cladist import TextClassifier
 from cladist.cli.sample import write_sample
 from cladist.datasets import read_table
 from cladist.metrics import report
-from cladist.report import html_report
+from cladist.report import find_errors, html_report
 
 
 def main(page: str = "shop-catalogue.html") -> None:
@@ -24,9 +24,11 @@ def main(page: str = "shop-catalogue.html") -> None:
             for name in ("train.csv", "test.csv")
         )
     model = TextClassifier("hr-svm", train.taxonomy).fit(train.X, train.y)
-    found = report(test.y, model.predict(test.X), train.taxonomy)
+    predicted = model.predict(test.X)
+    found, errors = report(test.y, predicted, train.taxonomy), find_errors(test.y, predicted, train.taxonomy)
     print(f"accuracy {found.metrics['accuracy']:.3f}, {found.metrics['tree_induced_error']:.2f} edges off on average")
-    Path(page).write_text(html_report(found, title="A shop's catalogue"), encoding="utf-8")
+    text = html_report(found, title="A shop's catalogue", errors=errors, texts=lambda row: str(test.X[row]))
+    Path(page).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

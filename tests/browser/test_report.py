@@ -6,6 +6,7 @@ import pytest
 
 from cladist.metrics import report
 from cladist.report import find_errors, html_report
+from cladist.taxonomy import Taxonomy
 from tests.browser.conftest import HOSTILE, TURNED
 
 TRUE = ["tennis"] * 6 + ["golf"] * 3 + ["chess"] * 4 + ["tea"] * 5
@@ -86,6 +87,80 @@ def test_colours_and_heights(visit, address):
         page.select_option(".tools .field:nth-of-type(1) select >> nth=0", measure)
         assert end in page.locator(".key").inner_text()
     page.select_option(".tools select >> nth=1", "alike")
+
+
+@pytest.fixture(scope="session")
+def wide(tmp_path_factory):
+    """The report of a tree with 3,000 leaves, some without rows."""
+    paths = [f"{a}/{a}.{b}/{a}.{b}.{c}" for a in range(10) for b in range(15) for c in range(20)]
+    tree = Taxonomy.from_paths(paths)
+    leaves = [tree.names[v] for v in tree.leaves]
+    true = leaves[::2] + leaves[:50] * 40
+    predicted = leaves[:1] * len(true)
+    errors = find_errors(true, predicted, tree)
+    page = html_report(report(true, predicted, tree), title="wide", errors=errors)
+    path = tmp_path_factory.mktemp("wide") / "report.html"
+    path.write_text(page, encoding="utf-8")
+    return path.as_uri()
+
+
+CHECK = """() => {
+  const { tree, top, size } = document.querySelector("#map").icicle;
+  const problems = [], below = new Float64Array(tree.n + 1);
+  for (let v = 0; v < tree.n; v++) {
+    const p = tree.parent[v], [from, to] = p < 0 ? [0, 1] : [top[p], top[p] + size[p]];
+    if (!(size[v] > 0) || top[v] < from - 1e-9 || top[v] + size[v] > to + 1e-9) problems.push([v, top[v], size[v]]);
+    below[p + 1] += size[v];
+  }
+  for (let level = 0; level < tree.nLevels; level++) {
+    for (let i = tree.levelStart[level] + 1; i < tree.levelStart[level + 1]; i++) {
+      const [u, v] = [tree.order[i - 1], tree.order[i]];
+      if (top[u] + size[u] > top[v] + 1e-9) problems.push([u, v]);
+    }
+  }
+  return [problems, below[0]];
+}"""
+
+
+def test_blocks_lie_inside_their_parents_folded_opened_or_not(visit, wide):
+    page = visit(wide)
+
+    def check():
+        problems, whole = page.evaluate(CHECK)
+        assert problems == []
+        assert whole == pytest.approx(1)
+
+    check()
+    before = page.evaluate("[...document.querySelector('#map').icicle.size]")
+    leaf, path = page.evaluate("(() => { const { tree } = document.querySelector('#map').icicle; const v = tree.n - 1;"
+                               "return [v, tree.path(v)]; })()")  # fmt: skip
+    page.evaluate("path => document.querySelector('#map').icicle.show(new Map(path.map((v) => [v, 'here'])))", path)
+    check()
+    after = page.evaluate("[...document.querySelector('#map').icicle.size]")
+    assert before[leaf] < 0.001
+    assert after[leaf] > 0.2  # three levels, each with more than half of the one above
+    page.evaluate("document.querySelector('#map').icicle.show(null)")
+    assert page.evaluate("[...document.querySelector('#map').icicle.size]") == before
+    page.evaluate("document.querySelector('#map').icicle.fold(0)")
+    folded = page.evaluate("[...document.querySelector('#map').icicle.size]")
+    assert folded[0] < before[0]
+    assert folded[1] > before[1]
+    check()
+
+
+def test_points_hit_the_nodes_drawn_there(visit, wide):
+    page = visit(wide)
+    wrong = page.evaluate("""() => {
+      const icicle = document.querySelector("#map").icicle, { tree } = icicle, wrong = [];
+      icicle.zoomBy(7, 100);
+      for (let v = 0; v < tree.n; v++) {
+        const x = (tree.depth[v] - icicle.view.x + 0.5) * icicle.column;
+        const y = (icicle.top[v] + icicle.size[v] / 2 - icicle.view.y) / icicle.view.h * icicle.height;
+        if (x > 0 && x < icicle.width && y > 0 && y < icicle.height && icicle.at(x, y) !== v) wrong.push(v);
+      }
+      return wrong;
+    }""")
+    assert wrong == []
 
 
 @pytest.mark.parametrize("width", [390, 1280, 2000])

@@ -149,8 +149,10 @@ def test_the_page_has_everything(comparison):
     for wanted in (
         "RecursiveSVM on the shop",
         "Hieron, greedy",
-        "Level by level",
-        'class="icicle"',
+        "What matters",
+        "Map of errors",
+        "Errors by depth",
+        'class="map"',
         "a dome tent with pegs",
         comparison.verdict,
     ):

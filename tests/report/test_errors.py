@@ -73,8 +73,8 @@ def test_groups_add_up():
     pred = ["2"] * 4 + ["4", "4", "5"] + ["3", "5", "1"]
     errors = find_errors(true, pred, TREE)
     near, far = sibling_groups(errors), branch_groups(errors)
-    assert [(TREE.names[g.true], TREE.names[g.pred], g.count) for g in near] == [("1", "2", 4), ("4", "5", 1)]
-    assert [(TREE.names[g.true], TREE.names[g.pred], g.count, g.cost) for g in far] == [
+    assert [(TREE.names[g.true], TREE.names[g.pred], g.n_rows) for g in near] == [("1", "2", 4), ("4", "5", 1)]
+    assert [(TREE.names[g.true], TREE.names[g.pred], g.n_rows, g.cost) for g in far] == [
         ("a", "b", 3, 18),
         ("c", "a", 1, 4),
     ]

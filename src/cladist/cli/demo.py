@@ -146,8 +146,11 @@ def machine() -> dict[str, Any]:
 
 def page(result: Result) -> str:
     """Return the web page."""
-    from cladist.report import html_report
+    from cladist.report import find_errors, html_report
 
+    data, errors = result.data, None
+    if result.predicted is not None and data.taxonomy is not None:
+        errors = find_errors(data.y_test, result.predicted, data.taxonomy)
     return html_report(
         result.report,
         title=f"{result.name} on {result.data.source}",
@@ -155,6 +158,7 @@ def page(result: Result) -> str:
         comparison=result.table,
         verdict=result.verdict,
         samples=result.samples,
+        errors=errors,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +81,7 @@ class Result:
     verdict: str
     values: dict[str, Any]
     samples: list[Sample]
+    predicted: Any = None  # what the first method predicts for the test rows
 
     @property
     def report(self) -> Report:
@@ -154,15 +155,17 @@ def compare(data: Dataset, *, texts: tuple[str, ...] = DIAGNOSES) -> Result:
         models = methods(data.taxonomy)
         for name in (RECURSIVE, TOP_DOWN, FLAT_SVM, TREE):  # the others run the same kernels
             report(y, models[name].fit(X, y).predict(X), data.taxonomy)
-    reports, seconds, lead = {}, {}, None
+    reports, seconds, lead, predicted = {}, {}, None, None
     for name, model in methods(data.taxonomy).items():
         with progress.task(name):
             start = time.perf_counter()
             model.fit(data.X_train, data.y_train)
             seconds[name] = time.perf_counter() - start
-        reports[name] = report(data.y_test, model.predict(data.X_test), data.taxonomy)
-        lead = model if lead is None else lead  # models are large; the others are not kept
-    return summarise(data, reports, seconds, decide(lead, data, texts))
+        labels = model.predict(data.X_test)
+        reports[name] = report(data.y_test, labels, data.taxonomy)
+        if lead is None:  # models are large; the others are not kept
+            lead, predicted = model, labels
+    return replace(summarise(data, reports, seconds, decide(lead, data, texts)), predicted=predicted)
 
 
 def summarise(data: Dataset, reports: dict[str, Report], seconds: dict[str, float], samples: list[Sample]) -> Result:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cladist.metrics import Report
-from cladist.report.error_words import costliest_branches, frequency_bins, node_title
+from cladist.report.error_words import costliest_branches, frequency_bins
 from cladist.report.errors import Errors
 from cladist.report.figure import shown
+from cladist.report.icicle import node_title
 from cladist.report.plots import error_distance_histogram, level_scores
 
 MOST_PAIRS, OPEN_PAIRS = 60, 12  # confusions in a list, and those above its fold
@@ -31,7 +32,7 @@ class Group(NamedTuple):
 
     true: int
     pred: int
-    count: int
+    n_rows: int
     cost: int
     pairs: list[int]
 
@@ -127,7 +128,7 @@ def _group_list(errors: Errors, groups: list[Group], texts: Texts | None, words:
 
 def _group_item(errors: Errors, group: Group, share: float, texts: Texts | None, words: Words, told: set[int]) -> str:
     title = _taken_for(errors, group.true, group.pred)
-    sizes = f"{_rows(group.count)}, cost {group.cost:,}"
+    sizes = f"{_rows(group.n_rows)}, cost {group.cost:,}"
     bar = _bar("amount", 'aria-hidden="true"', max(0.01, share))
     inner = []
     for k in group.pairs:
@@ -174,9 +175,9 @@ def _word_list(words: Mapping[str, float] | None) -> str:
 
 
 def _node(errors: Errors, node: int) -> str:
-    title = node_title(errors, node)
     if node < 0:
-        return f"<i>{title}</i>"
+        return "<i>nothing</i>"
+    title = node_title(errors.taxonomy, node)
     name = errors.taxonomy.names[node]
     return f"<bdi>{shown(title)}</bdi>{_code(name, title)}"
 
@@ -231,7 +232,7 @@ def _taken_for(errors: Errors, true: int, pred: int) -> str:
 
 
 def _link(errors: Errors, v: int) -> str:
-    name, title = errors.taxonomy.names[v], node_title(errors, v)
+    name, title = errors.taxonomy.names[v], node_title(errors.taxonomy, v)
     return f'<button type="button" class="link" data-node="{v}"><bdi>{shown(title)}</bdi></button>{_code(name, title)}'
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from cladist.metrics import Report
 from cladist.report.errors import Errors, Ids
+from cladist.report.icicle import node_title
 
 LEAST_SHARE = 0.1  # of the cost, from which on one place is worth a sentence
 LEAST_ROWS = 5  # of a class that is called never right
@@ -85,7 +86,7 @@ def _worst_turn(errors: Errors) -> str:
     ):
         return ""
     pair = costliest_branches(errors, errors.meet == node)
-    title = errors.taxonomy.title_of(errors.taxonomy.names[node])
+    title = node_title(errors.taxonomy, node)
     sentence = f"{costs[node] / errors.total:.0%} of the cost arises below “{title}”"
     if pair is None:
         return sentence + "."
@@ -141,15 +142,7 @@ def _never_right(report: Report) -> str:
 
 
 def _title(errors: Errors, node: int) -> str:
-    return node_title(errors, node)
-
-
-def node_title(errors: Errors, node: int) -> str:
-    """Return the title of a node, the last part of a path, or words for nothing."""
-    if node < 0:
-        return "nothing"
-    name = errors.taxonomy.names[node]
-    return errors.taxonomy.titles.get(name, "") or errors.taxonomy.shortest_path_parts(node)[-1]
+    return "nothing" if node < 0 else node_title(errors.taxonomy, node)
 
 
 def _rows(count: int) -> str:

@@ -118,13 +118,13 @@ class Errors:
     def turn_costs(self) -> Floats:
         """Return the cost of the wrong turns taken at each node: below it lie both labels, in different branches."""
         at = self.meet >= 0
-        return np.bincount(self.meet[at], weights=self.cost[at], minlength=self.taxonomy.n_nodes)
+        return np.bincount(self.meet[at], weights=self.cost[at], minlength=self.taxonomy.n_nodes).astype(np.float64)
 
     def _sum_above(self, nodes: Ids, values: Ids) -> Floats:
         known = nodes >= 0
         closed = LabelMatrix.from_nodes(nodes[known], self.taxonomy)
         weights = np.repeat(values[known], np.diff(closed.indptr))
-        return np.bincount(closed.indices, weights=weights, minlength=self.taxonomy.n_nodes)
+        return np.bincount(closed.indices, weights=weights, minlength=self.taxonomy.n_nodes).astype(np.float64)
 
     def __repr__(self) -> str:
         return f"Errors({self.n_errors} of {self.n_rows} rows, cost {self.total})"

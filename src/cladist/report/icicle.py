@@ -84,9 +84,15 @@ def icicle(
     blocks = "".join(_blocks(taxonomy, shades, hovered, top * height, size * height))
     description = f"Icicle plot of the taxonomy: one block per node, coloured by {words}, {heights}."
     return Figure(
-        f'<svg class="icicle" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" role="img" '
-        f'aria-label="{shown(description)}" font-size="11">{blocks}</svg>'
+        f'<svg class="icicle" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:g}" '
+        f'width="{WIDTH:g}" height="{height:g}" role="img" '
+        f'aria-label="{shown(description)}" font-size="11" font-family="system-ui, sans-serif">{blocks}</svg>'
     )
+
+
+def node_title(taxonomy: Taxonomy, v: int) -> str:
+    """Return what a node is called for people: its title, or the last part of its path."""
+    return taxonomy.title_of(taxonomy.names[v]) or taxonomy.shortest_path_parts(v)[-1]
 
 
 def _numbers(values: Any, taxonomy: Taxonomy, what: str) -> Floats:
@@ -137,7 +143,7 @@ def _blocks(
     for v, (name, shade) in enumerate(zip(taxonomy.names, shades, strict=True)):
         if size[v] < MIN_BLOCK:
             continue
-        title = taxonomy.titles.get(name, taxonomy.shortest_path_parts(v)[-1])
+        title = node_title(taxonomy, v)
         x, y = width * int(taxonomy.depth[v]), top[v]
         height = size[v] - (GAP if size[v] > 4 * GAP else 0.0)
         fill = None if np.isnan(shade) else colour(shade)

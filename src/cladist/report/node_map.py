@@ -8,7 +8,7 @@ import numpy as np
 
 from cladist.metrics import Report
 from cladist.report.errors import Errors
-from cladist.report.icicle import place_blocks
+from cladist.report.icicle import node_title, place_blocks
 from cladist.report.static_files import packed, script_json
 from cladist.taxonomy import Taxonomy
 
@@ -90,7 +90,7 @@ def early_names(taxonomy: Taxonomy, support: Any) -> dict[str, Any]:
     """Return the names of the nodes whose blocks are high enough for a name in the first picture."""
     size = place_blocks(taxonomy, support)[1]
     nodes = np.flatnonzero((size >= EARLY_SHARE) & (np.asarray(taxonomy.depth) < EARLY_LEVELS)).tolist()
-    titles = [taxonomy.titles.get(taxonomy.names[v], taxonomy.shortest_path_parts(v)[-1]) for v in nodes]
+    titles = [node_title(taxonomy, v) for v in nodes]
     return {"nodes": nodes, "names": [taxonomy.names[v] for v in nodes], "titles": titles}
 
 

@@ -11,8 +11,8 @@ from cladist.errors import ParameterError
 from cladist.metrics import Report
 from cladist.metrics.calibration import ReliabilityCurve
 from cladist.report.errors import Errors
-from cladist.report.figure import COLOURS, TEXT, Figure, Plot, legend_height, shorten_to, shown
-from cladist.report.icicle import colour, text_colour
+from cladist.report.figure import COLOURS, LETTER, TEXT, Figure, Plot, legend_height, shorten_to, shown
+from cladist.report.icicle import colour, node_title, text_colour
 from cladist.taxonomy import Taxonomy
 
 MOST_CLASSES = 40  # in a confusion matrix
@@ -235,30 +235,29 @@ def confusion_matrix(y_true: Any, y_pred: Any, taxonomy: Taxonomy, *, node: str 
     2
     """
     names, table = confusion_counts(y_true, y_pred, taxonomy, node=node)
-    titles = [taxonomy.title_of(name) for name in names]
+    titles = [node_title(taxonomy, taxonomy.index(name)) for name in names]
     columns = [*titles, "elsewhere"]
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
-    head = min(LABEL_WIDTH, 12 + 5.2 * max(map(len, columns)))
-    width, height = LABEL_WIDTH + CELL * len(columns) + 0.55 * head, head + CELL * len(names) + 8
+    head = min(LABEL_WIDTH, 18 + 0.87 * LETTER * max(map(len, columns)))  # sin 60° of the longest text
+    left = min(LABEL_WIDTH, 16 + LETTER * max(map(len, titles)))
+    width, height = left + CELL * len(columns) + 0.55 * head, head + CELL * len(names) + 8
     parts = []
     for j, title in enumerate(columns):
-        x = LABEL_WIDTH + CELL * (j + 0.5)
+        x = left + CELL * (j + 0.5)
         parts.append(
             f'<text transform="translate({x:.1f} {head - 6:.1f}) rotate(-60)" fill="currentColor">'
-            f"{shown(shorten_to(title, head * 1.05))}</text>"
+            f"{shown(shorten_to(title, (head - 12) / 0.87))}</text>"
         )
     for i, title in enumerate(titles):
         y = head + CELL * i
         parts.append(
-            f'<text x="{LABEL_WIDTH - 8:g}" y="{y + CELL / 2 + 4:.1f}" text-anchor="end" fill="currentColor">'
-            f"{shown(shorten_to(title, LABEL_WIDTH - 12))}</text>"
+            f'<text x="{left - 8:g}" y="{y + CELL / 2 + 4:.1f}" text-anchor="end" fill="currentColor">'
+            f"{shown(shorten_to(title, left - 12))}</text>"
         )
         for j, share in enumerate(shares[i].tolist()):
             words = f"{title} → {columns[j]}: {table[i, j]:,} of {table[i].sum():,} rows"
-            parts.append(_cell(LABEL_WIDTH + CELL * j, y, share, words))
-    label = (
-        f"Confusions of the children of {taxonomy.title_of(node) if node else 'the root'}: true rows, predicted columns"
-    )
+            parts.append(_cell(left + CELL * j, y, share, words))
+    label = f"Confusions of the children of {node or 'the root'}: true rows, predicted columns"
     return Figure(
         f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" aria-label="{shown(label)}" {TEXT}>{"".join(parts)}</svg>'

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from cladist._version import __version__
@@ -32,6 +32,7 @@ LOGGER = logging.getLogger("cladist.server")
 ROUTERS = (model_routes.router, browsing_routes.router, feedback_routes.router, annif_routes.router)
 LABEL_STUDIO = (label_studio_routes.router, label_studio_routes.predict_router)
 STATIC = Path(__file__).with_name("static")
+FIRST_NUMBERS = "taxonomy/arrays?packed=true&amp;columns=parent,support,f1"  # as source.js asks for them
 DESCRIPTION = """Hierarchical classification over HTTP: predictions with paths, probabilities and decisions,
 explanations, and the taxonomy with the numbers of each node."""
 
@@ -110,10 +111,7 @@ def create_app(
         app.add_route(f"/static/{name}", fixed_answer(content, kind), include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC, packages=[("cladist.report", "static")]), name="static")
 
-    @app.get("/", include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(STATIC / "index.html")
-
+    app.add_route("/", fixed_answer(page_html(is_open=settings.is_open), "text/html"), include_in_schema=False)
     add_handlers(app)
     counters = (share or Share()).counters(route_paths(), list(slots.by_name))
     for slot in slots.by_name.values():
@@ -127,6 +125,15 @@ def page_files() -> Iterator[tuple[str, str, str]]:
     """Yield name, type and text of the script and the style of the explorer, each joined from the files in `static`."""
     yield "all.js", "text/javascript", explorer_script()
     yield "all.css", "text/css", explorer_style()
+
+
+def page_html(*, is_open: bool) -> str:
+    """Return the page; where reading needs no token, it asks for the numbers of the first picture at once."""
+    text = (STATIC / "index.html").read_text(encoding="utf-8")
+    if not is_open:
+        return text
+    preload = f'<link rel="preload" as="fetch" crossorigin href="{FIRST_NUMBERS}">\n</head>'
+    return text.replace("<html ", "<html data-open ").replace("</head>", preload)
 
 
 def fixed_answer(content: str, kind: str) -> Callable[[Request], Response]:

@@ -67,7 +67,7 @@ async def arrays(
     ] = ",".join(COLUMNS),
     packed: Annotated[
         bool,
-        Query(description="Give columns of numbers as base64 of little-endian int32 or float32, with NaN for null."),
+        Query(description="Give numbers as base64 of little-endian int32 or float32, NaN for null."),
     ] = False,
 ) -> Response:
     """Give one list per column, with an entry per node; columns that need an evaluation are left out without one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,17 @@ def explorer_page(
     models : mapping of str to ServedModel
         The models by name, the first one of which is shown; others can be compared with it.
     data : LabelledRows, optional
-        Rows whose predictions the numbers of nodes are computed from, and some of which the page shows.
+        Rows whose predictions the numbers of nodes are computed from, and some of which the page shows. A model after
+        the first one that has other labels is shown without numbers.
     findings : sequence of Finding
         What ``cladist doctor`` has found.
     n_rows : int
         How many rows the page shows, half of them wrong ones where there are enough.
     """
+    for k, model in enumerate(models.values()):
+        if data is not None:
+            with suppress(ValueError) if k else nullcontext():  # one to compare with may have other labels
+                model.evaluation = evaluate(model.model, data)
     entries = [model_data(name, model, data, findings, n_rows) for name, model in models.items()]
     script, style = explorer_script(), "\n" + explorer_style()
     texts = "".join(
@@ -87,8 +93,6 @@ def model_data(
     name: str, model: ServedModel, data: LabelledRows | None, findings: Sequence[Finding], n_rows: int
 ) -> dict[str, Any]:
     """Return what the page tells of a model, as values for JSON."""
-    if data is not None:
-        model.evaluation = evaluate(model.model, data)
     evaluation, taxonomy = model.evaluation, model.nodes.taxonomy
     columns: dict[str, Any] = {} if evaluation is None else evaluation.columns
     numbers = {key: packed(_floats(columns[key]), "i4" if key == "support" else "f4") for key in columns}

@@ -99,7 +99,7 @@ export class Icicle {
   }
 
   place(quiet = false) {
-    layOut(this.tree, this.weight, this.nClosed ? this.closed : null, this.opened && this.opened.keys(), this.top, this.size);
+    layOut(this.tree, this.weight, this.nClosed ? this.closed : null, this.opened && [...this.opened.keys()], this.top, this.size);
     this.wrapped.clear();
     if (!quiet) { this.clamp(this.view); this.draw(); }
   }

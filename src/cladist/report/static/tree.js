@@ -2,10 +2,11 @@
 // Nodes are numbered from the roots down: a parent comes before its children.
 
 const SMALLEST_FOLD = 1 / 240; // the share of the height that a folded branch keeps
-const OPEN_SHARE = 0.46; // of its parent's height, which the nodes of an opened path get at least
+const OPEN_SHARE = 0.62; // of its parent's height, which the nodes of an opened path get at least
 
 // Return the array of a base64 text; `Kind` is a typed array, little-endian as all machines that run browsers are.
 export function decode(text, Kind) {
+  if (Uint8Array.fromBase64) return new Kind(Uint8Array.fromBase64(text).buffer);
   const binary = atob(text), bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
   return new Kind(bytes.buffer);
@@ -25,17 +26,13 @@ export class Tree {
     this.childStart = new Int32Array(n + 2);
     for (let v = 0; v < n; v++) this.childStart[parent[v] + 2]++;
     for (let v = 0; v <= n; v++) this.childStart[v + 1] += this.childStart[v];
-    // Children of the node v are children[childStart[v + 1] … childStart[v + 2]]; those of -1 are the roots.
-    const next = this.childStart.slice();
-    this.children = new Int32Array(n);
-    for (let v = 0; v < n; v++) this.children[next[parent[v] + 1]++] = v;
-    this.depth = new Uint16Array(n);
-    this.rank = new Int32Array(n); // among its siblings
+    const next = this.childStart.slice(), children = (this.children = new Int32Array(n));
+    const depth = (this.depth = new Uint16Array(n)), rank = (this.rank = new Int32Array(n)); // among its siblings
     for (let v = 0; v < n; v++) {
-      this.depth[v] = parent[v] < 0 ? 0 : this.depth[parent[v]] + 1;
-    }
-    for (let p = -1; p < n; p++) {
-      for (let k = this.firstChild(p), j = 0; k < this.lastChild(p); k++, j++) this.rank[this.children[k]] = j;
+      const p = parent[v], k = next[p + 1]++;
+      children[k] = v;
+      rank[v] = k - this.childStart[p + 1];
+      depth[v] = p < 0 ? 0 : depth[p] + 1;
     }
     this.orderLevels();
     this.setTexts(names, titles);
@@ -43,33 +40,42 @@ export class Tree {
 
   // Sort each level as it is drawn, from top to bottom: the children of the nodes of the level before, in their order.
   orderLevels() {
-    const order = (this.order = new Int32Array(this.n)), starts = [0];
+    const { children, childStart } = this, order = (this.order = new Int32Array(this.n)), starts = [0];
     let filled = 0;
-    for (let k = this.firstChild(-1); k < this.lastChild(-1); k++) order[filled++] = this.children[k];
+    for (let k = childStart[0]; k < childStart[1]; k++) order[filled++] = children[k];
     for (let from = 0; from < filled; ) {
       const to = filled;
       starts.push(to);
       for (; from < to; from++) {
         const v = order[from];
-        for (let k = this.firstChild(v); k < this.lastChild(v); k++) order[filled++] = this.children[k];
+        for (let k = childStart[v + 1]; k < childStart[v + 2]; k++) order[filled++] = children[k];
       }
     }
     this.levelStart = Int32Array.from(starts);
     this.nLevels = starts.length - 1;
-    // `place` in a walk that visits a node before its children: the nodes below v are those from place[v] to end[v].
-    const leaves = (this.nLeaves = new Int32Array(this.n));
+  }
+
+  // The number of leaves at or below each node; computed when it is asked for, as the first picture needs none.
+  get nLeaves() {
+    if (this.leaves) return this.leaves;
+    const leaves = (this.leaves = new Int32Array(this.n));
     for (let v = this.n - 1; v >= 0; v--) {
       if (this.isLeaf(v)) leaves[v] = 1;
       if (this.parent[v] >= 0) leaves[this.parent[v]] += leaves[v];
     }
-    const size = (this.nBelow = new Int32Array(this.n).fill(1)), place = (this.place = new Int32Array(this.n));
-    for (let v = this.n - 1; v >= 0; v--) if (this.parent[v] >= 0) size[this.parent[v]] += size[v];
-    const free = new Int32Array(this.n + 1);
+    return leaves;
+  }
+
+  // Places in a walk that visits a node before its children: the nodes below v are those from place[v] on, nBelow[v] many.
+  walk() {
+    const { parent, order } = this, nBelow = (this.nBelow = new Int32Array(this.n).fill(1)), free = new Int32Array(this.n + 1);
+    for (let v = this.n - 1; v >= 0; v--) if (parent[v] >= 0) nBelow[parent[v]] += nBelow[v];
+    this.place = new Int32Array(this.n);
     for (let i = 0; i < this.n; i++) {
-      const v = order[i], p = this.parent[v] + 1;
-      place[v] = free[p];
-      free[p] += size[v];
-      free[v + 1] = place[v] + 1;
+      const v = order[i], p = parent[v] + 1;
+      this.place[v] = free[p];
+      free[p] += nBelow[v];
+      free[v + 1] = this.place[v] + 1;
     }
   }
 
@@ -79,11 +85,15 @@ export class Tree {
     this.folded = null;
   }
 
+  // The children of v are children[firstChild(v) … lastChild(v) - 1]; those of -1 are the roots.
   firstChild(v) { return this.childStart[v + 1]; }
   lastChild(v) { return this.childStart[v + 2]; }
   nChildren(v) { return this.childStart[v + 2] - this.childStart[v + 1]; }
   isLeaf(v) { return this.nChildren(v) === 0; }
-  contains(v, other) { return v < 0 || (this.place[other] >= this.place[v] && this.place[other] < this.place[v] + this.nBelow[v]); }
+  contains(v, other) {
+    if (!this.place) this.walk();
+    return v < 0 || (this.place[other] >= this.place[v] && this.place[other] < this.place[v] + this.nBelow[v]);
+  }
   name(v) { return (this.names && this.names[v]) || ""; }
   title(v) { return (this.titles && this.titles[v]) || (this.names && this.names[v]) || ""; }
 
@@ -147,7 +157,7 @@ export class Tree {
 
 // Compute where each node is drawn: `top` and `size`, as shares of the whole height.
 // `weight`: what the height of a node is in proportion to; `folded`: 1 for branches that are closed;
-// `opened`: nodes that get much of their parent's height, so that a path can be seen from the root to a leaf.
+// `opened`: an array of nodes that get much of their parent's height, so that a path can be seen from the root to a leaf.
 export function layOut(tree, weight, folded, opened, top, size) {
   const { n, parent, order } = tree, own = new Float64Array(n), below = new Float64Array(n + 1);
   const rest = folded ? new Float64Array(n) : null; // what a node has beside its children
@@ -166,12 +176,13 @@ export function layOut(tree, weight, folded, opened, top, size) {
       below[parent[v] + 1] += own[v];
     }
   }
-  const shares = openedShares(tree, own, opened, below), free = new Float64Array(n + 1);
+  const shares = opened ? openedShares(tree, own, opened, below) : null, free = new Float64Array(n + 1);
   for (let i = 0; i < n; i++) {
     const v = order[i], p = parent[v];
     const room = p < 0 ? 1 : size[p];
     const whole = p < 0 ? below[0] || 1 : Math.max(own[p], below[p + 1]);
-    size[v] = shares.has(v) ? shares.get(v) * room : (own[v] / whole) * room * (shares.get(-2 - p) ?? 1);
+    size[v] = (own[v] / whole) * room;
+    if (shares) size[v] = shares.has(v) ? shares.get(v) * room : size[v] * (shares.get(-2 - p) ?? 1);
     top[v] = free[p + 1];
     free[p + 1] += size[v];
     free[v + 1] = top[v];
@@ -181,9 +192,9 @@ export function layOut(tree, weight, folded, opened, top, size) {
 // Return the share of its parent of every opened node, and under -2 - p by what the other children of p shrink.
 function openedShares(tree, own, opened, below) {
   const shares = new Map();
-  for (const p of new Set([...(opened || [])].map((v) => tree.parent[v]))) {
+  for (const p of new Set(opened.map((v) => tree.parent[v]))) {
     const whole = p < 0 ? below[0] || 1 : Math.max(own[p], below[p + 1]);
-    const chosen = [...opened].filter((v) => tree.parent[v] === p), least = OPEN_SHARE / chosen.length;
+    const chosen = opened.filter((v) => tree.parent[v] === p), least = OPEN_SHARE / chosen.length;
     let before = 0, after = 0;
     for (const v of chosen) {
       const share = own[v] / whole, wanted = Math.max(share, Math.min(least, tree.nChildren(p) === 1 ? share : least));

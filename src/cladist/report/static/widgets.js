@@ -101,7 +101,8 @@ export function legend(measure) {
 export function trail(tree, v, onpick, all = "Whole taxonomy") {
   const parts = [h("button", { type: "button", class: "link", onclick: () => onpick(-1) }, all)];
   for (const u of v < 0 ? [] : tree.path(v)) {
-    parts.push(h("span", { "aria-hidden": "true" }, "›"), h("button", { type: "button", class: "link", dir: "auto", onclick: () => onpick(u) }, visible(tree.title(u))));
+    const link = h("button", { type: "button", class: "link", dir: "auto", onclick: () => onpick(u) }, visible(tree.title(u)));
+    parts.push(h("span", { class: "step" }, h("span", { "aria-hidden": "true" }, "›"), link));
   }
   return parts;
 }

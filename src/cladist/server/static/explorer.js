@@ -74,6 +74,9 @@ class Explorer {
 
   async open(model, loading = this.load(model)) {
     this.model = model;
+    delete document.documentElement.dataset.ready;
+    for (const panel of Object.values(this.panels)) panel.replaceChildren(h("p", { class: "soft", role: "status" }, "Loading …"));
+    this.tools.replaceChildren();
     this.about = this.models.find((entry) => entry.name === model);
     this.title.replaceChildren(bdi(model));
     const { about } = this, right = about.evaluation ? `, ${percent(about.evaluation.accuracy)} of ${plural(about.evaluation.rows, "row")} right` : "";
@@ -82,22 +85,24 @@ class Explorer {
     if (this.models.length > 1 && !this.modelChoice.firstChild) {
       this.modelChoice.replaceChildren(choice("Model", this.models.map((entry) => [entry.name, visible(entry.name)]), (name) => this.open(name)));
     }
-    const columns = await loading.columns;
+    const columns = await loading.columns, isCurrent = () => this.model === model; // unless another one is chosen meanwhile
+    if (!isCurrent()) return;
     if (columns !== this.columns) {
       this.columns = columns;
       this.draw();
     }
     const early = await loading.early;
-    if (early.length) this.earlyNames(early);
-    Object.assign(this.columns, await loading.more);
+    if (early.length && isCurrent()) this.earlyNames(early);
+    const more = await loading.more, texts = await loading.texts;
+    if (!isCurrent()) return;
+    Object.assign(this.columns, more);
     this.colours = this.readColours();
-    const texts = await loading.texts;
     this.tree.setTexts(texts.names, texts.titles && texts.titles.length ? texts.titles : null);
     this.icicle.wrapped.clear();
     this.icicle.draw();
     this.fill();
     whenIdle(() => this.tree.prepareSearch());
-    document.documentElement.dataset.ready = "true";
+    document.documentElement.dataset.ready = model;
     await this.fillLater(model);
   }
 
@@ -136,14 +141,21 @@ class Explorer {
     return lines;
   }
 
+  // What nodes can be coloured by; values that take a pass over all nodes are computed when they are chosen.
   readColours() {
-    const c = this.columns, shares = { palette: "score", low: 0, high: 1, ends: ["0", "1"] }, log = (values) => values.map((x) => Math.log(1 + x));
-    const leaves = log(Float32Array.from(this.tree.nLeaves)), most = (values) => values.reduce((a, b) => (b > a ? b : a), 0);
-    const size = { size: { words: "leaves below", values: leaves, palette: "count", low: 0, high: most(leaves), ends: ["1", number(most(this.tree.nLeaves))], absent: "none" } };
-    if (!c.support) return size;
-    const rows = log(Float32Array.from(c.support));
+    const c = this.columns, shares = { palette: "score", low: 0, high: 1, ends: ["0", "1"] };
+    const counts = (words, values, more) => {
+      let highest;
+      const most = () => (highest ??= values().reduce((a, b) => (b > a ? b : a), 0));
+      return {
+        words, palette: "count", low: 0, ...more, values: () => Float32Array.from(values(), (x) => Math.log(1 + x)),
+        range: () => ({ high: Math.log(1 + most()), ends: ["1", number(most())] }),
+      };
+    };
+    const size = counts("leaves below", () => this.tree.nLeaves, { absent: "none", all: true });
+    if (!c.support) return { size };
     const f1 = { words: "F1", values: c.f1, ...shares };
-    if (!c.error_cost) return { f1, ...size };
+    if (!c.error_cost) return { f1, size };
     const known = [...c.error_cost].filter((x, v) => c.support[v] && this.tree.isLeaf(v)).sort((a, b) => a - b);
     const high = Math.max(1, Math.round(known[Math.floor(0.95 * known.length)] || 1));
     return {
@@ -151,15 +163,16 @@ class Explorer {
       cost: { words: "error cost per row", values: c.error_cost, palette: "cost", low: 0, high, ends: ["0", `${number(high)} or more edges`] },
       recall: { words: "recall", values: c.recall, ...shares },
       precision: { words: "precision", values: c.precision, ...shares },
-      rows: { words: "rows (support)", values: rows, palette: "count", low: 0, high: most(rows), ends: ["1", number(most(c.support))] },
-      ...size,
+      rows: counts("rows (support)", () => c.support),
+      size,
     };
   }
 
   colour(name) {
     const own = this.colours[name];
-    this.colourName = name;
-    this.icicle.setColours(own.values, own.palette, own.low, own.high, own.values === this.colours.size?.values ? null : this.columns.support);
+    if (own.range) Object.assign(own, own.range());
+    const values = typeof own.values === "function" ? own.values() : own.values;
+    this.icicle.setColours(values, own.palette, own.low, own.high, own.all ? null : this.columns.support);
     this.key.replaceChildren(legend(own));
   }
 
@@ -201,7 +214,7 @@ class Explorer {
     if (!this.panels.classify.hidden && document.activeElement !== this.map) this.openTab("node");
     else if (document.activeElement === this.map) this.openTab("node");
     const { tree, columns: c } = this, panel = this.panels.node;
-    const values = [["leaves below", number(this.tree.nLeaves[v])]];
+    const values = tree.isLeaf(v) ? [] : [["leaves below", number(tree.nLeaves[v])]];
     if (c.support && c.support[v] && c.recall) values.push(["rows", number(c.support[v])], ["precision", c.precision[v] >= 0 ? percent(c.precision[v]) : "never predicted"], ["recall", percent(c.recall[v])], ["F1", (c.f1[v] || 0).toFixed(3)], ["edges per row", number(c.error_cost[v])]);
     const head = [h("nav", { class: "trail", "aria-label": "Path" }, ...trail(tree, tree.parent[v], (u) => this.choose(u), "Taxonomy")), h("h2", { dir: "auto" }, visible(tree.title(v)))];
     if (tree.name(v) !== tree.title(v)) head.push(h("p", { class: "soft" }, bdi(tree.name(v))));

@@ -15,7 +15,8 @@ export class ServerSource {
   }
 
   async ask(path, body) {
-    const headers = this.token ? { authorization: "Bearer " + this.token } : {};
+    const isOpen = !body && document.documentElement.hasAttribute("data-open"); // then the request was begun before
+    const headers = this.token && !isOpen ? { authorization: "Bearer " + this.token } : {};
     if (body) headers["content-type"] = "application/json";
     const answer = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
     const content = await answer.json().catch(() => ({}));
