@@ -136,7 +136,7 @@ def unpack_label_text(model: Any, state: dict[str, Any]) -> None:
     weight, names = state.get("label_weight"), state.get("text_leaves")
     if not is_positive(weight) or not isinstance(names, list) or not {*map(str, names)} <= {*model.taxonomy_.names}:
         raise ModelFormatError("Its leaves known through their text are not those of its taxonomy.")
-    model.label_weight_, model.text_leaves_ = float(weight), np.array(names, dtype=object)
+    model.label_weight_, model.text_leaves_ = float(state["label_weight"]), np.array(names, dtype=object)
     if is_positive(state.get("empty_cost")):
         model.empty_cost_ = float(state["empty_cost"])
 
