@@ -14,7 +14,6 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from cladist.datasets import load_icd10cm
 from cladist.decisions import Confidence, MinimumRisk
@@ -62,9 +61,8 @@ def main() -> None:
     texts, y, y_test = data.texts_train[::step], data.y_train[::step], data.y_test[:N_TEST]
     known = all(find_spec(name) is not None for name in ("wordllama", "tokenizers", "safetensors"))
     embedding = Embedding("wordllama") if known else make_pipeline(text_features(), TruncatedSVD(100, random_state=0))
-    scaler = StandardScaler()  # unit rows have small numbers, and networks want numbers around 1
-    X = scaler.fit_transform(embedding.fit_transform(texts)).astype(np.float32)
-    X_test = scaler.transform(embedding.transform(data.texts_test[:N_TEST])).astype(np.float32)
+    X = embedding.fit_transform(texts).astype(np.float32)
+    X_test = embedding.transform(data.texts_test[:N_TEST]).astype(np.float32)
 
     # The columns of probabilities follow the leaves of the taxonomy.
     leaves = [data.taxonomy.names[v] for v in data.taxonomy.leaves]
