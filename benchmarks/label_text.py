@@ -29,6 +29,7 @@ from cladist.features import Embedding, TextFeatures
 from cladist.taxonomy import Taxonomy
 
 DATA = ("naics2017", "clinc150", "icd10cm")
+FEATURES = ("words", "embedding", "both")
 COUNTS = (1, 2, 5, 10, 20, 50)
 MOST_TEST = 5_000  # rows of a learning curve
 MOST_EMBEDDED = 20_000  # rows that the embedding alone is trained on: dense rows take long
@@ -61,7 +62,7 @@ class Study:
 # ---------------------------------------------------------------- few rows
 
 
-def curves(name: str) -> list[dict[str, Any]]:
+def curves(name: str, features: list[str]) -> list[dict[str, Any]]:
     """Return accuracy and tree-induced error by the number of rows per leaf."""
     study, table = Study(name), []
     chosen = np.sort(np.random.default_rng(0).permutation(len(study.test))[:MOST_TEST])
@@ -70,7 +71,7 @@ def curves(name: str) -> list[dict[str, Any]]:
     for count in COUNTS:
         rows = first_of_each(study.y[order], count)
         rows = np.sort(order[rows])
-        for kind in ("words", "embedding", "both"):
+        for kind in features:
             if kind == "embedding" and len(rows) > MOST_EMBEDDED:
                 continue
             X, X_nodes, X_test = study.features(kind, rows)
@@ -105,13 +106,13 @@ def recursive(taxonomy: Taxonomy, **options: Any) -> RecursiveSVM:
 # ---------------------------------------------------------------- no rows
 
 
-def zero(name: str) -> list[dict[str, Any]]:
+def zero(name: str, features: list[str]) -> list[dict[str, Any]]:
     """Return how often rows of leaves without training rows get the right leaf, and the right parent."""
     study, random = Study(name), np.random.default_rng(0)
     stripped = random.choice(study.leaves, int(STRIPPED * len(study.leaves)), replace=False)
     rows = np.flatnonzero(~np.isin(study.y, stripped))
     table = []
-    for kind in ("words", "embedding", "both"):
+    for kind in features:
         X, X_nodes, X_test = study.features(kind, rows)
         of_leaves = X_nodes[study.taxonomy.leaves]
         nearness = X_test @ of_leaves.T
@@ -160,15 +161,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=["curves", "zero"])
     parser.add_argument("--sets", nargs="+", default=None, choices=DATA)
+    parser.add_argument("--features", nargs="+", default=list(FEATURES), choices=FEATURES)
     given = parser.parse_args()
     sets = given.sets or [name for name in DATA if given.study == "curves" or name != "clinc150"]
     results = f"label-text-{given.study}"
     warnings.filterwarnings("ignore", category=UserWarning)
     for name in sets:  # written after each, beside the rows of the other sets
-        rows = curves(name) if given.study == "curves" else zero(name)
+        rows = (curves if given.study == "curves" else zero)(name, given.features)
         path = RESULTS / f"{results}.json"
         before = json.loads(path.read_text())["rows"] if path.is_file() else []
-        kept = [row for row in before if row["data"] != name]
+        kept = [row for row in before if row["data"] != name or row["features"] not in given.features]
         write_results(results, kept + rows, quiet=True, model=MODEL, share=SHARE)
 
 

@@ -44,7 +44,7 @@ def torch_probabilities(X, y, X_other, n_classes):
 
 def sklearn_probabilities(X, y, X_other, n_classes):
     """Do as `torch_probabilities` with scikit-learn."""
-    head = MLPClassifier((HIDDEN,), learning_rate_init=0.01, max_iter=EPOCHS, tol=0, random_state=0)
+    head = MLPClassifier((HIDDEN,), learning_rate_init=0.01, batch_size=32, max_iter=EPOCHS, tol=0, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # so many epochs, and no more
         head.fit(X, y)
@@ -78,9 +78,9 @@ def main() -> None:
     for rule in (Confidence(0.8), MinimumRisk("tree-distance")):
         nodes = rule.fit(P_held, y[third], data.taxonomy).decide(P)
         answers = [(node, truth) for node, truth in zip(nodes, y_test, strict=True) if node is not None]
-        right = np.mean([node in data.taxonomy.path(truth) for node, truth in answers])
-        at_leaf = np.mean([node in number for node, _ in answers])
-        print(f"{rule}: {len(answers):,} answers, {right:.0%} at or above the truth, {at_leaf:.0%} at a leaf")
+        right = sum(node in data.taxonomy.path(truth) for node, truth in answers)
+        at_leaf = sum(node in number for node, _ in answers)
+        print(f"{rule}: {len(answers):,} answers, {right:,} at or above the truth, {at_leaf:,} at a leaf")
 
 
 if __name__ == "__main__":
