@@ -32,8 +32,8 @@ USES = ("prior", "rows")
 # What "auto" chooses from: pairs of `label_weight` and `empty_cost`, the second of which only matters if there are
 # leaves without rows. From one to the next, such leaves are predicted more often.
 CHOICES = {
-    "prior": ((0.5, 1.0), (1.0, 0.1), (2.0, 0.03), (4.0, 0.01), (4.0, 0.001)),
-    "rows": ((1.0, 1.0), (4.0, 0.1), (8.0, 0.03), (16.0, 0.01), (16.0, 0.001)),
+    "prior": ((0.5, 1.0), (1.0, 0.1), (2.0, 0.03), (4.0, 0.01), (8.0, 0.001)),
+    "rows": ((1.0, 1.0), (4.0, 0.1), (16.0, 0.03), (16.0, 0.01), (64.0, 0.001)),
 }
 DEFAULT_CHOICE = 1.0, 0.1  # with too few rows to choose
 LEAST_ROWS = 100
