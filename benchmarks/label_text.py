@@ -29,6 +29,8 @@ from cladist.features import Embedding, TextFeatures
 from cladist.taxonomy import Taxonomy
 
 DATA = ("naics2017", "clinc150", "icd10cm")
+FEATURES = ("words", "embedding", "both")
+KEYS = ("data", "features", "method", "rows_per_leaf", "label_text")  # of a row of results, which replaces the last one
 COUNTS = (1, 2, 5, 10, 20, 50)
 MOST_TEST = 5_000  # rows of a learning curve
 MOST_EMBEDDED = 20_000  # rows that the embedding alone is trained on: dense rows take long
@@ -61,7 +63,7 @@ class Study:
 # ---------------------------------------------------------------- few rows
 
 
-def curves(name: str) -> list[dict[str, Any]]:
+def curves(name: str, features: list[str]) -> list[dict[str, Any]]:
     """Return accuracy and tree-induced error by the number of rows per leaf."""
     study, table = Study(name), []
     chosen = np.sort(np.random.default_rng(0).permutation(len(study.test))[:MOST_TEST])
@@ -70,7 +72,7 @@ def curves(name: str) -> list[dict[str, Any]]:
     for count in COUNTS:
         rows = first_of_each(study.y[order], count)
         rows = np.sort(order[rows])
-        for kind in ("words", "embedding", "both"):
+        for kind in features:
             if kind == "embedding" and len(rows) > MOST_EMBEDDED:
                 continue
             X, X_nodes, X_test = study.features(kind, rows)
@@ -105,13 +107,13 @@ def recursive(taxonomy: Taxonomy, **options: Any) -> RecursiveSVM:
 # ---------------------------------------------------------------- no rows
 
 
-def zero(name: str) -> list[dict[str, Any]]:
+def zero(name: str, features: list[str], methods: list[str] | None = None) -> list[dict[str, Any]]:
     """Return how often rows of leaves without training rows get the right leaf, and the right parent."""
     study, random = Study(name), np.random.default_rng(0)
     stripped = random.choice(study.leaves, int(STRIPPED * len(study.leaves)), replace=False)
     rows = np.flatnonzero(~np.isin(study.y, stripped))
     table = []
-    for kind in ("words", "embedding", "both"):
+    for kind in features:
         X, X_nodes, X_test = study.features(kind, rows)
         of_leaves = X_nodes[study.taxonomy.leaves]
         nearness = X_test @ of_leaves.T
@@ -129,6 +131,8 @@ def zero(name: str) -> list[dict[str, Any]]:
             "TopDown": TopDown(study.taxonomy),
             "TopDown, rows": TopDown(study.taxonomy, label_text="rows", **text),
         }.items():
+            if methods is not None and method.partition(",")[0] not in methods:
+                continue
             start = time.process_time()
             model.fit(X, study.y[rows])
             facts = {"seconds": time.process_time() - start, "weight": getattr(model, "label_weight_", None)}
@@ -160,15 +164,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=["curves", "zero"])
     parser.add_argument("--sets", nargs="+", default=None, choices=DATA)
+    parser.add_argument("--methods", nargs="+", choices=["RecursiveSVM", "TopDown"], help="of the study zero")
+    parser.add_argument("--features", nargs="+", default=list(FEATURES), choices=FEATURES)
     given = parser.parse_args()
     sets = given.sets or [name for name in DATA if given.study == "curves" or name != "clinc150"]
     results = f"label-text-{given.study}"
     warnings.filterwarnings("ignore", category=UserWarning)
     for name in sets:  # written after each, beside the rows of the other sets
-        rows = curves(name) if given.study == "curves" else zero(name)
+        rows = curves(name, given.features) if given.study == "curves" else zero(name, given.features, given.methods)
         path = RESULTS / f"{results}.json"
         before = json.loads(path.read_text())["rows"] if path.is_file() else []
-        kept = [row for row in before if row["data"] != name]
+        keys = [{key: row.get(key) for key in KEYS} for row in rows]
+        kept = [row for row in before if {key: row.get(key) for key in KEYS} not in keys]
         write_results(results, kept + rows, quiet=True, model=MODEL, share=SHARE)
 
 

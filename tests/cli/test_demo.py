@@ -79,6 +79,24 @@ def test_it_is_repeatable(comparison, data):
         assert first.metrics == second.metrics
 
 
+def test_with_an_embedding_the_first_model_has_it(comparison, data):
+    pytest.importorskip("wordllama")
+    pytest.importorskip("tokenizers")
+    found = compare(data, texts=("a tent",), embedding=True)
+    assert found.name == demo_methods.EMBEDDED
+    assert [name for name in found.reports if name != demo_methods.EMBEDDED] == list(comparison.reports)
+    for name, report in comparison.reports.items():
+        assert found.reports[name].metrics == report.metrics
+    assert found.reports[demo_methods.EMBEDDED].metrics["accuracy"] > 0.5
+    assert found.samples[0].titles[0] == "Outdoors"
+
+
+def test_an_embedding_that_is_not_installed_is_told(refused, monkeypatch):
+    monkeypatch.setattr(demo_methods, "NEEDED", ("no_such_package",))
+    assert "--embedding needs the package wordllama" in refused("demo", "--embedding")
+    assert "--level code has none" in refused("demo", "--embedding", "--level", "code")
+
+
 def test_samples_come_with_readable_paths(comparison):
     assert [sample.titles for sample in comparison.samples] == [
         ["Outdoors", "Camping", "Tents"],

@@ -126,7 +126,7 @@ def test_one_text_instead_of_a_list_is_refused():
 def test_hashed_features_have_no_names():
     with pytest.raises(ParameterError, match="no names"):
         text_features(hashing=True).get_feature_names_out()
-    assert not hasattr(cladist.features, "Embedding")
+    assert not hasattr(cladist.features, "Embeddings")
     assert type(text_features()) is TextFeatures
 
 

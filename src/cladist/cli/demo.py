@@ -27,6 +27,9 @@ EXAMPLE = "Example: [bold]cladist demo --html report.html[/bold]"
 DEFAULT_PAGE = Path("cladist-demo", "report.html")
 MODEL = "icd10cm-codes"  # the folder beside the page
 BEGIN, END = "<!-- demo:begin -->", "<!-- demo:end -->"
+EMBEDDING_HELP = (
+    "Whether to lead with a model on an embedding of the texts, too; where the package wordllama is installed, it does."
+)
 MARKDOWN_HELP = f"Write the table into this document, between {BEGIN} and {END}."
 PICTURE_COLUMNS = 110
 
@@ -38,6 +41,7 @@ def command(
     level: Annotated[Level, option("--level", "The level of ICD-10-CM whose nodes are the labels.")] = Level.category,
     html: Annotated[Path, option("--html FILE", "The report to write, a web page.")] = DEFAULT_PAGE,
     markdown: Annotated[Path | None, option("--markdown FILE", MARKDOWN_HELP)] = None,
+    embedding: Annotated[bool | None, option("--embedding/--no-embedding", EMBEDDING_HELP, show_default=False)] = None,
     svg: Annotated[Path | None, option("--svg FILE", "Write a picture of the printed result to this file.")] = None,
 ) -> None:
     """Compare methods on the built-in diagnoses of ICD-10-CM, classify sample texts, and write a report.
@@ -57,10 +61,11 @@ def command(
                 "--markdown writes a comparison of methods, and --level code has none; leave one of them out."
             )
     with terminal.bars():
-        result = run_demo(level.value, html.parent)
+        result = run_demo(level.value, html.parent, embedding=embedding)
     html.parent.mkdir(exist_ok=True)
     write_text(html, page(result))
     usage = "cladist demo" if level == Level.category else f"cladist demo --level {level}"
+    usage += " --no-embedding" * (embedding is False)
     if markdown is not None:  # read again, as it may have been edited meanwhile
         write_text(markdown, with_comparison(check_markers(markdown), result, usage))
     if svg is not None:
@@ -70,12 +75,21 @@ def command(
     terminal.note(f"The report is in {html}" + (f", the model in {html.parent / MODEL}" * (level == Level.code)))
 
 
-def run_demo(level: str, folder: Path) -> Result:
-    """Return the comparison of methods at a level; for codes, the result of one model that is saved in `folder`."""
+def run_demo(level: str, folder: Path, *, embedding: bool | None = None) -> Result:
+    """Return the comparison of methods at a level; for codes, the result of one model that is saved in `folder`.
+
+    With `embedding`, the comparison is led by a model on an embedding, too; None: if its packages are installed.
+    """
     from cladist.cli import demo_methods
     from cladist.datasets import load_icd10cm
     from cladist.storage import check_replaceable, lock_folder
 
+    if embedding and level == "code":
+        raise ParameterError("--embedding is for the comparison of methods, and --level code has none; leave it out.")
+    if embedding and not demo_methods.has_embedding():
+        raise ParameterError(
+            "--embedding needs the package wordllama; install it with: pip install 'cladist[wordllama]'."
+        )
     model = folder / MODEL
     if level == "code":
         folder.mkdir(exist_ok=True)
@@ -83,7 +97,14 @@ def run_demo(level: str, folder: Path) -> Result:
     with lock_folder(model) if level == "code" else nullcontext():
         with progress.task("Reading ICD-10-CM"):
             data = load_icd10cm(level=level)  # type: ignore[arg-type]
-        return demo_methods.train_codes(data, model) if level == "code" else demo_methods.compare(data)
+        return demo_methods.train_codes(data, model) if level == "code" else _compared(data, embedding)
+
+
+def _compared(data: Dataset, embedding: bool | None) -> Result:
+    """Return the comparison of methods, led by a model on an embedding if that is wanted, or can be had."""
+    from cladist.cli import demo_methods
+
+    return demo_methods.compare(data, embedding=demo_methods.has_embedding() if embedding is None else embedding)
 
 
 def render(result: Result, *, quiet: bool = False) -> Group:

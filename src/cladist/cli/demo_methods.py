@@ -6,10 +6,12 @@ import re
 import sys
 import time
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cladist import progress
+from cladist.datasets.dataset import stack_rows
 from cladist.datasets.loaders.catalogue import vectorise
 from cladist.decisions import Confidence
 from cladist.features import text_features
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 RECURSIVE, TOP_DOWN, FLAT_SVM = "RecursiveSVM", "TopDown", "FlatSVM"
 TREE, FLAT = "Hieron, tree", "Hieron, flat"
+EMBEDDED = "RecursiveSVM, embedding"  # words, characters and an embedding; the others have no embedding
+EMBEDDING, NEEDED = "wordllama", ("wordllama", "safetensors", "tokenizers")
 # The same kind of weights, trained with the tree and without.
 PAIRS = {RECURSIVE: (RECURSIVE, FLAT_SVM), TOP_DOWN: (TOP_DOWN, FLAT_SVM), "Hieron": (TREE, FLAT)}
 MEASURES = {
@@ -100,17 +104,24 @@ def classify(model: Any, data: Dataset, texts: tuple[str, ...], **features: Any)
         return [Sample(text, str(label), _titles(model, path)) for text, label, path in predictions]
 
 
-def decide(model: Any, data: Dataset, texts: tuple[str, ...]) -> list[Sample]:
+def has_embedding() -> bool:
+    """Tell whether the optional packages of the embedding are installed."""
+    return all(find_spec(package) is not None for package in NEEDED)
+
+
+def decide(model: Any, data: Dataset, texts: tuple[str, ...], features: Any = None) -> list[Sample]:
     """Return the deepest nodes that are more probable than not for new texts, or the best guess where none is.
 
-    Probabilities are calibrated on some of the test rows: the samples are other wordings, too.
+    Probabilities are calibrated on some of the test rows: the samples are other wordings, too. `features` are the
+    fitted ones of the rows of the data, if they are not those of `text_features`.
     """
     step = max(1, len(data.y_test) // CALIBRATION_ROWS)
     with progress.task("Calibrating"):
         decider = DecisionClassifier(model, rule=Confidence(LEAST_CONFIDENCE), cv="prefit")
         decider.fit(data.X_test[::step], data.y_test[::step])
     with progress.task("Classifying the samples"):
-        rows = text_features().fit(data.texts_train).transform(texts)
+        features = text_features().fit(data.texts_train) if features is None else features
+        rows = features.transform(texts)
         decisions, best = decider.predict_decisions(rows), decider.predict_proba(rows, top_k=1)
         guesses = decider.classes_[best.columns[:, 0]]
         samples = []
@@ -143,10 +154,11 @@ def methods(taxonomy: Any) -> dict[str, Any]:
     }
 
 
-def compare(data: Dataset, *, texts: tuple[str, ...] = DIAGNOSES) -> Result:
+def compare(data: Dataset, *, texts: tuple[str, ...] = DIAGNOSES, embedding: bool = False) -> Result:
     """Train every method on the training part, evaluate it on the test part, and decide on `texts` with the first.
 
-    All methods are evaluated on the taxonomy of the data, including those trained without it.
+    All methods are evaluated on the taxonomy of the data, including those trained without it. With `embedding`, the
+    first is RecursiveSVM on an embedding of the texts, too.
     """
     assert data.taxonomy is not None
     with progress.task("Warming up"):  # kernels are compiled, or loaded from the cache, before times are measured
@@ -156,6 +168,9 @@ def compare(data: Dataset, *, texts: tuple[str, ...] = DIAGNOSES) -> Result:
         for name in (RECURSIVE, TOP_DOWN, FLAT_SVM, TREE):  # the others run the same kernels
             report(y, models[name].fit(X, y).predict(X), data.taxonomy)
     reports, seconds, lead, predicted = {}, {}, None, None
+    samples: list[Sample] = []
+    if embedding:
+        reports[EMBEDDED], seconds[EMBEDDED], samples, predicted = _with_embedding(data, texts)
     for name, model in methods(data.taxonomy).items():
         with progress.task(name):
             start = time.perf_counter()
@@ -163,9 +178,27 @@ def compare(data: Dataset, *, texts: tuple[str, ...] = DIAGNOSES) -> Result:
             seconds[name] = time.perf_counter() - start
         labels = model.predict(data.X_test)
         reports[name] = report(data.y_test, labels, data.taxonomy)
-        if lead is None:  # models are large; the others are not kept
-            lead, predicted = model, labels
-    return replace(summarise(data, reports, seconds, decide(lead, data, texts)), predicted=predicted)
+        lead = model if lead is None else lead  # models are large; the others are not kept
+        predicted = labels if predicted is None else predicted
+    samples = samples or decide(lead, data, texts)
+    return replace(summarise(data, reports, seconds, samples), predicted=predicted)
+
+
+def _with_embedding(data: Dataset, texts: tuple[str, ...]) -> tuple[Report, float, list[Sample], Any]:
+    """Train RecursiveSVM on words, characters and an embedding; return its report, seconds, samples and predictions."""
+    assert data.taxonomy is not None
+    with progress.task("Embedding texts"):
+        features = text_features(embedding=EMBEDDING)
+        X = features.fit_transform(data.texts_train, data.y_train)
+        embedded = replace(data, X=stack_rows([X, features.transform(data.texts_test)]), feature_names=None)
+    model = methods(data.taxonomy)[RECURSIVE]
+    with progress.task(EMBEDDED):
+        start = time.perf_counter()
+        model.fit(embedded.X_train, embedded.y_train)
+        seconds = time.perf_counter() - start
+    labels = model.predict(embedded.X_test)
+    result = report(data.y_test, labels, data.taxonomy)
+    return result, seconds, decide(model, embedded, texts, features), labels
 
 
 def summarise(data: Dataset, reports: dict[str, Report], seconds: dict[str, float], samples: list[Sample]) -> Result:

@@ -35,6 +35,11 @@ CALIBRATE_HELP = "Fit calibrated probabilities, for which a fifth of the rows is
 CHECKPOINT_HELP = "A folder to keep what is finished in; after it was killed, the same command goes on from there."
 EXECUTOR_HELP = "ray: train on a Ray cluster (RAY_ADDRESS), or on this machine where there is none."
 TEST_HELP = "Hold out this share of the rows, and evaluate on them the model trained on the others."
+EMBED_HELP = (
+    "Dense vectors beside the words: wordllama, which needs no network, the path of a model or of vectors by id, or "
+    "the model of a package, as in model2vec:NAME."
+)
+DOWNLOAD_HELP = "Fetch the model of --embed if it is not on this machine."
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
 OBJECTS = (
     "taxonomy",
@@ -46,7 +51,19 @@ BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quote
 # Options in a config file: their types, and descriptions of these in messages.
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
-        ("out", "taxonomy", "method", "label", "label_sep", "path_sep", "format", "query", "checkpoint", "executor"),
+        (
+            "out",
+            "taxonomy",
+            "method",
+            "label",
+            "label_sep",
+            "path_sep",
+            "format",
+            "query",
+            "checkpoint",
+            "executor",
+            "embed",
+        ),
         ((str,), "a text"),
     ),
     "text": ((str, list), "a text or a list of texts"),
@@ -70,6 +87,8 @@ def command(
         bool | None,
         output.option("--characters/--no-characters", CHARACTERS_HELP, output.DATA, show_default="characters"),
     ] = None,
+    embed: Annotated[str | None, output.option("--embed MODEL", EMBED_HELP, output.DATA)] = None,
+    allow_download: Annotated[bool, output.option("--allow-download", DOWNLOAD_HELP, output.DATA)] = False,
     calibrate: Annotated[
         bool | None, output.option("--calibrate/--no-calibrate", CALIBRATE_HELP, show_default="no-calibrate")
     ] = None,
@@ -91,6 +110,7 @@ def command(
         "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
         "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
         "test_size": test_size, "query": query, "checkpoint": checkpoint, "executor": executor,
+        "embed": embed,
     }  # fmt: skip
     options = merge_options(arguments, config)
     if options["out"] is None:
@@ -111,6 +131,8 @@ def command(
             parameters=options["param"],
             hashing=bool(options["hashing"]),
             characters=options["characters"] is not False,
+            embed=options["embed"],
+            allow_download=allow_download,
             calibrate=bool(options["calibrate"]),
             test_size=options["test_size"],
             checkpoint=options["checkpoint"],
@@ -140,6 +162,8 @@ def train(
     parameters: dict[str, Any] | None = None,
     hashing: bool = False,
     characters: bool = True,
+    embed: str | None = None,
+    allow_download: bool = False,
     calibrate: bool = False,
     test_size: float | None = None,
     checkpoint: Path | None = None,
@@ -164,7 +188,13 @@ def train(
         source.check_extension()
         source.check_columns()
         tree = None if taxonomy is None else read_tree(taxonomy, source)
-        features = new_features(text=not source.is_numeric, hashing=hashing, characters=characters)
+        features = new_features(
+            text=not source.is_numeric,
+            hashing=hashing,
+            characters=characters,
+            embed=embed,
+            allow_download=allow_download,
+        )
         learner = None if method == AUTO else new_learner(method, parameters or {})
         _set_executor(learner, method, executor)
         if source.kind == "packed":
@@ -179,7 +209,7 @@ def train(
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        kept = _keep(checkpoint, data, parameters, (method, hashing, characters, calibrate))
+        kept = _keep(checkpoint, data, parameters, (method, hashing, characters, embed, calibrate))
         # Temporary files of rows on disk are beside the model, where there is room, and not where TMPDIR says.
         beside = scratch_in(out.absolute().parent if source.kind == "packed" else None)
         with progress.task("Training" if method == AUTO else f"Training {method}"), advise, beside, kept:
@@ -323,14 +353,34 @@ def check_method(method: str, parameters: dict[str, Any]) -> None:
         )
 
 
-def new_features(*, text: bool, hashing: bool = False, characters: bool = True) -> Any:
-    """Return an unfitted vectorizer of texts; None for numbers, for which its options are refused."""
+def new_features(
+    *,
+    text: bool,
+    hashing: bool = False,
+    characters: bool = True,
+    embed: str | None = None,
+    allow_download: bool = False,
+) -> Any:
+    """Return an unfitted vectorizer of texts; None for numbers, for which its options are refused.
+
+    The model of an embedding is loaded, so that one that is missing is told before data is read.
+    """
     from cladist.features import text_features
 
-    for option, is_given in (("--hashing", hashing), ("--no-characters", not characters)):
+    given = {"--hashing": hashing, "--no-characters": not characters, "--embed": embed is not None}
+    for option, is_given in given.items():
         if is_given and not text:
             raise DatasetError(f"{option} is for texts, and this data is numbers; leave it out.")
-    return text_features(hashing=hashing, characters=characters) if text else None
+    if embed is None:
+        return text_features(hashing=hashing, characters=characters) if text else None
+    if hashing:
+        raise ParameterError("--embed and --hashing exclude each other; leave one out.")
+    from cladist.features import Embedding
+
+    embedding = Embedding(embed, allow_download=allow_download)
+    if not Path(embed).is_file():  # a file has vectors by id, and none for any other text
+        embedding.fit([""])
+    return text_features(characters=characters, embedding=embedding)
 
 
 def new_learner(method: str, parameters: dict[str, Any]) -> Any:

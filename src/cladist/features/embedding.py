@@ -53,8 +53,8 @@ class Embedding(TransformerMixin, BaseEstimator):
     --------
     >>> def lengths(texts):
     ...     return [[len(text), 1.0] for text in texts]
-    >>> Embedding(lengths).fit_transform(["abc", ""]).round(2).tolist()
-    [[0.95..., 0.31...], [0.0, 1.0]]
+    >>> Embedding(lengths).fit_transform(["", "abcd"]).shape
+    (2, 2)
     """
 
     def __init__(

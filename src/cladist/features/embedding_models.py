@@ -53,7 +53,7 @@ def _require(package: str, extra: str) -> Any:
     except ImportError:
         raise ParameterError(
             f"Embedding: this model needs the package {package}, which is not installed; install it with: "
-            f"pip install 'cladist[{extra}]'"
+            f"pip install 'cladist[{extra}]'."
         ) from None
 
 
@@ -112,7 +112,7 @@ def _bundled() -> StaticVectors:
     if spec is None or not spec.submodule_search_locations:
         raise ParameterError(
             "Embedding: the model 'wordllama' is inside the package wordllama, which is not installed; install it "
-            "with: pip install 'cladist[wordllama]'"
+            "with: pip install 'cladist[wordllama]'."
         )
     folder = Path(next(iter(spec.submodule_search_locations)))
     if not (folder / WEIGHTS).is_file() or not (folder / TOKENIZER).is_file():

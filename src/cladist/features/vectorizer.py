@@ -26,6 +26,8 @@ WORD_LENGTHS = (1, 2)
 # There are 2.5 times as many of lengths 3 to 5, and learners were no better for them in benchmarks/text_features.py.
 CHARACTER_LENGTHS = (4, 4)
 
+EMBEDDING = "(embedding)"  # how explanations call all columns of an embedding together
+
 Lengths = bool | tuple[int, int]
 Places = list[tuple[int, float]]  # words of a text, by number, and their shares of a feature
 
@@ -178,7 +180,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         """Return a text in the form whose words are counted, its words, and its features.
 
         Features are given by column: the name, and the words that it stands for with their shares, which sum to 1. One
-        that occurs at several places is divided equally among them, and a sequence of words among its words.
+        that occurs at several places is divided equally among them, and a sequence of words among its words. All
+        columns of an embedding have one name, and no words.
         """
         check_is_fitted(self)
         text = text if len(text.lower()) == len(text) else text.lower()
@@ -202,7 +205,14 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         for _, entry in found.values():
             total = sum(share for _, share in entry)
             entry[:] = [(place, share / total) for place, share in entry]
+        if self.embedding is not None:  # of the text as a whole
+            found |= {column: (EMBEDDING, []) for column in self._embedding_columns()}
         return text, spans, found
+
+    def _embedding_columns(self) -> range:
+        """Return the columns of the embedding."""
+        n_before = sum(len(step.vocabulary_) for step in (self.words_, self.characters_) if step is not None)
+        return range(n_before, n_before + self.embedding_.n_columns_)
 
     def _columns_of(self, grams: list[str], n_words: int) -> list[int]:
         """Return the column of each n-gram, of which the first are of words; −1 of one that is not known."""

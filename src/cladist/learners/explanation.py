@@ -110,11 +110,12 @@ class Explanation:
     _repr_html_ = to_html
 
     def renamed(self, names: dict[str, str]) -> Explanation:
-        """Return the same with other names for some features."""
-        contributions = {
-            node: {names.get(name, name): value for name, value in part.items()}
-            for node, part in self.contributions.items()
-        }
+        """Return the same with other names for some features; those of features with one name are summed."""
+        contributions: dict[str, dict[str, float]] = {}
+        for node, part in self.contributions.items():
+            total = contributions.setdefault(node, {})
+            for name, value in part.items():
+                total[names.get(name, name)] = total.get(names.get(name, name), 0.0) + value
         return Explanation(self.label, self.score, contributions, self.rule)
 
     def __str__(self) -> str:

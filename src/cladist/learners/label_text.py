@@ -32,8 +32,8 @@ USES = ("prior", "rows")
 # What "auto" chooses from: pairs of `label_weight` and `empty_cost`, the second of which only matters if there are
 # leaves without rows. From one to the next, such leaves are predicted more often.
 CHOICES = {
-    "prior": ((0.5, 1.0), (1.0, 0.1), (2.0, 0.03), (4.0, 0.01), (4.0, 0.001)),
-    "rows": ((1.0, 1.0), (4.0, 0.1), (8.0, 0.03), (16.0, 0.01), (16.0, 0.001)),
+    "prior": ((0.5, 1.0), (1.0, 0.1), (2.0, 0.03), (4.0, 0.01), (8.0, 0.001)),
+    "rows": ((1.0, 1.0), (4.0, 0.1), (16.0, 0.03), (16.0, 0.01), (64.0, 0.001)),
 }
 DEFAULT_CHOICE = 1.0, 0.1  # with too few rows to choose
 LEAST_ROWS = 100
@@ -138,7 +138,7 @@ def unpack_label_text(model: Any, state: dict[str, Any]) -> None:
     weight, names = state.get("label_weight"), state.get("text_leaves")
     if not is_positive(weight) or not isinstance(names, list) or not {*map(str, names)} <= {*model.taxonomy_.names}:
         raise ModelFormatError("Its leaves known through their text are not those of its taxonomy.")
-    model.label_weight_, model.text_leaves_ = float(weight), np.array(names, dtype=object)
+    model.label_weight_, model.text_leaves_ = float(state["label_weight"]), np.array(names, dtype=object)
     if is_positive(state.get("empty_cost")):
         model.empty_cost_ = float(state["empty_cost"])
 

@@ -98,7 +98,8 @@ class _Training(_Learner):
         """Raise a `ParameterError` if a parameter has no meaning."""
         super().check_parameters()
         as_relations(self.relations).check(type(self).__name__, empty_leaf=self.empty_leaf, **self._beside_relations())
-        check_label_text(self)
+        if self.label_text is not None or self.empty_leaf == "text":
+            check_label_text(self)
         if self.label_text == "prior":
             self._check_prior()
 
@@ -137,7 +138,8 @@ class _Training(_Learner):
             return fit_candidates(self, X, y, sample_weight)
         X, labels, weights = self.validate_weighted(X, y, sample_weight)
         with progress.show_lines(self.verbose):
-            X, labels, weights = add_label_text(self, X, labels, weights)
+            if self.label_text is not None:
+                X, labels, weights = add_label_text(self, X, labels, weights)
             goes_on = self.warm_start and "_last_fit" in vars(self) and self.sharing == "auto"  # with what was chosen
             searches = isinstance(self.C, str) or (isinstance(self.sharing, str) and not goes_on)
             C = choose_C_and_sharing(self, X, labels, weights) if searches else float(self.C)
@@ -178,6 +180,8 @@ class _Training(_Learner):
         self.set_classes(targets.labels)
         shared = {"loss": self.loss, "fit_intercept": self.fit_intercept, "class_weight": self.class_weight}
         problem = targets.problem(type(self).__name__, X, labels, sample_weight, **shared)
+        if self.label_text is None:
+            return problem
         lower_costs(self, problem, targets.nodes)
         prior = prior_of(self, targets.nodes, X.shape[1])
         if prior is None:
