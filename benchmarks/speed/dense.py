@@ -3,8 +3,9 @@
 Rows are generated: each node of a three-level tree has a vector near its parent's, rows are leaves' vectors with noise,
 in features of falling size with a common mean, scaled to length 1. Peers train on the same rows in float32. Mixed rows
 have 20,000 sparse columns beside the dense ones; "times the sum" is their CPU time divided by that of both alone.
-With ``--full`` also 100,000 rows × 256 with 10,000 leaves, which takes about half an hour; ``--only NAME`` runs one
-part, "peers", "mixed" or "full", and leaves the rows of the others as they are.
+With ``--full`` also 100,000 rows × 256 with 10,000 leaves, which takes long. ``--only NAME`` runs one part, "peers",
+"mixed", "eighth" (of the full rows × leaves) or "full", ``--method NAME`` one method; other rows of the results
+stay as they are.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ from cladist import FlatLogistic, FlatSVM, Hieron, MixedRows, RecursiveLogistic,
 from cladist.datasets import make_topics
 
 N_TEST = 5_000
-SIZES = {"peers": (20_000, 256, (5, 10, 10)), "mixed": (20_000, 256, (4, 8, 8)), "full": (100_000, 256, (10, 20, 50))}
+SIZES = {
+    "peers": (10_000, 256, (5, 5, 8)),
+    "mixed": (6_000, 256, (4, 8, 8)),
+    "eighth": (40_000, 256, (8, 16, 25)),
+    "full": (100_000, 256, (10, 20, 50)),
+}
 NOISE, SPECTRUM, MEAN = 5.0, -0.25, 1.0  # standard deviation of rows around leaves; size of feature j: j^SPECTRUM
 
 METHODS: dict[str, Any] = {
@@ -44,6 +50,7 @@ METHODS: dict[str, Any] = {
 OF_PART = {
     "peers": list(METHODS),
     "mixed": ["TopDown", "FlatSVM", "RecursiveSVM"],
+    "eighth": ["TopDown", "RecursiveSVM"],
     "full": ["TopDown", "RecursiveSVM"],
 }
 
@@ -118,10 +125,10 @@ def fit_one(part: str, kind: str, method: str) -> dict[str, Any]:
     return row | ({"gap": history["gap"]} if "gap" in history else {})
 
 
-def measure(part: str) -> list[dict[str, Any]]:
-    """Return the rows of one part."""
+def measure(part: str, methods: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of some methods of one part."""
     rows = []
-    for method in OF_PART[part]:
+    for method in methods:
         kinds = ("sparse", "dense", "mixed") if part == "mixed" else ("dense",)
         found = [in_new_process("benchmarks.speed.dense:fit_one", part, kind, method) for kind in kinds]
         if part == "mixed":
@@ -136,15 +143,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--only", choices=list(SIZES))
+    parser.add_argument("--method", choices=list(METHODS))
     options = parser.parse_args()
-    parts = [options.only] if options.only else ["peers", "mixed", *(["full"] if options.full else [])]
+    parts = [options.only] if options.only else ["peers", "mixed", "eighth", *(["full"] if options.full else [])]
     path = RESULTS / "dense.json"
-    kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
-    rows = [row for row in kept if row["part"] not in parts]
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
     for part in parts:
-        rows += measure(part)
+        methods = [options.method] if options.method else OF_PART[part]
+        measured = measure(part, methods)
+        rows = [row for row in rows if row["part"] != part or row["method"] not in methods] + measured
+        write_results("dense", rows, data="generated rows like embeddings, see the script", noise=NOISE, quiet=True)
     print_rows(rows)
-    write_results("dense", rows, data="generated rows like embeddings, see the script", noise=NOISE)
 
 
 if __name__ == "__main__":

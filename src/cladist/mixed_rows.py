@@ -181,8 +181,9 @@ CPU_DEVICES = (1, 3)  # of DLPack: kDLCPU, and kDLCUDAHost, the CPU's memory tha
 def as_csr(X: Any) -> sparse.csr_array:
     """Return an array or a matrix as CSR; where an array has no zeros, its values are shared."""
     if isinstance(X, np.ndarray) and np.count_nonzero(X) == X.size:  # in a fraction of the time
-        columns = np.tile(np.arange(X.shape[1], dtype=np.int32), len(X))
-        return sparse.csr_array((X.ravel(), columns, np.arange(len(X) + 1) * X.shape[1]), shape=X.shape)
+        index_type = np.int32 if X.size < 2**31 else np.int64
+        columns, ends = np.tile(np.arange(X.shape[1], dtype=index_type), len(X)), np.arange(len(X) + 1) * X.shape[1]
+        return sparse.csr_array((X.ravel(), columns, ends.astype(index_type)), shape=X.shape)
     return sparse.csr_array(X)
 
 
