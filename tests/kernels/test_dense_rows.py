@@ -22,15 +22,16 @@ def carry_stored(rows, visits, v, step, products, steps):
 
 @kernel
 def put_products(rows, i, place, W, products, out):
-    lanes.store(out, 0, dense_rows.dot(rows, i, W, out))
+    lanes.store(out, 0, dense_rows.dot_mixed(rows, i, W, out))
     lanes.store(out, 1, dense_rows.dot_dense(rows[3][i], W, out))
     lanes.store(out, 2, dense_rows.tile_product(rows, i, place, W, products))
+    lanes.store(out, 3, dense_rows.dot_sparse(rows, i, W, out))
 
 
 @kernel
 def add_stored(rows, i, W, steps, whole):
     if whole:
-        dense_rows.add_row(rows, i, W, lanes.load(steps, 0))
+        dense_rows.add_mixed(rows, i, W, lanes.load(steps, 0))
     else:
         dense_rows.add_sparse(rows, i, W, lanes.load(steps, 0))
 
@@ -68,13 +69,14 @@ def test_products_of_one_row(n_dense, dtype):
     random = np.random.default_rng(3)
     W, products = random.normal(size=(6, WIDTH)).astype(dtype), random.normal(size=(4, WIDTH)).astype(dtype)
     for i in range(11):
-        arguments = block.rows, i, 2, W, products, np.zeros((3, WIDTH), dtype)
+        arguments = block.rows, i, 2, W, products, np.zeros((4, WIDTH), dtype)
         _, (*_, out) = close_to_python(dense_rows, put_products, *arguments, **close)
         n_sparse = 6 - n_dense
         beside = block.X[i, :n_sparse] @ W[:n_sparse]
         np.testing.assert_allclose(out[0], block.X[i] @ W, **close)
         np.testing.assert_allclose(out[1], block.X[i, n_sparse:] @ W[n_sparse:], **close)
         np.testing.assert_allclose(out[2], products[2] + beside, **close)
+        np.testing.assert_allclose(out[3], beside, **close)
 
 
 @every_type

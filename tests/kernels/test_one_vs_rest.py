@@ -34,12 +34,12 @@ seeds = st.integers(0, 2**32 - 1)
 
 @kernel
 def stored_dot(rows, i, W, out):
-    lanes.store(out, 0, one_vs_rest.dot(rows, i, W, out))
+    lanes.store(out, 0, one_vs_rest.dot_sparse(rows, i, W, out))
 
 
 @kernel
 def add_stored(rows, i, W, steps):
-    one_vs_rest.add_row(rows, i, W, lanes.load(steps, 0))
+    one_vs_rest.add_sparse(rows, i, W, lanes.load(steps, 0))
 
 
 @kernel
@@ -53,7 +53,7 @@ def stored_step(loss, values, norm, out):
 @kernel
 def stored_terms(problem, loss, i, W, alpha, margins, terms):
     positive = lanes.bits(problem.mask[i])
-    margin = lanes.where(positive, 1.0, -1.0) * one_vs_rest.dot(problem.rows, i, W, terms)
+    margin = lanes.where(positive, 1.0, -1.0) * one_vs_rest.dot_sparse(problem.rows, i, W, terms)
     cost = one_vs_rest.row_costs(problem.costs, problem.weight[i], positive)
     one_vs_rest.put_terms(loss, margin, lanes.load(alpha, i), cost, terms)
     lanes.store(margins, 0, margin)

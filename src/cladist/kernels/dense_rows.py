@@ -4,6 +4,8 @@ Rows are (indptr, indices, data, dense): a CSR part and an array of dense column
 weights of dense columns are the last ones. The products of four rows are computed from the same weights. A step along
 one of them changes the products of the rows after it by its own product with them, so that rows still move one after
 the other; the weights of dense columns follow once all four have moved, those of sparse ones at once.
+
+Kernels for rows without dense columns are apart, since what is small enough to be compiled into a loop is fast.
 """
 
 from __future__ import annotations
@@ -33,14 +35,9 @@ def row_length(rows, i):
 
 
 @kernel
-def dot(rows, i, W, like):
-    """Return the sixteen products w·x_i, summed in the type of an array: in W's own, or in float64 to be exact."""
-    indptr, indices, data, dense = rows
-    if dense.shape[1] > 0:
-        total = dot_dense(dense[i], W, like)
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            total = fused(data[p], load(W, indices[p]), total)
-        return total
+def dot_sparse(rows, i, W, like):
+    """Return the sixteen products of w with the sparse part of a row, summed in the type of an array."""
+    indptr, indices, data, _ = rows
     # Unsigned, so that compiled code does not test whether an index counts from the end.
     p, end, one = np.uint64(indptr[i]), np.uint64(indptr[i + 1]), np.uint64(1)
     even, odd = spread(0.0, like), spread(0.0, like)  # two sums, so that one product need not wait for the other
@@ -51,6 +48,16 @@ def dot(rows, i, W, like):
     if p < end:
         even = fused(data[p], load(W, indices[p]), even)
     return even + odd
+
+
+@kernel
+def dot_mixed(rows, i, W, like):
+    """Return the sixteen products w·x_i of a row with dense columns, summed in the type of an array."""
+    indptr, indices, data, dense = rows
+    total = dot_dense(dense[i], W, like)
+    for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+        total = fused(data[p], load(W, indices[p]), total)
+    return total
 
 
 @kernel
@@ -71,22 +78,20 @@ def dot_dense(row, W, like):
 
 
 @kernel
-def add_row(rows, i, W, steps):
-    """Add steps_k · x_i to each w_k."""
-    add_sparse(rows, i, W, steps)
-    dense = rows[3]
-    if dense.shape[1] > 0:
-        row, first = dense[i], np.uint64(W.shape[0] - dense.shape[1])
-        for j in range(np.uint64(row.shape[0])):
-            store(W, first + j, fused(row[j], steps, load(W, first + j)))
-
-
-@kernel
 def add_sparse(rows, i, W, steps):
     """Add steps_k · x_i to each w_k for the sparse part of a row."""
     indptr, indices, data, _ = rows
     for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
         store(W, indices[p], fused(data[p], steps, load(W, indices[p])))
+
+
+@kernel
+def add_mixed(rows, i, W, steps):
+    """Add steps_k · x_i to each w_k for a row with dense columns."""
+    add_sparse(rows, i, W, steps)
+    row, start = rows[3][i], np.uint64(W.shape[0] - rows[3].shape[1])
+    for j in range(np.uint64(row.shape[0])):
+        store(W, start + j, fused(row[j], steps, load(W, start + j)))
 
 
 @kernel

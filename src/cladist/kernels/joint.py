@@ -14,12 +14,12 @@ import numpy as np
 
 from cladist.kernels.dense_rows import (
     TILE,
-    add_row,
     add_sparse,
     add_tile,
     add_to_vector,
     carry_step,
-    dot,
+    dot_mixed,
+    dot_sparse,
     dot_tile,
     has_dense,
     row_length,
@@ -147,25 +147,48 @@ def sweep_joint(problem, surrogate, visits, W, alpha, overlap, state, skip, acti
     rows = problem.rows
     store(state, HIGHEST, spread(-np.inf, state))
     store(state, LOWEST, spread(np.inf, state))
-    products, steps, full = np.empty((TILE, WIDTH), W.dtype), np.zeros((TILE, WIDTH), W.dtype), has_dense(rows)
-    n_active, n_moved = 0, 0
-    for v in range(visits.shape[0]):
-        i, place = visits[v], v % TILE
-        if full and place == 0:
-            dot_tile(rows, visits, v, W, products)
-        store(scratch, PRODUCTS, tile_product(rows, i, place, W, products) if full else dot(rows, i, W, W))
+    if has_dense(rows):
+        return sweep_tiles(problem, surrogate, visits, W, alpha, overlap, state, skip, active, scratch)
+    n_active = 0
+    for i in visits:
+        store(scratch, PRODUCTS, dot_sparse(rows, i, W, W))
         moves, at_rest = inspect_row(problem, surrogate, i, alpha, scratch, state, skip)
         if moves:
             if surrogate.sparse_dual:
                 moved = move_row(i, problem, surrogate, alpha, overlap, skip, scratch)
             else:
                 moved = move_lanes(i, problem, surrogate, alpha, overlap, skip, scratch)
-            if moved and full:
+            if moved:
+                add_sparse(rows, i, W, load(scratch, DELTAS))
+            if not surrogate.sparse_dual:
+                at_rest = not moved
+        if not at_rest:
+            active[n_active] = i
+            n_active += 1
+    return n_active
+
+
+@kernel
+def sweep_tiles(problem, surrogate, visits, W, alpha, overlap, state, skip, active, scratch):
+    """Do what `sweep_joint` does for rows with dense columns, four of which are read together."""
+    rows = problem.rows
+    products, steps = np.empty((TILE, WIDTH), W.dtype), np.zeros((TILE, WIDTH), W.dtype)
+    n_active, n_moved = 0, 0
+    for v in range(visits.shape[0]):
+        i, place = visits[v], v % TILE
+        if place == 0:
+            dot_tile(rows, visits, v, W, products)
+        store(scratch, PRODUCTS, tile_product(rows, i, place, W, products))
+        moves, at_rest = inspect_row(problem, surrogate, i, alpha, scratch, state, skip)
+        if moves:
+            if surrogate.sparse_dual:
+                moved = move_row(i, problem, surrogate, alpha, overlap, skip, scratch)
+            else:
+                moved = move_lanes(i, problem, surrogate, alpha, overlap, skip, scratch)
+            if moved:
                 n_moved += 1
                 carry_step(rows, visits, v, load(scratch, DELTAS), products, steps)
                 add_sparse(rows, i, W, load(scratch, DELTAS))
-            elif moved:
-                add_row(rows, i, W, load(scratch, DELTAS))
             if not surrogate.sparse_dual:
                 at_rest = not moved
         if n_moved > 0 and (place == TILE - 1 or v == visits.shape[0] - 1):
@@ -233,6 +256,7 @@ def add_rows(rows, mask, listed, values, overlap, W):
 
     Where α are large and cancel, W should be float64.
     """
+    tile, full = np.zeros((TILE, WIDTH), W.dtype), has_dense(rows)
     for s in range(listed.shape[0]):
         i = listed[s]
         steps = spread(0.0, W)
@@ -242,7 +266,11 @@ def add_rows(rows, mask, listed, values, overlap, W):
                 if not (mask[i] >> np.uint32(k)) & np.uint32(1):
                     a = -a
                 steps = load(overlap, k) * a + steps
-        add_row(rows, i, W, steps)
+        add_sparse(rows, i, W, steps)
+        if full:
+            store(tile, s % TILE, steps)
+            if s % TILE == TILE - 1 or s == listed.shape[0] - 1:
+                add_tile(rows, listed, s - s % TILE, W, tile)
 
 
 @kernel
@@ -348,7 +376,7 @@ def joint_terms(problem, surrogate, W, alpha):
         if full and i % TILE == 0:
             dot_tile(rows, visits, i, W, scores)
         positive = bits(mask[i])
-        score = tile_product(rows, i, i % TILE, W, scores) if full else dot(rows, i, W, terms)
+        score = tile_product(rows, i, i % TILE, W, scores) if full else dot_sparse(rows, i, W, terms)
         margin = where(positive, 1.0, -1.0) * score
         put_terms(surrogate, margin, load(alpha, i), row_costs(costs, weight[i], positive), terms)
         store(products, 0, margin * load(alpha, i))
@@ -384,7 +412,7 @@ def margin_products(problem, listed, W, alpha):
         if full and v % TILE == 0:
             dot_tile(rows, listed, v, W, scores)
         sign = where(bits(mask[i]), 1.0, -1.0)
-        score = tile_product(rows, i, v % TILE, W, scores) if full else dot(rows, i, W, products)
+        score = tile_product(rows, i, v % TILE, W, scores) if full else dot_sparse(rows, i, W, products)
         store(products, 0, sign * score * load(alpha, i))
         for k in range(n_lanes):
             total += products[0, k]
@@ -428,11 +456,11 @@ def leaf_losses(problem, surrogate, W, alpha, resting, active):
         sign, cost = where(positive, 1.0, -1.0), row_costs(costs, weight[i], positive)
         largest_error = row_length(rows, i) * np.sqrt(norms[i]) * rounding
         if 2 * largest_error < resting:
-            score = tile_product(rows, i, i % TILE, W, scores) if full else dot(rows, i, W, W)
+            score = tile_product(rows, i, i % TILE, W, scores) if full else dot_sparse(rows, i, W, W)
             margin = sign * score
             if all_of(bits(~lanes) | rests(surrogate, margin, load(alpha, i), cost, far, never)):
                 continue
-        margin = sign * dot(rows, i, W, sums)
+        margin = sign * (dot_mixed(rows, i, W, sums) if full else dot_sparse(rows, i, W, sums))
         lost = cost * value(surrogate, margin) + lost
         if not all_of(bits(~lanes) | rests(surrogate, margin, load(alpha, i), cost, above, below)):
             active[n_active] = i
@@ -459,8 +487,8 @@ def best_lengths(problem, surrogate, listed, W, P, alpha, lengths):
             dot_tile(rows, listed, v, P, before)
             dot_tile(rows, listed, v, W, after)
         sign = where(bits(mask[i]), 1.0, -1.0)
-        start = sign * (tile_product(rows, i, place, P, before) if full else dot(rows, i, P, starts))
-        move = sign * (tile_product(rows, i, place, W, after) if full else dot(rows, i, W, starts)) - start
+        start = sign * (tile_product(rows, i, place, P, before) if full else dot_sparse(rows, i, P, starts))
+        move = sign * (tile_product(rows, i, place, W, after) if full else dot_sparse(rows, i, W, starts)) - start
         norm = load(alpha, i) * move + norm
         # Margins are linear in s: a row that loses nothing at either end loses nothing between them.
         if any_of((value(surrogate, start + move * low) > 0.0) | (value(surrogate, start + move * high) > 0.0)):

@@ -18,12 +18,13 @@ import numpy as np
 
 from cladist.kernels.dense_rows import (
     TILE,
-    add_row,
+    add_mixed,
     add_sparse,
     add_tile,
     add_to_column,
     carry_step,
-    dot,
+    dot_mixed,
+    dot_sparse,
     dot_tile,
     has_dense,
     tile_product,
@@ -87,7 +88,7 @@ def sweep(problem, surrogate, visits, W, alpha, state, skip, active):
             dot_tile(rows, visits, v, W, products)
         positive = bits(mask[i])
         sign, cost = where(positive, 1.0, -1.0), row_costs(costs, weight[i], positive)
-        product = tile_product(rows, i, place, W, products) if full else dot(rows, i, W, W)
+        product = tile_product(rows, i, place, W, products) if full else dot_sparse(rows, i, W, W)
         before, margin = load(alpha, i), sign * product
         after, violated = dual_step(surrogate, margin, before, cost, norms[i])
         highest = where(violated > highest, violated, highest)
@@ -102,7 +103,7 @@ def sweep(problem, surrogate, visits, W, alpha, state, skip, active):
                 carry_step(rows, visits, v, (after - before) * sign, products, steps)
                 add_sparse(rows, i, W, (after - before) * sign)
             else:
-                add_row(rows, i, W, (after - before) * sign)
+                add_sparse(rows, i, W, (after - before) * sign)
         if n_moved > 0 and (place == TILE - 1 or v == visits.shape[0] - 1):
             add_tile(rows, visits, v - place, W, steps)
             n_moved = 0
@@ -229,7 +230,7 @@ def objectives(problem, surrogate, W, alpha, primal, gap):
         if full and i % TILE == 0:
             dot_tile(rows, visits, i, W, products)
         positive = bits(mask[i])
-        product = tile_product(rows, i, i % TILE, W, products) if full else dot(rows, i, W, terms)
+        product = tile_product(rows, i, i % TILE, W, products) if full else dot_sparse(rows, i, W, terms)
         margin = where(positive, 1.0, -1.0) * product
         put_terms(surrogate, margin, load(alpha, i), row_costs(costs, weight[i], positive), terms)
         for k in range(WIDTH):
@@ -258,7 +259,7 @@ def primals(problem, surrogate, W, primal):
         if full and i % TILE == 0:
             dot_tile(rows, visits, i, W, products)
         positive = bits(mask[i])
-        product = tile_product(rows, i, i % TILE, W, products) if full else dot(rows, i, W, sums)
+        product = tile_product(rows, i, i % TILE, W, products) if full else dot_sparse(rows, i, W, sums)
         margin = where(positive, 1.0, -1.0) * product
         lost = row_costs(costs, weight[i], positive) * value(surrogate, margin) + lost
     store(sums, 0, lost)
@@ -277,8 +278,10 @@ def best_scales(problem, surrogate, W, primal, gap, scales):
     norms, slopes, scale = np.empty(WIDTH), np.empty((1, WIDTH)), np.empty((1, WIDTH), W.dtype)
     squared_norms(W, norms)
     margins = np.empty((n, WIDTH), W.dtype)
+    full = has_dense(rows)
     for i in range(n):
-        store(margins, i, where(bits(mask[i]), 1.0, -1.0) * dot(rows, i, W, W))
+        product = dot_mixed(rows, i, W, W) if full else dot_sparse(rows, i, W, W)
+        store(margins, i, where(bits(mask[i]), 1.0, -1.0) * product)
     low, high = np.full(WIDTH, SCALES[0]), np.full(WIDTH, SCALES[1])
     for _ in range(SCALE_STEPS):
         middle = (low + high) / 2
@@ -415,8 +418,12 @@ def put_positives(rows, positives, weight, costs, share, alpha_before, W, alpha,
 @kernel
 def weights_of(rows, mask, alpha, W):
     """Set W to w(α)."""
-    W[:] = 0
+    W[:], full = 0, has_dense(rows)
     for i in range(mask.shape[0]):
         a = load(alpha, i)
         if any_of((a > 0.0) | (a < 0.0)):
-            add_row(rows, i, W, where(bits(mask[i]), 1.0, -1.0) * a)
+            step = where(bits(mask[i]), 1.0, -1.0) * a
+            if full:
+                add_mixed(rows, i, W, step)
+            else:
+                add_sparse(rows, i, W, step)

@@ -71,7 +71,7 @@ def check_values(who: str, rows: Any) -> None:
     """Refuse rows with values so large that scores would overflow."""
     for block in rows.blocks if isinstance(rows, MixedRows) else [rows]:
         values = block.data if sparse.issparse(block) else block
-        largest = max(np.max(values, initial=0), -np.min(values, initial=0))  # without a copy of all
+        largest = max(float(np.max(values, initial=0)), -float(np.min(values, initial=0)))  # without a copy of all
         if not largest < LARGEST_VALUE:
             size = f"a value of {largest:.0e} is too large to compute with"
             raise DatasetError(f"{who}: {size}; scale the features as those of the training rows.")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cladist.features.rows_on_disk import MOST_IN_MEMORY
-from cladist.mixed_rows import MixedRows
+from cladist.mixed_rows import MixedRows, as_csr
 from cladist.storage import is_mapped
 from cladist.storage.scratch import ScratchArray
 
@@ -20,7 +20,7 @@ Floats32 = npt.NDArray[np.float32]
 
 LEAST_ENTRIES = 2**16  # of dense blocks; kernels for fewer entries take longer to load than they save
 LEAST_SHARE = 0.4  # of entries that are not 0; with fewer, CSR takes less time, and hardly more memory
-PIECE_ENTRIES = 2**22  # that are converted at once
+PIECE_ENTRIES = 2**18  # that are converted at once
 
 
 def read_rows(X: Any) -> Any:
@@ -49,11 +49,8 @@ def canonical_csr(X: Any) -> sparse.csr_array:
     """Return a matrix as CSR with sorted indices, each once; an array in float32 or float64."""
     if isinstance(X, np.ndarray) and X.dtype == np.float16:
         X = X.astype(np.float32)
-    if isinstance(X, np.ndarray) and np.count_nonzero(X) == X.size:  # in a fraction of the time
-        columns = np.tile(np.arange(X.shape[1], dtype=np.int32), len(X))
-        return sparse.csr_array((X.ravel(), columns, np.arange(len(X) + 1) * X.shape[1]), shape=X.shape)
     if not (sparse.issparse(X) and X.format == "csr"):
-        X = sparse.csr_array(X)
+        X = as_csr(X)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

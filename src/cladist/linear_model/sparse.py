@@ -26,7 +26,7 @@ INDEX_BELOW = 0.1  # density below which scores come from the lists, and not fro
 MANY_ROWS = 256  # for fewer rows, building blocks costs more than it saves
 FULL_ABOVE = 0.125  # fraction of nodes with a weight, above which a whole row costs less than a list
 MOST_FULL_BYTES = 2**28
-ENTRIES_AT_ONCE = 2**22  # of rows with dense columns, which become CSR
+ENTRIES_AT_ONCE = 2**18  # of rows with dense columns, which become CSR
 SCORES_AT_ONCE = 2**22  # 16 MB: scores of all nodes for some rows
 NO_PARENTS = np.zeros(0, np.int64)
 
