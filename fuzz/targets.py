@@ -223,6 +223,8 @@ def vocabularies() -> dict[str, Target]:
 
 
 NUMBERS = (b"nan", b"inf", b"1e999", b"-0", b"1e-400", b"99999999999999999999", b"0.1e")
+
+
 def log_of_corrections() -> Target:
     """Read the log of a server, with one that it wrote to start from."""
     log = FeedbackLog(_scratch / "seed.feedback")
