@@ -12,6 +12,7 @@ from cladist.datasets import load_icd10cm
 from cladist.evaluation import compare
 
 N_TRAIN = 1_000
+BUDGET = 120.0  # seconds
 
 
 def main(page: str = "compare-methods.html") -> None:
@@ -19,7 +20,8 @@ def main(page: str = "compare-methods.html") -> None:
     data = load_icd10cm(level="block")
     rows = np.random.default_rng(0).choice(len(data.y_train), N_TRAIN, replace=False)
     methods = ["hr-svm", "top-down", "svm"]
-    found = compare(data.texts_train[rows], data.y_train[rows], data.taxonomy, methods=methods, cv=3, budget=120)
+    texts, y = data.texts_train[rows], data.y_train[rows]
+    found = compare(texts, y, data.taxonomy, methods=methods, cv=3, budget=BUDGET)
     print(found.verdict)
     for row in found.rows:
         scores = row.scores

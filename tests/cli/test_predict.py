@@ -327,7 +327,7 @@ def test_sets_are_scored_in_pieces(run, shop, monkeypatch):
     whole = run("predict", "sets", "sets.csv").stdout
     sizes = []
     asked = FlatSVM.decision_function
-    monkeypatch.setattr("cladist.learners.base.CHUNK_BYTES", 8 * 5 * 4)  # four rows of five labels
+    monkeypatch.setattr("cladist.learners.predictions.CHUNK_BYTES", 8 * 5 * 4)  # four rows of five labels
     monkeypatch.setattr(
         FlatSVM, "decision_function", lambda self, X, nodes: sizes.append(X.shape[0]) or asked(self, X, nodes)
     )
