@@ -191,13 +191,16 @@ def run_icd() -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- rows
 
 
-def write_table(path: Path, old: Taxonomy, new: Taxonomy, walk: Crosswalk, n_rows: int, seed: int = 0) -> list[str]:
+def write_table(
+    path: Path, old: Taxonomy, new: Taxonomy, walk: Crosswalk, n_rows: int, n_splits: int, seed: int = 0
+) -> list[str]:
     """Write rows whose texts are words of the titles of true new codes; return these codes, "" where not measured.
 
-    Half of the rows have a label that was split, and a tenth of these have their new label already.
+    Half of the rows have one of some labels that were split, and a tenth of these have their new label already.
     """
     rng = random.Random(seed)
     split = sorted({e.old for e in walk if e.kind == "split" and e.old and old.is_leaf[old.index(e.old)]})
+    split = sorted(rng.sample(split, min(n_splits, len(split))))
     plain = [e.old for e in walk if e.kind == "one-to-one" and e.old and old.is_leaf[old.index(e.old)]]
     words = {n: (new.title_of(n) + " " + " ".join(new.synonyms.get(n, ()))).lower().split() for n in new.names}
     truth = []
@@ -238,7 +241,7 @@ def migrate(folder: str) -> dict[str, Any]:
     }
 
 
-def run_rows(counts: Iterable[int]) -> list[dict[str, Any]]:
+def run_rows(counts: Iterable[int], n_splits: int) -> list[dict[str, Any]]:
     """Measure the migration of tables of several lengths from 2021 to 2026."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
@@ -249,7 +252,7 @@ def run_rows(counts: Iterable[int]) -> list[dict[str, Any]]:
         old.write(folder / "old.csv")
         new.write(folder / "new.csv")
         for n_rows in counts:
-            truth = write_table(folder / "rows.csv", old, new, walk, n_rows)
+            truth = write_table(folder / "rows.csv", old, new, walk, n_rows, n_splits)
             used = in_new_process("benchmarks.crosswalk:migrate", str(folder))
             right: dict[str, list[int]] = defaultdict(list)
             with (folder / "out.csv").open(newline="", encoding="utf-8") as file:
@@ -278,10 +281,11 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("parts", nargs="*", choices=["icd", "rows", []], default=["icd", "rows"])
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--splits", type=int, default=50, help="split labels that rows have")
     options = parser.parse_args()
     path = RESULTS / "crosswalk.json"
     before = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
-    parts = {"icd": run_icd, "rows": lambda: run_rows(options.rows)}
+    parts = {"icd": run_icd, "rows": lambda: run_rows(options.rows, options.splits)}
     rows = [row for row in before if row["part"] not in options.parts]
     for part in options.parts:
         rows += [{"part": part, **row} for row in parts[part]()]

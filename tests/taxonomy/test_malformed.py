@@ -100,10 +100,11 @@ def test_files_that_are_not_there(tmp_path):
 
 def test_unknown_formats(tmp_path):
     taxonomy = Taxonomy.from_paths(["a/b"])
-    names = "json, csv, tsv, paths, edges, indented, rcv1, mesh, obo, owl, xlsx, ods"
+    names = "json, csv, tsv, paths, edges, indented, rcv1, mesh, obo, owl, xlsx, ods, turtle, rdfxml, jsonld"
     with pytest.raises(TaxonomyError, match=f"one of {names}; got 'yaml'"):
         Taxonomy.read(tmp_path / "x", format="yaml")
-    with pytest.raises(TaxonomyError, match="one of json, csv, tsv, paths, edges, indented, rcv1; got 'mesh'"):
+    written = "json, csv, tsv, paths, edges, indented, rcv1, turtle, rdfxml, jsonld"
+    with pytest.raises(TaxonomyError, match=f"one of {written}; got 'mesh'"):
         taxonomy.write(tmp_path / "x", format="mesh")
 
 

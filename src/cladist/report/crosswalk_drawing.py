@@ -12,6 +12,7 @@ from cladist.taxonomy import Crosswalk, Entry, Taxonomy
 MAX_LINES = 100  # a few screens
 MAX_TABLE = 2_000  # rows of the table of a page
 MAX_LETTERS = 44
+DOUBTFUL = 0.9  # entries below it are dashed
 GAP = 160.0  # between the two columns, for the curves
 COLOURS = {
     "split": "#c2580a",
@@ -28,7 +29,7 @@ STYLE = "\n" + Path(__file__).with_name("taxonomy_drawing.css").read_text(encodi
 def crosswalk_drawing(crosswalk: Crosswalk, *, title: str = "", max_lines: int = MAX_LINES) -> str:
     """Return the entries that change something as a self-contained SVG document without scripts.
 
-    A curve leads from each old node to its new ones, in the colour of its kind, dashed where the entry is not certain.
+    A curve leads from each old node to its new ones, in the colour of its kind, dashed where the entry is doubtful.
     Crosswalks with more than `max_lines` changes are cut, and the drawing says so.
     """
     changes = [entry for entry in crosswalk if entry.kind != "one-to-one"]
@@ -88,8 +89,8 @@ def _curves(entries: Sequence[Entry], olds: dict[str, float], news: dict[str, fl
     for entry in entries:
         about = f"{entry.old or 'nothing'} → {entry.new or 'nothing'}: {entry.kind}, {entry.confidence:.0%} sure"
         hover = f"<title>{escape_xml(about + (f'; {entry.evidence}' if entry.evidence else ''))}</title>"
-        style = f'fill="none" stroke="{COLOURS[entry.kind]}" stroke-width="1.6"'
-        style += ' stroke-dasharray="5 3"' if entry.confidence < 1 else ""
+        style = f'style="fill:none;stroke:{COLOURS[entry.kind]};stroke-width:1.6"'
+        style += ' stroke-dasharray="5 3"' if entry.confidence < DOUBTFUL else ""
         y, z = (None if name is None else places[name] - 4 for name, places in ((entry.old, olds), (entry.new, news)))
         if y is None or z is None:
             x, height = (start, y) if z is None else (end, z)

@@ -85,6 +85,23 @@ def test_inner_nodes_follow_the_leaves_below_them() -> None:
     assert "100% of the leaves" in walk.entries_of("A1")[0].evidence
 
 
+def test_a_code_that_is_gone_while_others_persist_may_be_split() -> None:
+    """As T40.7X1 of ICD-10-CM, which became T40.711 under the same title, and T40.721 beside it."""
+    walk = revised(
+        {"B2.21": "B2", "B2.22": "B2"},
+        {"B2.21": "Weaving of carpets", "B2.22": "Weaving of synthetic carpets"},
+        without=("B2.2",),
+    )
+    assert changes(walk) == {("B2.2", "B2.21", "split"), ("B2.2", "B2.22", "split")}
+
+
+def test_a_node_of_a_dag_moves_if_any_parent_changes() -> None:
+    old = Taxonomy.from_parents({"a": None, "b": None, "c": ["a", "b"], "d": ["a", "b"]})
+    new = Taxonomy.from_parents({"a": None, "b": None, "c": ["a", "b"], "d": "b"})
+    assert changes(old.diff(new)) == {("d", "d", "move")}
+    assert changes(old.diff(old)) == set()
+
+
 def test_what_has_no_counterpart_is_retired_or_new() -> None:
     walk = revised({"C": None}, {"C": "Quantum computing"}, without=("B2.1",))
     assert changes(walk) == {("B2.1", None, "retire"), (None, "C", "new")}

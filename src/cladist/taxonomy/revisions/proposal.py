@@ -208,8 +208,9 @@ def _entries(matching: Matching, targets: Targets, inner: Mapping[int, Sequence[
 def _kind(matching: Matching, parents: Mapping[int, set[int]], v: int, u: int) -> Kind:
     """Return the kind of a pair that stands alone."""
     old, new = matching.old, matching.new
-    above, other = old.parent[v], new.parent[u]
-    stays = (above < 0) == (other < 0) and (above < 0 or other in parents.get(above, ()))
+    above, others = old.taxonomy.parent_ids(v).tolist(), set(new.taxonomy.parent_ids(u).tolist())
+    images = [parents.get(parent, set()) & others for parent in above]
+    stays = all(images) and set().union(*images) == others
     if not stays:
         return "move"
     name, titles = old.taxonomy.names[v], [t.title_of(n) for t, n in _named(matching, v, u)]
