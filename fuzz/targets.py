@@ -13,6 +13,7 @@ from typing import Any
 
 from cladist import RelationGraph, Taxonomy, datasets
 from cladist.errors import CladistError
+from cladist.server.feedback_log import FeedbackLog
 from cladist.taxonomy.formats.ipc import ipc_taxonomy
 from cladist.taxonomy.formats.mesh import mesh_taxonomy
 
@@ -191,7 +192,16 @@ def workbooks() -> dict[str, Target]:
 
 
 NUMBERS = (b"nan", b"inf", b"1e999", b"-0", b"1e-400", b"99999999999999999999", b"0.1e")
+def log_of_corrections() -> Target:
+    """Read the log of a server, with one that it wrote to start from."""
+    log = FeedbackLog(_scratch / "seed.feedback")
+    log.append([{"id": "a", "text": "hot water", "labels": ["tea"]}, {"id": "b", "row": {"x": 1.5}, "labels": []}])
+    read = at_path(lambda path: list(FeedbackLog(path).read()), "log.feedback")
+    return Target(read, (log.path.read_bytes(),), (b'"format"', b'"sequence"', b'"labels"', b'"id"', b'"text"'))
+
+
 TARGETS: dict[str, Target] = {
+    "feedback": log_of_corrections(),
     "taxonomy": Target(taxonomy(None), (*EDGES, *PATHS, *CSV_TREE, *JSON_TREE, *INDENTED, *RCV1_TREE)),
     "taxonomy-edges": Target(taxonomy("edges"), EDGES),
     "taxonomy-paths": Target(taxonomy("paths"), PATHS),

@@ -10,7 +10,7 @@ import pytest
 import cladist
 from cladist.persistence.models import load_noted, save
 from cladist.server.feedback_log import FeedbackLog
-from cladist.server.learning import Learning
+from cladist.server.learner import Learning
 from cladist.server.served import ServedModel
 from cladist.storage import read_folder
 from tests.server.conftest import AUTHORISED, TOKEN, Serve

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cladist.errors import DatasetError
-from cladist.server.feedback_log import ConflictError, FeedbackLog, Position
+from cladist.server.feedback_log import ConflictError, FeedbackLog, Position, _sealed
 
 KINDS = ["text", "row"]
 
@@ -76,6 +76,26 @@ def test_a_line_that_was_removed_or_moved_is_noticed(log: FeedbackLog) -> None:
         log.path.write_bytes(b"".join(others))
         with pytest.raises(DatasetError, match="checksum"):
             ids(FeedbackLog(log.path))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"sequence": 2, "id": "b", "labels": [], "text": "x"},
+        {"sequence": 1, "labels": [], "text": "x"},
+        {"sequence": 1, "id": "a", "labels": "x", "text": "x"},
+        {"sequence": 1, "id": "a", "labels": [3], "text": "x"},
+        {"sequence": 1, "id": "a", "labels": []},
+        {"sequence": 1, "id": "a", "labels": [], "text": "x", "row": {}},
+        {"sequence": 1, "id": "a", "labels": [], "row": [1]},
+    ],
+)
+def test_records_that_are_no_corrections_are_refused(tmp_path: Path, record: dict[str, Any]) -> None:
+    """Anyone can compute checksums: the content is checked as well."""
+    header, digest = _sealed({"format": "cladist-feedback", "version": 1, "log": "a"}, b"")
+    (tmp_path / "log").write_bytes(header + _sealed(record, digest)[0])
+    with pytest.raises(DatasetError, match="record 0"):
+        list(FeedbackLog(tmp_path / "log").read())
 
 
 def test_reading_goes_on_where_it_ended(log: FeedbackLog) -> None:

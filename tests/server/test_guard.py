@@ -2,6 +2,7 @@
 
 import base64
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -100,12 +101,8 @@ def test_rates_are_of_each_client_and_forget_the_oldest(monkeypatch: pytest.Monk
 
 
 def test_an_answer_that_takes_too_long_is_given_up(serve: Serve, calibrated: Any, monkeypatch: Any) -> None:
-    client = serve({"topics": calibrated}, timeout=0.2)
+    client = serve({"topics": calibrated}, **{"timeout": 0.2})  # of the server: the answer waits for the gate
     batches = client.app.state.slots.default.batches  # type: ignore[attr-defined]
-    with batches.changed:  # the thread of the model cannot begin, nor can a request be put in its queue
-        pass
-    import threading
-
     gate = threading.Event()
     process = batches.process
     batches.process = lambda jobs: (gate.wait(600), process(jobs))

@@ -4,6 +4,8 @@ import json
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 from cladist.cli.serve import read_token
 from cladist.persistence.models import load_noted, save
 from cladist.server.feedback_log import FeedbackLog
-from cladist.server.learning import Learning
+from cladist.server.learner import Learning
 from cladist.server.served import ServedModel
 from tests.cli.conftest import call
 from tests.server.conftest import AUTHORISED, TEXTS
@@ -151,6 +153,25 @@ def test_the_token_is_found_where_it_is_kept(tmp_path: Path, monkeypatch: pytest
     monkeypatch.delenv("CLADIST_TOKEN_FILE")
     monkeypatch.setenv("CLADIST_TOKEN", "fedcba9876543210")
     assert read_token(None) == "fedcba9876543210"
+
+
+def test_replay_needs_no_web_framework(folder: Path, tmp_path: Path) -> None:
+    FeedbackLog(tmp_path / "model.feedback").append(corrections(0, 1))
+    code = f"""if True:
+        import sys
+        sys.modules["fastapi"] = sys.modules["starlette"] = sys.modules["uvicorn"] = None
+        from cladist.cli.app import app
+        codes = []
+        for arguments in (["replay", {str(folder)!r}, "--out", {str(tmp_path / "out")!r}], ["serve", {str(folder)!r}]):
+            try:
+                app(arguments)
+            except SystemExit as end:
+                codes.append(end.code)
+        assert codes == [0, 2], codes"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "1 are new" in done.stdout
+    assert "cladist[web]" in done.stderr
 
 
 def test_replay_refuses_what_it_cannot_do(folder: Path, tmp_path: Path, calibrated: Any) -> None:

@@ -21,6 +21,7 @@ EXAMPLE = (
     "\n\n[bold]cladist evaluate model test.csv --unknown wrong[/bold]"
 )
 Unknown = StrEnum("Unknown", "wrong skip error")
+STORE_HELP = "Keep rows and predictions beside the model, where cladist serve finds them for the numbers of nodes."
 UNKNOWN_HELP = "Labels that are not in the model's taxonomy: count them as wrong, skip them, or refuse the data."
 
 
@@ -29,6 +30,7 @@ def command(
     model: output.ModelFolder,
     data: output.DataFile,
     html: Annotated[Path | None, output.option("--html FILE", "Also write the report as a web page.")] = None,
+    store: Annotated[bool, output.option("--store", STORE_HELP)] = False,
     unknown: Annotated[Unknown, output.option("--unknown", UNKNOWN_HELP)] = Unknown.error,
     text: output.Texts = None,
     label: output.Label = None,
@@ -58,6 +60,10 @@ def command(
             output.write_text(html, page(fitted, rows, report, predicted, title=title))
     if html is not None:
         terminal.note(f"The report is in {html}")
+    if store:
+        from cladist.server.stored_evaluation import store_rows
+
+        terminal.note(f"The predictions are kept in {store_rows(fitted, rows, model)}")
     terminal.answer(report.to_dict())
     taxonomy = report.counts.taxonomy
     heading = f"{report.counts.n_rows:,} rows, {taxonomy.n_nodes:,} nodes ({taxonomy.kind})"

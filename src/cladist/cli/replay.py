@@ -34,12 +34,9 @@ def command(
     path = log or model.resolve().with_name(f"{model.resolve().name}.feedback")
     if not path.is_file():
         raise DatasetError(f"{path}: there is no such log; name the file that cladist serve wrote.")
-    from cladist.cli.serve import _require_web
-
-    _require_web()
     from cladist.persistence.models import load_noted, save
     from cladist.server.feedback_log import FeedbackLog
-    from cladist.server.learning import Learning
+    from cladist.server.learner import Learning
     from cladist.server.served import ServedModel
 
     fitted, notes, arrays = load_noted(model)

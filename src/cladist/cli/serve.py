@@ -109,7 +109,8 @@ def command(
     found = () if findings is None else read_findings(findings)
     listener = listen(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
-    terminal.note(f"The server listens at {address}{f'#token={token}' if is_new else ''} Ctrl+C stops it.")
+    # The address has a line of its own, so that it can be copied; the page takes the token from behind the #.
+    terminal.note("The server listens until Ctrl+C stops it, at", f"{address}{f'#token={token}' if is_new else ''}")
     terminal.answer({"address": address, "token": token if is_new else None, "models": list(named)})
     run(Plan(named, settings, rows, tuple(proxy or ()), found), listener, workers=workers)
 

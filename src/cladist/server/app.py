@@ -25,6 +25,7 @@ from cladist.server.offline import explorer_script, explorer_style
 from cladist.server.served import ServedModel
 from cladist.server.settings import Settings
 from cladist.server.slots import Slot, Slots
+from cladist.server.stored_evaluation import stored_evaluation
 from cladist.server.versions import Watch, load_version, signature_of
 
 LOGGER = logging.getLogger("cladist.server")
@@ -53,7 +54,8 @@ def create_app(
     settings : Settings, optional
         Who may ask, and how much.
     data : LabelledRows, optional
-        Rows whose predictions the numbers of nodes are computed from, for each model that takes them.
+        Rows whose predictions the numbers of nodes are computed from, for each model that takes them; without, the
+        evaluation that ``cladist evaluate --store`` wrote beside a model.
     share : Share, optional
         Where several processes of one server count.
     findings : sequence of Finding, optional
@@ -73,8 +75,12 @@ def create_app(
     settings = settings or Settings()
     slots = Slots([_slot(name, model, settings) for name, model in models.items()])
     for slot in slots.by_name.values():
-        evaluate_if_possible(slot.model, data)
-    watch = Watch(list(slots.by_name.values()), settings.reload_every, lambda model: evaluate_if_possible(model, data))
+        add_evaluation(slot.model, slot.folder, data)
+    watch = Watch(
+        list(slots.by_name.values()),
+        settings.reload_every,
+        lambda slot, model: add_evaluation(model, slot.folder, data),
+    )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -146,14 +152,15 @@ def route_paths() -> list[str]:
     return sorted({"/", *(route.path for route in routes)})
 
 
-def evaluate_if_possible(model: ServedModel, data: LabelledRows | None) -> None:
-    """Add an evaluation to a model, unless it takes other rows or has other labels."""
-    if data is None:
-        return
+def add_evaluation(model: ServedModel, folder: Path | None, data: LabelledRows | None) -> None:
+    """Add an evaluation to a model: on the data, unless it takes other rows or has other labels, or the stored one."""
     try:
-        model.evaluation = evaluate(model.model, data)
+        if data is not None:
+            model.evaluation = evaluate(model.model, data)
+        elif folder is not None:
+            model.evaluation = stored_evaluation(folder, model.version, model.learner)
     except ValueError as problem:
-        LOGGER.warning("A model cannot be evaluated on the data, and is served without numbers: %s", problem)
+        LOGGER.warning("A model has no evaluation, and is served without the numbers of nodes: %s", problem)
 
 
 def _slot(name: str, model: Any, settings: Settings) -> Slot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Annotated, Any
 
@@ -49,7 +50,7 @@ async def taxonomy(
     nodes = slot.model.nodes
     head = {"model": slot.name, "version": slot.model.version, "n_nodes": nodes.taxonomy.n_nodes}
     if q is not None:
-        found = nodes.search(q, offset + limit)[offset:]
+        found = (await asyncio.to_thread(nodes.search, q, offset + limit))[offset:]
         return json_response({**head, "results": [entry(slot, v) | {"path": nodes.path(v)} for v in found]})
     children = nodes.taxonomy.roots if node is None else nodes.taxonomy.child_ids(checked(slot, node))
     shown = [entry(slot, int(v)) for v in children[offset : offset + limit]]
@@ -74,8 +75,10 @@ async def arrays(
     wanted = list(dict.fromkeys(columns.split(",")))
     if unknown := sorted(set(wanted) - set(COLUMNS)):
         raise HTTPException(422, f"There is no column {unknown[0][:40]!r}; there are {', '.join(COLUMNS)}.")
-    head = {"model": slot.name, "version": slot.model.version, "n_nodes": slot.model.nodes.taxonomy.n_nodes}
-    parts = [(name, encoded_column(slot.model, name, packed)) for name in wanted]
+    served = slot.model  # a new version may take its place meanwhile
+    head = {"model": slot.name, "version": served.version, "n_nodes": served.nodes.taxonomy.n_nodes}
+    encoded = await asyncio.to_thread(lambda: [encoded_column(served, name, packed) for name in wanted])
+    parts = zip(wanted, encoded, strict=True)
     listed = b",".join(json.dumps(name).encode() + b":" + part for name, part in parts if part is not None)
     start = json.dumps(head, ensure_ascii=False)[:-1].encode("utf-8", "replace")
     return Response(start + b', "columns": {' + listed + b"}}", media_type="application/json")

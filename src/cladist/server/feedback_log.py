@@ -221,13 +221,13 @@ class FeedbackLog:
             return None
         try:
             body = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         if position.offset == 0:
             if not isinstance(body, dict) or body.get("format") != FORMAT or body.get("version") != VERSION:
                 raise DatasetError(f"{self.path} is no log of corrections that this version of cladist reads.")
             self.id = str(body.get("log"))
-        elif not isinstance(body, dict) or body.get("sequence") != position.sequence + 1:
+        elif not isinstance(body, dict) or body.get("sequence") != position.sequence + 1 or not _is_correction(body):
             raise self._damaged(position)
         else:
             position.sequence += 1
@@ -260,6 +260,14 @@ class FeedbackLog:
                 self._is_in_folder = True
         finally:
             os.close(fd)
+
+
+def _is_correction(body: dict[str, Any]) -> bool:
+    """Tell whether an object is a correction: an id, labels, and a text or a row."""
+    labels, text, row = body.get("labels"), body.get("text"), body.get("row")
+    are_labels = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+    is_about = isinstance(text, str) if row is None else text is None and isinstance(row, dict)
+    return isinstance(body.get("id"), str) and are_labels and is_about
 
 
 def _sealed(body: dict[str, Any], before: bytes) -> tuple[bytes, bytes]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from cladist.errors import DatasetError, ParameterError
 from cladist.server.bodies import FeedbackBody
 from cladist.server.failures import failure
-from cladist.server.learning import content_of
+from cladist.server.learner import content_of
 from cladist.server.model_routes import json_response, slots_of
 
 router = APIRouter()

@@ -12,7 +12,7 @@ from cladist.errors import DatasetError, ParameterError
 from cladist.server.bodies import TasksBody
 from cladist.server.failures import failure
 from cladist.server.label_studio import Labels, annotations_of, id_of, read_control, text_of
-from cladist.server.learning import content_of
+from cladist.server.learner import content_of
 from cladist.server.model_routes import json_response, slots_of
 from cladist.server.served import Question
 from cladist.server.slots import Slot

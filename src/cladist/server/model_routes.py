@@ -20,10 +20,14 @@ from cladist.server.slots import Slots
 router = APIRouter()
 
 
+def to_json(content: Any) -> bytes:
+    """Return values as JSON text; halves of characters, which UTF-8 has not, become question marks."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+
+
 def json_response(content: Any, status: int = 200) -> Response:
     """Return JSON that was made here, so that it need not be checked again."""
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Response(body.encode("utf-8", "replace"), status, media_type="application/json")
+    return Response(to_json(content), status, media_type="application/json")
 
 
 def slots_of(request: Request) -> Slots:

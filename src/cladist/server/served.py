@@ -72,7 +72,7 @@ class ServedModel:
     @classmethod
     def load(cls, folder: Path, version: str = "", *, mmap: bool = False) -> ServedModel:
         """Return the model in a folder."""
-        model, notes, arrays = load_noted(folder, mmap=mmap)
+        model, notes, arrays = load_noted(folder, mmap=mmap, verify=mmap)
         return cls(model, notes, group("calibration", arrays), version)
 
     @cached_property

@@ -14,7 +14,7 @@ from cladist.server.batches import Batches, Job
 from cladist.server.counters import BATCHES, BUSY, FEEDBACK, RELOADS, Counters
 from cladist.server.evaluation import Evaluation
 from cladist.server.feedback_log import ConflictError, FeedbackLog, Receipt
-from cladist.server.learning import Learning
+from cladist.server.learner import Learning
 from cladist.server.served import Question, ServedModel, stacked
 from cladist.server.settings import Settings
 

@@ -57,7 +57,7 @@ class Watch:
     """
 
     def __init__(
-        self, slots: Sequence[Slot], every: float, prepare: Callable[[ServedModel], None] | None = None
+        self, slots: Sequence[Slot], every: float, prepare: Callable[[Slot, ServedModel], None] | None = None
     ) -> None:
         self.slots = [slot for slot in slots if slot.folder is not None]
         self.every, self.prepare = every, prepare
@@ -91,7 +91,7 @@ class Watch:
             if model.version == slot.model.version:
                 return False
             if self.prepare is not None:
-                self.prepare(model)
+                self.prepare(slot, model)
             slot.replace(model)
         except Exception:
             LOGGER.exception(
