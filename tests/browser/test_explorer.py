@@ -199,6 +199,10 @@ def test_a_click_zooms_and_a_drag_moves(visit, address):
     page.mouse.move(box["x"] + 40, box["y"] + 100, steps=3)
     page.mouse.up()
     assert page.locator("#panel-node h2").inner_text() == name
+    assert page.locator(KEYS).get_attribute("aria-expanded") == "true"
+    page.click("button[aria-label^=Fold]")
+    assert page.locator(KEYS).get_attribute("aria-expanded") == "false"
+    page.click("button[aria-label^=Fold]")
     page.mouse.wheel(0, -400)
     page.mouse.wheel(0, 900)
     page.click("button[aria-label='Show the whole taxonomy']")

@@ -188,3 +188,19 @@ def test_labels_can_be_read_on_every_colour(value):
 
 def test_the_ends_are_the_stops():
     assert (colour(-1), colour(0), colour(1)) == (f"#{STOPS[0]}", f"#{STOPS[0]}", f"#{STOPS[-1]}")
+
+
+def test_sets_of_labels_have_a_report():
+    true, pred = [["chess", "art"], ["tennis"], [], ["art"]], [["tennis", "art"], [], ["art"], ["art"]]
+    page = html_report(report(true, pred, TAXONOMY), title="t", errors=find_errors(true, pred, TAXONOMY), texts=str)
+    assert read(page).open == []
+    assert "Missed and added labels" in page
+    assert "<i>nothing</i>" in page
+
+
+def test_a_report_without_errors_or_rows_of_a_class():
+    true = ["chess", "chess"]
+    page = html_report(report(true, true, TAXONOMY), title="t", errors=find_errors(true, true, TAXONOMY))
+    assert "All 2 rows are right." in page
+    assert "<h2>Confusions" not in page
+    assert "Level by level" in page

@@ -4,6 +4,8 @@ The names are imported on first use, so that what needs no web framework, such a
 without one.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -75,17 +75,13 @@ async def arrays(
     wanted = list(dict.fromkeys(columns.split(",")))
     if unknown := sorted(set(wanted) - set(COLUMNS)):
         raise HTTPException(422, f"There is no column {unknown[0][:40]!r}; there are {', '.join(COLUMNS)}.")
-    return Response(await asyncio.to_thread(columns_of, slot, wanted, packed), media_type="application/json")
-
-
-def columns_of(slot: Slot, wanted: list[str], packed: bool) -> bytes:
-    """Return columns of a taxonomy as JSON; each is kept by the model, since of 100,000 nodes it takes a second."""
-    served = slot.model
+    served = slot.model  # a new version may take its place meanwhile
     head = {"model": slot.name, "version": served.version, "n_nodes": served.nodes.taxonomy.n_nodes}
-    parts = [(name, encoded_column(served, name, packed)) for name in wanted]
+    encoded = await asyncio.to_thread(lambda: [encoded_column(served, name, packed) for name in wanted])
+    parts = zip(wanted, encoded, strict=True)
     listed = b",".join(json.dumps(name).encode() + b":" + part for name, part in parts if part is not None)
     start = json.dumps(head, ensure_ascii=False)[:-1].encode("utf-8", "replace")
-    return start + b', "columns": {' + listed + b"}}"
+    return Response(start + b', "columns": {' + listed + b"}}", media_type="application/json")
 
 
 @router.get("/automation", summary="How many rows are answered at each level of confidence")

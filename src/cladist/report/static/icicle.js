@@ -272,7 +272,7 @@ export class Icicle {
   paintLabel(v, x, y, width, height, own, lit) {
     if (!this.tree.names) return;
     const c = this.context, note = this.opened && this.opened.get(v), room = width - 2 * PADDING;
-    const nNotes = note && height >= 2 * LINE + 4 ? 1 : 0;
+    const nNotes = note && height >= 2 * LINE ? 1 : 0;
     const nLines = Math.max(1, Math.min(3, Math.floor((height - 4) / LINE) - nNotes));
     c.font = note ? BOLD : FONT;
     const lines = this.wrap(v, room, nLines);

@@ -96,7 +96,7 @@ function start(root) {
     searchBox(tree, (v) => { icicle.select(v); host.focus({ preventScroll: true }); }),
     choice("Colour", Object.entries(colours).map(([name, own]) => [name, own.words]), colour),
     choice("Height", [["rows", "rows"], ["alike", "classes alike"]], (name) => { icicle.setWeight(name === "rows" ? m.support : null); icicle.zoomTo(-1); }),
-    h("div", { class: "buttons" }, button("−", "Zoom out", () => icicle.zoomBy(1 / 1.6)), button("+", "Zoom in", () => icicle.zoomBy(1.6)), button("All", "Show the whole taxonomy", () => icicle.zoomTo(-1))),
+    h("div", { class: "buttons" }, button("Fold", "Fold or unfold the chosen branch", () => icicle.fold(icicle.selected)), button("−", "Zoom out", () => icicle.zoomBy(1 / 1.6)), button("+", "Zoom in", () => icicle.zoomBy(1.6)), button("All", "Show the whole taxonomy", () => icicle.zoomTo(-1))),
   );
 
   // Names come last in the file: they are long, and the picture need not wait for them.

@@ -193,7 +193,7 @@ class Explorer {
     this.colourChoice = choice("Colour", Object.entries(this.colours).map(([name, own]) => [name, own.words]), (name) => this.colour(name));
     const heights = choice("Height", [["rows", "rows"], ["alike", "classes alike"]], (name) => { this.icicle.setWeight(name === "rows" ? this.columns.support : null); this.icicle.zoomTo(-1); });
     this.tools.replaceChildren(searchBox(this.tree, (v) => { this.icicle.show(null); this.choose(v); this.map.focus({ preventScroll: true }); }), this.colourChoice, ...(this.columns.support ? [heights] : []),
-      h("div", { class: "buttons" }, button("−", "Zoom out", () => this.icicle.zoomBy(1 / 1.6)), button("+", "Zoom in", () => this.icicle.zoomBy(1.6)), button("All", "Show the whole taxonomy", () => { this.icicle.show(null); this.icicle.zoomTo(-1); })));
+      h("div", { class: "buttons" }, button("Fold", "Fold or unfold the chosen branch", () => this.icicle.fold(this.icicle.selected)), button("−", "Zoom out", () => this.icicle.zoomBy(1 / 1.6)), button("+", "Zoom in", () => this.icicle.zoomBy(1.6)), button("All", "Show the whole taxonomy", () => { this.icicle.show(null); this.icicle.zoomTo(-1); })));
   }
 
   async fillLater(model) {
