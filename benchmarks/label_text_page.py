@@ -96,8 +96,8 @@ the number of training rows per leaf. The text of a leaf is its title, in CLINC1
 
 No rows (`python -m benchmarks.label_text zero`): a fifth of the leaves lost all training rows. In percent, the test
 rows of these leaves that get the right leaf, and a leaf with the right parent; and the rows of the other leaves that
-are right. "nearest text" is the leaf whose text is nearest by the cosine of the features. Weights are chosen on training
-rows.
+are right. "nearest text" is the leaf whose text is nearest by the cosine of the features. Weights are chosen on
+training rows.
 
 {zero()}
 
