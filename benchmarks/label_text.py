@@ -63,13 +63,13 @@ class Study:
 # ---------------------------------------------------------------- few rows
 
 
-def curves(name: str, features: list[str]) -> list[dict[str, Any]]:
+def curves(name: str, features: list[str], counts: list[int]) -> list[dict[str, Any]]:
     """Return accuracy and tree-induced error by the number of rows per leaf."""
     study, table = Study(name), []
     chosen = np.sort(np.random.default_rng(0).permutation(len(study.test))[:MOST_TEST])
     study.test, study.y_test = study.test[chosen], study.y_test[chosen]
     order = np.random.default_rng(1).permutation(len(study.y))
-    for count in COUNTS:
+    for count in counts:
         rows = first_of_each(study.y[order], count)
         rows = np.sort(order[rows])
         for kind in features:
@@ -164,6 +164,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=["curves", "zero"])
     parser.add_argument("--sets", nargs="+", default=None, choices=DATA)
+    parser.add_argument(
+        "--counts", nargs="+", type=int, default=list(COUNTS), help="rows per leaf, of the study curves"
+    )
     parser.add_argument("--methods", nargs="+", choices=["RecursiveSVM", "TopDown"], help="of the study zero")
     parser.add_argument("--features", nargs="+", default=list(FEATURES), choices=FEATURES)
     given = parser.parse_args()
@@ -171,7 +174,11 @@ def main() -> None:
     results = f"label-text-{given.study}"
     warnings.filterwarnings("ignore", category=UserWarning)
     for name in sets:  # written after each, beside the rows of the other sets
-        rows = curves(name, given.features) if given.study == "curves" else zero(name, given.features, given.methods)
+        rows = (
+            curves(name, given.features, given.counts)
+            if given.study == "curves"
+            else zero(name, given.features, given.methods)
+        )
         path = RESULTS / f"{results}.json"
         before = json.loads(path.read_text())["rows"] if path.is_file() else []
         keys = [{key: row.get(key) for key in KEYS} for row in rows]

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
-from cladist import RecursiveLogistic, RecursiveSVM, Relations, Taxonomy, TextClassifier, TopDown, load
-from cladist.errors import ParameterError
+from cladist import RecursiveLogistic, RecursiveSVM, Relations, Taxonomy, TextClassifier, TopDown, load, save
+from cladist.errors import ModelFormatError, ParameterError
+from cladist.features import Embedding, TextFeatures
 from cladist.learners import label_text
+from cladist.persistence.transformers import decode_transformer, encode_transformer
 from cladist.surrogates import SURROGATES
 
 TREE = Taxonomy.from_parents(
@@ -273,18 +276,25 @@ def test_an_embedding_is_saved_by_its_name(tmp_path):
     again = load(tmp_path / "model")
     assert again[0].embedding_.model == "wordllama"
     assert again[0].embedding_.allow_download is False
+    assert again[0].embedding_.cache is None
     np.testing.assert_allclose(again.decision_function(TEXTS), model.decision_function(TEXTS), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "change", [{"allow_download": True}, {"cache": "here"}, {"model": None}, {"model": ["a", "b"]}, {"batch_size": 0}]
+)
+def test_an_embedding_of_a_stranger_fetches_and_writes_nothing(change):
+    features = TextFeatures(embedding=Embedding("wordllama"), embedding_share=0.1)
+    encoded, arrays = encode_transformer(features)
+    encoded["params"]["embedding"]["$transformer"]["params"] |= change
+    with pytest.raises(ModelFormatError):
+        decode_transformer(encoded, arrays)
 
 
 def test_vectors_computed_before_are_saved_by_the_path_of_their_file(tmp_path):
     ids = [str(k) for k in range(len(TEXTS))]
     vectors = np.random.default_rng(0).normal(size=(len(ids), 4)) + 3 * np.eye(4)[[k % 8 // 2 for k in range(len(ids))]]
     np.savez(tmp_path / "vectors.npz", ids=np.array(ids), vectors=vectors)
-    from sklearn.pipeline import make_pipeline
-
-    import cladist
-    from cladist.features import Embedding
-
     model = make_pipeline(Embedding(str(tmp_path / "vectors.npz")), TopDown(TREE)).fit(ids, LABELS)
-    cladist.save(model, tmp_path / "model")
+    save(model, tmp_path / "model")
     assert load(tmp_path / "model").predict(ids[:4]).tolist() == model.predict(ids[:4]).tolist()

@@ -236,6 +236,13 @@ def _check_transformer(transformer: Any, fitted: dict[str, Any], where: str, *, 
             raise ModelFormatError(f"{where}: the vectorizer does not work ({problem!r}).") from problem
 
 
+def _is_as_saved(embedding: Any) -> bool:
+    """Tell whether an embedding is as models are written: nothing that a stranger sends fetches or writes files."""
+    if not isinstance(embedding, Embedding) or not isinstance(embedding.model, str):
+        return False
+    return embedding.cache is None and embedding.allow_download is False
+
+
 def _without_embedding(transformer: Any) -> Any:
     """Return text features without their embedding, which is checked by itself; any other transformer as it is."""
     if not isinstance(transformer, TextFeatures) or transformer.embedding is None:
@@ -263,6 +270,11 @@ def _check_params(transformer: Any, params: dict[str, Any], where: str) -> None:
             transformer._validate_params()
         if isinstance(transformer, (Embedding, TextFeatures)):
             transformer.check_parameters()
+        embedding = transformer if isinstance(transformer, Embedding) else params.get("embedding")
+        if embedding is not None and not _is_as_saved(embedding):
+            raise ModelFormatError(
+                f"{where}: an embedding in a model is the name of one, without a cache or a download."
+            )
     except (ValueError, TypeError) as problem:
         raise ModelFormatError(f"{where}: {problem}") from problem
 

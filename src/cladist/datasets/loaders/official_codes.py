@@ -355,4 +355,4 @@ def _read_occupations(path: Path) -> tuple[Taxonomy, dict[str, str]]:
             parents.setdefault(node, above)
             above = node
         titles[code], descriptions[code] = record["Title"], record["Description"]
-    return Taxonomy.from_parents(parents, titles=titles), descriptions
+    return Taxonomy.from_parents(parents, titles=titles, descriptions=descriptions), descriptions
