@@ -15,7 +15,16 @@ from cladist.kernels.jit import kernel
 from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import LaneProblem
 from cladist.surrogates import Hinge, Logistic, SquaredHinge
-from tests.kernels.blocks import HINGE, LOGISTIC, SQUARED_HINGE, SURROGATES, Block, is_capped, is_nonnegative
+from tests.kernels.blocks import (
+    HINGE,
+    LOGISTIC,
+    SQUARED_HINGE,
+    SURROGATES,
+    Block,
+    is_capped,
+    is_nonnegative,
+    mixed_rows,
+)
 from tests.kernels.sources import as_python, close_to_python
 from tests.twins import kernels_not_named_in, same_as_python
 
@@ -232,6 +241,20 @@ def test_sweep_joint(loss, seed, bound):
         1e-4 if type(loss) is Logistic else 1e-9
     )
     assert len(set(after[-2][:n_kept].tolist())) == n_kept
+
+
+def test_sweep_tiles():
+    leaves = Leaves(3)
+    W, alpha = leaves.begun(HINGE)
+    problem = leaves.problem._replace(rows=mixed_rows(leaves.X, 4))
+    rest = leaves.order, W, alpha, leaves.overlap, state_of(np.inf), 1e-6
+    kept, scratch = np.zeros_like(leaves.order), np.zeros((joint.SCRATCH, WIDTH))
+    n_kept, after = close(joint.sweep_tiles, problem, HINGE, *rest, kept, scratch, tolerance=1e-6)
+    twin, by_row = close(joint.sweep_joint, leaves.problem, HINGE, *rest, kept, scratch, tolerance=1e-6)
+    assert n_kept == twin
+    for one, other in zip(after[3:5], by_row[3:5], strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    assert not np.array_equal(after[4], alpha)
 
 
 @every_loss
