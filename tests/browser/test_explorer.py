@@ -111,6 +111,7 @@ def test_findings_in_place(visit, address):
     page = visit(address)
     page.click("#tab-findings")
     panel = page.locator("#panel-findings")
+    panel.locator(".link").first.wait_for()
     assert HOSTILE in panel.inner_text()
     panel.locator(".link").first.click()
     assert "Doctor's findings" in page.locator("#panel-node").inner_text()

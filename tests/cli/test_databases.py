@@ -31,7 +31,7 @@ def test_a_database_from_training_to_joined_predictions(run, refused, shop):
     told = [
         run("taxonomy", "taxonomy.csv", *given, *tree).stdout for given in (("--data", *data), ("--data", "train.csv"))
     ]
-    assert told[0].replace(data[0], "train.csv") == told[1]
+    assert told[0].replace(data[0], "train.csv").split() == told[1].split()  # lines break elsewhere after another name
     assert "every label is in the taxonomy" in told[0]
     assert "let two queries choose the rows" in refused("split", "sqlite:///shop.db")
     assert "is a database: say which rows to read" in refused("predict", "new", "sqlite:///shop.db")

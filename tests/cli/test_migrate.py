@@ -59,7 +59,7 @@ def test_diff_writes_a_crosswalk_and_a_page(folder: Path, run: Any) -> None:
     page = Path("walk.html").read_text(encoding="utf-8")
     assert page.count("<path d=") == 3
     assert "now an inner node" in page
-    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "://" not in page.replace("http://www.w3.org/2000/svg", "")
     answer = json.loads(run("taxonomy", "old.csv", "--diff", "new.csv", "--json").stdout)
     assert answer["counts"] == {"one-to-one": 2, "split": 2, "rename": 1}
     assert answer["entries"][1]["old"] == "a.2"

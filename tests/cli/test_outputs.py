@@ -296,7 +296,7 @@ def test_an_edited_document_keeps_its_edits(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     Path("mine.md").write_text(document)
 
-    def compared(_):
+    def compared(*_, **__):
         Path("mine.md").write_text(document.replace("before", "edited"))
 
     monkeypatch.setattr(demo_methods, "compare", compared)

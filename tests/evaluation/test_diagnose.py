@@ -210,7 +210,7 @@ def test_pages_and_values(planted):
     page = result.to_html(title="<b>")
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
-    assert "http" not in page
+    assert "://" not in page
     assert result.table.rows[0][0] in str(result)
 
 

@@ -270,7 +270,7 @@ def test_a_loaded_model_answers_the_same(learner, options, tmp_path):
         ({"sharing": np.inf}, "sharing must be 0 or between .* got inf"),
         ({"sharing": np.array([1.0, 2.0])}, "sharing must be 0 or between .* got array"),
         ({"C": "cv", "random_state": "first"}, "random_state must be a whole number, a RandomState or None"),
-        ({"empty_leaf": "drop"}, "empty_leaf must be one of 'skip', 'negative'; got 'drop'"),
+        ({"empty_leaf": "drop"}, "empty_leaf must be one of 'skip', 'negative', 'text'; got 'drop'"),
         ({"weights": "thin"}, "weights must be one of"),
         ({"prune": 0.1}, "prune=0.1 needs weights='sparse'"),
         (

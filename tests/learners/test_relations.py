@@ -295,7 +295,7 @@ def test_options_of_relations_given_to_a_learner_are_refused_in_words(learner, n
     with pytest.raises(TypeError, match=rf"write relations=Relations\({name}=1\)"):
         learner(TAXONOMY, **{name: 1})
     assert name not in learner().get_params()
-    assert len(learner().get_params()) <= 22
+    assert len(learner().get_params()) <= 27
 
 
 def test_options_are_parameters_in_scikit_learns_notation():

@@ -236,8 +236,8 @@ def test_differences_in_a_model_without_a_tree_are_refused(model, tmp_path):
 
     content, arrays = read_folder(tmp_path / "model")
     content["model"]["class"] = "FlatSVM"
-    for name in ("sharing", "empty_leaf"):
-        content["model"]["parameters"].pop(name)
+    for name in ("sharing", "empty_leaf", "empty_cost", "label_text", "label_weight", "label_features"):
+        content["model"]["parameters"].pop(name, None)
     write_folder(tmp_path / "model", content, arrays)
     with pytest.raises(ModelFormatError, match="no weights of such a learner"):
         cladist.load(tmp_path / "model")

@@ -13,6 +13,7 @@ from scipy.stats import beta
 Floats = npt.NDArray[np.float64]
 
 DOUBT = 0.1  # the probability, at most, that decisions are right less often than the bound says
+TRIALS = 4  # that begin at different thresholds
 STEPS = 40  # thresholds that are tried, from the most cautious on
 
 
@@ -49,21 +50,25 @@ def find_threshold(
     """Return the lowest threshold at which decisions are right with probability `sure`; None if there is none.
 
     Thresholds are tried from the highest down, and the first one that fails ends the trial, so that the bound holds
-    for the one that is chosen (fixed-sequence testing). `weight` says how many rows a checked row stands for.
+    for the one that is chosen (fixed-sequence testing). Few rows are above the highest thresholds, so trials begin at
+    lower ones too, and share the doubt. `weight` says how many rows a checked row stands for.
     """
     found: Threshold | None = None
     order = np.argsort(-confidence, kind="stable")
     fewest = min(2 * fewest_checks(sure), len(order))
-    for cut in np.unique(np.linspace(fewest, len(order), STEPS).astype(int)).tolist():
-        if cut == 0:
-            break
-        own = weight[order[:cut]]
-        n_effective = float(own.sum() ** 2 / (own * own).sum())
-        share = float((own * is_right[order[:cut]]).sum() / own.sum())
-        bound = lower_bound(share, n_effective)
-        if bound < sure:
-            break
-        found = Threshold(float(confidence[order[cut - 1]]), share, bound, cut)
+    cuts = np.unique(np.linspace(fewest, len(order), STEPS).astype(int))
+    cuts = cuts[cuts > 0]
+    starts = np.unique(np.linspace(0, len(cuts) - 1, TRIALS).astype(int)).tolist() if len(cuts) else []
+    for start in starts:
+        for cut in cuts[start:].tolist():
+            own = weight[order[:cut]]
+            n_effective = float(own.sum() ** 2 / (own * own).sum())
+            share = float((own * is_right[order[:cut]]).sum() / own.sum())
+            bound = lower_bound(share, n_effective, DOUBT / len(starts))
+            if bound < sure:
+                break
+            if found is None or cut > found.n_checked:
+                found = Threshold(float(confidence[order[cut - 1]]), share, bound, cut)
     return found
 
 
@@ -72,7 +77,7 @@ def fewest_checks(sure: float) -> int:
     return int(np.ceil(np.log(DOUBT) / np.log(sure)))
 
 
-def lower_bound(share: float, n: float) -> float:
-    """Return what a share of n rows is at least, with probability 1 − `DOUBT` (Clopper and Pearson)."""
+def lower_bound(share: float, n: float, doubt: float = DOUBT) -> float:
+    """Return what a share of n rows is at least, with probability 1 − `doubt` (Clopper and Pearson)."""
     n_right = share * n
-    return float(beta.ppf(DOUBT, n_right, n - n_right + 1)) if n_right > 0 else 0.0
+    return float(beta.ppf(doubt, n_right, n - n_right + 1)) if n_right > 0 else 0.0

@@ -248,8 +248,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):
             raise ParameterError(f"TextFeatures: n_features must be a whole number from 2; got {self.n_features!r}.")
         if not (self.words or self.characters):
             raise ParameterError(
-                "TextFeatures: words or characters must be wanted; got words=False, characters=False. An embedding alone "
-                "is cladist.features.Embedding."
+                "TextFeatures: words or characters must be wanted; got words=False, characters=False. An embedding "
+                "alone is cladist.features.Embedding."
             )
         if not 0 < self.character_share < 1:
             raise ParameterError(f"TextFeatures: character_share must be in (0, 1); got {self.character_share!r}.")

@@ -10,6 +10,7 @@ import inspect
 import re
 import traceback
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from cladist.persistence.foreign import (
 from cladist.persistence.model_schema import CONTENT, STATE, check_model, check_values, is_declared
 from cladist.persistence.transformers import check_width, decode_transformer, encode_transformer
 from cladist.storage import (
+    check_replaceable,
     from_json_value,
     pack_strings,
     read_folder,
@@ -43,6 +45,7 @@ from cladist.storage import (
     write_folder,
 )
 from cladist.storage.array_groups import Arrays, are_row_ends, check_nodes, group, prefixed
+from cladist.storage.folder import MANIFEST
 from cladist.taxonomy.arrays import pack_taxonomy, unpack_taxonomy
 from cladist.taxonomy.relations import RelationGraph
 
@@ -99,8 +102,16 @@ def save(model: Any, folder: Any, *, notes: dict[str, Any] | None = None, note_a
         )
     content, arrays = pack_model(model)
     arrays.update(prefixed("notes", note_arrays or {}))
-    write_folder(folder, {**content, "notes": _pack_notes(notes or {}, arrays)}, arrays)
-    write_beside(folder, model_card.NAME, model_card.model_card(content, model), replaces=model_card.is_ours)
+    content = {**content, "notes": _pack_notes(notes or {}, arrays)}
+    card = model_card.model_card(content, model)
+    check_replaceable(folder)
+    # Where there is a model, the new one comes last: whoever did not get so far saves again, and tidies up.
+    is_new = not (Path(folder) / MANIFEST).is_file()
+    if not is_new:
+        write_beside(folder, model_card.NAME, card, replaces=model_card.is_ours)
+    write_folder(folder, content, arrays)
+    if is_new:
+        write_beside(folder, model_card.NAME, card, replaces=model_card.is_ours)
 
 
 def pack_model(model: Any) -> tuple[dict[str, Any], Arrays]:
