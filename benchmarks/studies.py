@@ -22,7 +22,7 @@ from benchmarks.processes import TimeLimitError, in_new_process
 from cladist import progress
 from cladist.errors import CladistError, DatasetError, LabelWarning, ParameterError
 
-LIMIT = 5.0  # CPU minutes of a cell, unless another limit is asked for
+LIMIT = 1.5  # CPU minutes of a cell, unless another limit is asked for
 UNKNOWN_SECONDS = 60.0  # of a cell about whose data set and method nothing is known
 
 

@@ -32,7 +32,7 @@ def command(
     methods: Annotated[str | None, option("--methods NAMES", "Only these methods, separated by commas.")] = None,
     again: Annotated[bool, option("--again", "Measure cells again that have a result already.")] = False,
     budget: Annotated[float | None, option("--budget MINUTES", "Begin no cell that would take longer in all.")] = None,
-    limit: Annotated[float | None, option("--limit MINUTES", "CPU time of a cell; with all, 5 by default.")] = None,
+    limit: Annotated[float | None, option("--limit MINUTES", "CPU time of a cell; with all, 1.5 by default.")] = None,
     yes: Annotated[bool, option("--yes -y", "Do not ask before hours of work.")] = False,
 ) -> None:
     """Reproduce a paper's tables, published beside measured numbers; or all of them, and write the page of results.
