@@ -54,7 +54,7 @@ def test_the_unit_and_the_image_start_the_server() -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd checks its own units")
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     blocks = dict(BLOCK.findall((DOCS / "guides/deployment.md").read_text(encoding="utf-8")))
-    unit, program = tmp_path / "etc/systemd/system/cladist.service", tmp_path / "opt/cladist/bin/cladist"
+    unit, program = tmp_path / "etc/systemd/system/cladist.service", tmp_path / "srv/cladist/venv/bin/cladist"
     for folder in (unit.parent, program.parent):
         folder.mkdir(parents=True)
     unit.write_text(blocks["ini"])
